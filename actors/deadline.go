@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Deadline is a context that ends at an instant of real time or with its parent. Unlike the one of context.WithDeadline it has no
-// timer until somebody waits for its end, because most calls end before anybody does.
+// Deadline is the context of one slow call. It ends at an instant of real time or with its parent. Unlike a context of
+// context.WithDeadline, it starts no timer until somebody waits for its end, because most calls end before anybody waits.
 type Deadline struct {
 	parent  context.Context
 	instant time.Time
 
 	mu     sync.Mutex
-	timed  context.Context    // guarded by mu: what stands in for this context after Done was called; nil: not yet
+	timed  context.Context    // guarded by mu: the context that replaces this one once Done was called; nil: not yet
 	cancel context.CancelFunc // guarded by mu: ends timed
 	ended  bool               // guarded by mu: End was called
 }
@@ -25,7 +25,7 @@ func (d *Deadline) Begin(parent context.Context, after time.Duration) {
 	d.parent, d.instant = parent, time.Now().Add(after)
 }
 
-// End ends the context and releases what it holds.
+// End ends the context and releases its timer.
 func (d *Deadline) End() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,7 +72,7 @@ func (d *Deadline) Value(key any) any {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.timed != nil {
-		return d.timed.Value(key) // contexts made from this one find the one that ends it
+		return d.timed.Value(key) // contexts derived from this one find timed, and end when it ends
 	}
 	return d.parent.Value(key)
 }

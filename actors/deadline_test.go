@@ -39,7 +39,8 @@ func TestDeadlineEndsAtItsInstant(t *testing.T) {
 	}
 }
 
-// It ends with its parent and when End is called, whether somebody waits already or not, and so do contexts made from it.
+// A Deadline, and each context made from it, ends with its parent and when End is called, whether or not somebody waits
+// already.
 func TestDeadlineEndsEarly(t *testing.T) {
 	for _, waitsBefore := range []bool{false, true} {
 		for name, end := range map[string]func(*actors.Deadline, context.CancelFunc){

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// dispatcher runs mailboxes on permanent goroutines: a new goroutine per
-// message would each time grow its stack from nothing, which in a profile was a tenth of a payment's cost.
+// dispatcher runs mailboxes (the actors' queues of messages) on permanent goroutines. A new goroutine per
+// message would grow its stack from nothing each time; in a profile this was a tenth of a payment's cost.
 // A mailbox that finds the dispatcher's queue full gets its own goroutine. If the queue makes no progress
 // for a while, each queued mailbox gets its own goroutine too, so actors that wait for a slow disk do not
-// hold up others for long.
+// hold up other actors for long.
 type dispatcher struct {
 	queue      chan *mailbox // to be run
 	dequeued   atomic.Uint64 // mailboxes that have left the queue
@@ -48,7 +48,7 @@ func (d *dispatcher) run() {
 	}
 }
 
-// schedule has a mailbox run. It never blocks.
+// schedule makes a goroutine run a mailbox. It never blocks.
 func (d *dispatcher) schedule(mailbox *mailbox) {
 	if d.isClosed.Load() {
 		go mailbox.run()
@@ -68,7 +68,7 @@ func (d *dispatcher) schedule(mailbox *mailbox) {
 	}
 }
 
-// watch calls runQueued whenever the queue makes no progress for a while.
+// watch calls runQueued whenever the queue makes no progress for stallTime.
 func (d *dispatcher) watch() {
 	defer d.goroutines.Done()
 	timer := time.NewTimer(stallTime)

@@ -10,6 +10,8 @@ import (
 	"mizan/posting"
 )
 
+// This file hands out due work: it wakes the actor of each record at the time that the record has set, runs the polls,
+// and moves a manual clock.
 const (
 	maxDueBatch        = 1_024                  // items taken from the journal at once
 	minDueInterval     = 5 * time.Millisecond   // shortest time between two searches for due work, with a real clock
@@ -56,7 +58,7 @@ func (rt *Runtime) lookAhead(now time.Time) {
 	}
 }
 
-// takeDue wakes a batch of records whose due time has come.
+// takeDue wakes a batch of records whose due time has come, and returns how many.
 func (rt *Runtime) takeDue(now time.Time) int {
 	items := rt.Journal.Due.Take(ledger.MicrosOf(now), maxDueBatch)
 	rt.noteDispatched(items)
@@ -86,7 +88,7 @@ type poll struct {
 	Poll
 	mu         sync.Mutex
 	running    bool      // guarded by mu
-	doneUpTo   time.Time // guarded by mu: the time up to which the last run has done everything
+	doneUpTo   time.Time // guarded by mu: the time up to which the last successful run has done everything
 	failures   int       // guarded by mu: consecutive failures
 	retryAfter time.Time // guarded by mu: real time before which a failed poll does not run
 	err        error     // guarded by mu: error of the last run
@@ -125,7 +127,7 @@ func (p *poll) noteEnd(upTo time.Time, err error) {
 	p.failures++
 }
 
-// lastError returns the error of a poll that failed and has not run since.
+// lastError returns the error of the poll's last run; nil if it succeeded.
 func (p *poll) lastError() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,9 +176,9 @@ func (rt *Runtime) dispatch(item posting.Item) {
 // errQuitting is returned by an Advance that the shutdown cuts short.
 var errQuitting error = ledger.Refuse("actors.Advance", ledger.Unavailable, "the service is stopping; the clock stands at the instant that it has reached")
 
-// Advance moves a manual clock. It stops at each due time on the way, in order, and returns when
-// nothing is due any more. Commands wait meanwhile. An error after the clock has moved says
-// that a poll has failed.
+// Advance moves a manual clock to a time. It stops at each due time before that time, in order, and
+// returns when nothing is due any more. Commands wait meanwhile. If the clock has reached the time,
+// an error says that a poll has failed.
 func (rt *Runtime) Advance(to time.Time) error {
 	if rt.manual == nil {
 		return ErrRealClock
@@ -192,7 +194,7 @@ func (rt *Runtime) Advance(to time.Time) error {
 	for {
 		rt.work.wait()
 		if rt.quitting.Load() {
-			return errQuitting // Start handles what is due now, because the clock still shows this time then
+			return errQuitting // the next Start handles what is due now, because the clock will still show this time
 		}
 		at, ok := rt.nextDue()
 		if !ok || at.After(to) {

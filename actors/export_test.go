@@ -37,8 +37,8 @@ func (rt *Runtime) KeptActors() int64 { return rt.keptActors.Load() }
 // AddKeptActors raises what KeptActors returns, without making actors.
 func (rt *Runtime) AddKeptActors(more int64) { rt.keptActors.Add(more) }
 
-// StopIdle asks the actors that are idle for too long at a real time whether they may stop.
+// StopIdle asks the actors that have been idle for too long, at the real time now, whether they may stop.
 func (r *Registry[K]) StopIdle(now time.Time) { r.stopIdle(now) }
 
-// Reclaim returns lost due work to the journal as if a duration had passed.
+// Reclaim returns lost due work to the journal, as if the duration after had passed.
 func (rt *Runtime) Reclaim(after time.Duration) { rt.reclaim(time.Now().Add(after)) }

@@ -15,8 +15,8 @@ import (
 
 // The tests of this file put panics, blocked actors, crowds of messages and a killed process in the runtime's way.
 
-// patience is how long a test waits for what happens at once or never. It is longer than any
-// machine or disk takes.
+// patience is how long a test waits for an event that happens at once or never. No machine or disk
+// takes that long.
 const patience = 2 * time.Minute
 
 // mustReturn fails the test unless fn returns within patience.
@@ -131,7 +131,7 @@ func TestActorStaysWhileItExpectsAMessageEvenAfterAPanic(t *testing.T) {
 }
 
 // Many senders, short-lived actors and commits at the same time must end in an exact count: a lost
-// message shows as a difference, a stuck one as a hang.
+// message shows as a difference, a stuck message as a hang.
 func TestNothingIsLostOrStuckUnderStress(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -175,8 +175,8 @@ func TestNothingIsLostOrStuckUnderStress(t *testing.T) {
 	}
 }
 
-// Actors that have ended their work wait for other keys, up to a bound. The others are removed from the table that the library
-// (protoactor-go) keeps.
+// A bounded number of actors that have ended their work wait for other keys. All further ones are removed from the table that
+// the library (protoactor-go) keeps.
 func TestLibraryReleasesStoppedActors(t *testing.T) {
 	f := open(t, 0)
 	before := f.LibraryProcesses()
@@ -198,7 +198,7 @@ func TestLibraryReleasesStoppedActors(t *testing.T) {
 	})
 }
 
-// One key after the other needs one actor in each shard, and an actor knows nothing of its last key.
+// Keys that are used one after another need only one actor in each shard, and an actor knows nothing of its last key.
 func TestSpareActorServesItsNextKey(t *testing.T) {
 	f := open(t, 0)
 	before := f.LibraryProcesses()
@@ -420,7 +420,7 @@ func TestPanicInAJobStopsNothingElse(t *testing.T) {
 	mustReturn(t, "at rest", f.Quiesce)
 }
 
-// The messages of this file's tests: what each makes a probe do.
+// The messages of this file's tests, with what each makes a probe do.
 type (
 	malformed struct{ reply chan error } // commit an invalid Change
 	fragile   struct {                   // panic in a method

@@ -27,8 +27,9 @@ func PartnerKeyScope(number int64) string { return "partner/" + strconv.FormatIn
 // IsZero tells whether there is no key.
 func (k *Key) IsZero() bool { return k.Text == "" }
 
-// Claim returns the claim that stores the key durably, together with the record that the request has made or
-// changed and the extra bytes. These are at most a few hundred; Find returns them for a repeated request.
+// Claim returns the claim (unique key) that stores the idempotency key durably, together with the record
+// that the request has made or changed and the extra bytes. At most a few hundred extra bytes are allowed;
+// Find returns them for a repeated request.
 func (k *Key) Claim(org ledger.ID, s ledger.Source, extra []byte) ledger.Claim {
 	owner := make([]byte, 0, len(k.Hash)+1+len(s.ID)+len(extra))
 	owner = append(owner, k.Hash[:]...)
@@ -40,8 +41,8 @@ func (k *Key) Claim(org ledger.ID, s ledger.Source, extra []byte) ledger.Claim {
 // ClaimKey returns the text under which the claim is stored: the key's scope and text.
 func (k *Key) ClaimKey() string { return k.Scope + "/" + k.Text }
 
-// Claimed reads the Owner of a claim that Claim has made. It returns the record that was made or changed with
-// the key, and the extra bytes. The error is a Conflict if the key was used for another request.
+// ReadClaim reads the Owner of a claim that Claim has made. It returns the record that was made or changed
+// with the key, and the extra bytes. The error is a Conflict if the key was used for another request.
 func (k *Key) ReadClaim(owner []byte) (s ledger.Source, extra []byte, err error) {
 	const op = "actors.Key"
 	minLen := len(k.Hash) + 1 + len(s.ID)

@@ -1,6 +1,6 @@
 package actors
 
-// Job is slow work for an actor. It does not run on the goroutine that runs the actor at that time.
+// Job is slow work for an actor. The goroutine that runs a job does not run the actor meanwhile.
 type Job interface {
 	// Run does the work.
 	Run()
@@ -8,9 +8,9 @@ type Job interface {
 	Report()
 }
 
-// Go runs a job on the pool; ErrBusy if too many jobs wait. A job that is short, because it waits for nothing but this machine, runs
-// on the goroutine of the caller that waits for the actor, if there is one: the caller has nothing else to do. The caller
-// is not answered before the job ends.
+// Go runs a job on the pool; ErrBusy if too many jobs wait. A short job is one that waits for nothing but this machine. If a caller
+// waits for the actor, the caller's goroutine runs the short job, because it has nothing else to do; the caller is not answered
+// before the job ends.
 func (c *Context) Go(job Job, isShort bool) error {
 	rt := c.Runtime
 	if isShort {
@@ -23,7 +23,8 @@ func (c *Context) Go(job Job, isShort bool) error {
 	return rt.Go(func() { rt.runJob(job, func() {}) })
 }
 
-// runShort runs a job that was left to a waiting caller, which may go on as a helper when ended is called.
+// runShort runs a job that was left to a waiting caller. It calls ended after the job's Run; from then on the caller
+// may run the actor again.
 func (rt *Runtime) runShort(job Job, ended func()) {
 	defer rt.work.done()
 	rt.shortJobs.Add(1)

@@ -10,7 +10,7 @@ import (
 	"mizan/posting"
 )
 
-// requestedJob is a job of a test; its result is an jobResult.
+// requestedJob is a job of a test; its result is a jobResult.
 type requestedJob struct {
 	registry *actors.Registry[actors.RecordKey]
 	run      func()
@@ -138,7 +138,7 @@ func TestJobThatPanicsIsReported(t *testing.T) {
 	}
 }
 
-// The caller's wait may end before it has begun the job, during the job, or at the same time as either.
+// The caller's wait may end before the caller has begun the job, during the job, or just when the job begins or ends.
 func TestJobOfACallerThatLeavesIsDone(t *testing.T) {
 	f := open(t, 0)
 	var runs atomic.Int64

@@ -7,7 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// messagesPerTurn is how many messages of one mailbox are handled before other goroutines have their turn.
+// messagesPerTurn is how many messages of one mailbox a goroutine handles before it yields to other goroutines.
 const messagesPerTurn = 300
 
 // mailbox is an actor's queue of messages. While a caller waits for the actor's answer, the caller's goroutine runs the mailbox
@@ -18,11 +18,11 @@ type mailbox struct {
 
 	mu          sync.Mutex
 	user        messages // guarded by mu
-	system      messages // guarded by mu: the library's own messages, which come first
+	system      messages // guarded by mu: the library's own messages, which are handled first
 	isSuspended bool     // guarded by mu: only the library's messages are handled
 	isScheduled bool     // guarded by mu: a goroutine runs the mailbox, or will
 	helper      *helper  // guarded by mu: the waiting caller that runs the mailbox; nil: none
-	isLeft      bool     // guarded by mu: the mailbox is scheduled and was left to the helper, which has not begun
+	isLeft      bool     // guarded by mu: the mailbox is scheduled and was left to the helper, which has not begun to run it
 	job         Job      // guarded by mu: the actor's job that was left to the helper, which has not begun it; nil: none
 }
 
@@ -81,14 +81,15 @@ func (m *mailbox) post(queue *messages, message any) {
 	}
 }
 
-// setHelper makes a caller that will wait run the mailbox from now on, instead of an earlier one.
+// setHelper makes h the mailbox's helper: from now on the goroutine of h, a caller that will wait, runs the mailbox. h
+// replaces an earlier helper.
 func (m *mailbox) setHelper(h *helper) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.helper, h.mailbox = h, m
 }
 
-// leaveJob leaves a job to the helper; false if there is no helper, or it has one already.
+// leaveJob leaves a job to the helper; false if there is no helper, or the helper has a job already.
 func (m *mailbox) leaveJob(job Job) bool {
 	m.mu.Lock()
 	helper := m.helper
@@ -103,8 +104,8 @@ func (m *mailbox) leaveJob(job Job) bool {
 	return isFree
 }
 
-// begin returns what was left to the helper, which must then do it: run the mailbox, or else a job. While it does a job it is not the
-// mailbox's helper.
+// begin returns what was left to the helper h, which must then do it: run the mailbox (isLeft), or else run a job. While h runs a job
+// it is not the mailbox's helper, so other goroutines run the mailbox.
 func (m *mailbox) begin(h *helper) (isLeft bool, job Job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,7 +120,7 @@ func (m *mailbox) begin(h *helper) (isLeft bool, job Job) {
 	return false, job
 }
 
-// resume makes the caller whose job has ended the helper again, unless another one has come.
+// resume makes h, whose job has ended, the mailbox's helper again, unless another caller has become the helper.
 func (m *mailbox) resume(h *helper) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -128,7 +129,7 @@ func (m *mailbox) resume(h *helper) {
 	}
 }
 
-// leave ends the help of a caller that no longer waits.
+// leave is called when the helper h no longer waits. Other goroutines do what was left to h.
 func (m *mailbox) leave(h *helper) {
 	m.mu.Lock()
 	isLeft, job := false, Job(nil)
@@ -152,7 +153,7 @@ func (m *mailbox) run() {
 	}
 }
 
-// turn is how a turn of a mailbox has ended.
+// turn says how a turn of a mailbox (one call of runTurn) has ended.
 type turn bool
 
 const (
@@ -161,7 +162,7 @@ const (
 )
 
 // runTurn handles messages until there is none, or enough for one turn. A panic ends the turn; the library's supervision decides
-// about it.
+// what happens to the actor.
 func (m *mailbox) runTurn() (end turn) {
 	var message any
 	defer func() {

@@ -13,7 +13,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// mailboxPatience is how long these tests wait for what happens at once or never.
+// mailboxPatience is how long these tests wait for an event that happens at once or never.
 const mailboxPatience = 2 * time.Minute
 
 // testMailbox is a mailbox without an actor: handle gets its messages.
@@ -176,7 +176,7 @@ func TestCallerWithItsReplyIsNotKeptByOtherMessages(t *testing.T) {
 	receive(t, "the dispatcher goes on with the other messages", ended)
 }
 
-// The newest caller runs the mailbox, but whoever leaves, the other one's reply comes.
+// The newest caller runs the mailbox. If one of two callers leaves, the other still gets its reply.
 func TestEachOfTwoCallersGetsItsReplyAfterTheOtherHasLeft(t *testing.T) {
 	for _, firstLeaves := range []bool{false, true} {
 		asked := make(chan struct{}, 2)
@@ -234,7 +234,8 @@ func TestSuspendedMailboxHandlesOnlyTheLibrarysMessages(t *testing.T) {
 	}
 }
 
-// The library's supervision decides about a panic, whoever runs the mailbox, and later messages are handled.
+// The library's supervision decides about a panic, no matter which goroutine runs the mailbox, and later messages are
+// handled.
 func TestPanicIsEscalatedAndTheMailboxGoesOn(t *testing.T) {
 	m := newTestMailbox(runningDispatcher(t), func(message any) {
 		if q, isQuestion := message.(*question); isQuestion {
@@ -259,7 +260,7 @@ func TestPanicIsEscalatedAndTheMailboxGoesOn(t *testing.T) {
 	}
 }
 
-// A bell is used again, and whoever has seen it earlier may still ring it.
+// A bell is reused, so a goroutine that has seen it during an earlier use may still ring it.
 func TestRingWithoutAReasonDoesNotEndAWait(t *testing.T) {
 	var q question
 	answered := make(chan struct{})

@@ -6,15 +6,15 @@ import (
 	"mizan/posting"
 )
 
-// NotificationBody is a notification without its envelope, the JSON object that adds the event's id and type and
-// the time of the attempt.
+// NotificationBody is a notification without its envelope. The envelope is a JSON object that adds the event's
+// id and type and the time of the attempt to send.
 type NotificationBody struct {
 	Type string // for posting.Webhook the event's type, "transaction.<status>"; for other channels the subject in one word
 	Data []byte // for posting.Webhook the JSON object in the envelope's field data; for other channels the whole body, a JSON object
 }
 
-// NotificationWriter writes the notifications about one kind of record. It must write the same
-// bytes at each attempt to send, however the record has changed meanwhile. It appends the Data to dst.
+// NotificationWriter writes the notifications about one kind of record. It must write the same bytes
+// at each attempt to send, even if the record has changed meanwhile. It appends the Data to dst.
 type NotificationWriter interface {
 	WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (NotificationBody, error)
 }

@@ -34,7 +34,7 @@ func (o Operation) String() string {
 	return names[0]
 }
 
-// Call is one submission to a provider. Its intent is durable before the call.
+// Call is one submission to a provider. The intent, an event that says what will be asked, is durable before the call.
 type Call struct {
 	Org       ledger.ID
 	Reference ledger.ID // the id by which the provider knows the charge: the transaction's id
@@ -135,14 +135,14 @@ const (
 
 // LocalProvider is implemented by adapters that make some calls inside this process.
 type LocalProvider interface {
-	// IsLocal tells whether Submit of the operation waits for nothing but this machine's memory and disk: for no network and no
-	// other program. Such a call runs on the goroutine of the request that waits for its outcome instead of on the pool, so a
-	// caller whose wait is over during the call is only answered after it.
+	// IsLocal tells whether Submit of the operation waits only for this machine's memory and disk, not for a network or another
+	// program. Such a call runs on the goroutine of the request that waits for its outcome instead of on the pool, so a caller
+	// whose deadline passes during the call is answered only after it.
 	IsLocal(Operation) bool
 }
 
 // Provider is an adapter to one payment provider. Its methods run on a bounded pool or, for a LocalProvider, on the
-// goroutine of a waiting request, never on one that runs the actor. They may block until ctx ends.
+// goroutine of a waiting request, never on a goroutine that runs the actor. They may block until ctx ends.
 type Provider interface {
 	// Name returns the value of a terminal's provider field that selects this adapter.
 	Name() string
@@ -153,6 +153,6 @@ type Provider interface {
 	Submit(ctx context.Context, call *Call) Outcome
 	// Inquire asks for the result of an operation.
 	Inquire(ctx context.Context, q *Question) Outcome
-	// Reports lists what the rail reported after since and not after until, oldest first.
+	// Reports lists what the rail reported later than since, up to and including until, oldest first.
 	Reports(ctx context.Context, since, until time.Time) ([]Report, error)
 }

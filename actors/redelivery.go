@@ -8,16 +8,17 @@ import (
 	"mizan/posting"
 )
 
-// Waits after a failure inside the service. They are in real time, because the due times of records are not
-// meant for retries.
+// This file repeats work that was lost or failed inside the service. The waits below are in real time,
+// because a record's due time is a date of its business, not a time to retry.
 const (
 	handlingTime  = 30 * time.Second // until due work that changed nothing is handed out again
 	minRetryDelay = time.Second
 	maxRetryDelay = time.Minute
 )
 
-// dispatchedWork is due work that was handed out. The journal hands it out once: if it were lost
-// (to a panic, a terminal without a provider, a full pool), its record would wait forever.
+// dispatchedWork is due work that was handed out. The journal hands it out only once. If it were
+// lost (through a panic, a terminal without a provider, a full pool), its record would wait
+// forever, so reclaim returns it to the journal.
 type dispatchedWork struct {
 	item     posting.Item
 	returnAt time.Time // real time at which the work is returned to the journal
@@ -36,8 +37,8 @@ func (rt *Runtime) noteDispatched(items []posting.Item) {
 	}
 }
 
-// reclaim returns to the journal the due work that was handed out too long ago. The journal drops work that
-// was done: its record now has another due time, or none.
+// reclaim returns to the journal the due work that was handed out too long ago. The journal drops an item
+// whose work was done, because its record then has another due time, or none.
 func (rt *Runtime) reclaim(now time.Time) {
 	rt.mu.Lock()
 	n := 0
@@ -54,12 +55,12 @@ func (rt *Runtime) reclaim(now time.Time) {
 	}
 }
 
-// Postpone returns due work that could not be begun to the journal, which hands it out again later.
+// Postpone gives due work that could not be begun back to the journal, which hands it out again later.
 func (rt *Runtime) Postpone(kind ledger.Kind, d Due) {
 	rt.Journal.Due.Return(posting.Item{At: d.At, Org: d.Key.Org, Source: ledger.Source{Kind: kind, ID: d.Key.ID}})
 }
 
-// scheduledCall is a function that is to be called once, and when.
+// scheduledCall is a function that is to be called once, at a real time.
 type scheduledCall struct {
 	at time.Time
 	fn func()

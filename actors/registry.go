@@ -12,7 +12,7 @@ import (
 	"mizan/posting"
 )
 
-// Behaviour is what an actor does.
+// Behaviour decides what an actor does with its messages. Each kind of actor implements it.
 type Behaviour interface {
 	// Receive handles one message. It is never called while a Change of this actor is being made
 	// durable.
@@ -23,7 +23,7 @@ type Behaviour interface {
 	// actor may stop.
 	Idle() bool
 	// Failed is called after a panic in one of the other methods; it must answer waiting callers.
-	// The behaviour is not used again. A message that no sender repeats should be Lasting.
+	// The behaviour is not used after that. A message that no sender repeats should be Lasting.
 	Failed(c *Context)
 }
 
@@ -46,7 +46,8 @@ type Registry[K comparable] struct {
 	shards   [64]shard[K]
 }
 
-// maxSpare bounds the spare actors of one shard: enough for the requests that a server has in progress, spread over the shards.
+// maxSpare bounds the spare actors of one shard. All shards together then hold enough for the requests that a server has in
+// progress.
 const maxSpare = 16
 
 type shard[K comparable] struct {
@@ -66,8 +67,8 @@ type usage struct {
 	isIdle    bool          // the actor has no work and is only kept in memory
 }
 
-// NewRegistry makes a registry. An idle actor is kept in memory for the duration keepIdle. It stops at once if
-// all registries together already keep MaxKept actors.
+// NewRegistry makes a registry. An idle actor is kept in memory for the duration keepIdle, but stops at once
+// if all registries together already keep MaxKept actors.
 func NewRegistry[K comparable](rt *Runtime, name string, keepIdle time.Duration, produce func(K) Behaviour) *Registry[K] {
 	r := &Registry[K]{rt: rt, name: name, keepIdle: keepIdle, live: &rt.liveActors, produce: produce, seed: maphash.MakeSeed()}
 	for i := range r.shards {
@@ -152,8 +153,9 @@ func (r *Registry[K]) shard(key K) *shard[K] {
 	return &r.shards[maphash.Comparable(r.seed, key)%uint64(len(r.shards))]
 }
 
-// retire is called by an actor that has nothing outstanding. If the actor has handled every message that was sent to it for its key,
-// it loses the key or is kept idle. ends tells whether it must end. If not, it may have its next key already, so it must not touch its state.
+// retire is called by an actor that has nothing outstanding. If the actor has handled every message that was sent to it for its key, it loses
+// the key or is kept idle. ends tells whether the actor must stop. If not, it may have its next key already, so the caller must not touch its
+// state.
 func (r *Registry[K]) retire(a *shell[K], handled uint64, keepUntil ledger.Micros) (ends bool) {
 	s := r.shard(a.key)
 	s.mu.Lock()
@@ -175,7 +177,7 @@ func (r *Registry[K]) retire(a *shell[K], handled uint64, keepUntil ledger.Micro
 	} else {
 		r.live.Add(-1)
 	}
-	if r.keepIdle > 0 || len(s.spare) >= maxSpare { // an idleCheck may be on its way to an actor that was kept, but nothing to any other
+	if r.keepIdle > 0 || len(s.spare) >= maxSpare { // an idleCheck may still be on its way to an actor that was kept, so it gets no next key
 		return true
 	}
 	a.forget()
@@ -194,8 +196,8 @@ func (r *Registry[K]) mayKeep(a *shell[K], keepUntil ledger.Micros) bool {
 	return keepUntil > 0 && ledger.MicrosOf(r.rt.Clock.Now()) < keepUntil
 }
 
-// stopIdle asks actors that have been idle for too long at a real time whether they may stop. It does not ask
-// those that must be kept until a later time.
+// stopIdle asks each actor that has got no message for keepIdle, at the real time now, whether it may stop.
+// It does not ask idle actors that must be kept until a later time.
 func (r *Registry[K]) stopIdle(now time.Time) {
 	businessNow := ledger.MicrosOf(r.rt.Clock.Now())
 	for i := range r.shards {

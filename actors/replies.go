@@ -8,8 +8,9 @@ import (
 	"mizan/posting"
 )
 
-// Sealer seals what must be neither read nor changed where it is stored; *secret.Keyring implements
-// it. A ciphertext opens only with the context that it was sealed with.
+// Sealer encrypts data, such as replies to requests with an idempotency key, so that it can be
+// neither read nor changed unnoticed where it is stored; *secret.Keyring implements it. A
+// ciphertext opens only with the context that it was sealed with.
 type Sealer interface {
 	Seal(plaintext, context []byte) ([]byte, error)
 	Open(sealed, context []byte) ([]byte, error)
@@ -26,14 +27,14 @@ const (
 	SubscriptionReply Form = 3 // a subscription's state, in the key's claim
 )
 
-// ErrReply says that a reply is stored but is damaged or does not open.
+// ErrReply says that a reply is stored but is damaged or cannot be decrypted.
 var ErrReply = errors.New("the stored reply can't be read")
 
 var errNoReply = errors.New("it is no reply of this form")
 
 // SealReply returns the bytes to store for the reply to a request with an idempotency key: the Form, then the
 // plaintext, which is sealed with the Form, the organization and the id as its context. The id is derived
-// from the key (by ReplyID of the service that writes the reply). The error is the sealer's.
+// from the key (by ReplyID of the service that writes the reply). The error comes from the sealer.
 func SealReply(s Sealer, f Form, org, id ledger.ID, plaintext []byte) ([]byte, error) {
 	if s == nil {
 		return nil, errNoSealer
@@ -46,7 +47,7 @@ func SealReply(s Sealer, f Form, org, id ledger.ID, plaintext []byte) ([]byte, e
 }
 
 // OpenReply returns the plaintext that SealReply sealed for the same form, organization and id. The
-// error is the sealer's, or says that the bytes have another form.
+// error comes from the sealer, or says that the bytes have another form.
 func OpenReply(s Sealer, f Form, org, id ledger.ID, stored []byte) ([]byte, error) {
 	if s == nil {
 		return nil, errNoSealer
@@ -71,7 +72,7 @@ func replyContext(f Form, org, id ledger.ID) []byte {
 }
 
 // ReplyRecord returns the record that stores a reply; false if there is none. The error is ErrReply
-// if the row is damaged, else the store's.
+// if the row is damaged; other errors come from the store.
 func ReplyRecord(v *posting.View, org ledger.ID, reply ledger.Source) (posting.Record, bool, error) {
 	r, found, err := v.Record(org, reply)
 	if posting.IsDamage(err) {
@@ -80,10 +81,10 @@ func ReplyRecord(v *posting.View, org ledger.ID, reply ledger.Source) (posting.R
 	return r, found, err
 }
 
-// EventBeforeReply returns the event directly before the reply's own event, which has the number replySeq
-// (stored in the reply's row). The event returned is the last one of the record that the reply shows, so it
-// has the times that the reply shows. The result is false if the event at replySeq is not the reply's own, or
-// is the first event.
+// EventBeforeReply returns the event directly before the reply's own event. replySeq is the number of the
+// reply's own event; the reply's row has it. The event returned is the last one of the record that the reply
+// shows, so it has the times that the reply shows. The result is false if the event at replySeq is not the
+// reply's own, or is the first event.
 func EventBeforeReply(v *posting.View, org ledger.ID, reply ledger.Source, replySeq uint64) (ledger.Event, bool, error) {
 	replyEvent, _, found, err := v.Event(org, replySeq)
 	if err != nil || !found || replyEvent.Source != reply {
@@ -111,9 +112,8 @@ func (rt *Runtime) OpenReply(f Form, org, id ledger.ID, stored []byte) ([]byte, 
 	return plaintext, nil
 }
 
-// ReplyUnreadable raises an alarm: a stored reply was changed, or the keyring lacks the key that it was
-// sealed with. The reply must not be shown; the caller answers from the records
-// instead.
+// AlarmUnreadableReply raises an alarm: a stored reply was changed, or the keyring lacks the key that
+// it was sealed with. The reply must not be shown; the caller answers from the records instead.
 func (rt *Runtime) AlarmUnreadableReply(org, id ledger.ID, why error) {
 	rt.unreadableReplies.Add(1)
 	rt.Log.Error("a stored reply to an idempotency key does not open, and is not repeated: run mizan audit verify, and look whether the keyring is whole",
@@ -127,5 +127,5 @@ func ReplyLost(op string) error {
 		"the request with this idempotency key was carried out, and its answer can no longer be read: look at what it made before you send it with another key")
 }
 
-// RepliesUnreadable returns the number of ReplyUnreadable alarms since the start.
+// RepliesUnreadable returns the number of calls of AlarmUnreadableReply since the start.
 func (rt *Runtime) RepliesUnreadable() uint64 { return rt.unreadableReplies.Load() }

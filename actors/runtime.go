@@ -24,7 +24,7 @@ const (
 	MaxKept    = 131_072 // actors without work, in all registries; further ones stay only if they must be kept (RetainedBehaviour)
 	MaxWaiting = 64      // messages that wait in one actor while its Change is made durable
 	MaxCalls   = 131_072 // jobs that wait for one pool
-	poolSize   = 1024    // concurrent jobs of the pool: calls of rails take seconds
+	poolSize   = 1024    // concurrent jobs of the pool; many, because calls of providers take seconds
 )
 
 // ErrBusy refuses a command because a bound is reached: try again later.
@@ -40,12 +40,12 @@ type Options struct {
 	// Persist makes a manual clock's next time durable before the clock shows it.
 	Persist func(time.Time) error
 
-	// Handling is how long due work may take, in real time, to change its record. Then it is handed
-	// out again. 0: half a minute.
+	// Handling is how long due work may take, in real time, to change its record. Work that takes
+	// longer is handed out again. 0: half a minute.
 	Handling time.Duration
 }
 
-// Runtime runs actors.
+// Runtime runs actors and hands out due work to them.
 type Runtime struct {
 	Clock   clock.Clock
 	Journal *posting.Journal
@@ -62,7 +62,7 @@ type Runtime struct {
 	keptActors      atomic.Int64 // actors without work
 	shortJobs       atomic.Int32 // short jobs that run
 
-	unreadableReplies atomic.Uint64 // number of ReplyUnreadable alarms
+	unreadableReplies atomic.Uint64 // number of calls of AlarmUnreadableReply
 
 	gate   sync.RWMutex  // commands hold it for reading; Advance holds it for writing
 	manual *clock.Manual // nil: Clock is a real one
@@ -112,7 +112,7 @@ type Poll struct {
 	Quick bool
 }
 
-// New makes a runtime. Make registries, register handlers (Wake) and polls, then call Start.
+// New makes a runtime. Make registries, register handlers of due work (HandleDue) and polls (AddPoll), then call Start.
 func New(o Options) *Runtime {
 	discardLog := slog.New(slog.DiscardHandler)
 	manual, _ := o.Clock.(*clock.Manual)
@@ -138,10 +138,10 @@ func New(o Options) *Runtime {
 	}
 }
 
-// Wake registers the handler of due work of a kind of record.
+// HandleDue registers the function that handles the due work of a kind of record.
 func (rt *Runtime) HandleDue(kind ledger.Kind, fn func(Due)) { rt.dueHandlers[kind] = fn }
 
-// Poll registers a poll.
+// AddPoll registers a poll.
 func (rt *Runtime) AddPoll(p Poll) { rt.polls = append(rt.polls, &poll{Poll: p}) }
 
 // Start dispatches due work, now and as time passes. Items that the function resume accepts are dispatched at
@@ -196,7 +196,7 @@ func (rt *Runtime) run(job func()) {
 	job()
 }
 
-// Calling returns how many jobs are running: mostly calls of rails.
+// Calling returns how many jobs are running. Most jobs are calls of providers.
 func (rt *Runtime) Calling() int { return int(rt.pool.runningJobs.Load() + rt.shortJobs.Load()) }
 
 // overloaded tells whether so much work is waiting that due work must wait.
@@ -204,7 +204,7 @@ func (rt *Runtime) overloaded() bool {
 	return rt.pool.waiting() > MaxCalls/2 || rt.liveActors.Load() > MaxLive/2
 }
 
-// Context returns the context of slow work, which ends when the runtime stops.
+// Context returns the context for slow work. It ends when the runtime stops.
 func (rt *Runtime) Context() context.Context { return rt.context }
 
 // Recovered logs a recovered panic without its value, which may contain secrets.
@@ -227,8 +227,8 @@ func (rt *Runtime) Quiesce() { rt.work.wait() }
 // Quit announces the shutdown: an Advance in progress stops the manual clock where it is.
 func (rt *Runtime) Quit() { rt.quitting.Store(true) }
 
-// Stop ends the clock's loops, waits for the work in progress, and ends the actors. Commands must have
-// ended before.
+// Stop ends the clock's loops, waits for the work in progress, and ends the actors. All commands must
+// have ended before Stop is called.
 func (rt *Runtime) Stop() {
 	close(rt.stop)
 	rt.loops.Wait()

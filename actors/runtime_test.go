@@ -80,7 +80,7 @@ type probe struct {
 	panicsIn string     // the method that panics, in lower case; empty: none
 }
 
-// The messages of this file's tests: what each makes a probe do.
+// The messages of this file's tests, with what each makes a probe do.
 type (
 	count struct{ n *atomic.Int64 } // add one to n
 	write struct {                  // commit a Change of its record

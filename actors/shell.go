@@ -15,10 +15,11 @@ import (
 // panic, because the library would start another actor.
 type shell[K comparable] struct {
 	registry *Registry[K]
-	usage    usage // of the registry
+	usage    usage // what the registry knows about the actor
 	mailbox  mailbox
 
-	// The fields below are of the present key. The registry sets them, under the shard's lock, before the first message.
+	// The fields below belong to the present key. The registry sets them, under the shard's lock, before the first
+	// message.
 	key       K
 	behaviour Behaviour
 	context   Context
@@ -43,7 +44,7 @@ func newShell[K comparable](r *Registry[K]) *shell[K] {
 	return s
 }
 
-// begin makes the actor the one of a key.
+// begin gives the actor a key, with a new behaviour for it.
 func (s *shell[K]) begin(key K) { s.key, s.behaviour = key, s.registry.produce(key) }
 
 // forget drops everything that belongs to the present key.
@@ -76,7 +77,7 @@ type retriedMessage struct {
 	panics  int // how many deliveries have panicked
 }
 
-// Now returns the business time.
+// Now returns the time of the runtime's clock.
 func (c *Context) Now() time.Time { return c.Runtime.Clock.Now() }
 
 // Commit submits a Change to the journal. Later messages wait until Behaviour.Committed was called.
@@ -119,8 +120,8 @@ func (c *Context) Submit(change *posting.Change, onReceipt func(posting.Receipt)
 	submitted = true
 }
 
-// Expect announces that one Expected message will be sent to this actor. The actor stays until the
-// message has come, even if its behaviour is replaced.
+// Expect announces that one Expected message will be sent to this actor. The actor is not stopped
+// before the message has come, even if its behaviour is replaced.
 func (c *Context) Expect() { c.expected++ }
 
 // Committing tells whether a Change is being made durable.
@@ -129,8 +130,8 @@ func (c *Context) Committing() bool { return c.change != nil }
 // Expecting returns how many announced messages have not come yet.
 func (c *Context) Expecting() int { return c.expected }
 
-// Receive implements actor.Actor. It removes an actor that may be removed before the message's unit of work
-// ends, so none of them is left when Quiesce returns.
+// Receive implements actor.Actor. If the actor may stop after the message, Receive removes it before the
+// message's unit of work ends, so that no such actor is left when Quiesce returns.
 func (s *shell[K]) Receive(ac actor.Context) {
 	switch m := ac.Message().(type) {
 	case receiptMessage:
@@ -154,8 +155,8 @@ func (s *shell[K]) Receive(ac actor.Context) {
 	}
 }
 
-// queue keeps a message until the Change in progress is durable. Only commands are bounded in number; outcomes
-// and due items are never more than the intents that they belong to.
+// queue keeps a message until the Change in progress is durable. Only commands are bounded in number here,
+// because there are never more outcomes and due items than intents to which they belong.
 func (s *shell[K]) queue(m any) {
 	_, observes := m.(Observer)
 	if refusable, ok := m.(Refusable); ok && !observes && len(s.waiting) >= MaxWaiting {
@@ -191,7 +192,7 @@ func (s *shell[K]) receive(m any) {
 	s.behaviour.Receive(&s.context, m)
 }
 
-// handleReceipt ends the Change in progress.
+// handleReceipt ends the Change in progress: it passes the receipt to the behaviour.
 func (s *shell[K]) handleReceipt() {
 	change, receipt := s.context.change, s.context.receipt
 	s.context.change, s.context.receipt = nil, posting.Receipt{}
@@ -204,7 +205,7 @@ func (s *shell[K]) handleReceipt() {
 }
 
 // idle tells whether nothing is outstanding, and until when the behaviour wants the actor to be kept
-// nevertheless; 0: it need not be.
+// nevertheless; 0: it need not be kept.
 func (s *shell[K]) idle() (keepUntil ledger.Micros, isIdle bool) {
 	if s.context.change != nil || len(s.waiting) > 0 || s.context.expected > 0 {
 		return 0, false

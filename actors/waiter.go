@@ -30,11 +30,11 @@ func (w *Waiter[Reply]) Answer(reply Reply) {
 	}
 }
 
-// Wait returns the reply; false if none came until the deadline.
+// Wait returns the reply; false if none came by the deadline.
 func (w *Waiter[Reply]) Wait(deadline time.Time) (reply Reply, ok bool) {
 	defer w.Leave()
 	b := bellFor(deadline)
-	w.bell.Store(b) // only then state and work are looked at, so what comes after the look rings the bell
+	w.bell.Store(b) // before state and work are looked at, so that whatever comes later rings the bell
 	for w.state.Load() != replied {
 		switch {
 		case w.work():
@@ -47,7 +47,7 @@ func (w *Waiter[Reply]) Wait(deadline time.Time) (reply Reply, ok bool) {
 	return w.reply, true
 }
 
-// helper is the part of a Waiter that runs the actor whose reply is awaited, and its jobs.
+// helper is the part of a Waiter that runs the actor whose reply is awaited, and that actor's short jobs.
 type helper struct {
 	bell    atomic.Pointer[bell] // wakes the goroutine; nil while it is not in Wait
 	mailbox *mailbox             // nil: none. Only the caller's goroutine uses this field.
@@ -78,12 +78,12 @@ func (h *helper) work() bool {
 	case !isLeft:
 		return false
 	case m.runTurn() == moreToDo:
-		m.rt.dispatcher.schedule(m) // others' messages must not keep this caller
+		m.rt.dispatcher.schedule(m) // another goroutine handles the rest, so messages of other callers do not keep this one
 	}
 	return true
 }
 
-// Leave says that the caller no longer waits. Other goroutines do what was left to it.
+// The caller calls Leave when it no longer waits. Other goroutines then do what was left to it.
 func (h *helper) Leave() {
 	if h.mailbox != nil {
 		h.mailbox.leave(h)
@@ -93,8 +93,8 @@ func (h *helper) Leave() {
 	}
 }
 
-// bell wakes one goroutine. It is used again by other goroutines, and whoever has seen the bell earlier may still ring it, so a
-// goroutine that wakes must look whether there is a reason.
+// bell wakes one goroutine. Bells are reused: a goroutine that has seen the bell during an earlier use may still ring it. So a
+// goroutine that wakes must check whether there is a reason.
 type bell struct {
 	rung  chan struct{} // has room for one signal
 	timer *time.Timer   // rings at the deadline

@@ -46,7 +46,7 @@ type pool struct {
 	goroutines int            // guarded by mu: running goroutines
 	size       int            // maximum of goroutines
 	isClosed   bool           // guarded by mu
-	wg         sync.WaitGroup // of the goroutines
+	wg         sync.WaitGroup // waits for the goroutines
 
 	runningJobs atomic.Int32
 }

@@ -2,12 +2,12 @@
 // ledger, checkout) behind one listener, one guard (guard.go) and one pipeline of steps (server.go).
 //
 // Invariants:
-//  1. The cost of a request is bounded before anything else happens: size of headers and body,
-//     nesting, digits, time. A request that HTTP parsers can read in different ways (two hosts,
+//  1. The cost of a request is bounded before anything else happens: the size of its headers and
+//     body, the nesting and digits of its JSON, and the time that it takes. A request that HTTP parsers can read in different ways (two hosts,
 //     two lengths, a length beside a transfer encoding) is refused and the connection closed.
 //  2. Every request passes the same steps in the same order: guard, access, rate, media type,
-//     body, then the handler. A command (a request that may write) also waits for its turn, and
-//     while a manual clock moves.
+//     body, then the handler. A command (a request that may write) also waits for its turn
+//     (package shed), and while a manual clock is being moved.
 //  3. Every response has an x-request-id that the service has made. Every 401 has the same bytes,
 //     whatever is wrong with the credentials.
 //  4. Bodies are never logged, and are overwritten after the handler.
@@ -16,6 +16,6 @@
 //
 // Callers: cmd/mizan starts a Server; bench and tests send requests to a Server of their own.
 //
-// Rejected: Fiber's middleware chain. A route that forgets a step would skip it silently; here
+// Rejected: Fiber's middleware chain. A route to which a step was not added would skip it silently; here
 // the pipeline reads the steps from the route's fields.
 package api

@@ -23,7 +23,7 @@ const (
 	idleTimeout = 2 * time.Minute
 )
 
-// routeKey is the name under which a request's context has its route, for the metrics.
+// routeKey is the name under which the context of a request contains the request's route, for the metrics.
 const routeKey = "route"
 
 // noRoute is the route label of requests that match no route, so that invented paths do not
@@ -45,7 +45,8 @@ func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 	}
 }
 
-// finish ends every request. It is deferred, so that it also runs after a panic.
+// finish wipes a request's body, responds to a panic of its handler, and reports the response to the metrics. It is deferred, so
+// that it also runs after a panic.
 func (s *Server) finish(ctx *fasthttp.RequestCtx, started time.Time) {
 	p := recover()
 	body.Wipe(ctx)
@@ -130,7 +131,7 @@ func (s *Server) checkRequest(ctx *fasthttp.RequestCtx) error {
 		err = checkTarget(&ctx.Request.Header)
 	}
 	if err != nil {
-		conn.HangUp(ctx) // where the next request begins is unknown
+		conn.HangUp(ctx) // it is unknown where on the connection the next request begins
 		return err
 	}
 	if s.cfg.BehindProxy {

@@ -15,7 +15,7 @@ import (
 // seenHeaders is what checkHeaders finds in the raw headers. It counts headers, because the
 // transport's parser returns only the first of two headers with the same name.
 type seenHeaders struct {
-	encoded, chunked            bool // whether there is a Content-Encoding, a Transfer-Encoding
+	encoded, chunked            bool // whether there is a Content-Encoding header; a Transfer-Encoding header
 	organizations, keys, tokens int  // X-Organization-Id, X-Api-Key, Authorization
 	schemes                     int  // X-Forwarded-Proto
 }
@@ -50,8 +50,8 @@ func checkHeaders(raw []byte) (seen seenHeaders, err error) {
 			lengths++
 		case isHeader(name, "Transfer-Encoding"):
 			if transferEncodings++; !isHeader(bytes.Trim(value, " \t"), "chunked") {
-				// With the encoding identity, the transport reads a request without a body; other
-				// parsers read a body.
+				// If the encoding is "identity", the transport takes the request to have no body, but other
+				// parsers read one.
 				return seen, ledger.Refuse("api.guard", web.BadRequest, "the only transfer encoding is chunked")
 			}
 		case isHeader(name, "Content-Encoding"):
@@ -73,8 +73,9 @@ func checkHeaders(raw []byte) (seen seenHeaders, err error) {
 	return seen, nil
 }
 
-// removeRepeated removes credentials and organizations that a request has more than once. The transport's parser
-// would return only the first, and a proxy in front of the service may have checked another one.
+// removeRepeated removes credentials that a request has more than once, and replaces several organizations by a value that is
+// refused. The transport's parser would return only the first header, and a proxy in front of the service may have checked
+// another one.
 func (seen *seenHeaders) removeRepeated(h *fasthttp.RequestHeader) {
 	if seen.keys > 1 || seen.tokens > 1 {
 		h.DelBytes(web.HeaderAPIKey)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// The fixture checks the policy of every response of every test. Here are the kinds of responses that no page is part of.
+// The fixture checks the policy of every response of every test. This test has the kinds of responses that are no pages.
 func TestEveryResponseHasAStrictPolicy(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

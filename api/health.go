@@ -70,7 +70,7 @@ func statusCode(state string) int {
 	return fiber.StatusServiceUnavailable
 }
 
-// stateResponse is the state of the service.
+// stateResponse is the response to GET /livez and GET /readyz.
 type stateResponse struct {
 	Status string `json:"status"`
 }
@@ -92,8 +92,8 @@ func (cfg *Config) healthBody(status Status) []byte {
 
 // StartingHandler returns the handler that serves requests while the parts of a Server are still being opened: the
 // checks say that the service is starting, and every other request gets 503. It needs only Status, Version,
-// Env and Domain of the Config. Each response closes its connection, because the next request goes to
-// another server.
+// Env and Domain of the Config. Each response closes its connection, so that
+// the client's next request can reach the Server, which replaces this handler.
 func StartingHandler(cfg Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, state := cfg.Status(), cfg.Status().state()

@@ -124,8 +124,8 @@ func TestPicturesHaveSmallerForms(t *testing.T) {
 // pictureOf finds the addresses of pictures in a page.
 var pictureOf = regexp.MustCompile(`<img[^>]* src="(/images/[^"]+)"([^>]*)>`)
 
-// A page without pictures is below 60 KB. With a picture, a logo and thirty products, all of which have photos, a browser that
-// loads every picture takes less than 600 KB; the products' are loaded when the payer scrolls to them.
+// A page without pictures is below 60 KB. With a picture, a logo and thirty products that all have photos, a browser that loads
+// every picture loads less than 600 KB. A product's picture is loaded only when the payer scrolls to it.
 func TestPageWithManyPicturesIsLight(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

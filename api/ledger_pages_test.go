@@ -113,7 +113,7 @@ func TestPagesOfAFutureInstantShowOneMoment(t *testing.T) {
 	})
 }
 
-// If a cursor were accepted with other parameters, it could point behind the last row.
+// A cursor is refused with other parameters, because it could point behind the last row of their list.
 func TestCursorOfAccountsNeedsTheSameParameters(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

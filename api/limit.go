@@ -10,8 +10,8 @@ import (
 	"mizan/ledger"
 )
 
-// maxLimiters bounds how many keys have a stored limiter. Without one, a key starts with a full burst, as it does
-// after a long idle time.
+// maxLimiters bounds how many keys have a stored limiter. A key without one starts with a full burst, as after a long
+// idle time.
 const maxLimiters = 65_536
 
 // limits allows each key a number of requests per second of real time, because a manual clock
@@ -30,8 +30,8 @@ func newLimits(perSecond int) *limits {
 	return &limits{perSecond: perSecond, keys: make(map[ledger.ID]*rate.Limiter)}
 }
 
-// limitedBy returns the key whose rate a request uses: a partner's API key, or the session of a
-// person who acts as a partner.
+// limitedBy returns the id under which a request's rate is limited: that of the partner's API key, or of the
+// session of a person who acts as a partner.
 func limitedBy(who *auth.Principal) (id ledger.ID, isLimited bool) {
 	switch {
 	case who.Key != nil:

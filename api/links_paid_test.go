@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A link counts what its payments charged: of a hold what was captured, never a fee on top, and refunds and chargebacks take
-// nothing away.
+// A link counts what its payments charged. Of a hold it counts what was captured, and it never counts a fee on top. Refunds and
+// chargebacks take nothing away.
 func TestLinkCountsWhatWasCharged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -42,7 +42,8 @@ func TestLinkCountsWhatWasCharged(t *testing.T) {
 	wantCounted("3", "5500")
 }
 
-// An http address of a merchant is stored, and leads nowhere: anybody on the way could read it or change it.
+// An http address of a merchant is stored, but no payer is sent to it, because anybody on the network path could read or change
+// the request.
 func TestLinkLeadsPayersToHTTPSAddressesOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A name with an override of direction would be shown as another one: "moc.elpmaxe" as "example.com".
+// A name with a character that reverses the direction of text would be read as another name: "moc.elpmaxe" as "example.com".
 func TestNamesMayNotChangeTheTextAroundThem(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -96,7 +96,7 @@ func TestPayerEntersTheAmountOfADynamicLink(t *testing.T) {
 	list.wantFields(map[string]string{"data.0.amount": "123456", "data.1": "(absent)"})
 }
 
-// Where the merchant names no bounds, those of every payment apply: the smallest unit, and 10^15 of it.
+// If the merchant sets no bounds, the bounds of every payment apply: the smallest unit, and 10^15 of it.
 func TestRefusedAmountNamesTheBoundsOfEveryPayment(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -345,7 +345,7 @@ func (r *feeRaiser) Continue(c paymentactor.Continue) (paymentactor.Result, erro
 	return r.Payers.Continue(c)
 }
 
-// A fee that is raised in the last moment uses no attempt: the payer sees the new total.
+// If the fee is raised at the last moment, the form uses no attempt, and the payer sees the new total.
 func TestFeeRaisedBetweenTheCheckAndTheChargeIsShown(t *testing.T) {
 	t.Parallel()
 	payers := new(feeRaiser)
@@ -359,7 +359,7 @@ func TestFeeRaisedBetweenTheCheckAndTheChargeIsShown(t *testing.T) {
 	f.wantRouting(id, "1 refused card_declined", "2 accepted null")
 }
 
-// Limits apply to a link's payments as to any other.
+// Limits apply to a link's payments as to all other payments.
 func TestLimitsApplyToLinkPayments(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -40,7 +40,7 @@ func TestPageOfALinkLastsAsLongAsThePayersTime(t *testing.T) {
 	f.send(address, card("4242424242424242")).wantPage(200, "Paid")
 }
 
-// Between two attempts the payer waits no less than before the first.
+// The address stays valid after a decline, so that the payer can make the next attempt within the payer's time.
 func TestDeclinedPayerKeepsTheAddress(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -52,7 +52,7 @@ func TestDeclinedPayerKeepsTheAddress(t *testing.T) {
 	f.fill(f.browse(address).wantPage(200, checkoutTitle, "The card was declined."), card("4242424242424242")).wantPage(200, "Paid")
 }
 
-// The payer's time ends on the page of the merchant, and the address ends soon after it.
+// When the payer's time is over, the page says so and leads back to the merchant. The address expires 15 minutes later.
 func TestOpenedPageShowsThatTheTimeIsOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -107,9 +107,9 @@ func (f *fixture) opened(address string) string {
 	return ""
 }
 
-// A provider's action may last longer than the address from which the payer came to it. The payer has the longer address
-// before leaving, and the earlier one leads to it as long as the payer may act, so that a payer who goes back never reads that
-// the payment has to begin anew.
+// A provider's action may last longer than the address from which the payer came to it. Before leaving, the payer gets an address
+// that lasts as long as the action. The earlier address redirects to that one while the payer may act, so that a payer who goes
+// back is never asked to begin a new payment.
 func TestEarlierAddressLeadsOnWhileThePayerIsAtTheProvider(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -142,8 +142,8 @@ func TestEarlierAddressLeadsOnWhileThePayerIsAtTheProvider(t *testing.T) {
 	}
 }
 
-// An address that the API has shown ends after 15 minutes. While the payer may have confirmed the payment elsewhere, it does not
-// ask for another one, nor lead to the link where another one would begin.
+// An address that the API has shown ends after 15 minutes. While the payer may have confirmed the payment elsewhere, the
+// address neither asks for another payment nor leads to the link, where another payment would begin.
 func TestExpiredAddressOfAnOpenPaymentDoesNotAskForAnotherOne(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -30,7 +30,7 @@ func TestExpiredAddressSaysHowThePaymentHasEnded(t *testing.T) {
 }
 
 // A page that the payer may come back to is never the response to a form: the browser would have to send the form again. The
-// address of the form does not lead on to the provider by itself either.
+// page at that address does not lead on to the provider by itself either.
 func TestDeclineIsAPageOfItsOwn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -58,7 +58,7 @@ func TestDeclinedFormIsShownOnce(t *testing.T) {
 	f.wantRouting(other, "1 refused card_declined")
 }
 
-// What was typed, but for number and CVV, stays after a decline and after a fee that has risen.
+// What was typed, except the card's number and CVV, stays in the form after a decline and after a rise of the fee.
 func TestDeclineLosesNothingThatWasTyped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -86,7 +86,7 @@ func TestDeclinedMethodStaysChosen(t *testing.T) {
 	f.send(action, url.Values{"method": {"direct_debit"}, "routing_number": {"021000021"}}).wantMethods("direct_debit", "bank_card", "direct_debit")
 }
 
-// A payer whose method was refused finds it chosen, and is told to use another card only after a card.
+// After a refusal the page has the refused method chosen. It suggests another card only if a card was refused.
 func TestRefusedMethodIsOfferedAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -113,7 +113,7 @@ func (f *fixture) tryMethod(address, method string) *response {
 	return f.fill(confirmation, url.Values{"decision": {"refuse"}})
 }
 
-// A card whose month has passed everywhere uses no attempt.
+// A card whose expiry month has passed in all time zones uses no attempt.
 func TestPastExpiryIsMarkedAndNotTried(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -129,7 +129,7 @@ func TestPastExpiryIsMarkedAndNotTried(t *testing.T) {
 	f.send(action, form).wantPage(200, "Paid")
 }
 
-// A payer who comes back from the provider's page finds the way there again, and the way out.
+// A payer who comes back from the provider's page can go there again, or cancel.
 func TestPayerComesBackFromTheProvidersPage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -145,7 +145,7 @@ func TestPayerComesBackFromTheProvidersPage(t *testing.T) {
 	f.transaction(transaction.at("id")).wantStatus("failed", "cancelled")
 }
 
-// Who has failed or cancelled at a link without fail_url goes back to the link, when the button is pressed.
+// If a payment at a link without fail_url has failed or was cancelled, a button leads the payer back to the link.
 func TestPayerGoesBackToTheLink(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -162,7 +162,7 @@ func TestPayerGoesBackToTheLink(t *testing.T) {
 	paid.wantNoText(link)
 }
 
-// The pages that ask for a password or a bank count down, and look again when the time is over.
+// The pages that ask for a password or a bank count down, and reload when the time is over.
 func TestEveryPageOfAPayerCountsDown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -108,7 +108,7 @@ func TestLastRefusalEndsTheHostedPayment(t *testing.T) {
 	}
 }
 
-// The API's requests count as the page's do.
+// Attempts that are made with the API count like those that are made on the page.
 func TestAttemptsByAPIAndPageCountTogether(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -300,8 +300,8 @@ func TestPayerCannotCancelAHoldOrAPayout(t *testing.T) {
 	f.transaction(payout.at("id")).wantStatus("created", "")
 }
 
-// Of two tabs that send a card at the same moment, one makes the attempt, and the other one shows its result. The payer of
-// the other one has not seen the refusal, and may not want a further attempt.
+// If two tabs send a card at the same moment, one of them makes the attempt, and the second tab shows its result. The second
+// makes no further attempt, because the payer had not yet seen the refusal there, and may not want one.
 func TestTwoTabsMakeOneAttempt(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -129,7 +129,7 @@ func TestMethodThatIsNotOfferedIsRefused(t *testing.T) {
 	f.transaction(transaction.at("id")).wantStatus("created", "")
 }
 
-// The methods of a link bound its payments. A payment keeps those with which it began.
+// A link's payments can use only the methods of the link. A payment keeps the methods with which it began.
 func TestLinkIsPaidByItsMethods(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -205,8 +205,8 @@ func TestEachMethodShowsItsTotal(t *testing.T) {
 	f.transaction(waiting.at("id")).wantFields(map[string]string{"amount_with_fee": "1255"})
 }
 
-// A browser that does not hide the buttons of the other methods sends another method than the radio button of the one that was
-// pressed.
+// If a browser does not hide the buttons of the other methods, the pressed button may belong to another method than the chosen
+// radio button. The pressed button decides.
 func TestPressedButtonDecidesTheMethod(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -259,7 +259,7 @@ func TestRecipientChoosesAMethod(t *testing.T) {
 	f.send(action, url.Values{"method": {"direct_debit"}}).wantPage(200, "Scan to receive") // the payout has begun
 }
 
-// A direct debit needs the numbers of the currency's scheme.
+// A direct debit needs the account's numbers in the scheme of the currency, such as a sort code.
 func TestDirectDebitAsksForTheAccount(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -56,7 +56,7 @@ func TestTooManyPaymentsLeadBackToTheLink(t *testing.T) {
 	f.send(link.at("data.url"), url.Values{}).wantWait("/pay/l/" + link.at("data.id"))
 }
 
-// Every notice about something in the test environment says so, and none about something else.
+// Every notice about something in the test environment says so, and no other notice does.
 func TestNoticesShowTheTestMode(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -86,7 +86,7 @@ func TestNoticesShowTheTestMode(t *testing.T) {
 	f.browse(f.createHosted("").at("widget_url")).wantPage(200, "Payment", testBanner)
 }
 
-// A closed link leads to its fail_url. There is no transaction whose id could be filled in.
+// A closed link leads to its fail_url. There is no transaction whose id could replace a placeholder.
 func TestClosedLinkLeadsToItsFailURL(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -105,7 +105,7 @@ func TestClosedLinkLeadsToItsFailURL(t *testing.T) {
 	}
 }
 
-// A card number is not repeated in whatever digits the payer's keyboard has.
+// A card number in a wrong field is not shown again, whatever digits the payer's keyboard has.
 func TestNumberInTheWrongFieldIsNotShownInAnyDigits(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -125,7 +125,7 @@ func TestReceiptSaysWhatThePayerGetsBack(t *testing.T) {
 	f.visit("GET", f.base()+address, nil).wantRows("Price", "$12.50", "Fee", "$0.39", "Refunded", "$12.89")
 }
 
-// Only what was captured of a hold is the price, and the fee is the captured amount's.
+// Only what was captured of a hold is the price, and the fee is that of the captured amount.
 func TestReceiptOfAPartlyCapturedHold(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -68,7 +68,7 @@ func TestCorrectedFormBelongsToItsAttempt(t *testing.T) {
 	f.wantRouting(id, "1 refused card_declined", "2 accepted null")
 }
 
-// The second copy of a form is answered as a reload would be: with the step that the transaction is at, nothing marked.
+// The second copy of a form is answered as a reload would be: with the transaction's present step, and no field marked as wrong.
 func TestFormOfAnotherStepShowsThePresentStep(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -110,7 +110,7 @@ func TestPasswordSentTwiceUsesOneAttempt(t *testing.T) {
 	f.transaction(id).wantStatus("created", "authentication_failed")
 }
 
-// Whoever presses the button to cancel means the payment, whichever attempt the page shows.
+// The button to cancel cancels the payment, whichever attempt its page was shown for.
 func TestCancelOfAnEarlierAttemptCancels(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -136,7 +136,7 @@ func markup(body string) string {
 	return beforeScript
 }
 
-// A method that an address below /pay does not have is refused with a page, as everything else there is.
+// An HTTP method that an address below /pay does not have is refused with a page, as everything else there is.
 func TestOtherMethodsGetAPage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

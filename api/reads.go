@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// readsOfCore is the number of reads in service at once, for each core. One of them may wait for the disk while another runs; with
-	// more, each step of a payment waits for more of them.
+	// readsOfCore is how many requests that only read are in service at once, for each core. With two, one may wait for the disk while
+	// the other runs. With more, each step of a payment would wait for more reads.
 	readsOfCore = 2
 
-	// readLapse is how long a read keeps its place, longer than any page takes. A read that waits for something else than
-	// processors then no longer delays others.
+	// readLapse is how long a read keeps its place among those in service: longer than any page of a list takes. A read that lasts
+	// longer waits for something other than processors, and delays no others from then on.
 	readLapse = time.Second
 )
 
@@ -30,7 +30,7 @@ func newReads() *reads {
 	return &reads{places: make(chan struct{}, readsOfCore*runtime.GOMAXPROCS(0)), lapse: readLapse}
 }
 
-// enter waits for a place. The caller calls leave, which gives the place to the next read.
+// enter waits for a place. The caller must call leave, which gives the place to the next read.
 func (r *reads) enter() (leave func()) {
 	r.places <- struct{}{}
 	free := sync.OnceFunc(func() { <-r.places })
@@ -42,7 +42,7 @@ func (r *reads) enter() (leave func()) {
 }
 
 // isBoundedRead tells whether the requests of a route wait for a place among the reads. Commands have a queue of their own, and a
-// check must be answered when everything else waits.
+// health check must be answered even when everything else waits.
 func isBoundedRead(r *web.Route) bool {
 	return r.Method == "GET" && !r.Command && !r.HasOwnQueue && !isCheck(r.Path)
 }

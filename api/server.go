@@ -30,7 +30,7 @@ import (
 	"mizan/ledger"
 )
 
-// Config is what New needs.
+// Config has the settings of a Server and the services that its routes call.
 type Config struct {
 	Payments  payments.Transactions
 	Directory Directory
@@ -38,12 +38,12 @@ type Config struct {
 	Clock     clock.Clock
 	Log       *slog.Logger
 
-	// BeginCommand begins a command and returns the function that ends it. It waits while a manual
-	// clock is being moved.
+	// BeginCommand waits while a manual clock is being moved, and then begins a command. It returns
+	// the function that ends the command.
 	BeginCommand func() (leave func())
 
 	// ProviderCalls returns how many provider calls are under way. Package shed bounds how many commands
-	// run at once, and does not count those that wait for a provider. Nil: there are never any calls.
+	// run at once, and does not count those that wait for a provider. Nil means that there are never any.
 	ProviderCalls func() int
 
 	// Advance moves the manual clock; nil: there is none, and its routes are missing.
@@ -68,7 +68,7 @@ type Config struct {
 	Usage admin.LimitUsage
 
 	// Pages makes the addresses of the pages on which payers pay, and Payers does what payers request on these
-	// pages. Challenges is the simulator's page. If one of the three is nil, its routes are missing.
+	// pages. Challenges is the page of the provider simulator. If one of the three is nil, its routes are missing.
 	Pages      payerpage.Pages
 	Payers     checkout.Payers
 	Challenges checkout.Challenges
@@ -103,8 +103,8 @@ type Config struct {
 	Domain  string // host of the base URL
 
 	// TrustedProxies are the proxies whose header for the client's address is trusted.
-	// BehindProxy refuses requests from all other addresses, and requests that reached a proxy
-	// without TLS.
+	// If BehindProxy is true, requests from all other addresses are refused, and requests that
+	// reached a proxy without TLS.
 	TrustedProxies []netip.Prefix
 	BehindProxy    bool
 
@@ -129,7 +129,7 @@ type Storefront interface {
 	IsImage(org ledger.ID, address string) (bool, error)
 }
 
-// Server serves requests on listeners.
+// Server is the service's HTTP server. It takes each request through the same steps, and then calls the route's handler.
 type Server struct {
 	cfg    Config
 	access web.Authorizer
@@ -243,7 +243,8 @@ func (s *Server) handle(req *web.Request) error {
 	return route.Handle(req)
 }
 
-// refuse responds with an error before the route's handler runs, in the route's own form if it has one.
+// refuse responds to a request that is refused before the route's handler runs. If the route has a Refuse of its own, that
+// writes the response.
 func refuse(req *web.Request, err error) error {
 	if req.Route.Refuse != nil {
 		return req.Route.Refuse(req, err)
@@ -313,7 +314,7 @@ func (s *Server) Serve(l net.Listener) error {
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopped = true
-	// The transport only knows listeners that it has begun to serve.
+	// The transport closes only the listeners that it has begun to serve.
 	for _, l := range s.listeners {
 		_ = l.Close()
 	}

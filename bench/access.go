@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxEqualT bounds the absolute value of t, the statistic of Welch's test, with which two cases count as equal.
+	// maxEqualT bounds |t|, the statistic of Welch's test: two cases (kinds of refused API key) below it count as equally fast.
 	maxEqualT = 4.5
 
 	// comparedFraction is the fraction of samples that are compared. The slowest samples are dropped,
@@ -29,7 +29,8 @@ const (
 	maxSamples = 10_000_000
 )
 
-// AccessConfig is the command line of `mizan bench access`.
+// AccessConfig is the command line of `mizan bench access`, which measures whether the time of a refusal
+// reveals why an API key was refused.
 type AccessConfig struct {
 	Samples   int    `name:"samples" default:"10000" help:"Requests of each case."`
 	Partners  int    `name:"partners" default:"0" help:"Partners that the organization has besides; they are made first."`
@@ -40,7 +41,8 @@ type AccessConfig struct {
 	Report    string `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
 }
 
-// Validate returns an error for flags that contradict each other. kong calls it.
+// Validate returns an error for flags that are out of bounds or contradict each other. kong, which parses the
+// command line, calls it.
 func (c *AccessConfig) Validate() error {
 	if c.Samples < 2 || c.Samples > maxSamples {
 		return fmt.Errorf("--samples has to be 2 to %d", maxSamples)
@@ -59,7 +61,7 @@ func (c *AccessConfig) serverConfig() *PaymentsConfig {
 // AccessReport is the JSON report of `mizan bench access`.
 type AccessReport struct {
 	Header
-	Samples  int         `json:"samples"` // of each case
+	Samples  int         `json:"samples"` // requests of each case
 	Seed     uint64      `json:"seed"`
 	Cases    []Timing    `json:"cases"`
 	T        [][]float64 `json:"t"`         // Welch's t of each pair of cases, by their indexes in Cases

@@ -14,7 +14,7 @@ import (
 	"mizan/bench/server"
 )
 
-// auditor reads the ledger over HTTP, with the rights of the organization's auditor.
+// auditor reads the ledger over HTTP, with the rights of the organization's auditor, so that a run can check the ledger's totals.
 type auditor struct {
 	client  *http.Client
 	baseURL string
@@ -50,7 +50,7 @@ func (d *decimal) UnmarshalJSON(b []byte) error {
 
 var errNotFound = errors.New("not found")
 
-// eachRow calls fn with the rows of a ledger list, page by page.
+// eachRow reads a ledger list page by page and calls fn with each row.
 func (a *auditor) eachRow(ctx context.Context, path string, query url.Values, fn func(*row) error) error {
 	for {
 		var page struct {
@@ -103,8 +103,8 @@ const pageSize = "500"
 // what the institution owes the partner, and what the partner owes the institution if a fee was more than the amount.
 type books struct {
 	credits    big.Int             // posted credits of the partner, or of all partners
-	debits     big.Int             // the posted debits
-	provider   big.Int             // posted debits of all provider accounts of terminals that feeRules lacks
+	debits     big.Int             // posted debits of the same accounts
+	provider   big.Int             // posted debits of the provider accounts of all terminals without a fee rule
 	byTerminal map[string]*big.Int // posted debits of the provider account of each terminal in feeRules
 	fees       big.Int             // posted credits of the account of fees
 }
@@ -150,7 +150,7 @@ func (a *auditor) readBooks(ctx context.Context, rules feeRules) (*books, error)
 const providerPrefix = "A:provider:"
 
 // eachAccount calls fn with the totals of an account, or of all accounts with a prefix, in the asset of the payments. An
-// account without any entry does not exist.
+// account without any entry does not exist, so a missing account is no error.
 func (a *auditor) eachAccount(ctx context.Context, path, prefix string, fn func(*row) error) error {
 	query := url.Values{"env": {paymentEnv}, "currency": {paymentCurrency}, "limit": {pageSize}}
 	if prefix != "" {

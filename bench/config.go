@@ -75,7 +75,7 @@ type LedgerConfig struct {
 	Report    string        `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
 }
 
-// Bounds of the flags, and the value of --preload for the read workload if it is not given.
+// Bounds of the flags. defaultPreload is the value of --preload for the read workload if the flag is not given.
 const (
 	maxConnections = 10_000
 	maxAccounts    = 10_000_000
@@ -94,7 +94,7 @@ const (
 
 var workloads = []string{workloadPayments, workloadRead, workloadList, workloadLink}
 
-// Validate returns an error for flags that contradict each other. kong calls it.
+// Validate returns an error for flags that are out of bounds or contradict each other. kong, which parses the command line, calls it.
 func (c *PaymentsConfig) Validate() error {
 	switch {
 	case !slices.Contains(workloads, c.Workload):
@@ -130,7 +130,7 @@ func (c *PaymentsConfig) Validate() error {
 	return c.wantedMerchants().check()
 }
 
-// Validate returns an error for flags that contradict each other. kong calls it.
+// Validate returns an error for flags that are out of bounds or contradict each other. kong, which parses the command line, calls it.
 func (c *LedgerConfig) Validate() error {
 	switch {
 	case c.Accounts < 2 || c.Accounts > maxAccounts:

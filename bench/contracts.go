@@ -15,8 +15,8 @@ import (
 	"mizan/bench/server"
 )
 
-// ContractsConfig is the command line of `mizan bench contracts`. A reading is the secular or the religious form of
-// a contract product.
+// ContractsConfig is the command line of `mizan bench contracts`, which measures contracts from their creation to
+// their end. A reading is the secular or the religious form of a contract product.
 type ContractsConfig struct {
 	Reading     string        `name:"reading" enum:"secular,religious,both" default:"secular" help:"Whose contracts: secular, religious or both."`
 	Product     string        `name:"product" default:"" help:"One product only, by its secular name. Default: all of the reading."`
@@ -29,7 +29,8 @@ type ContractsConfig struct {
 	Report      string        `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
 }
 
-// Validate returns an error for flags that contradict each other. kong calls it.
+// Validate returns an error for flags that are out of bounds or contradict each other. kong, which parses the
+// command line, calls it.
 func (c *ContractsConfig) Validate() error {
 	switch {
 	case c.Connections < 1 || c.Connections > maxConnections:
@@ -46,7 +47,7 @@ func (c *ContractsConfig) Validate() error {
 	return nil
 }
 
-// lifecycles returns the lifecycles that the flags select.
+// lifecycles returns the lifecycles (the requests of a contract from its creation to its end) that the flags select.
 func (c *ContractsConfig) lifecycles() (chosen []*lifecycles.Lifecycle) {
 	for i := range lifecycles.All {
 		l := &lifecycles.All[i]
@@ -70,8 +71,8 @@ type ContractsReport struct {
 	Ledger      string            `json:"ledger"` // "ok", or a description of the fault
 }
 
-// Contracts measures a server that takes many contracts from their creation to their end. It prints the
-// figures and checks the ledger afterwards. Each action is durable when its response arrives.
+// Contracts measures a server while it carries out the actions of many contracts, from their creation to their end. It
+// prints the figures and checks the ledger afterwards. Each action is durable when its response arrives.
 func Contracts(ctx context.Context, cfg ContractsConfig, out io.Writer) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -141,7 +142,7 @@ func (p *ContractsReport) print(out io.Writer) {
 	printLine(out, "ledger     %s", p.Ledger)
 }
 
-// contractWorkload is what all connections of a run share.
+// contractWorkload has the data that all connections of a run share.
 type contractWorkload struct {
 	host       string
 	sandbox    *server.Sandbox
@@ -154,7 +155,7 @@ type contractJob struct {
 	random        *rand.Rand
 	creationsOnly bool
 	current       *lifecycles.Lifecycle
-	nextStep      int    // index of the next step; 0: the creation
+	nextStep      int    // number of the next step, counted from 1; 0: the creation
 	id            string // id of the contract
 	requestBytes  []byte // buffer of the next request
 }

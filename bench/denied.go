@@ -23,7 +23,7 @@ import (
 type deniedCase struct{ name, key, organization string }
 
 const (
-	keyLifetime = 5 * time.Second // of the key that must expire, because the API can't create an expired one
+	keyLifetime = 5 * time.Second // of the key that expires before the measurement; the API can't create an expired key
 	expiryPoll  = 50 * time.Millisecond
 )
 
@@ -69,12 +69,11 @@ func unknownKeyLike(key, letter string) string {
 	return prefix + "_" + strings.Repeat(letter, len(value))
 }
 
-// operator calls the API with the administration token. After its first error, which it remembers, it makes no
-// further call.
+// operator calls the API with the administration token. It keeps its first error in err, and makes no call after it.
 type operator struct {
 	client          *http.Client
 	sandbox         *server.Sandbox
-	loginPrefix     string // of the partners that this run creates
+	loginPrefix     string // begins the logins of the partners that this run creates
 	idempotencyKey  string // sent with each request; empty: none
 	partnersCreated int
 	err             error
@@ -176,7 +175,7 @@ func (o *operator) requestStatus(ctx context.Context, organization, key string) 
 }
 
 // requireAdmitted checks that a key is accepted before it expires or is revoked. Without this check the
-// server might refuse the key for a reason other than that of its case.
+// server might refuse the key for another reason than the one that its case is about.
 func (o *operator) requireAdmitted(ctx context.Context, organization, key string) {
 	if o.err != nil {
 		return

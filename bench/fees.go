@@ -16,18 +16,18 @@ type feeRule struct {
 	converts   bool // the partner receives another currency
 }
 
-// feeRules has the rules of the terminals that take a fee or convert, by the terminals' ids.
+// feeRules has the rules of the terminals that take a fee or convert the currency, by the terminals' ids.
 type feeRules map[string]*feeRule
 
 // wholeBasisPoints is a hundred percent.
 var wholeBasisPoints = big.NewInt(10_000)
 
-// price is what one payment moves: provider = partner + fee. The partner's part is negative if the fee is more than the
-// amount.
+// price has the amounts that one payment moves on the accounts of the provider, the partner and the fees: provider =
+// partner + fee. partner is negative if the fee is more than the payment's amount.
 type price struct{ provider, partner, fee *big.Int }
 
-// priceOf returns what a payment of the bench moves. It computes with numbers of its own, because package payment is
-// what the bench checks. A nil rule means no fee.
+// priceOf returns the price of a payment of the bench. It does not use the server's code for fees, because the bench
+// checks that code. A nil rule means no fee.
 func (f *feeRule) priceOf() price {
 	amount, fee := big.NewInt(paymentAmount), new(big.Int)
 	if f == nil {
@@ -40,7 +40,7 @@ func (f *feeRule) priceOf() price {
 	return price{provider: amount, partner: new(big.Int).Sub(amount, fee), fee: fee}
 }
 
-// listedTerminal is a terminal as the administration lists it.
+// listedTerminal is a terminal as GET /terminals lists it.
 type listedTerminal struct {
 	ID     string `json:"id"`
 	Type   string `json:"type"`
@@ -105,7 +105,7 @@ func (a *auditor) readFeeRules(ctx context.Context) (feeRules, error) {
 	}
 }
 
-// total adds up the prices of payments.
+// total adds up the prices of payments: the credits and debits of the partners, and the fees.
 type total struct{ credits, debits, fees big.Int }
 
 // add adds count payments of a price.
@@ -119,12 +119,12 @@ func (t *total) add(p price, count *big.Int) {
 	t.fees.Add(&t.fees, part.Mul(p.fee, count))
 }
 
-// checkCharged checks that the totals have risen by what count charged payments move. before has the totals before
-// the run. It returns the fees of these payments.
+// checkCharged checks that the totals have risen by the amounts that count charged payments move. before has the
+// totals before the run. It returns the fees of these payments.
 //
-// How many payments each terminal took is not known, because routing may prefer another terminal at any time. It follows
-// from the provider's account of the terminal: the account has to rise by a multiple of a payment's price. All other totals
-// are computed from these numbers and from the rules.
+// The server's routing may prefer another terminal at any time, so the number of payments at each terminal must be
+// computed. It follows from the rise of the terminal's provider account, which must be a multiple of the amount that one
+// payment moves there. All other totals follow from these numbers and from the rules.
 func (b *books) checkCharged(before *books, count uint64, rules feeRules) (fees *big.Int, err error) {
 	want, remaining := new(total), new(big.Int).SetUint64(count)
 	for id, rule := range rules {
@@ -150,7 +150,8 @@ func (b *books) checkCharged(before *books, count uint64, rules feeRules) (fees 
 	}{
 		{"the provider's accounts of terminals without a fee", &before.provider, &b.provider, new(big.Int).Mul(plain.provider, remaining), true},
 		{"the credits of the partners", &before.credits, &b.credits, &want.credits, true},
-		// Without such a fee, other debits are none of the run's business: refunds may be made beside it.
+		// Only fees above the amount debit the partners. Without such fees debits are not checked, because others
+		// may make refunds during the run.
 		{"the debits of the partners", &before.debits, &b.debits, &want.debits, want.debits.Sign() != 0},
 		{"the account of fees", &before.fees, &b.fees, &want.fees, true},
 	} {

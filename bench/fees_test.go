@@ -89,8 +89,8 @@ func TestFeeRulesOfAllPagesAreRead(t *testing.T) {
 	}
 }
 
-// Sixty payments at a terminal without a fee, and beside them 30 at one that deducts 15, 20 at one that adds 40 on top, and
-// ten at one whose fee of 1300 is more than the amount.
+// Of the 120 payments, 60 go through a terminal without a fee, 30 through one that deducts 15, 20 through one that adds 40
+// on top, and 10 through one whose fee of 1300 is more than the amount.
 func TestCheckFindsEachTotalThatIsWrong(t *testing.T) {
 	rules := feeRules{
 		"deducts": ruleOf(t, `{"fee_bps":"125","fee_fixed":"3"}`), "adds": ruleOf(t, `{"fee_fixed":"40","fee_mode":"on_top"}`),
@@ -138,7 +138,7 @@ func TestCheckFindsEachTotalThatIsWrong(t *testing.T) {
 	}
 }
 
-// Refunds that somebody else makes during a run debit the partner.
+// Refunds that somebody else makes during a run debit the partner; the check must not count these debits.
 func TestCheckIgnoresDebitsOfOthers(t *testing.T) {
 	before, after := new(books), new(books)
 	after.credits.SetInt64(1000)

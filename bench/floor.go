@@ -18,19 +18,20 @@ import (
 	"mizan/bench/server"
 )
 
-// Bounds of the rounds of --against-floor. A round is short, so that whatever else the machine does hits payments, echoes and
-// lone writes alike.
+// Bounds of the rounds of --against-floor, which compares payments with two operations that do less than a payment: a
+// bare echo of an HTTP request, and a lone durable write. The rounds are short, so that other work of the machine
+// affects all three alike.
 const (
 	roundDuration = time.Second / 2 // unless there would be fewer than minRounds or more than maxRounds
 	minRounds     = 4
 	maxRounds     = 1000
 )
 
-// Floor is what --against-floor has measured beside the payments.
+// Floor is the report of --against-floor: what was measured beside the payments, and the ratios.
 type Floor struct {
 	Rounds       []floor.Round     `json:"rounds"`
-	RoundSeconds float64           `json:"round_seconds"` // of each of the three kinds
-	RequestBytes int               `json:"request_bytes"` // of a payment's request, and so of an echo's
+	RoundSeconds float64           `json:"round_seconds"` // length of a round of each of the three kinds
+	RequestBytes int               `json:"request_bytes"` // size of a payment's request, and so of an echo's
 	Echo         generator.Outcome `json:"echo"`
 	EchoServer   Costs             `json:"echo_server"`
 	Sync         generator.Outcome `json:"sync"` // lone writes of SyncBytes, each with an fdatasync
@@ -38,7 +39,7 @@ type Floor struct {
 	Ratios       floor.Ratios      `json:"ratios"`
 }
 
-// Echo serves a bare echo until ctx ends, and prints its URL first.
+// Echo prints a URL, and answers each POST to it with the request's own body until ctx ends.
 func Echo(ctx context.Context, out io.Writer) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -67,7 +68,7 @@ func (e *echoJob) Check(_ uint64, a *generator.Response) string {
 	return ""
 }
 
-// OnLost implements generator.Job: nothing is stored.
+// OnLost implements generator.Job: an echo stores nothing.
 func (*echoJob) OnLost(uint64) {}
 
 // floorRun alternates rounds of payments, of echoes, and of lone writes.
@@ -89,7 +90,7 @@ type floorRun struct {
 }
 
 // againstFloor measures payments, a bare echo and lone writes in turn, each for the run's duration in all, and returns the
-// outcome of the payments. They are numbered from firstNumber on.
+// outcome of the payments. The payments are numbered from firstNumber on.
 func (r *serverRun) againstFloor(ctx context.Context, firstNumber uint64) (o generator.Outcome, err error) {
 	f := &floorRun{
 		serverRun: r, report: &Floor{SyncBytes: floor.BlockSize}, nextPayment: firstNumber,
@@ -116,14 +117,14 @@ func (r *serverRun) againstFloor(ctx context.Context, firstNumber uint64) (o gen
 	return f.payments.Outcome(), nil
 }
 
-// roundsIn returns into how many rounds of each kind a duration is divided. The number is even, so that both orders of a round
-// come equally often.
+// roundsIn returns into how many rounds of each kind a duration is divided. The number is even, so that both orders of the
+// kinds (see turns) come equally often.
 func roundsIn(d time.Duration) int {
 	n := int(min(max((d+roundDuration-1)/roundDuration, minRounds), maxRounds))
 	return n + n%2
 }
 
-// open starts the echo and opens the connections and the file.
+// open starts the echo, and opens the connections and the file for the lone writes.
 func (f *floorRun) open(ctx context.Context) error {
 	binary, err := os.Executable()
 	if err != nil {
@@ -184,8 +185,8 @@ func (f *floorRun) alternate(ctx context.Context, rounds int) error {
 	return nil
 }
 
-// turns returns the order of the kinds in a round. Every second round has the reverse order, so that no kind always comes
-// after the same one, which may have left the machine work to do.
+// turns returns the order of the kinds in a round. Every second round has the reverse order, because the kind before may
+// have left the machine work to do, and must not always be the same one.
 func turns(round, kinds int) []int {
 	order := make([]int, kinds)
 	for i := range order {
@@ -197,7 +198,7 @@ func turns(round, kinds int) []int {
 	return order
 }
 
-// pay is a round of payments.
+// pay runs a round of payments.
 func (f *floorRun) pay(ctx context.Context) (err error) {
 	l := f.load(f.serverRun.payments.job)
 	l.Open, l.Duration = f.openPayments, f.each
@@ -212,7 +213,7 @@ func (f *floorRun) pay(ctx context.Context) (err error) {
 	return errors.Join(err, usageErr)
 }
 
-// echoRequests is a round of echoes.
+// echoRequests runs a round of echoes.
 func (f *floorRun) echoRequests(ctx context.Context) (err error) {
 	l := f.load(func() generator.Job { return &echoJob{f.echoJobs.job().(*paymentJob)} })
 	l.Dialer, l.Open, l.Duration = f.echoDialer, f.openEchoes, f.each
@@ -229,7 +230,7 @@ func (f *floorRun) runRound(ctx context.Context, name string, l *generator.Load,
 	return addRound(name, l.Figures, total, f.each)
 }
 
-// write is a round of lone writes.
+// write runs a round of lone writes.
 func (f *floorRun) write(ctx context.Context) (err error) {
 	figures, began, now := generator.NewFigures(), time.Now(), time.Duration(0)
 	for now < f.each && ctx.Err() == nil {
@@ -247,7 +248,8 @@ func (f *floorRun) write(ctx context.Context) (err error) {
 	return err
 }
 
-// addRound adds the figures of a round of a length to the total. A round without any result has no ratio.
+// addRound adds the figures of a round to the total, and returns the round's rate and median. A round without
+// any result is an error, because it has no ratio.
 func addRound(name string, figures, total *generator.Figures, length time.Duration) (floor.Measured, error) {
 	total.Append(figures, length)
 	o := figures.Outcome()

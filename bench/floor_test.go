@@ -85,7 +85,7 @@ func TestAgainstFloorIsOnlyForPaymentsAsFastAsTheyComeWithoutTLS(t *testing.T) {
 	}
 }
 
-// The speeds depend on the machine. The test checks that the report's ratios are those of its figures, that all three kinds were
+// The speeds depend on the machine. The test checks that the report's ratios follow from its figures, that all three kinds were
 // measured, and that the payments are in the ledger.
 func TestPaymentsAgainstTheFloorOfARealServer(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report.json")

@@ -24,7 +24,7 @@ import (
 // minFreeSpace is the free disk space below which the journal refuses changes.
 const minFreeSpace = 512 << 20
 
-// LedgerReport is the JSON report of `mizan bench ledger`.
+// LedgerReport is the JSON report of `mizan bench ledger`, which measures the journal alone, without a server.
 type LedgerReport struct {
 	Header
 	Accounts     int               `json:"accounts"`
@@ -50,8 +50,8 @@ type Groups struct {
 	ApplySeconds   float64 `json:"apply_seconds"`   // total, until the groups were durable
 }
 
-// Ledger posts transfers between two accounts through the journal in this process, and prints the figures. Then
-// it opens the store again and checks every account's totals.
+// Ledger posts transfers, each between two accounts, through the journal in this process. Then it opens the
+// store again, checks every account's totals, and prints the figures.
 func Ledger(ctx context.Context, cfg LedgerConfig, out io.Writer) error {
 	if err := cfg.Validate(); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// limitWriters is the number of goroutines that create limits. Each creates one limit at a time.
+// limitWriters is the number of goroutines that create the limits of --limits. Each creates one limit at a time.
 const limitWriters = 32
 
 // limit is the body of POST /api/v1/limits, which limits a partner's payments.
@@ -27,9 +27,8 @@ type limit struct {
 	Window    string `json:"window,omitempty"`
 }
 
-// unreachableLimits returns the limits that --limits creates for each partner. Each of them counts
-// every payment and refuses none. A single partner would reach the velocity limit, which counts the
-// payments of a minute, at 16,666 payments a second.
+// unreachableLimits returns the limits that --limits creates for each partner. Each of them counts every payment and refuses
+// none. A single partner would reach the velocity limit, a million payments in a minute, only at 16,666 payments a second.
 func unreachableLimits(partner int64) []limit {
 	maxVolume := ledger.MaxAmount.String()
 	return []limit{

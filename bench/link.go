@@ -10,7 +10,7 @@ import (
 	"mizan/bench/generator"
 )
 
-// linkWorkload is the workload that always GETs the page of the same payment link, as payers do: without a key.
+// linkWorkload is the workload that always GETs the page of the same payment link, as payers do: without an API key.
 type linkWorkload struct{ requestBytes []byte }
 
 // newLinkWorkload creates a payment link with three products. Each request has an Idempotency-Key, so that a second run on

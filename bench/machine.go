@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Machine describes the machine of a measurement.
+// Machine describes the machine on which a measurement ran.
 type Machine struct {
 	CPU        string `json:"cpu"`
 	Cores      int    `json:"cores"`
@@ -109,7 +109,7 @@ func inMemory(dir string) bool {
 	return name == fileSystems[magicTmpfs] || name == fileSystems[magicRamfs]
 }
 
-// warnIfInMemory prints a warning if a sync in a directory costs nothing.
+// warnIfInMemory prints a warning if a directory is on a file system in memory, where a sync costs nothing.
 func warnIfInMemory(out io.Writer, dir string) {
 	if inMemory(dir) {
 		printLine(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
@@ -167,7 +167,7 @@ func diskUsage(dir string) (bytes int64) {
 }
 
 // deviceWritten returns how many bytes have been written to the block device of a directory since the machine's start, by all
-// processes. An error means that the file system has no single device, like one in memory.
+// processes. An error means that the file system has no single device, for example because it is in memory.
 func deviceWritten(dir string) (int64, error) {
 	var stat syscall.Stat_t
 	if err := syscall.Stat(dir, &stat); err != nil {
@@ -181,7 +181,7 @@ func deviceWritten(dir string) (int64, error) {
 }
 
 // sectorsWritten returns the bytes of the sectors that a line of /sys/block/…/stat counts as written: the seventh
-// field, in units of 512 bytes whatever the device's sectors are.
+// field, in units of 512 bytes, whatever the size of the device's sectors is.
 func sectorsWritten(line string) (int64, error) {
 	fields := strings.Fields(line)
 	if len(fields) < 7 {

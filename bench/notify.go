@@ -174,7 +174,7 @@ func (s *sink) drain(ctx context.Context, want int, duringRun int) (Notices, err
 	}
 }
 
-// setNotificationAddress sets the sink as the notification address of every partner of the run's payments.
+// setNotificationAddress sets the sink as the notification address of every partner that makes the run's payments.
 func (r *serverRun) setNotificationAddress(ctx context.Context) (err error) {
 	if r.sink, err = newSink(); err != nil {
 		return err

@@ -23,10 +23,10 @@ type OfferedLoad struct {
 	Outcome generator.Outcome `json:"outcome"`
 }
 
-// overload measures the capacity, and then how many payments are charged when one, two and five times
-// as many are offered. The requests are numbered from firstNumber on. Latencies are those of charged payments
-// and count from their due times. Payments that the server refuses because it is overloaded are among the
-// errors, as HTTP 503.
+// overload measures the capacity, and then how many payments are charged when one, two and five times as many
+// are offered. The requests are numbered from firstNumber on. A latency counts from the instant at which the
+// payment was due. The latencies are those of charged payments and of payments that were never sent. Payments
+// that the server refuses because it is overloaded are among the errors, as HTTP 503.
 func (r *serverRun) overload(ctx context.Context, firstNumber uint64) (generator.Outcome, error) {
 	l := r.load(r.payments.job)
 	l.Connections, l.Duration = capacityConnections, r.cfg.Duration

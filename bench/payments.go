@@ -39,7 +39,7 @@ type PaymentsReport struct {
 	Generator   Costs             `json:"generator"`
 	Ledger      string            `json:"ledger"`         // "ok", or a description of the fault
 	Charged     uint64            `json:"charged"`        // number of charged payments
-	Fees        string            `json:"fees,omitempty"` // what the terminals took of them, in minor units, by the terminals' rules
+	Fees        string            `json:"fees,omitempty"` // of the charged payments, in minor units, by the terminals' rules
 	Resolved    int               `json:"resolved"`       // number of payments whose outcome had to be looked up after the run
 	Partners    int               `json:"partners"`       // number of partners that made payments
 	Keys        int               `json:"keys"`           // number of API keys of all these partners
@@ -105,7 +105,7 @@ type serverRun struct {
 	auditor  *auditor
 	payments *payments
 
-	feeRules    feeRules // of the terminals that take a fee, before the run
+	feeRules    feeRules // rules of the terminals that take a fee, read before the run
 	booksBefore *books
 
 	floor        *Floor        // with --against-floor
@@ -291,7 +291,7 @@ func (r *serverRun) measure(ctx context.Context) (err error) {
 	return nil
 }
 
-// measuredJob returns the maker of the jobs that are measured.
+// measuredJob returns the function that makes a job for each connection of the measured load.
 func (r *serverRun) measuredJob(ctx context.Context) (newJob func() generator.Job, err error) {
 	switch r.cfg.Workload {
 	case workloadRead:
@@ -311,7 +311,7 @@ func (r *serverRun) measuredJob(ctx context.Context) (newJob func() generator.Jo
 	return r.payments.job, nil
 }
 
-// load returns a load with the run's flags, which the caller completes.
+// load returns a load with the settings of the run's flags. The caller adds its duration or its limit.
 func (r *serverRun) load(newJob func() generator.Job) *generator.Load {
 	return &generator.Load{
 		Dialer: r.dialer, NewJob: newJob, Connections: r.cfg.Connections,
@@ -353,7 +353,7 @@ func printProgress(out io.Writer, name string, f *generator.Figures, stop <-chan
 	}
 }
 
-// readLedger reads what checkLedger compares with: the terminals' fees, and the ledger's totals before the run.
+// readLedger reads, before the run, what checkLedger needs: the terminals' fee rules and the ledger's totals.
 func (r *serverRun) readLedger(ctx context.Context) (err error) {
 	if r.feeRules, err = r.auditor.readFeeRules(ctx); err != nil {
 		return err
@@ -368,7 +368,7 @@ func (r *serverRun) checkLedger(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.cfg.Workload != workloadLink { // beside it another load may make payments
+	if r.cfg.Workload != workloadLink { // another load may make payments at the same time
 		var fees *big.Int
 		if fees, err = after.checkCharged(r.booksBefore, r.report.Charged, r.feeRules); err == nil {
 			r.report.Fees = fees.String()

@@ -12,7 +12,7 @@ import (
 	"mizan/bench/generator"
 )
 
-// Recovery is a start of the server after SIGKILL.
+// Recovery has the figures of a start of the server after SIGKILL (`mizan bench soak --recovery`).
 type Recovery struct {
 	Clock      string  `json:"clock"` // "real" or "manual"
 	ReadyAfter float64 `json:"ready_after_seconds"`
@@ -20,8 +20,8 @@ type Recovery struct {
 }
 
 const (
-	// maxPaymentsToKill bounds the payments before a kill. They fill the journal's log again after an earlier start has emptied
-	// it, so that each start has as much to read as one after a kill at any time.
+	// maxPaymentsToKill bounds the payments before a kill. An earlier start has emptied the journal's log; the payments fill it
+	// again, so that the next start reads as much of it as after a kill at any other time.
 	maxPaymentsToKill = 50_000
 
 	// killPoll is how often it is checked whether enough payments were sent.
@@ -54,8 +54,8 @@ func (s *soakRun) recover(ctx context.Context) error {
 	return s.reconnect()
 }
 
-// withManualClock measures a start with a manual clock. The store has the real clock again afterwards: the manual one has stood
-// still, so nothing was booked ahead of the real time.
+// withManualClock measures a start with a manual clock. Then it removes the clock's file, so that the store can be served with
+// the real clock again. That is safe because the manual clock has stood still, so nothing was booked ahead of the real time.
 func (s *soakRun) withManualClock(ctx context.Context) (err error) {
 	defer func() {
 		if removeErr := os.Remove(filepath.Join(s.dir, clockFile)); !errors.Is(removeErr, fs.ErrNotExist) {
@@ -92,7 +92,7 @@ func (s *soakRun) killUnderLoad(ctx context.Context) error {
 		end(errKilled)
 	}()
 	err := l.Run(loadCtx, s.next)
-	end(err) // if the run has not even begun
+	end(err) // ends killAfter if the run could not begin
 	s.next = l.NextNumber()
 	if killErr := <-killed; killErr != nil {
 		return fmt.Errorf("bench: recovery: %w", killErr)
@@ -104,7 +104,7 @@ func (s *soakRun) killUnderLoad(ctx context.Context) error {
 	return nil
 }
 
-// killAfter kills the server once the load has begun a request.
+// killAfter kills the server once the load has begun all requests with smaller numbers than request.
 func (s *soakRun) killAfter(ctx context.Context, l *generator.Load, request uint64) error {
 	tick := time.NewTicker(killPoll)
 	defer tick.Stop()
@@ -118,8 +118,8 @@ func (s *soakRun) killAfter(ctx context.Context, l *generator.Load, request uint
 	return s.server.Kill()
 }
 
-// reconnect sends everything to the server that was started last, whose port is another one. The payments' requests keep the
-// Host header with the first server's port, which the server does not look at.
+// reconnect directs all clients to the server that was started last, which has another port. The payments' requests keep a
+// Host header with the first server's port; the server ignores it.
 func (r *serverRun) reconnect() error {
 	r.auditor.client.CloseIdleConnections()
 	r.sandbox = r.server.Sandbox

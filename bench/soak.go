@@ -19,7 +19,7 @@ const (
 	maxInterval = 24 * time.Hour
 )
 
-// SoakConfig is the command line of `mizan bench soak`.
+// SoakConfig is the command line of `mizan bench soak`, a long run of payments that reports figures at regular intervals.
 type SoakConfig struct {
 	Payments    int           `name:"payments" default:"1000000" help:"Payments to make, each with a txid of its own."`
 	Connections int           `name:"connections" default:"256" help:"Connections, each with one request at a time."`
@@ -32,7 +32,8 @@ type SoakConfig struct {
 	SVG         string        `name:"svg" placeholder:"FILE" help:"Draw the figures over time there."`
 }
 
-// Validate returns an error for flags that contradict each other. kong calls it.
+// Validate returns an error for flags that are out of bounds or contradict each other. kong, which parses the
+// command line, calls it.
 func (c *SoakConfig) Validate() error {
 	switch {
 	case c.Payments < 1 || c.Payments > maxPreload:
@@ -60,7 +61,7 @@ type SoakReport struct {
 	Connections int               `json:"connections"`
 	Outcome     generator.Outcome `json:"outcome"` // of these payments
 	Rows        []soak.Row        `json:"intervals"`
-	Windows     *soak.Windows     `json:"ten_seconds,omitempty"` // the first and the dearest ten seconds; nil without the server's CPU
+	Windows     *soak.Windows     `json:"ten_seconds,omitempty"` // the first ten seconds, and those with the most CPU for each payment; nil if not known
 	Server      *Costs            `json:"server,omitempty"`      // nil with --target
 	Generator   Costs             `json:"generator"`
 	Recovery    []Recovery        `json:"recovery,omitempty"`
@@ -78,8 +79,8 @@ type soakRun struct {
 	next   uint64 // number of the next payment
 }
 
-// Soak fills a server's store with payments and prints its figures by the minute. Then it checks the ledger. An error means
-// that the figures can't be trusted; those of a run that has begun are in the report nevertheless.
+// Soak fills a server's store with payments and prints a row of figures in each interval (a minute by default). Then it checks
+// the ledger. An error means that the figures can't be trusted; those of a run that has begun are in the report nevertheless.
 func Soak(ctx context.Context, cfg SoakConfig, out io.Writer) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -109,14 +110,14 @@ func Soak(ctx context.Context, cfg SoakConfig, out io.Writer) (err error) {
 	if err == nil {
 		err = s.check(ctx)
 	}
-	if err != nil { // the rows of a run that took hours are kept, whatever came after them
+	if err != nil { // the report keeps the rows of a run that took hours, even if a later step failed
 		s.report.Ledger = "not checked: " + err.Error()
 	}
 	s.print()
 	return errors.Join(err, s.ledgerErr, writeReport(cfg.Report, &s.report), s.draw())
 }
 
-// fill makes the payments and takes the rows.
+// fill makes the payments and collects the rows of figures.
 func (s *soakRun) fill(ctx context.Context) error {
 	ctx, cancel := s.whileServed(ctx)
 	defer cancel()
@@ -179,7 +180,7 @@ func (s *soakRun) print() {
 	printLedger(s.out, p.Ledger, p.Charged, p.Resolved, p.Fees)
 }
 
-// draw draws the rows.
+// draw writes a picture of the rows into the file of --svg, if the flag is given.
 func (s *soakRun) draw() error {
 	if s.cfg.SVG == "" {
 		return nil

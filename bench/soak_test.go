@@ -107,7 +107,7 @@ func TestSoakRefusesWhatItCannotDo(t *testing.T) {
 	}
 }
 
-// Two rows of ten seconds: 1000 payments for 0.2 s of CPU, then 500 for 0.3 s.
+// There are two rows of ten seconds each: 1000 payments take 0.2 s of CPU, and then 500 take 0.3 s.
 func TestRowsHaveTheFiguresOfTheirInterval(t *testing.T) {
 	var out strings.Builder
 	f := generator.NewFigures()

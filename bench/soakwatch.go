@@ -13,7 +13,7 @@ import (
 // windowPeriod is how often the windows of ten seconds move on.
 const windowPeriod = time.Second
 
-// soakWatch takes the rows of a long run while it runs.
+// soakWatch measures a long run while it lasts: it adds a row of figures at the end of each interval.
 type soakWatch struct {
 	*serverRun
 	figures  *generator.Figures
@@ -21,13 +21,13 @@ type soakWatch struct {
 	slider   soak.Slider
 	rows     []soak.Row
 
-	rowStart      time.Duration // of the row under way, since the run began
-	rowCPU        time.Duration // of the server at that time
-	cpuBefore     time.Duration // of the server when the run began
-	writtenBefore int64         // by the server when the run began
-	writtenErr    error         // why what the server writes is not known
+	rowStart      time.Duration // start of the row under way, since the run began
+	rowCPU        time.Duration // CPU time of the server from the run's beginning to rowStart
+	cpuBefore     time.Duration // CPU time of the server when the run began
+	writtenBefore int64         // bytes written by the server before the run began
+	writtenErr    error         // why the bytes written by the server are not known
 	deviceBefore  int64         // bytes written to the data directory's device when the run began
-	deviceErr     error         // why they are not known
+	deviceErr     error         // why the bytes written to the device are not known
 }
 
 var errNotOwnServer = errors.New("the server was not started by this run")
@@ -79,7 +79,7 @@ func (w *soakWatch) run(stop <-chan struct{}) {
 	}
 }
 
-// sample moves the windows on, and ends the row under way if its time has come.
+// sample moves the window of ten seconds on, and ends the row under way if its interval is over.
 func (w *soakWatch) sample(now time.Duration, usage *server.Usage) {
 	if usage != nil {
 		w.slider.Add(soak.Sample{At: now, Payments: w.figures.Good(), CPU: usage.CPU - w.cpuBefore})
@@ -89,7 +89,7 @@ func (w *soakWatch) sample(now time.Duration, usage *server.Usage) {
 	}
 }
 
-// endRow takes the row under way and prints it.
+// endRow completes the row under way and prints it.
 func (w *soakWatch) endRow(now time.Duration, usage *server.Usage) {
 	length := now - w.rowStart
 	if length <= 0 {
@@ -141,5 +141,6 @@ func (w *soakWatch) print(r *soak.Row) {
 		r.End, r.Charged, r.PerSecond, r.P50, r.P99, cpu, mib(&r.Disk), mib(r.Written), mib(r.Device), perPayment, mib(r.Anon), r.Errors)
 }
 
-// windows returns the windows; nil if the server's CPU is not known or the run was shorter than a window.
+// windows returns the first window of ten seconds and the one with the most CPU for each payment; nil if the
+// server's CPU is not known or the run was shorter than a window.
 func (w *soakWatch) windows() *soak.Windows { return w.slider.Windows() }

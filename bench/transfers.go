@@ -19,8 +19,9 @@ const maxTransfer = 1_000
 
 var transferAsset = money.Asset{Currency: "USD", Env: money.Prod}
 
-// transfer is one Change (what the journal stores all or nothing) with two postings, and everything to which the
-// Change points. A fixed number of transfers is reused, so that the run allocates none.
+// transfer is one Change (the unit that the journal stores completely or not at all) that debits one account and
+// credits another. It also holds the values to which the Change's fields point. A fixed number of transfers is
+// reused, so that the run allocates none.
 type transfer struct {
 	change   posting.Change
 	steps    [1]posting.Step
@@ -31,7 +32,7 @@ type transfer struct {
 	done     func(posting.Receipt) // called with the receipt for the Change
 }
 
-// transfers makes random transfers and records the totals that every account must have.
+// transfers makes the random transfers of `mizan bench ledger` and records the totals that every account must have afterwards.
 type transfers struct {
 	org      ledger.ID
 	hotShare float64 // share of the transfers that touch the hot account
@@ -46,7 +47,7 @@ type transfers struct {
 	idleCond sync.Cond
 	idle     []*transfer // guarded by mu
 	figures  *generator.Figures
-	firstErr error // of the receipts
+	firstErr error // first error of a receipt
 }
 
 func newTransfers(cfg *LedgerConfig, seed uint64) *transfers {
@@ -115,7 +116,8 @@ func (t *transfers) chooseAccounts() (from, to int) {
 	return from, to
 }
 
-// onReceipt counts the transfer and makes it idle. The journal's writer calls onReceipt, so it must be quick.
+// onReceipt counts the transfer, or keeps its error, and makes the transfer idle (free for reuse). The
+// journal's writer calls onReceipt, so it must be quick.
 func (t *transfers) onReceipt(x *transfer, r posting.Receipt) {
 	now := time.Since(t.began)
 	t.mu.Lock()
@@ -133,8 +135,8 @@ func (t *transfers) onReceipt(x *transfer, r posting.Receipt) {
 	}
 }
 
-// takeIdle waits until at least half of the transfers are idle, or with waitForAll until all are idle. It moves the
-// idle transfers to dst, whose memory it reuses.
+// takeIdle waits until at least half of the transfers are idle, or with waitForAll until all are idle. It returns
+// the idle transfers in dst, whose memory it reuses, and the first error of a receipt.
 func (t *transfers) takeIdle(waitForAll bool, dst []*transfer) ([]*transfer, error) {
 	want := len(t.pool) / 2
 	if waitForAll {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// moments are the statistics of a sample that Welch's t-test uses.
+// moments are the statistics of a sample that Welch's t-test uses, a test of whether two samples have the same mean.
 type moments struct {
 	n        int
 	mean     float64

@@ -75,8 +75,7 @@ func newPayments(host, runID string, s *server.Sandbox, keepIDs bool) *payments 
 	return p
 }
 
-// useKeys makes the payments use all given keys in turn. The keys must be as long as the sandbox's own
-// key.
+// useKeys makes the payments use all given API keys in turn. The keys must be as long as the sandbox's own key.
 func (p *payments) useKeys(keys []string, s *server.Sandbox) error {
 	p.keySize = len(s.APIKey)
 	p.keys = make([]byte, 0, len(keys)*p.keySize)
@@ -147,7 +146,7 @@ func (p *payments) recordCharged(a *generator.Response) {
 	}
 }
 
-// OnLost implements generator.Job.
+// OnLost implements generator.Job: it records a payment whose outcome is unknown.
 func (p *payments) OnLost(n uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

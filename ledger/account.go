@@ -49,8 +49,8 @@ type Path string
 // MaxPath bounds a path's length in bytes.
 const MaxPath = 200
 
-// Account is a path in one asset. The journal in which it is booked tells its organization, the asset its
-// environment (production or test).
+// Account is a path in one asset. The journal in which it is booked determines its organization; the asset
+// determines its environment (production or test).
 type Account struct {
 	Path  Path
 	Asset money.Asset
@@ -94,8 +94,8 @@ func (p Path) stem() string {
 	return s
 }
 
-// Valid tells whether the path is a class letter, a colon and segments of ASCII letters, digits,
-// '-', '_' and '.'. Other characters must not reach a stored key.
+// IsValid tells whether the path is a class letter, a colon and segments of ASCII letters, digits, '-', '_' and
+// '.'. Other characters must not reach a stored key.
 func (p Path) IsValid() bool {
 	if len(p) < 3 || len(p) > MaxPath || p[1] != ':' {
 		return false
@@ -122,8 +122,8 @@ func (p Path) IsValid() bool {
 	return previous != ':'
 }
 
-// The accounts whose normal side is not that of their class: a contra asset account, and the
-// memorandum accounts that are positive on the credit side.
+// These accounts have another normal side than their class: a contra asset account, and the memorandum accounts
+// that are positive on the credit side.
 const contraAssetAccount = "A:accumulated_depreciation"
 
 var isCreditMemorandum = map[string]bool{"M:partner_capital": true, "M:arrears_control": true}

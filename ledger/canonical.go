@@ -7,8 +7,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// canonicalVersion is the first byte of every leaf: an event's bytes, which the organization's Merkle tree hashes.
-// Leaves of any other form would get another number.
+// canonicalVersion is the first byte of every leaf. A leaf is an event's canonical form: the bytes that the
+// organization's Merkle tree hashes. A later form of leaves would get another number.
 const canonicalVersion = 2
 
 // Flags of the optional parts of a leaf, added up in one byte.
@@ -137,7 +137,7 @@ func ParseCanonical(src []byte) (Event, error) {
 // canonicalReader parses canonical bytes. After the first fault hasFailed stays set.
 type canonicalReader struct {
 	src       []byte // the bytes not read yet
-	text      string // a copy of all bytes, of which the event's texts are parts
+	text      string // a copy of all bytes; the event's texts are substrings of it
 	hasFailed bool
 }
 
@@ -166,7 +166,8 @@ func (r *canonicalReader) readEntry() *Entry {
 	return e
 }
 
-// readHash reads a hash. A hash of zeros is a fault: it would be a second form of an absent hash.
+// readHash reads a hash. A hash of zeros is a fault, because an event without this hash would then have a
+// second form.
 func (r *canonicalReader) readHash() (h Hash) {
 	copy(h[:], r.readBytes(len(h)))
 	r.hasFailed = r.hasFailed || h == Hash{}
@@ -205,7 +206,7 @@ func (r *canonicalReader) readByte() byte {
 
 func (r *canonicalReader) readUvarint() uint64 {
 	v, n := binary.Uvarint(r.src)
-	if r.hasFailed || n <= 0 || (n > 1 && r.src[n-1] == 0) { // a padded varint would be a second form
+	if r.hasFailed || n <= 0 || (n > 1 && r.src[n-1] == 0) { // a padded varint would be a second form of the number
 		r.hasFailed = true
 		return 0
 	}
@@ -213,7 +214,8 @@ func (r *canonicalReader) readUvarint() uint64 {
 	return v
 }
 
-// readDate reads a day. A number that a Date cannot hold is a fault: it would be a second form.
+// readDate reads a day. A number that a Date cannot hold is a fault: it would be truncated, so a day would have
+// a second form.
 func (r *canonicalReader) readDate() Date {
 	v := r.readUvarint()
 	d := Date(v)

@@ -2,8 +2,8 @@
 // entries, events, totals, claims, guards and refusals.
 //
 // Invariants:
-//  1. In an entry the debits equal the credits in each asset, and among its
-//     memorandum accounts. It has at least two postings, none of zero.
+//  1. In an entry the debits equal the credits in each asset, also if only the memorandum accounts are counted.
+//     An entry has at least two postings, none of zero.
 //  2. Amounts are never negative; a balance that is not on the account's normal side
 //     is shown as a money.Signed.
 //  3. An event's canonical bytes never change: they are a leaf of the

@@ -13,8 +13,8 @@ type Phase uint8
 const (
 	Posted  Phase = iota + 1 // changes posted totals
 	Pending                  // holds money: changes pending totals
-	Capture                  // posts Entry.Postings, and closes the whole pending entry whose seq is Entry.Closes
-	Void                     // closes the pending entry whose seq is Entry.Closes; Entry.Postings repeats its postings
+	Capture                  // posts Entry.Postings, and closes the whole pending entry of the event with the Seq Entry.Closes
+	Void                     // closes the pending entry of the event with the Seq Entry.Closes; Entry.Postings repeats that entry's postings
 )
 
 // String returns the phase as the API shows it.
@@ -51,20 +51,19 @@ type Posting struct {
 type Entry struct {
 	Phase     Phase
 	Effective Date
-	Reverses  uint64 // seq of the entry that this one reverses; 0: none
-	Closes    uint64 // seq of the record's pending entry that a Capture or Void closes; the writer fills it in
+	Reverses  uint64 // Event.Seq of the entry that this one reverses; 0: none
+	Closes    uint64 // Event.Seq of the record's pending entry that a Capture or Void closes; the writer fills it in
 	Postings  []Posting
 
-	// Released are the postings of the pending entry that a Capture closes: the pending totals
-	// that decrease. They are not part of the canonical bytes, because Closes identifies them.
+	// Released are the postings of the pending entry that a Capture closes. The Capture subtracts them from the
+	// pending totals. They are not part of the canonical bytes, because Closes identifies them.
 	Released []Posting
 }
 
-// MaxPostings bounds an entry, so that an event fits into one block of the journal.
+// MaxPostings bounds an entry, so that an event fits into one block (a stored row of consecutive events).
 const MaxPostings = 256
 
-// Check returns an error if the entry must not be booked. Such an entry is a mistake of the
-// caller.
+// Check returns an error if the entry must not be booked. Such an entry is a bug in the calling code.
 func (e *Entry) Check() error {
 	if e.Phase < Posted || e.Phase > Void {
 		return fmt.Errorf("entry: phase %d", e.Phase)
@@ -112,8 +111,8 @@ func checkBalanced(postings []Posting, maySplit bool) error {
 	return nil
 }
 
-// memorandumBalances tells whether the postings of the asset on memorandum accounts balance among themselves. Then an
-// entry may also have postings on other accounts; the entry that funds a contract does.
+// memorandumBalances tells whether the postings of the asset on memorandum accounts balance among themselves. Only
+// then may an entry also have postings on other accounts, as the entry that funds a contract has.
 func memorandumBalances(postings []Posting, asset money.Asset) bool {
 	var totals [3]money.Amount
 	for i := range postings {

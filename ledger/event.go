@@ -45,8 +45,8 @@ type Source struct {
 	ID   ID
 }
 
-// Micros is an instant in microseconds since 1970-01-01 UTC, the resolution of the journal.
-// Within an organization each event's instant (Event.Booked) is later than that of the event before.
+// Micros is an instant in microseconds since 1970-01-01 UTC, the resolution of the journal. Within an
+// organization each event's instant (Event.Booked) is later than the previous event's.
 type Micros int64
 
 // MicrosOf truncates t to microseconds.
@@ -83,7 +83,7 @@ type Event struct {
 	Seq      uint64 // position in the organization's journal, from 1, gap-free
 	Source   Source
 	Version  uint64 // the record's version after this event, from 1, gap-free
-	Previous uint64 // seq of the record's event before this one; 0: this is the first
+	Previous uint64 // Seq of the same record's previous event; 0: this is its first
 	Booked   Micros // when the event became part of the journal
 	Name     string // the action, for example "settle"
 	From, To string // the record's states; From is empty at creation
@@ -94,13 +94,13 @@ type Event struct {
 // Hash is a SHA-256 digest; the zero value means that there is none.
 type Hash [32]byte
 
-// Stored has the hashes of what was stored with an event, so that somebody who has a head
-// (a hash of the whole journal) can verify the stored bytes too. The journal's writer fills it in. Package
-// posting/store defines the hashed bytes (HashRecord, HashNotices, HashClaim).
+// Stored has the hashes of what was stored with an event, so that somebody who has a head (the root hash of the
+// whole journal) can verify the stored bytes too. The journal's writer fills it in. Package posting/store
+// defines the hashed bytes (HashRecord, HashNotices, HashClaim).
 type Stored struct {
-	// Record is the hash of the record after the event's step (the part of a Change for one record). Only the
-	// last event of a step has it, because a step stores its record once. A record that consists only of its event
-	// (Transfer) has none.
+	// Record is the hash of the record after the event's step. (A Change is everything that one decision makes
+	// durable; a step is its part for one record.) Only the last event of a step has it, because a step stores its
+	// record once. A record that consists only of its event (Transfer) has none.
 	Record Hash
 
 	// Notices is the hash of the notifications about this event.

@@ -23,8 +23,9 @@ const (
 	ClaimIdempotency ClaimKind = 'i' // idempotency key → the record that the request wrote
 )
 
-// Claim takes a unique key forever. If another Change owns the key already, the whole Change is refused with
-// ClaimTaken, and its receipt names the owner.
+// Claim takes a unique key forever. It is part of a Change (everything that one decision makes durable, all or
+// nothing). If an earlier Change has taken the key, the whole Change is refused with ClaimTaken, and its
+// receipt names the key's owner.
 type Claim struct {
 	Org   ID
 	Kind  ClaimKind
@@ -40,8 +41,8 @@ type FundsGuard struct {
 	Overdraft money.Amount
 }
 
-// CounterGuard adds to a persisted counter and refuses the Change with the code in Refuse if the counter
-// would exceed Max. A guard with Release subtracts what an earlier Change added, and never refuses.
+// CounterGuard adds to a persisted counter and refuses the Change with RefusalCode if the counter would exceed
+// Max. A guard with IsRelease subtracts what an earlier Change added, and never refuses.
 type CounterGuard struct {
 	Org         ID
 	Key         string // for example "headroom/prod/USD/"
@@ -64,7 +65,7 @@ func Headroom(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 }
 
 // maxHeadroom is one less than the largest value of a counter. Only the outcome of a charge, which is never
-// refused, may raise the counter to that value.
+// refused, may raise the counter to its largest value.
 var maxHeadroom = func() money.Amount {
 	a, err := money.Max.Sub(money.FromUint64(1))
 	assert.NoError(err)
@@ -76,17 +77,18 @@ func ReleaseHeadroom(org ID, asset money.Asset, amount money.Amount) CounterGuar
 	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, IsRelease: true}
 }
 
-// UnderWayKey is the key of a counter: how many contract actions of an organization are running in batches. While the
-// counter is above zero no month can be closed: the batches take effect on the day of the action, which may be in that
-// month.
+// UnderWayKey is the key of the counter of an organization's contract actions that are running in batches (several
+// Changes, each for some of the holders). While the counter is above zero, no month can be closed, because the batches
+// are booked on the action's day, which may be in that month.
 const UnderWayKey = "contracts/under_way"
 
-// CountBatchedAction returns the guard that counts an action in batches when it begins.
+// CountBatchedAction returns the guard that adds an action in batches to the counter when the action begins.
 func CountBatchedAction(org ID) CounterGuard {
 	return CounterGuard{Org: org, Key: UnderWayKey, Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange}
 }
 
-// UncountBatchedAction returns the guard that removes an action in batches from the counter when it ends.
+// UncountBatchedAction returns the guard that removes an action in batches from the counter when the action
+// ends.
 func UncountBatchedAction(org ID) CounterGuard {
 	return CounterGuard{Org: org, Key: UnderWayKey, Add: money.FromUint64(1), IsRelease: true}
 }
@@ -99,7 +101,7 @@ func RefuseDuringBatches(org ID) CounterGuard {
 // A payment link has three counters: the number of its payments, the number of those that were charged, and the sum of
 // the charged amounts.
 
-// LinkBegunKey returns the key of the counter of a link's payments, whatever became of them.
+// LinkBegunKey returns the key of the counter of all payments of a link, whatever their outcome.
 func LinkBegunKey(link ID) string { return LinkPrefix + "begun/" + link.String() }
 
 // LinkChargedKey returns the key of the counter of a link's charged payments.
@@ -120,18 +122,18 @@ func LinkBegins(org, link ID, asset money.Asset) []CounterGuard {
 	}
 }
 
-// LinkAbandonedKey returns the key of the counter that is above zero for each asset that a link has had and does not have
-// now.
+// LinkAbandonedKey returns the key of a link's counter for an asset. The counter is above zero if the link has had the
+// asset before and does not have it now.
 func LinkAbandonedKey(link ID, asset money.Asset) string {
 	return "abandoned/" + link.String() + "/" + string(asset.Currency) + "/" + string(asset.Network)
 }
 
-// LinkAbandons returns the guard for a change of a link from an asset to another one.
+// LinkAbandons returns the guard for a Change in which a link gives up the asset for another one.
 func LinkAbandons(org, link ID, asset money.Asset) CounterGuard {
 	return CounterGuard{Org: org, Key: LinkAbandonedKey(link, asset), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange}
 }
 
-// LinkResumes returns the guard for a change of a link to an asset that it had before.
+// LinkResumes returns the guard for a Change that gives a link an asset that it has had before.
 func LinkResumes(org, link ID, asset money.Asset) CounterGuard {
 	return CounterGuard{Org: org, Key: LinkAbandonedKey(link, asset), Add: money.FromUint64(1), IsRelease: true}
 }
@@ -149,8 +151,8 @@ func LinkCharged(org, link ID, amount money.Amount) [2]CounterGuard {
 	}
 }
 
-// A volume limit has two counters for each window and subject. One is the sum of the amounts reserved or settled,
-// which the limit bounds; the other is the settled part of that sum.
+// A volume limit has two counters for each window and subject. The first is the sum of the reserved and the
+// settled amounts, which the limit bounds. The second is the settled part of that sum.
 
 // VolumeKey returns the key of a limit's counter of reserved or settled amounts. The window is a UTC day, month
 // or year (WindowNumber). The subject identifies one card, address or e-mail, and is empty for a limit
@@ -220,8 +222,8 @@ func WindowNumber(window string) (n uint64, ok bool) {
 
 var windowLayouts = [...]string{time.DateOnly, "2006-01", "2006"}
 
-// WindowOf returns the window that WindowNumber encodes as n; ok is false for a number that it
-// never returns.
+// WindowOf returns the window that WindowNumber encodes as n; ok is false for a number that WindowNumber never
+// returns.
 func WindowOf(n uint64) (window string, ok bool) {
 	const maxUnits = 2_932_896 // days from 1970 to 9999-12-31; there are fewer months and years
 	unit, units := n%3, n/3

@@ -46,7 +46,7 @@ func TestWindowNumberRoundTrip(t *testing.T) {
 	}
 }
 
-// A number that reads back as another window would change another counter.
+// If a number were decoded as another window, another window's counter would be changed.
 func TestInvalidWindowHasNoNumber(t *testing.T) {
 	for _, text := range []string{
 		"", "202", "1969", "+026", "2026-1", "2026-00", "2026-13", "2026/11", "2026-1a", "+026-11", "20a6-11", "1969-12", "2026-11-", "2026-11-2", "2026-11-00",

@@ -8,9 +8,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// List is the key of a list of records. Its first byte is the kind of the records that it shows, its second byte
-// the list's number among the lists of that kind. The rest is the list's owner, in a form that only the package that
-// declares the list knows. The zero value is no list.
+// List is the key of a list of records. Its first byte is the kind of the records that the list shows; its second
+// byte is the list's number among the lists of that kind. The rest is the list's owner, in a form that only the
+// package that declares the list knows. The zero value is no list.
 type List [2 + ListOwnerLength]byte
 
 // ListOwnerLength is the length of a list's owner, such as a partner and an environment.
@@ -50,8 +50,8 @@ type declaredList[R any] struct {
 // MaxPartnerLists is the largest number of lists that a kind can have.
 const MaxPartnerLists = 8
 
-// NewPartnerLists returns PartnerLists for a kind of record, still without a list. The owner function returns
-// the partner and the environment of a record.
+// NewPartnerLists returns PartnerLists for a kind of record, to which Declare adds the lists. The owner
+// function returns the partner and the environment of a record.
 func NewPartnerLists[R any](kind Kind, owner func(*R) (partner int64, env money.Env)) *PartnerLists[R] {
 	return &PartnerLists[R]{kind: kind, owner: owner}
 }
@@ -68,8 +68,8 @@ func (p *PartnerLists[R]) Declare(number byte, shows func(*R) bool) PartnerList 
 	return l
 }
 
-// Of returns the lists that show a record: the first, and the others. The first is zero if no list shows
-// the record.
+// Of returns the lists that show a record: the first list, and the other lists. The first is zero if no list
+// shows the record.
 func (p *PartnerLists[R]) Of(r *R) (first List, others []List) {
 	for i := range p.lists {
 		if !p.lists[i].shows(r) {

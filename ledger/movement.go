@@ -46,7 +46,7 @@ func (m *Movement) Add(other *Movement) error {
 	return nil
 }
 
-// Totals returns the movement as totals; false if a total would be negative.
+// Totals returns the movement as totals; ok is false if a total would be negative.
 func (m *Movement) Totals() (t Totals, ok bool) {
 	isTotal := [4]bool{}
 	t.DebitsPosted, isTotal[0] = m.DebitsPosted.Amount()
@@ -56,7 +56,7 @@ func (m *Movement) Totals() (t Totals, ok bool) {
 	return t, isTotal == [4]bool{true, true, true, true}
 }
 
-// MovementOf returns the movement that leads from no postings to the totals.
+// MovementOf returns the movement of all postings that have led to the totals.
 func MovementOf(t *Totals) Movement {
 	return Movement{
 		DebitsPosted: money.Signed{Abs: t.DebitsPosted}, CreditsPosted: money.Signed{Abs: t.CreditsPosted},

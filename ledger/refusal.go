@@ -8,7 +8,7 @@ import (
 // Code is the reason of a refusal. Codes are API: they never change.
 type Code string
 
-// The refusal codes. api maps each to one HTTP status.
+// The refusal codes. Package api maps each code to one HTTP status.
 const (
 	Invalid              Code = "invalid"      // the value of a field is wrong; Field names the field
 	WrongParams          Code = "wrong_params" // the request has no params object

@@ -9,12 +9,12 @@ import (
 const timeBytes = 6
 
 // TimedID returns a new id with the form of a random UUID of version 4 (RFC 9562, 5.4) that contains an instant, to the millisecond.
-// random supplies the other 74 bits, so ids can't be guessed, and two of them are equal as rarely as two UUIDs of
-// version 7. The instant is masked with a hash of these bits: to anybody who does not look for it, every bit of an id is random.
-// OrderedID shows the instant again.
+// random supplies the other 74 bits, so ids can't be guessed, and two of them are equal as rarely as two UUIDs of version 7. The
+// instant is masked with a hash of these bits, so every bit of an id looks random to anybody who does not unmask it. OrderedID
+// removes the mask.
 //
-// A store whose keys begin with the instant only appends the rows of new records. Random keys would fall between all
-// earlier ones, and every merge of tables would write the earlier ones again.
+// If a store's keys begin with the instant, the rows of new records follow all earlier rows. Random keys would fall
+// between earlier ones, and every merge of tables would write the earlier rows again.
 func TimedID(at time.Time, random ID) ID {
 	id := random
 	var milliseconds [8]byte
@@ -23,8 +23,8 @@ func TimedID(at time.Time, random ID) ID {
 	return OrderedID(id)
 }
 
-// OrderedID returns the form of an id that begins with the instant in it, if TimedID made the id. Different ids have different
-// forms, whoever made them, and OrderedID also turns a form back into its id.
+// OrderedID converts an id to its ordered form, and an ordered form back to its id. If TimedID made the id, the ordered form
+// begins with the id's instant. Different ids have different forms, even if TimedID did not make them.
 func OrderedID(id ID) ID {
 	mask := mix(binary.BigEndian.Uint64(id[8:]))
 	var bytes [8]byte

@@ -36,7 +36,7 @@ func TestTimedIDHasTheFormOfARandomUUID(t *testing.T) {
 }
 
 // No bit of an id, and no pair of neighbouring ids, tells anything about the instant: over ids of one millisecond every free bit is set
-// half of the time, and differs half of the time from that of the id before. 20,000 ids deviate by more than 7 standard
+// half of the time, and differs half of the time from the same bit of the previous id. 20,000 ids deviate by more than 7 standard
 // deviations once in 400,000 million bits.
 func TestBitsOfTimedIDsLookRandom(t *testing.T) {
 	seed := rand.Uint64()

@@ -33,7 +33,7 @@ func (t *Totals) Release(side Side, amount money.Amount) error {
 	return nil
 }
 
-// ofSide returns one of two values by the side.
+// ofSide returns the one of two values that belongs to the side.
 func ofSide[T any](side Side, debit, credit T) T {
 	if side == Debit {
 		return debit
@@ -50,7 +50,8 @@ func addTo(total *money.Amount, amount money.Amount) error {
 	return nil
 }
 
-// Balance returns the posted balance. It is positive on the given side, negative on the other.
+// Balance returns the posted balance. It is positive if it is on the given side, and negative if it is on the
+// other side.
 func (t Totals) Balance(side Side) money.Signed {
 	if side == Debit {
 		return money.Difference(t.DebitsPosted, t.CreditsPosted)

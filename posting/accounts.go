@@ -6,17 +6,20 @@ import (
 	"mizan/posting/store"
 )
 
+// accountKey identifies an account of an organization. The functions in this file load the balances of accounts into
+// the memory of the orderer (the goroutine that prepares groups of changes), and book entries on them.
 type accountKey struct {
 	org     ledger.ID
 	account ledger.Account
 }
 
-// balance is an account's running totals and the page with its lines.
+// balance is an account's running totals, and the page that collects its lines (its postings, each with the totals
+// after it).
 type balance struct {
 	accountKey
 	totals        ledger.Totals
 	page          page
-	hasStoredPage bool // the account has a stored page; only a stored page shows that the account exists
+	hasStoredPage bool // the account has a stored page; lists of accounts are read from stored pages only
 }
 
 func newBalance(k accountKey, prefix []byte) *balance {
@@ -25,7 +28,7 @@ func newBalance(k accountKey, prefix []byte) *balance {
 	return b
 }
 
-// setTotalsAfter sets the totals to those that the last of the lines has.
+// setTotalsAfter sets the totals to those in the last line.
 func (b *balance) setTotalsAfter(lines []byte) error {
 	return store.DecodePage(lines, func(l *store.Line) (bool, error) {
 		b.totals = l.Totals

@@ -7,7 +7,7 @@ package posting
 type cache[K comparable, V any] struct {
 	young, old   map[K]V
 	limit        int
-	lastRotation uint64       // number of the group before which the generations were last changed
+	lastRotation uint64       // number of the group before which the generations were last exchanged
 	pinned       func(V) bool // tells whether a value must be kept when its generation is dropped; nil: none must
 }
 

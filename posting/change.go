@@ -25,7 +25,7 @@ type Change struct {
 	MustRecord bool
 }
 
-// Step moves one record by one or more events.
+// Step changes one record, and appends the events that describe the change.
 type Step struct {
 	Org    ledger.ID
 	Source ledger.Source
@@ -47,20 +47,20 @@ type Step struct {
 	Sealed []byte
 	Unseal bool
 
-	// List is the list that shows the record; the zero value: none. Also has further lists.
+	// List is the list that shows the record; the zero value: none. FurtherLists are further lists that show it.
 	List         ledger.List
 	FurtherLists []ledger.List
 
-	// Number is the name of the sequence from which a new record takes its number; empty: none. The
-	// numbers begin at 1 and have no gaps in an organization. At most MaxClaim bytes.
+	// Sequence is the name of the sequence from which a new record takes its number; empty: none. The numbers begin at
+	// 1 and have no gaps in an organization. At most MaxClaim bytes.
 	Sequence string
 
-	// Due is the record's next due instant, at which its timer fires; 0: never. It replaces the previous
-	// due instant. An instant in the past becomes the clock's now.
+	// Due is the record's next due instant, at which its timer fires; 0: never. It replaces the previous due instant.
+	// An instant in the past is replaced by the clock's present instant.
 	Due ledger.Micros
 
-	// Finish records the time of the last event as the time at which the record reached a final
-	// state.
+	// Finish is set if the step's last event brings the record into a final state. That event's time becomes
+	// Stamp.Finished.
 	Finish bool
 
 	// Events are drafts. The writer fills in place what is known only at booking, such as Seq and Booked.
@@ -143,8 +143,8 @@ func (c *Change) check() error {
 	return c.checkSources()
 }
 
-// checkSources refuses a Change in which two steps move the same record, because the versions of both steps
-// would be checked against the stored version.
+// checkSources refuses a Change in which two steps change the same record, because the versions of both steps would be
+// checked against the stored version.
 func (c *Change) checkSources() error {
 	if len(c.Steps) < 2 {
 		return nil

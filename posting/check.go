@@ -42,8 +42,9 @@ func (w *writer) check(c *Change) Receipt {
 	return Receipt{}
 }
 
-// owner returns the owner of a key: from an earlier claim of the same change, from the group being prepared or
-// the group before it, or from the store.
+// owner tells whether a claim's key is taken, and returns the owner. The key may be taken by an earlier claim of the
+// same change, by a change in the group being prepared (the changes that become durable together) or in the group
+// before it, or in the store.
 func (w *writer) owner(earlier []ledger.Claim, claim *ledger.Claim) (owner []byte, claimed bool) {
 	for i := range earlier {
 		if e := &earlier[i]; e.Key == claim.Key && e.Kind == claim.Kind && e.Org == claim.Org {
@@ -178,7 +179,7 @@ func (w *writer) checkFunds(c *Change) *ledger.Refusal {
 	return nil
 }
 
-// projectAll books the entries of all steps on projected totals.
+// projectAll books the entries of all steps in the projection, which changes no balance.
 func (w *writer) projectAll(c *Change) error {
 	w.projection.reset()
 	for i := range c.Steps {

@@ -7,8 +7,8 @@ import (
 	"mizan/posting/store"
 )
 
-// prepared is a group on its way to the disk, with the callers that wait for it. There are two prepared
-// values: while the committer writes one, the orderer fills the other.
+// prepared is a group (changes that become durable with one sync) on its way to the disk, with the callers that wait
+// for it. There are two prepared values: while the committer writes one, the orderer fills the other.
 type prepared struct {
 	group          *store.Group
 	waiters        []waiter
@@ -32,7 +32,7 @@ func (p *prepared) reset(n uint64, previous [32]byte) {
 	p.notices = p.notices[:0]
 }
 
-// order is the orderer's loop: it prepares a group of queued changes and hands it to the committer.
+// order is the orderer's loop: it makes groups of queued changes, and hands each group to the committer.
 func (j *Journal) order(w *writer) {
 	defer j.stopped.Done()
 	defer close(j.groups)
@@ -86,14 +86,14 @@ func (j *Journal) commit() {
 	}
 }
 
-// The last group is confirmed when no other has followed for confirmAfter, and at least every confirmWithin.
+// To confirm a group is to record, apart from its frame in the log, that it is durable. The last group is confirmed
+// when no other group has followed for confirmAfter, and under load every confirmWithin.
 const (
 	confirmAfter  = 20 * time.Millisecond
 	confirmWithin = 100 * time.Millisecond
 )
 
-// confirm has written down from time to time which group is durable, so that the loss of the end of the log is noticed. No group waits
-// for that.
+// confirm calls Log.Confirm from time to time, so that a start notices if the log has lost its end. No group waits for that.
 func (j *Journal) confirm() {
 	defer j.stopped.Done()
 	for {
@@ -112,7 +112,8 @@ func (j *Journal) confirm() {
 	}
 }
 
-// awaitPause waits until no group has followed for a while, but not for long. It returns false if the journal is closed.
+// awaitPause waits until no group has followed for confirmAfter, but no longer than confirmWithin. It returns false if the
+// journal is closed.
 func (j *Journal) awaitPause() bool {
 	for waited := time.Duration(0); waited < confirmWithin; waited += confirmAfter {
 		select {
@@ -135,7 +136,7 @@ func (j *Journal) commitGroup(p *prepared) error {
 		return err
 	}
 	j.countPrepared(-1)
-	if p.group.Rows() > 0 { // a group of refusals has the number of the next one
+	if p.group.Rows() > 0 { // a group that has only refusals is not stored, so the next group gets its number
 		j.Due.applyChanges(p.group.N(), p.dues)
 	}
 	for i := range p.notices {

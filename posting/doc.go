@@ -1,13 +1,13 @@
 // Package posting makes changes durable and answers queries about what is stored.
 //
-// The commit path. Submit puts a Change into a bounded queue. One goroutine, the orderer,
-// takes queued changes and makes a group of them (the changes that become durable together), up to
-// its bounds. For each Change the orderer checks claims, versions, dates, counters and funds, in that
-// order. After the last check nothing may fail: the orderer numbers and dates the events, splits postings
-// that spill over to a second account, updates running totals, appends to the hash tree and writes the
-// rows into the group. A second goroutine, the committer, hands the group to the Log (one sync) and then
-// acknowledges the group's changes in order. The orderer prepares the next group when this one is durable,
-// or earlier if many changes wait. A third goroutine has the Log confirm the last group from time to time.
+// The commit path. Submit puts a Change into a bounded queue. One goroutine, the orderer, takes queued changes and
+// makes a group of them (the changes that become durable together), up to its bounds. For each Change the orderer
+// checks claims, versions, dates, counters and funds, in that order. After the last check nothing may fail: the orderer
+// numbers and dates the events, splits postings that spill over to a second account, updates running totals, appends to
+// the hash tree and writes the rows into the group. A second goroutine, the committer, hands the group to the Log (one
+// sync) and then acknowledges the group's changes in order. The orderer prepares the next group when this one is
+// durable, or earlier if many changes wait. From time to time a third goroutine calls Log.Confirm, which records that
+// the last group is durable.
 //
 // Invariants:
 //  1. A Change gets its Receipt only when its group and every earlier group are durable, even if it is
@@ -22,24 +22,26 @@
 //  6. After an error of the Log nothing more is written or acknowledged.
 //  7. Funds guards are checked against the totals after the whole Change, and a counter guard against
 //     the counter as the preceding guards of the Change leave it.
-//  8. No total overflows: a command is refused if a total is above the lowest quarter of its range, or if
-//     the command moves a quarter or more. A bounded counter has counted in advance what outcomes may move.
-//  9. A due row (an item for each record that a group makes due in one second) is removed only when the durable record of each
-//     of its items has another due instant or none, or another row for the same one. Rows below the low-water mark are like that.
+//  8. No total overflows: a command is refused if a total is above the lowest quarter of its range, or if the command
+//     moves a quarter or more. Outcomes need no such check, because a counter with a bound has counted their amounts in
+//     advance.
+//  9. A due row lists the records that one group makes due in one second, an item for each. It is removed only when all its items
+//     are stale: the item's durable record has another due instant or none, or a later row has an item for the same instant. All
+//     items of rows below the low-water mark are stale.
 //  10. Only due rows, page-buffer rows, sealed rows and KVs are ever removed.
-//  11. Every line of an account and every row of a list is on exactly one stored page, or in
-//     the page buffer, after the lines of all its stored pages.
+//  11. Every line of an account and every row of a list is on exactly one stored page or, if it is later than all lines
+//     on the stored pages, in the page buffer.
 //  12. After a month is closed no entry takes effect in it or before it: if a command chose such a
 //     date, the command is refused; any other entry takes effect on the first open day.
 //  13. A proof is verified before it is returned.
 //  14. A record's row is only written together with its events. The record's last event contains the
 //     row's SHA-256; an event also contains the hashes of its notices and of claims with more than an id.
 //
-// Page buffer. A page is a row with lines of one account or list. If a group's changes have few accounts in
-// common, nearly every page would get only one or two new lines, and a row for each page would make 7.1 rows
-// per payment with 10,000 partners. So a group writes the lines of sparsely filled pages into one shared row,
-// or into sixteen (shards), and flushes a page to a row of its own when the page has 1 KiB of lines or its
-// lines are the oldest. Readers search the page buffer first; it is bounded in groups and in bytes.
+// Page buffer. A page is a row with lines of one account or list. If a group's changes have few accounts in common,
+// nearly every page would get only one or two new lines, and a row for each page would make 7.1 rows per payment with
+// 10,000 partners. So a group writes the lines of sparsely filled pages into one shared row, or into sixteen (shards),
+// and flushes a page to a row of its own when the page has 1 KiB of lines or its lines are the oldest in the buffer.
+// Readers search the page buffer first; it is bounded in groups and in bytes.
 //
 // Callers: actors (Submit), api, snapshots and bench (View), posting/balances (View), cmd/mizan
 // (Open).

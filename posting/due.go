@@ -9,10 +9,10 @@ import (
 	"mizan/posting/store"
 )
 
-// Due holds in memory the items that are due soon, in time order, and loads later items from the store when
-// their time comes near. An item is a record with a due instant. It counts only while the record still has this
-// due instant; otherwise it is stale. The store keeps the items that one group makes due in one second in a row. The row is
-// removed when all its items are stale, or once the low-water mark has passed its second.
+// Due holds in memory the items that are due soon, in time order, and loads later items from the store when their time comes
+// near. An item says that work on a record is due at an instant. It is current as long as the record has this due instant;
+// otherwise it is stale. The store has a due row for the items that one group (the changes that become durable together) makes
+// due in one second. The row is removed when all its items are stale, or when the low-water mark has passed its second.
 type Due struct {
 	journal *Journal
 	wake    chan struct{} // receives a value when the earliest known due instant becomes earlier
@@ -22,9 +22,9 @@ type Due struct {
 	current    map[dueKey]currentDue    // due instant of each record that is due before horizon
 	dispatched map[dueKey]ledger.Micros // due instants of items that were handed out and are not done yet
 	horizon    ledger.Micros            // all items that are due before this instant, a whole second, are in memory
-	waiting    map[dueRow]int           // how many records have their current item in a row of a second before horizon
-	emptied    []dueRow                 // rows that may have none any more, and can be removed
-	ticket     uint64                   // the last ticket; each item of the heap has its own
+	waiting    map[dueRow]int           // for each row of a second before horizon: how many records have their current item in it
+	emptied    []dueRow                 // rows that have lost their last current item; those that have got none again can be removed
+	ticket     uint64                   // the highest ticket so far; each item of the heap has a ticket of its own
 	reported   uint64                   // the last group whose due instants applyChanges has applied
 
 	mark int64 // low-water mark: no row of an earlier second has a current item; only the orderer moves the mark
@@ -45,7 +45,7 @@ type currentDue struct {
 
 func (c currentDue) row() dueRow { return dueRow{int64(c.at) / 1_000_000, c.group} }
 
-// dueRow names the row of the items that a group makes due in a second.
+// dueRow identifies the stored row with the items that one group makes due in one second.
 type dueRow struct {
 	second int64
 	group  uint64
@@ -62,7 +62,7 @@ type dueChange struct {
 	at ledger.Micros // 0: none
 }
 
-// dueWindow is how far ahead of the clock items are in memory.
+// Items that become due within dueWindow from now are in memory.
 const dueWindow = 10 * time.Minute
 
 func newDue(j *Journal) *Due {
@@ -86,9 +86,9 @@ func (d *Due) Next() (ledger.Micros, bool) {
 	return d.heap[0].At, true
 }
 
-// Take hands out the items due at or before the latest instant, in order, at most limit of them. An item
-// is handed out again only after Return or a restart, so the caller must make sure that the record gets
-// another due instant or none.
+// Take hands out the items whose instants are at or before latest, in order, at most limit of them. An item is handed
+// out again only after Return or a restart, so the caller must make sure that the record gets another due instant or
+// none.
 func (d *Due) Take(latest ledger.Micros, limit int) []store.DueItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -117,8 +117,8 @@ func (d *Due) Return(item store.DueItem) {
 	}
 }
 
-// All returns those items in memory for which accept returns true, whatever their time. A starting server finds
-// with it the calls to providers whose outcome is unknown, and inquires at once.
+// All returns those items in memory for which accept returns true, whatever their time. A server calls it at its start
+// to find the provider calls whose outcome is unknown, and inquires about them at once.
 func (d *Due) All(accept func(store.DueItem) bool) []store.DueItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -143,7 +143,7 @@ func (d *Due) dropStale() {
 	}
 }
 
-// setDue sets the record's due instant, which a row of the group has. If the record has an item with this instant in the heap, the
+// setDue sets the record's due instant, whose item is in a row of the group. If the heap already has an item with this instant for the record, that
 // item stays. If the item was handed out, the record becomes due once more.
 func (d *Due) setDue(k dueKey, at ledger.Micros, group uint64) {
 	due, isKnown := d.current[k]
@@ -171,10 +171,10 @@ func (d *Due) forget(k dueKey) {
 	delete(d.dispatched, k)
 }
 
-// maxEmptied is how many rows at most wait to be removed. Further ones stay until the mark passes them, or until a start finds them.
+// maxEmptied bounds the rows that wait to be removed. Further rows stay until the low-water mark passes them, or until a start finds them.
 const maxEmptied = 65_536
 
-// leave counts that an item of a row has become stale. The last one makes the row removable.
+// leave records that one more item of a row is stale. When the row has no current item any more, it can be removed.
 func (d *Due) leave(row dueRow) {
 	if d.waiting[row]--; d.waiting[row] > 0 {
 		return
@@ -183,21 +183,22 @@ func (d *Due) leave(row dueRow) {
 	d.empty(row)
 }
 
-// empty notes a row of which no item is current.
+// empty notes that a row has no current item and can be removed.
 func (d *Due) empty(row dueRow) {
 	if len(d.emptied) < maxEmptied {
 		d.emptied = append(d.emptied, row)
 	}
 }
 
-// takeEmptied returns rows without a current item, at most limit of them. What made their items stale is durable, and nothing
-// adds an item to a durable row. Rows below the mark are removed anyway. Only the orderer calls takeEmptied.
+// takeEmptied returns rows without a current item, at most limit of them. They can be removed, because the changes that made
+// their items stale are durable, and nothing adds an item to a durable row. It leaves out rows below the low-water mark, which
+// writer.removePassedDue removes. Only the orderer (the goroutine that prepares groups) calls takeEmptied.
 func (d *Due) takeEmptied(limit int) (rows []dueRow) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	taken := 0
 	for ; taken < len(d.emptied) && len(rows) < limit; taken++ {
-		// Of the changes of one group, one can have emptied a row before another one entered it.
+		// One change of a group may have emptied the row before another change of the same group put an item into it.
 		if row := d.emptied[taken]; d.waiting[row] == 0 && row.second >= d.mark {
 			rows = append(rows, row)
 		}
@@ -250,8 +251,8 @@ func (d *Due) compact() {
 	}
 }
 
-// LookAhead loads the items due within the window after now. It must be called as the clock
-// moves, and before a manual clock is moved to an instant.
+// LookAhead loads the items due within the window after now. It must be called regularly while the clock advances, and
+// before a manual clock is set to an instant.
 func (d *Due) LookAhead(now time.Time) error {
 	newHorizon := horizonAt(now)
 	d.mu.Lock()
@@ -303,12 +304,11 @@ func (d *Due) loadTo(newHorizon ledger.Micros) error {
 // maxLoad is the number of items after which a step of loading ends at the next second.
 const maxLoad = 4_096
 
-// load is one step of loading. It reads rows from the horizon on, adds the items that have their record's current
-// due instant, and moves the horizon to the instant where reading ended. After an error, items beyond the old
-// horizon are still only in the store. The caller holds the lock already when load opens the snapshot. So a
-// group that the snapshot does not show reports its changes after load, and they replace items that load has added. The snapshot may also
-// show the group that the committer is about to report. load leaves out the rows of that group: they would look empty, because nothing is known
-// of their items yet, and would be removed.
+// load is one step of loading. It reads rows from the horizon on, adds the items that have their record's current due instant, and moves the horizon
+// to the instant where reading ended. After an error the horizon stays where it was. The caller holds d.mu already when load opens the snapshot. So
+// the due instants of a group that the snapshot does not show come to applyChanges after load, and replace those that load has set. The snapshot may
+// also show a group whose due instants have not come to applyChanges yet. load leaves out the rows of that group: they would seem to have no current
+// item, and would be removed.
 func (d *Due) load(newHorizon ledger.Micros) error {
 	snap := d.journal.store.Snapshot()
 	defer snap.Close()

@@ -241,7 +241,7 @@ func TestDueRowGoesWhenANewerOneHasItsItems(t *testing.T) {
 	f.wantDueItems(0)
 }
 
-// What is due after the window is not in memory. Its row goes when the window reaches it, and so does one that a killed process has left.
+// What is due after the window is not in memory. Its row is removed when the window reaches it, and so is a row that a killed process has left.
 func TestStaleDueRowsOfTheStoreAreRemoved(t *testing.T) {
 	f := open(t)
 	far, near, kept := newSource(), newSource(), newSource()
@@ -327,7 +327,8 @@ func (l *afterApply) Apply(g *store.Group) error {
 }
 
 // The window may be loaded when a group is visible whose due instants are not reported yet. The next group, which the orderer prepares meanwhile,
-// must not remove the rows of that one. A group of refusals has the number of the group that follows it, and reports nothing of it.
+// must not remove the rows of that one. A group that has only refusals has the number of the group that follows it, and must not count as a report of
+// that group.
 func TestDueRowOfAGroupThatIsNotReportedStays(t *testing.T) {
 	for name, before := range map[string]func(*fixture){
 		"after a group with rows":   func(*fixture) {},
@@ -374,8 +375,8 @@ func (f *fixture) refuse() {
 	}
 }
 
-// Whatever happens to records and when the process ends, each record that is due is found, and once nothing happens any more, only
-// the rows of those are left.
+// Whatever happens to records, and whenever the process ends, each record that is due is found. When nothing happens any more, only the rows of such
+// records are left.
 func TestRemovedDueRowsAreNotMissed(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Log("seed", seed)

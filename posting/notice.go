@@ -7,7 +7,8 @@ import (
 	"mizan/posting/store"
 )
 
-// Channel is the way in which a notice reaches its destination. Its value is stored.
+// Channel is the way in which a notice (a notification that is stored together with its event) reaches its destination.
+// Its value is stored.
 type Channel byte
 
 // The channels. The zero value is invalid.
@@ -38,8 +39,8 @@ type Notice struct {
 	To      ledger.ID
 	Body    []byte // stored beside the record: at most MaxNotice bytes
 
-	// Subject is what the notice is about, in memory. It is not stored; with it the first delivery attempt
-	// need not read the record. After Submit, the caller must not modify Subject and Body.
+	// Subject describes in memory what the notice is about, so that the first delivery attempt need not read the
+	// record. It is not stored. After Submit, the caller must not modify Subject and Body.
 	Subject any
 
 	// The writer fills the following fields.
@@ -85,14 +86,14 @@ func (s *Step) checkNotices() error {
 	return nil
 }
 
-// orgNotices are the notices of one group for one organization.
+// orgNotices are the notices of one organization in one group (the changes that become durable together).
 type orgNotices struct {
 	org     ledger.ID
 	notices []Notice
 }
 
-// appendNotices puts the step's notices on the group's open page of the organization, and the notices' hashes
-// into the events.
+// appendNotices puts the step's notices on the organization's open page (the row of notices that the group is filling),
+// and the notices' hashes into the events.
 func (w *writer) appendNotices(b *orgState, s *Step) {
 	w.hashed = w.hashed[:0]
 	for i := range s.Notices {
@@ -129,8 +130,8 @@ func (w *writer) flushNotices(b *orgState) {
 	b.notices.Reset()
 }
 
-// finishNotices writes the group's last page of notices, and keeps the notices until the group is durable and the
-// function of OnNotices is called with them.
+// finishNotices writes the group's last page of notices, and hands the notices to the committer, which calls the
+// function of OnNotices with them when the group is durable.
 func (w *writer) finishNotices(b *orgState) {
 	w.flushNotices(b)
 	if len(b.newNotices) == 0 {
@@ -143,9 +144,10 @@ func (w *writer) finishNotices(b *orgState) {
 	}
 }
 
-// OnNotices sets the function fn that is called with the notices of each durable group and organization, in
-// the order of booking, before the changes are acknowledged. It runs on the committer's goroutine and must not
-// block. The slice then belongs to fn. OnNotices must be called before any Change with notices is submitted.
+// OnNotices sets a function that the committer (the goroutine that makes groups durable) calls for each durable group,
+// once for each organization, with the organization's notices in the order of booking, before the changes are
+// acknowledged. It runs on the committer's goroutine and must not block. The slice then belongs to fn. OnNotices must
+// be called before any Change with notices is submitted.
 func (j *Journal) OnNotices(fn func(org ledger.ID, notices []Notice)) { j.onNotices = fn }
 
 // KV returns the value of a key.

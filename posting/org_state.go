@@ -6,8 +6,8 @@ import (
 	"mizan/posting/store"
 )
 
-// orgState is the orderer's state of one organization: the end of its journal, and the rows of
-// the group being prepared.
+// orgState is what the orderer (the goroutine that prepares groups of changes) knows about one organization: the end of
+// its journal, and the rows of the group being prepared.
 type orgState struct {
 	org   ledger.ID
 	last  uint64        // seq of the last event
@@ -130,7 +130,7 @@ const (
 	maxReusedBuffer  = 4 << 10 // largest capacity of a page's line buffer that is reused
 )
 
-// flushBlock writes the open block and its tree row.
+// flushBlock writes the open block and its tree row (the hashes of the tree after the block).
 func (w *writer) flushBlock(b *orgState) {
 	if b.block.Count == 0 {
 		return

@@ -10,10 +10,10 @@ import (
 	"mizan/posting/store"
 )
 
-// page collects the lines of an account (its postings), or the lines of a list, until they are written as one
-// stored page. Until then the lines are durable in the page buffer. Without the buffer, each page to which a
-// group adds lines would get a row; if the group's changes have few accounts in common, these rows would be most
-// of the group's bytes.
+// page collects the lines of an account (its postings), or the lines of a list, until they are written as one stored
+// page. Until then the lines are durable in the page buffer, in rows that many pages share. Without the buffer, each
+// page to which a group adds lines would get a row; if the changes of the group (which become durable together) have
+// few accounts in common, these rows would be most of the group's bytes.
 type page struct {
 	balance *balance // balance of the page's account; nil: it is a page of a list
 	list    listKey
@@ -150,8 +150,8 @@ func (w *writer) finishPages() {
 	w.pages = w.pages[:0]
 }
 
-// needsFirstPage tells whether the page is of an account without a stored page. Such a page is flushed at once,
-// because only a stored page shows that the account exists.
+// needsFirstPage tells whether the page is of an account without a stored page. Such a page is flushed at once, because
+// lists of accounts are read from stored pages only.
 func (p *page) needsFirstPage() bool { return p.balance != nil && !p.balance.hasStoredPage }
 
 // olderSize returns the size of the lines of earlier groups, which flushing the page adds to the group.
@@ -177,9 +177,9 @@ func (w *writer) room() size {
 	return size{limit.rows - w.group.Rows() - w.tail.rows, limit.bytes - w.group.Bytes() - w.tail.bytes}
 }
 
-// bufferPages writes the lines that the group added to these pages into page-buffer rows, a chunk for each page
-// (its head, which is the prefix without the organization, and its lines). The chunks are in the order in which the
-// group first added lines to the pages; the check of snapshots relies on that order.
+// bufferPages writes the lines that the group added to these pages into page-buffer rows, a chunk for each page (its
+// head, which is the prefix without the organization, and its lines). The chunks are in the order in which the group
+// first added lines to the pages; the checker (snapshots/check) relies on that order.
 func (w *writer) bufferPages(pages []*page) {
 	if len(pages) == 0 {
 		return
@@ -222,8 +222,8 @@ type bufferRow struct {
 	bytes []byte
 }
 
-// bufferRow returns the organization's row for a shard: in a group with many pages, a reader of one page searches
-// only one shard's rows.
+// bufferRow returns the organization's row for a shard. A group with many pages divides them among shards, so that a
+// reader of one page searches only one shard's rows.
 func (b *orgState) bufferRow(shard byte) *bufferRow {
 	for i := range b.bufferRows {
 		if b.bufferRows[i].shard == shard {
@@ -346,7 +346,7 @@ func unreadable(k store.BufferKey, err error) error {
 	return damaged("organization %v: group %d's page-buffer row: %v", k.Org, k.Group, err)
 }
 
-// bufferLoader is the state of writer.loadBuffer.
+// bufferLoader restores pages from the page-buffer rows when the journal is opened.
 type bufferLoader struct {
 	*writer
 	snap  *store.Snapshot

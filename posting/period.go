@@ -90,9 +90,9 @@ func (d *dates) setEffective(e *ledger.Event) {
 	}
 }
 
-// mayHaveChanged tells whether an event after the seq may have taken effect in or before the month. Such an
-// event may even be booked in the month, because a group that began before midnight may become durable after
-// midnight.
+// mayHaveChanged tells whether an event after the seq may have taken effect in or before the month. Such an event may
+// even be booked in the month, because a group (changes that become durable together) that began before midnight may
+// become durable after midnight.
 func (d *dates) mayHaveChanged(seq uint64, month period.Month) bool {
 	if d.uncoveredUntil > seq || d.lastBeforeToday > seq || d.today <= month.LastDay() && d.lastSeq > seq {
 		return true
@@ -160,7 +160,7 @@ func lastClosed(snap *store.Snapshot, org ledger.ID) (period.Month, error) {
 	return last, err
 }
 
-// Closed returns the last month that an organization has closed; 0 if there is none.
+// LastClosedMonth returns the last month that an organization has closed; 0 if there is none.
 func (v *View) LastClosedMonth(org ledger.ID) (period.Month, error) { return lastClosed(v.snap, org) }
 
 // Period returns the record of a closed month; nil if the month is not closed.
@@ -218,8 +218,8 @@ func (d *Due) Overdue(org ledger.ID, before, now ledger.Micros) (n int) {
 	return n
 }
 
-// fences has the months that are being closed, for which commands with days in or before the month are refused.
-// It is in memory only, so after a crash no month is fenced.
+// fences has, for each organization, the month that is being closed: commands that name a day in or before it are
+// refused. It is in memory only, so after a crash no month is fenced.
 type fences struct {
 	mu     sync.Mutex
 	months map[ledger.ID]period.Month // guarded by mu
@@ -231,11 +231,10 @@ func (f *fences) monthOf(org ledger.ID) period.Month {
 	return f.months[org]
 }
 
-// Fence makes the writer refuse commands that name a day in or before the month of an organization, with
-// Unavailable, until the returned function is called. Without it, commands that date entries into the month
-// while it is being closed would force the caller that closes the month to read the trial balance again and
-// again. Entries of commands that were ordered before the fence are in the journal after a few groups. An
-// organization has at most one fence at a time.
+// Fence makes the writer refuse an organization's commands that name a day in or before the month, with Unavailable,
+// until the returned function is called. Without a fence, every command that dates an entry into the month while it is
+// being closed would force the caller to read the trial balance again. Entries of commands that were ordered before the
+// fence are in the journal after a few groups. An organization has at most one fence at a time.
 func (j *Journal) Fence(org ledger.ID, m period.Month) (remove func()) {
 	j.fences.mu.Lock()
 	defer j.fences.mu.Unlock()

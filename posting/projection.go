@@ -5,8 +5,9 @@ import (
 	"mizan/ledger"
 )
 
-// projection computes the totals that accounts would have after entries are booked. It also splits each posting
-// that spills, that is, of which a part may go to a second account. checkFunds checks the projected totals.
+// projection computes the totals that accounts would have after entries are booked. It also splits each posting that
+// spills: a part of such a posting may go to a second account, its spill account. checkFunds checks the projected
+// totals.
 type projection struct {
 	writer   *writer
 	accounts []projectedAccount // few, so they are searched linearly

@@ -16,17 +16,17 @@ type Inclusion struct {
 	Path      tlog.RecordProof
 }
 
-// Consistency proves that the journal of From events is the beginning of the journal of To
-// events (RFC 6962, section 2.1.2).
+// Consistency proves that the journal of size From is the beginning of the journal of size To (RFC 6962, section
+// 2.1.2).
 type Consistency struct {
 	From, To         uint64
 	FromRoot, ToRoot tlog.Hash
 	Path             tlog.TreeProof
 }
 
-// Inclusion proves the event in the tree of the first size events. It reads at most about twice as many rows as
-// the tree has levels. It requires 1 ≤ seq ≤ size ≤ the journal's size; otherwise the error is a
-// *ledger.Refusal with Code Invalid whose Field is "seq" or "size". Other errors: *store.DamageError.
+// Inclusion proves that the event is in the tree of the first size events. It reads at most about twice as many rows as
+// the tree has levels. It requires 1 ≤ seq ≤ size ≤ the journal's size; otherwise the error is a *ledger.Refusal with
+// Code Invalid whose Field is "seq" or "size". Other errors: *store.DamageError.
 func (v *View) Inclusion(org ledger.ID, seq, size uint64) (Inclusion, error) {
 	return newBranches(v, org).inclusion(seq, size)
 }
@@ -56,9 +56,9 @@ func (b *branches) inclusion(seq, size uint64) (Inclusion, error) {
 	return p, nil
 }
 
-// Consistency proves that the journal of from events is the beginning of the journal of to events. It requires
-// 1 ≤ from ≤ to ≤ the journal's size; otherwise the error is a *ledger.Refusal with Code Invalid whose Field is
-// "from" or "to". Other errors: *store.DamageError.
+// Consistency proves that the journal of size from is the beginning of the journal of size to. It requires 1 ≤ from ≤
+// to ≤ the journal's size; otherwise the error is a *ledger.Refusal with Code Invalid whose Field is "from" or "to".
+// Other errors: *store.DamageError.
 func (v *View) Consistency(org ledger.ID, from, to uint64) (Consistency, error) {
 	p := Consistency{From: from, To: to}
 	head, err := v.headOfAtLeast(org, "posting.Consistency", "to", to)

@@ -5,8 +5,9 @@ import (
 	"mizan/posting/store"
 )
 
-// size counts rows and bytes as store.Group does. Rows that are not in a group yet count with their
-// upper bounds, so that a group ends before it exceeds what the store accepts in one transaction.
+// size counts rows and bytes as store.Group does. Rows that are not in a group yet count with their upper bounds, so
+// that a group (the changes that become durable together) ends before it exceeds what the store accepts in one
+// transaction.
 type size struct{ rows, bytes int }
 
 func (s *size) add(rows, bytes int) {
@@ -44,8 +45,8 @@ const (
 	pageSize   = chunkSize + 21                              // a new page of an account, without path, currency and network
 	lineSize   = 3*10 + 1 + 5*33                             // a line of an account
 
-	// What a page in the page buffer takes beyond the prefix of its keys and its lines: a row with one chunk, which
-	// is what one row has of one page. A stored page takes less.
+	// What a page takes in the page buffer besides the prefix of its keys and its lines, if its chunk (the page's lines
+	// in one row) has a row of its own. A stored page takes less.
 	chunkSize    = 16 + 28 + chunkLengths - 16
 	chunkLengths = 2 + 3                   // the lengths of the head and of the lines
 	removalSize  = 16 + 28                 // the removal of a page-buffer row

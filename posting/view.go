@@ -7,7 +7,8 @@ import (
 	"mizan/posting/store"
 )
 
-// View answers queries about one consistent moment, for one goroutine. The caller must close it.
+// View answers queries about what was durable at one moment. Only one goroutine may use it, and the caller must close
+// it.
 type View struct {
 	snap           *store.Snapshot
 	clock          clock.Clock
@@ -91,8 +92,8 @@ func (v *View) joinParts(org ledger.ID, s ledger.Source, stamp store.Envelope, p
 	return payload, nil
 }
 
-// Records calls fn with every record of a kind in an organization, in the order of their ids (transactions in that of the ordered
-// form, see ledger.OrderedID). The payload is valid during fn.
+// Records calls fn with every record of a kind in an organization, ordered by id, and for transactions by the ordered form of the
+// id (see ledger.OrderedID). The payload is valid during fn.
 func (v *View) Records(org ledger.ID, kind ledger.Kind, fn func(ledger.ID, Record) (more bool, err error)) error {
 	return v.snap.Ascend(store.KeyRecords(nil, org, kind), nil, func(key, row []byte) (bool, error) {
 		_, s, ok := store.ParseRecordKey(key)
@@ -108,7 +109,7 @@ func (v *View) Records(org ledger.ID, kind ledger.Kind, fn func(ledger.ID, Recor
 	})
 }
 
-// Sealed returns the ciphertext stored beside a record.
+// SealedRow returns the ciphertext that is stored beside a record.
 func (v *View) SealedRow(org ledger.ID, s ledger.Source) ([]byte, bool, error) {
 	return v.snap.Get(store.KeySealed(nil, org, s), nil)
 }
@@ -162,14 +163,13 @@ func (v *View) Counter(org ledger.ID, key, window string) (money.Amount, error) 
 // must extend the walk by MaxEvents microseconds and check each record.
 type Walk struct {
 	From          ledger.Micros // inclusive
-	Before        ledger.Micros // exclusive; 0: no bound
-	OnlyCreations bool          // only creations
+	Before        ledger.Micros // exclusive; 0: no upper bound
+	OnlyCreations bool          // only the rows of records' creations
 }
 
-// List calls fn with the rows of a list, newest first. A record that was listed again later has a newer
-// row as well: a caller that orders records by their last change must ignore the rows whose Booked
-// differs from the record's Updated. The cost is proportional to the number of all rows between the
-// bounds, even with First.
+// List calls fn with the rows of a list, newest first. A record that was listed again later has a newer row as well: a
+// caller that orders records by their last change must ignore the rows whose Booked differs from the record's Updated.
+// The cost is proportional to the number of all rows between the bounds, even with OnlyCreations.
 func (v *View) List(org ledger.ID, l ledger.List, w Walk, fn func(Listed) (more bool, err error)) error {
 	if w.Before < 0 {
 		return nil // nothing is booked before 1970, and keys are unsigned

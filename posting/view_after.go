@@ -108,8 +108,9 @@ func (a *accountSearch) copyTotals(lines []byte) (copied int, err error) {
 	return copied, err
 }
 
-// searchBuffers searches the page-buffer rows of the groups that may have booked the lines. The rows may
-// also have lines that have been written to a stored page since; these lines are the same in both places.
+// searchBuffers searches the page-buffer rows of the groups (changes that became durable together) that may have booked
+// the lines. The rows may also have lines that have been written to a stored page since; these lines are the same in
+// both places.
 func (v *View) searchBuffers(s *search) error {
 	if s.remaining == 0 || v.oldestBuffered > v.snap.Group() {
 		return nil
@@ -138,9 +139,9 @@ func (v *View) searchBuffers(s *search) error {
 	return nil
 }
 
-// searchPreloaded searches the chunks that PreloadBuffer has loaded. It returns the page buffer's shards (each
-// has the rows of some pages) that may hold lines of other accounts; if there are none, the unsharded rows need
-// not be read either.
+// searchPreloaded searches the chunks that PreloadBuffer has loaded. It returns the page buffer's shards (each has the
+// rows of some pages) that may hold lines of the accounts that were not preloaded. If there are no such accounts, the
+// unsharded rows need not be read either.
 func (v *View) searchPreloaded(s *search) (shards [256]bool, err error) {
 	for head, a := range s.accounts {
 		found, isPreloaded := v.preloaded[string(store.KeyPages(nil, s.org, a.account))]

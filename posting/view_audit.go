@@ -8,7 +8,8 @@ import (
 	"mizan/posting/store"
 )
 
-// RowKind is a kind of stored row that belongs to an organization.
+// RowKind is a kind of stored row that belongs to an organization. The queries in this file read whole kinds of rows,
+// for checkers and backups.
 type RowKind byte
 
 // Kinds of rows.
@@ -113,9 +114,9 @@ func (v *View) OrganizationsWith(kind RowKind, fn func(ledger.ID) (more bool, er
 	})
 }
 
-// DueItems calls fn with every item of every due row (the records that are due in one second), including stale
-// items, whose records have another due instant by now. It returns the low-water mark: no reader uses rows of
-// seconds below it.
+// DueItems calls fn with every item of every due row (the records that are due in one second), including stale items,
+// whose records have another due instant by now. It returns the low-water mark, a second: no reader uses due rows of
+// earlier seconds.
 func (v *View) DueItems(fn func(second int64, item Item)) (mark int64, err error) {
 	row, found, err := v.snap.Get(store.KeyMark, nil)
 	if err == nil && found {
@@ -133,7 +134,7 @@ func (v *View) DueItems(fn func(second int64, item Item)) (mark int64, err error
 	})
 }
 
-// GroupRow is the permanent row of one group.
+// GroupRow is the permanent row of one group (the changes that became durable together).
 type GroupRow struct {
 	N        uint64
 	Previous [32]byte // hash of the group before

@@ -7,8 +7,8 @@ import (
 	"mizan/posting/store"
 )
 
-// write puts a change that passed its checks into the group, and the stamp of each of its records (version, times
-// and such) into the receipt. It must not fail.
+// write puts a change that passed its checks into the group (the changes that become durable together), and the stamp
+// of each of its records (version, times and such) into the receipt. It must not fail.
 func (w *writer) write(c *Change, r *Receipt) {
 	claimHashes := w.writeClaims(c.Claims)
 	for i := range c.Counters {
@@ -192,7 +192,7 @@ func (w *writer) bookEntry(b *orgState, e *ledger.Event, stamp *Stamp) {
 	w.book(b.org, e)
 }
 
-// addDue adds the record to the row of all records that are due in the same second.
+// addDue adds the record to the group's due row, which has the records that the group makes due in the same second.
 func (w *writer) addDue(s *Step, at ledger.Micros) {
 	second := int64(at) / 1_000_000
 	row, hasRow := w.dues[second]

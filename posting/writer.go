@@ -11,8 +11,8 @@ import (
 	"mizan/posting/store"
 )
 
-// writer is the state of the orderer, the goroutine that checks changes and puts them into groups. Only that
-// goroutine uses it.
+// writer is the state of the orderer, the goroutine that checks changes and puts them into groups (the changes of a
+// group become durable together). Only that goroutine uses it.
 type writer struct {
 	journal  *Journal
 	n        uint64   // number of the group being prepared
@@ -181,8 +181,8 @@ const (
 	maxDueRemovals = 512
 )
 
-// removeEmptiedDue removes due rows of which all items are stale, without waiting for the clock, and returns their number. If such a row
-// is not in the store's tables yet, it never will be.
+// removeEmptiedDue removes due rows whose items are all stale, without waiting for the clock, and returns their number. A due row lists the records
+// that one group makes due in one second. A row that the store has not written to its tables yet is never written there.
 func (w *writer) removeEmptiedDue() (removed int) {
 	rows := w.journal.Due.takeEmptied(maxDueRemovals)
 	for _, row := range rows {
@@ -192,8 +192,8 @@ func (w *writer) removeEmptiedDue() (removed int) {
 	return len(rows)
 }
 
-// removePassedDue moves the low-water mark of due rows forward, and removes the rows below the mark. The group has
-// removed some due rows before.
+// removePassedDue moves the low-water mark of due rows (a second before which no due row has a current item) forward,
+// and removes the rows below the mark. removed is the number of due rows that the group removes already.
 func (w *writer) removePassedDue(removed int) {
 	now := time.Now()
 	if !w.hasMoreToRemove && now.Sub(w.lastRemoval) < removalEvery {

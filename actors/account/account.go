@@ -43,13 +43,13 @@ func New(rt *actors.Runtime) *Service {
 	return s
 }
 
-// noHistory is the empty History that the service uses before Recall.
+// noHistory is the empty History that the service uses before SetHistory.
 func noHistory(ledger.ID, int64, money.Env, ledger.Micros, func(_, _ ledger.Micros, _ *directory.Attempt) bool) error {
 	return nil
 }
 
-// Admit reports whether the amount may leave the account now. It calls answer exactly once, on the
-// account actor's goroutine.
+// Admit asks the account's actor whether the amount may leave the account now. It calls answer with
+// the result, exactly once, on the actor's goroutine.
 func (s *Service) Admit(org ledger.ID, a ledger.Account, amount, overdraft money.Amount, answer func(admitted bool)) {
 	m := &admit{amount: amount, overdraft: overdraft, answer: answer}
 	if err := s.registry.Command(key{org, a}, m); err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // countNow calls CountNow after the actor has finished its last message. The actor answers a message before it
-// has finished it, and holds until then the lock without which CountNow does not count.
+// has finished with it, and until then holds the lock that CountNow needs.
 func (f *fixture) countNow(sinceStart time.Duration, a *directory.Attempt, limits ...*directory.Limit) bool {
 	f.Runtime.Quiesce()
 	return f.CountNow(org, 1, limits, startPlus(sinceStart), a)

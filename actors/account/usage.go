@@ -36,8 +36,8 @@ func (s *Service) volumeUsage(l *directory.Limit, subject string, now time.Time)
 		return u, err
 	}
 	if u.Reserved, err = total.Sub(u.Used); err != nil {
-		// The first counter has stopped at its maximum, because outcomes are recorded even when it is full. So the
-		// second counter has become larger, and the reserved amount is not known.
+		// The counter of the total has stopped at its maximum, because outcomes are recorded even when it is full.
+		// So the settled counter has become larger than the total, and the reserved amount is not known.
 		u.Reserved = money.Amount{}
 	}
 	u.Resets = ledger.MicrosOf(l.Kind.PeriodEnd(now))

@@ -20,7 +20,7 @@ import (
 type History func(org ledger.ID, partner int64, env money.Env, since ledger.Micros,
 	fn func(bookedAt, attemptedAt ledger.Micros, a *directory.Attempt) (more bool)) error
 
-// Recall sets the History. Call it before the first attempt is counted.
+// SetHistory sets the History. Call it before the first attempt is counted.
 func (s *Service) SetHistory(h History) { s.history = h }
 
 // Count counts an attempt of a partner towards every given velocity limit that applies to it, and answers
@@ -57,9 +57,9 @@ type count struct {
 	answer       func(*directory.Limit, error)
 }
 
-// nearLimit is a number of attempts. If at most nearLimit attempts are left up to a limit, the store is first asked
-// whether an attempt is a repetition, which is then not counted. While more are left, a repetition is counted, and
-// uncounted later, before another attempt is refused because of it.
+// nearLimit is a number of attempts. If at most nearLimit attempts are left before a limit is reached, the store is
+// first asked whether an attempt is a repetition; a repetition is then not counted. While more attempts are left, a
+// repetition is counted. It is uncounted later, before another attempt is refused because of it.
 const nearLimit = 4_096
 
 // refuseRepetition refuses an attempt that repeats a stored one, if a limit is nearly reached.
@@ -105,13 +105,13 @@ func (m *usageQuestion) Refuse(err error) { m.answer(0, 0, err) }
 // LogValue implements slog.LogValuer.
 func (m *usageQuestion) LogValue() slog.Value { return slog.StringValue("usage") }
 
-// velocityActor counts one partner's attempts. Its windows are in memory only: a new actor reads
-// them from the store.
+// velocityActor counts one partner's attempts. Its windows are in memory only; a new actor builds
+// them from the attempts in the store.
 type velocityActor struct {
 	service *Service
 	key     velocityKey
 
-	mu             sync.Mutex // the actor holds it while it works; CountNow only tries it
+	mu             sync.Mutex // the actor holds it while it works; CountNow only tries to lock it
 	windows        map[ledger.ID]*window
 	countsUntil    ledger.Micros  // time until which some attempt counts
 	reportedUntil  ledger.Micros  // the value of countsUntil that KeepUntil has returned last
@@ -215,7 +215,8 @@ func (p *velocityActor) loadHistory(applied []appliedLimit, at ledger.Micros) er
 }
 
 // windowFor returns the window of a limit for a question about its usage. The actor keeps no window of a
-// limit that is off, so what it would have counted is read from the store each time.
+// limit that is off, so the attempts that such a limit would have counted are read from the store each
+// time.
 func (p *velocityActor) windowFor(l *directory.Limit, now ledger.Micros) (*window, error) {
 	if l.Active {
 		applied := []appliedLimit{{limit: l, window: p.windows[l.ID]}}

@@ -7,7 +7,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// window is the sliding window of one velocity limit: the times of the latest attempts of each subject.
+// window is the sliding window of one velocity limit. It has the times of the latest attempts of each subject, such as
+// a card.
 type window struct {
 	limit              *directory.Limit // the version of the limit that the window was read for
 	previousLimit      *directory.Limit // the version before the last change: attempts screened with it may still arrive
@@ -23,8 +24,8 @@ func (w *window) knows(l *directory.Limit) bool {
 	return w != nil && (w.limit == l || w.previousLimit == l) && w.room >= roomFor(l)
 }
 
-// slack is how many attempts beyond the limit's count are kept per subject. That many attempts can be uncounted
-// together, because they repeat earlier requests, and the window still has enough.
+// slack is how many attempts beyond the limit's count are kept per subject. If that many attempts are uncounted
+// together, because they repeat earlier requests, the window still has enough.
 const slack = 1_024
 
 func newWindow(l *directory.Limit) *window {
@@ -33,7 +34,7 @@ func newWindow(l *directory.Limit) *window {
 
 func roomFor(l *directory.Limit) int { return int(l.MaxCount) + slack }
 
-// since returns the start of the window that ends now. Attempts after the start count.
+// since returns the start of the window that ends at the time now. Attempts after the start count.
 func (w *window) since(now ledger.Micros) ledger.Micros { return now - lengthOf(w.limit) }
 
 // count adds an attempt and tells whether the window then has more attempts than allowed.
@@ -47,7 +48,7 @@ func (w *window) count(subject string, at ledger.Micros, allowed int64) (breache
 	return int64(earlier) >= allowed
 }
 
-// within returns how many of a subject's attempts count at a time.
+// within returns how many of a subject's attempts count at the time at.
 func (w *window) within(subject string, at ledger.Micros) int64 {
 	s := w.subjects[subject]
 	if s == nil {
@@ -178,14 +179,14 @@ func (s *attempts) newest() ledger.Micros {
 	return s.times[len(s.times)-1]
 }
 
-// within returns the number of attempts after since. It includes attempts later than the one that is being
-// counted, because concurrent attempts arrive in any order.
+// within returns the number of attempts after since. It includes attempts that were made later than the
+// present one, because concurrent attempts arrive in any order.
 func (s *attempts) within(since ledger.Micros) int {
 	i, _ := slices.BinarySearch(s.times, since+1)
 	return len(s.times) - i
 }
 
-// add inserts a time in order. Of more than room times it drops the earliest.
+// add inserts a time in order. If there are then more than room times, it drops the earliest.
 func (s *attempts) add(at ledger.Micros, room int) {
 	if n := len(s.times); n == 0 || s.times[n-1] <= at {
 		s.times = append(s.times, at)

@@ -14,8 +14,8 @@ import (
 // MaxDays is how many missed days at most are summarized after a downtime.
 const MaxDays = 7
 
-// nextSummaryAt returns the end of the next day to summarize; an instant in the past if no day is
-// stored yet.
+// nextSummaryAt returns the end of the next day to summarize. If no day is stored yet, it returns
+// an instant in the past, so that summarizeDays runs at once.
 func (m *Monitor) nextSummaryAt() (time.Time, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

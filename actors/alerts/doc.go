@@ -1,19 +1,19 @@
-// Package alerts notifies the recipients whom a terminal lists: of spikes of failed transactions
-// at the terminal, and of each day's totals. Alerts about a single transaction are decided by actors/payment, in
-// the Change of that transaction.
+// Package alerts notifies the recipients whom a terminal lists of two things: spikes of failed transactions at
+// the terminal, and each day's totals. Alerts about a single transaction are decided by actors/payment, in the
+// Change of that transaction.
 //
 // Invariants:
 //  1. An alert is handed to the Notifier with a key. The Notifier makes it durable and sends
 //     it once per key, so a summary that is computed twice is sent once.
-//  2. A UTC day is summarized at the first instant of the next day, by the clock. The day is
-//     stored once all of its summaries are posted, so a restart goes on with the day after
-//     the stored one and skips none. Of more than MaxDays missed days only the last MaxDays
-//     are summarized.
+//  2. A UTC day is summarized at the first instant of the next day, by the clock. The day is stored
+//     as summarized once all of its summaries are posted, so after a restart the next day follows
+//     and none is skipped. If more than MaxDays days were missed, only the last MaxDays are
+//     summarized.
 //  3. The first start stores the preceding day as summarized. A day that ends without recipients is
 //     stored as summarized too. So nobody gets a summary of a day before the installation, the
 //     terminal or the recipient existed.
-//  4. Before a day is read, a Change is made durable. So everything that was booked on the day is
-//     durable by then.
+//  4. Before the transactions of a day are read, a Change is made durable. The journal makes
+//     Changes durable in order, so everything that was booked on the day is durable by then.
 //  5. A summary covers the transactions started on the day, each in its state at the time when the
 //     summary is computed, as GET /transactions/aggregate does. Transactions without a terminal count for the
 //     partner's terminal of type merchant.

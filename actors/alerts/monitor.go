@@ -62,8 +62,8 @@ type Monitor struct {
 }
 
 // New makes a Monitor and registers its daily summaries with the runtime, which must not have been
-// started yet. Without a stored day, today is the first to be summarized. The error is the
-// store's.
+// started yet. Without a stored day, today is the first day to be summarized. The error comes from
+// the store.
 func New(o Options) (*Monitor, error) {
 	m := &Monitor{
 		rt: o.Runtime, directory: o.Directory, notifier: o.Notifier, decode: o.Decode, canReach: o.CanReach,

@@ -22,12 +22,13 @@ const (
 // maxRemovals bounds the rows that one Change removes.
 const maxRemovals = 256
 
-// Maker makes checkpoints.
+// Maker makes the checkpoints that are due, in runs on the runtime's pool. A checkpoint has what an organization's
+// events since an earlier one added to the totals of its accounts.
 type Maker struct {
 	rt        *actors.Runtime
 	madeCount atomic.Uint64
 
-	mu        sync.Mutex // held during a run; guards what follows
+	mu        sync.Mutex // held during a run; guards the fields below
 	lastGroup uint64     // number of the journal's last durable group of Changes when the last complete run began
 	progress  map[ledger.ID]progress
 }
@@ -77,8 +78,8 @@ func delayAfter(took time.Duration) int {
 	return delay
 }
 
-// MakeDue makes all checkpoints that are due. The error is the store's, or a refusal of the journal. After an
-// error the next call makes what is missing.
+// MakeDue makes all checkpoints that are due. The error comes from the store, or is a refusal of the journal.
+// After an error, the next call makes the checkpoints that are missing.
 func (m *Maker) MakeDue() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -126,7 +127,7 @@ func (m *Maker) catchUp(org ledger.ID) error {
 }
 
 // makeNext makes the next checkpoint of an organization, if it is due. It returns true if it must be called
-// again, because it made a checkpoint or found the chain damaged.
+// again, because it made a checkpoint or found that the chain of checkpoints is damaged.
 func (m *Maker) makeNext(org ledger.ID) (callAgain bool, err error) {
 	view := m.rt.Journal.View()
 	defer view.Close()
@@ -161,8 +162,8 @@ func (m *Maker) makeNext(org ledger.ID) (callAgain bool, err error) {
 	return err == nil, err
 }
 
-// verifyChain walks an organization's checkpoints up to the first one that is missing, lacks a row or
-// is the one after the event wrongSeq (0: none is known to be wrong). It removes the rows after the last good
+// verifyChain walks an organization's checkpoints up to the first one that is missing, lacks a row or is
+// known to be wrong: the checkpoint at the event wrongSeq (0: none). It removes the rows after the last good
 // checkpoint, and returns that checkpoint without its list.
 func (m *Maker) verifyChain(view *posting.View, org ledger.ID, wrongSeq uint64) (lastGood balances.Checkpoint, err error) {
 	err = balances.Checkpoints(view, org, func(c *balances.Checkpoint) (bool, error) {
@@ -179,7 +180,7 @@ func (m *Maker) verifyChain(view *posting.View, org ledger.ID, wrongSeq uint64) 
 	if err != nil {
 		return lastGood, err
 	}
-	var removals []posting.KV // of the next Change
+	var removals []posting.KV // the rows that the next Change removes
 	rows := 0
 	remove := func() error {
 		if len(removals) == 0 {

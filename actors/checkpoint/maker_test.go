@@ -190,7 +190,7 @@ func TestOrganizationWithoutAccountsHasCheckpoints(t *testing.T) {
 	}
 }
 
-// Whichever rows of checkpoints are missing or unreadable, the first run after the next start restores them.
+// If any rows of checkpoints are missing or unreadable, the first run after the next start restores them.
 func TestMissingCheckpointIsMadeAgain(t *testing.T) {
 	f := open(t)
 	f.bookDays(firstOrg, 8, 4)
@@ -226,7 +226,7 @@ func TestMissingCheckpointIsMadeAgain(t *testing.T) {
 	}
 }
 
-// deletionsOf returns what deletes the rows with the given keys.
+// deletionsOf returns the KVs that delete the rows with the given keys.
 func deletionsOf(keys ...string) (rows []posting.KV) {
 	for _, key := range keys {
 		rows = append(rows, posting.KV{Org: firstOrg, Key: []byte(key)})
@@ -263,8 +263,8 @@ func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	}
 }
 
-// A checkpoint that contains earlier ones is computed from these, not only from the last one. If one of these is wrong,
-// it and all later ones are made again.
+// A checkpoint that contains earlier checkpoints is computed from all of these, not only from the last one. If one of
+// them is wrong, it is made again, together with all later checkpoints.
 func TestAWrongPartOfAnEarlierCheckpointIsMadeAgain(t *testing.T) {
 	f := open(t)
 	f.bookDays(firstOrg, 1, 20)
@@ -351,8 +351,8 @@ func TestPauseGrowsWithTheDurationOfARun(t *testing.T) {
 }
 
 // A checkpoint of many accounts has many rows. The Maker writes each with a Change of its own, so that no group of
-// Changes becomes long by it. A kill in between leaves rows without a head: readers do not use them, and the
-// next start removes them and makes the checkpoint as a whole.
+// Changes becomes long because of it. A kill in between leaves rows without a head: readers do not use them, and
+// the next start removes them and makes the checkpoint as a whole.
 func TestCheckpointIsWrittenRowByRow(t *testing.T) {
 	f := open(t)
 	for n := range 8 {

@@ -14,7 +14,7 @@ import (
 	"mizan/posting"
 )
 
-// changeOf returns the Change that makes a decision durable. The first step of the Change is the contract's.
+// changeOf returns the Change that makes a decision durable. The first step of the Change stores the contract.
 func changeOf(org ledger.ID, decision *contract.Decision, version uint64) *posting.Change {
 	record := decision.Record
 	source := ledger.Source{Kind: ledger.Contract, ID: record.ID}
@@ -56,7 +56,7 @@ func changeOf(org ledger.ID, decision *contract.Decision, version uint64) *posti
 }
 
 // addReply adds to a contract's Change the claim of the request's idempotency key, and the cached reply as a step
-// directly after the contract's. Without a key it does nothing. The error is a *ledger.Refusal.
+// directly after the contract's step. Without a key it does nothing. The error is a *ledger.Refusal.
 func (s *Service) addReply(change *posting.Change, key *actors.Key) error {
 	if key.IsZero() {
 		return nil
@@ -165,7 +165,8 @@ func splitReply(plaintext []byte, decryptErr error) (id ledger.ID, record []byte
 }
 
 // readReply reads a cached reply: the contract at the time of the reply. The contract's times come from
-// the event directly before the reply's own event. The error is actors.ErrReply, or the store's.
+// the event directly before the reply's own event. The error is actors.ErrReply, or comes from the
+// store.
 func (s *Service) readReply(view *posting.View, org, reply ledger.ID) (Result, error) {
 	source := ledger.Source{Kind: ledger.Reply, ID: reply}
 	stored, found, err := actors.ReplyRecord(view, org, source)

@@ -11,7 +11,7 @@ import (
 	"mizan/posting"
 )
 
-// act is an action that is sent to its contract's actor.
+// act is the message that asks a contract's actor for an action.
 type act struct {
 	Act
 	actors.Waiter[answer]
@@ -36,7 +36,7 @@ type contractActor struct {
 	stamp   posting.Stamp
 
 	decision contract.Decision // the decision that is being made durable
-	cause    any               // the message that caused the decision; handled again after a StaleVersion
+	cause    any               // the message that caused the decision; handled again if the writer refuses the decision with StaleVersion
 }
 
 // Receive implements actors.Behaviour.
@@ -98,7 +98,7 @@ func (a *contractActor) act(c *actors.Context, m *act) {
 	now := ledger.MicrosOf(c.Now())
 	a.readRegister(contract.Batch, nil)
 	if d, due := a.record.OnDue(now); due {
-		a.commit(c, d, delayedAct{m}) // what is overdue is handled before the action
+		a.commit(c, d, delayedAct{m}) // overdue dates are handled before the action
 		return
 	}
 	a.readRegister(m.Action, m.Input)

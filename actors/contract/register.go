@@ -14,7 +14,7 @@ import (
 // certificates and the holders. The contract's id, the kind of row, and a number or an investor's id follow.
 const RegisterRows = 'h'
 
-// RegisterRow is the kind of a register's row. It is stored: values never change their meaning.
+// RegisterRow is the kind of a register's row. It is stored, so the values never change their meaning.
 type RegisterRow byte
 
 // The kinds of a register's rows. A SubscriptionRow and an InvestorRow never change.
@@ -154,8 +154,8 @@ func Extract(view *posting.View, org, id ledger.ID, extract contract.Extract) (r
 	return register, err
 }
 
-// Show reads from the register the subscriptions that a contract's detail shows, and puts them into the record. They
-// are the first subscriptions, at most ShownSubscriptions, that existed at the record's version.
+// LoadSubscriptions reads from the register the subscriptions that a contract's detail shows, and puts them into the
+// record. They are the first subscriptions, at most ShownSubscriptions, that existed at the record's version.
 func LoadSubscriptions(view *posting.View, org ledger.ID, r *contract.Record) error {
 	total, _, hasRegister := r.Registered()
 	if !hasRegister || total == 0 {

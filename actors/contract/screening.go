@@ -14,7 +14,8 @@ import (
 	"mizan/posting"
 )
 
-// Screening is the stored input and result of one use of the screening rules.
+// Screening is the stored input and result of one screening, which checks whether an asset or a transaction may be
+// financed.
 type Screening struct {
 	contract.Screening
 	Replay bool // an earlier request with the same key has made the screening

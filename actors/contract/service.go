@@ -64,8 +64,9 @@ type Result struct {
 	Replay bool          // the result is the cached reply to an earlier request with the same key
 }
 
-// Create creates a contract. The error is a *schema.Faults, a *ledger.Refusal or the store's. After an error
-// nothing was stored. Only after Unavailable (the writer did not confirm in time) the contract may still be stored.
+// Create creates a contract. The error is a *schema.Faults, a *ledger.Refusal or an error of the store. After an
+// error nothing was stored, except that after Unavailable (the writer did not confirm in time) the contract may
+// still be stored.
 func (s *Service) Create(c Create) (Result, error) {
 	if r, found, err := s.cachedReply(c.Org, &c.Key); found || err != nil {
 		return r, err
@@ -115,8 +116,8 @@ func translateRefusal(r posting.Receipt) error {
 	return r.Err
 }
 
-// Act carries out an action on a contract. The errors are those of Create, and NotFound if the contract does
-// not exist in that product and reading.
+// Act carries out an action on a contract. The errors are those of Create, and NotFound if no such contract
+// exists in that product and reading (secular or religious form).
 func (s *Service) Act(a Act) (Result, error) {
 	if r, found, err := s.cachedReply(a.Org, &a.Key); found || err != nil {
 		return r, err
@@ -160,7 +161,7 @@ func (s *Service) withSubscriptions(org ledger.ID, r Result) (Result, error) {
 	return r, LoadSubscriptions(view, org, r.Record)
 }
 
-// resultAt returns a contract with the values that it has on the day of an instant.
+// resultAt returns a contract with the values that it has on the day of the instant at.
 func resultAt(r *contract.Record, stamp posting.Stamp, at ledger.Micros) Result {
 	return Result{Record: r.AsOf(stamp.Started, at.Date()), Stamp: stamp}
 }
@@ -180,7 +181,7 @@ func Load(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 	return resultAt(r, stored.Stamp, view.Now()), true, nil
 }
 
-// Numbers that tell the kinds of lists of contracts apart.
+// Numbers of the kinds of lists in which contracts are.
 const (
 	listOfProduct = 1 + iota
 	listOfEnv
@@ -204,6 +205,6 @@ func ListOfPerson(p *contract.Product, reading *contract.Reading, who ledger.ID)
 	return ledger.NewList(ledger.Contract, listOfPerson, sum[:ledger.ListOwnerLength]...)
 }
 
-// ShowsProduct tells whether a list of contracts was made by ListOf. Every contract is in exactly one such
-// list. It is also in lists of its environment and of the persons who take part.
+// IsProductList tells whether a list of contracts was made by ListOf. Every contract is in exactly one
+// such list, and also in a list of its environment and lists of the persons who take part.
 func IsProductList(l ledger.List) bool { return l.Number() == listOfProduct }

@@ -109,8 +109,8 @@ func (f *fixture) withStaleActor(id ledger.ID) (*actors.Registry[actors.RecordKe
 	return actors.NewRegistry(f.Runtime, "late", 0, func(actors.RecordKey) actors.Behaviour { return staleActor }), key, staleActor
 }
 
-// Invariant 1: if the writer refuses a Change because the record has a newer version, the decision is made
-// again on the stored state.
+// Invariant 1 (see doc.go): if the writer refuses a Change because the record has a newer version, the
+// decision is made again on the stored state.
 func TestDecisionIsRepeatedAfterAConcurrentWrite(t *testing.T) {
 	f := openFixture(t)
 	id := f.openDeposit()

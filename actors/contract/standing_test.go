@@ -92,7 +92,8 @@ func (f *fixture) commitActivation(a Act) {
 	}
 }
 
-// Dates that were already overdue are handled at a start, and also if the clock is set to the time that it shows.
+// Dates that were already overdue are handled at a start, and also when the clock is set to the time that it already
+// shows.
 func TestStartAndUnchangedClockHandleOverdueDates(t *testing.T) {
 	f := openFixture(t)
 	a, b := f.newLease(), f.newLease()
@@ -108,7 +109,7 @@ func TestStartAndUnchangedClockHandleOverdueDates(t *testing.T) {
 }
 
 // While the clock stands still, events are booked some microseconds after the time that it shows. A decision's time
-// is never before the time of an event that was booked earlier, but the dates in a decision are the clock's.
+// is never before the time of an event that was booked earlier, but the dates in a decision come from the clock.
 func TestDecisionsTakeTimesFromBookingsAndDatesFromTheClock(t *testing.T) {
 	f := openFixture(t)
 	if err := f.Clock.Set(time.Date(2026, 12, 31, 23, 59, 59, 999_999_000, time.UTC)); err != nil {

@@ -31,7 +31,7 @@ func (f *fixture) fundPartnership(org ledger.ID, currency string, env money.Env)
 }
 
 // Invariant 7: a booking on a due date is never refused, so it must not bring a total out of range. A command
-// that starts due dates is refused if there is no room for what they may book.
+// that sets due dates is refused if there is no room for the amounts that may be booked on them.
 func TestActionIsRefusedWithoutRoomForItsDueDates(t *testing.T) {
 	f := openFixture(t)
 	firstRequest := f.fundPartnership(f.org, "AED", money.Prod)

@@ -13,8 +13,8 @@ import (
 	"mizan/posting"
 )
 
-// Sealer seals cached replies, which may contain a key's value; *secret.Keyring implements it. The
-// context argument binds a ciphertext to its record.
+// Sealer seals (encrypts) cached replies, which may contain a key's value; *secret.Keyring
+// implements it. The context argument binds a ciphertext to its record.
 type Sealer = actors.Sealer
 
 var _ Sealer = (*secret.Keyring)(nil)
@@ -22,10 +22,10 @@ var _ Sealer = (*secret.Keyring)(nil)
 // Answer is the reply to a write that came with an idempotency key.
 type Answer struct {
 	Status int
-	Body   []byte // as the function that was passed to Once has made it
+	Body   []byte // as made by the function that was passed to Once
 
-	// Booked is the time at which the write's event was booked, and Seq is the event's place in the
-	// journal. They are not known until after the body is made, so the body leaves room for them and
+	// Booked is the time at which the write's event was booked, and Seq is the event's number in the
+	// journal. They are known only after the body is made, so the body leaves room for them, and
 	// Answered fills these fields.
 	Booked ledger.Micros
 	Seq    uint64
@@ -48,8 +48,8 @@ type idempotentReply struct {
 	answer func(made any) Answer
 }
 
-// withReplyShowing returns a context for a write that may have an idempotency key. The write's stored reply is then
-// made from what toShown returns for the record that the write makes durable, and not from the record itself.
+// withReplyShowing returns a context for a write that may have an idempotency key. With it, toShown converts the
+// record that the write makes durable, and the stored reply is made from the result.
 func withReplyShowing(ctx context.Context, toShown func(made any) any) context.Context {
 	reply, hasKey := ctx.Value(replyContextKey{}).(*idempotentReply)
 	if !hasKey {
@@ -75,7 +75,7 @@ func Once(ctx context.Context, key actors.Key, answer func(made any) Answer) con
 // Answered returns the reply of the write that claimed the key; false if no write claimed it. The error
 // is a Conflict if the key was used for another request, or if the stored reply is damaged. A damaged
 // reply cannot be replaced by another one, because it may have contained a value that is stored nowhere
-// else, such as an API key's. Other errors are the store's.
+// else, such as the value of an API key. Other errors come from the store.
 func (s *Service) Answered(key actors.Key) (Answer, bool, error) {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -118,8 +118,9 @@ func (s *Service) readAnswer(v *posting.View, org, id ledger.ID) (Answer, error)
 	return a, nil
 }
 
-// OpenAnswer reads the payload of a ledger.AdminReply record with the keys that it was sealed with. The
-// payload has no Booked and Seq. The error says that the payload is malformed or was changed.
+// OpenAnswer decrypts the payload of a ledger.AdminReply record; keys must contain the key that sealed
+// the payload. The payload has no Booked and Seq. The error says that the payload is malformed or was
+// changed.
 func OpenAnswer(keys Sealer, org, id ledger.ID, payload []byte) (Answer, error) {
 	plaintext, err := keys.Open(payload, replyContext(org, id))
 	if err != nil {
@@ -135,7 +136,8 @@ func (s *Service) unreadableReply(org, id ledger.ID, why error) error {
 	return actors.ReplyLost("directory.Answered")
 }
 
-// Write is write for the records of another package. It refuses to write in an archived organization.
+// Write carries out a write, as the method write does, for the records of another package. It refuses to write in an
+// archived organization.
 func (s *Service) Write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.Stamp)) error {
 	if _, err := s.writable(op, org); err != nil {
 		return err

@@ -12,9 +12,9 @@ import (
 	"mizan/posting"
 )
 
-// blocklist is the part of an organization's blocklist that stays in memory: the values, because
-// every new transaction is checked against them, and the order in which they are listed. The records
-// stay in the store, for there may be a million. Readers take no lock, except for BINs (a card number's
+// blocklist is the part of an organization's blocklist that stays in memory: the values, because every
+// new transaction is checked against them, and the order in which they are listed. The records stay in
+// the store, because there may be a million. Readers take no lock, except for BINs (a card number's
 // first digits): a sync.Map would copy each looked-up BIN to memory that is never wiped.
 type blocklist struct {
 	activeCount atomic.Int64                            // number of active entries
@@ -255,8 +255,8 @@ type BlockPage struct {
 }
 
 // CreateBlock puts a value on the organization's blocklist. The entry already applies when CreateBlock
-// returns. A value that is already listed is a Conflict, and so is an entry beyond the
-// maximum. Errors are *ledger.Refusal or the store's.
+// returns. A value that is already listed is a Conflict, and so is an entry beyond the maximum. Errors
+// are *ledger.Refusal or come from the store.
 func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.BlockDraft) (*directory.Block, error) {
 	const op = "directory.CreateBlock"
 	if _, err := s.writable(op, org); err != nil {
@@ -313,8 +313,8 @@ func (l *blocklist) checkRoom(op string, b *directory.Block) error {
 }
 
 // DeleteBlock makes an entry inactive; its value can be listed again. An inactive entry stays as it is.
-// The error is a NotFound for an entry that the organization does not have, another
-// *ledger.Refusal, or the store's.
+// The error is a NotFound for an entry that the organization does not have, another *ledger.Refusal, or
+// an error of the store.
 func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {
 	const op = "directory.DeleteBlock"
 	if _, err := s.Block(org, id); err != nil {
@@ -346,7 +346,7 @@ func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*director
 }
 
 // Block finds an entry of the organization's blocklist, active or not. The error is a NotFound, or
-// the store's.
+// comes from the store.
 func (s *Service) Block(org, id ledger.ID) (*directory.Block, error) {
 	const op = "directory.Block"
 	if _, ok := s.org(org); !ok {

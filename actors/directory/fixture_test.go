@@ -89,7 +89,7 @@ func (f *fixture) issueKey(p *directory.Partner) (*directory.APIKey, []byte) {
 	return k, []byte(k.Value)
 }
 
-// readAt reads a stored record as that of the organization and id.
+// readAt reads a stored record as if it belonged to the organization and had the id.
 func readAt[R any](s *Service, k kind[R], org, id ledger.ID, stored []byte) (*R, error) {
 	return k.decoder(s)(schema.Envelope{Org: org, ID: id}, stored)
 }

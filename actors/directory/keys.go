@@ -19,8 +19,8 @@ const (
 	sessionPrefix = "mzs_"
 )
 
-// shownKeyBytes is how many bytes of a key's value its record keeps, to tell keys apart: the prefix
-// and 8 of the 43 characters.
+// shownKeyBytes is how many bytes of a key's value the key's record keeps, so that keys can be told
+// apart: the prefix and 8 of the 43 characters.
 const shownKeyBytes = len(keyPrefix) + 8
 
 // CreateAPIKey adds a key with the draft's fields to a partner of the organization. The returned key includes its

@@ -16,8 +16,8 @@ import (
 	"mizan/ledger"
 )
 
-// Bounds of guessing: after maxFailures failures of a login within failureLife, further attempts
-// are refused until the oldest failure is older than failureLife.
+// Bounds of guessing passwords. After maxFailures failures of a login within failureLife, further
+// attempts are refused until the oldest failure is older than failureLife.
 const (
 	maxFailures = 5
 	failureLife = ledger.Micros(15 * 60 * 1_000_000)
@@ -25,8 +25,9 @@ const (
 
 // Bounds of memory. The failures of at most maxLockouts logins are kept; if another login fails, the login
 // that has not failed for the longest time is dropped. At most maxLoginsWaiting attempts wait for other
-// attempts of their login. An attacker could have a login dropped only by making maxLockouts other logins
-// fail. Each failure costs the server a password hash, and so many hashes take longer than failureLife.
+// attempts of their login. An attacker could cause a login to be dropped only by making maxLockouts other
+// logins fail. Each failure costs the server a password hash, and that many hashes take longer than
+// failureLife.
 const (
 	maxLockouts      = 131_072
 	maxLoginsWaiting = 256
@@ -41,7 +42,7 @@ type LockedOut struct {
 func (*LockedOut) Error() string { return "directory.Login: too many failures" }
 
 // lockout counts the failures of logins, whether or not the logins exist. It identifies a login by
-// a hash. It is in memory only, so a restart clears all failures.
+// a hash. Its state is in memory only, so a restart clears all failures.
 type lockout struct {
 	mu           sync.Mutex
 	logins       map[[32]byte]*loginAttempts // guarded by mu
@@ -66,9 +67,9 @@ func loginKey(org ledger.ID, login string) [32]byte {
 }
 
 // enter begins an attempt, which lasts until the caller calls end. Attempts in progress count as
-// failures, so that concurrent attempts cannot make more than maxFailures wrong guesses: attempts
-// beyond that wait until others end. The error is a *LockedOut, actors.ErrBusy if too many attempts
-// wait, or Unavailable if ctx ends first.
+// failures, so that concurrent attempts cannot make more than maxFailures wrong guesses. Further
+// attempts wait until earlier ones end. The error is a *LockedOut, actors.ErrBusy if too many
+// attempts wait, or Unavailable if ctx ends first.
 func (l *lockout) enter(ctx context.Context, c clock.Clock, key [32]byte) (end func(failed bool), err error) {
 	for {
 		attempts, wait, err := l.try(c, key)
@@ -194,7 +195,7 @@ func (l *lockout) dropOldLogins(now ledger.Micros) {
 }
 
 // maxFromSource bounds the running and waiting login attempts of one source (source.Of). Attempts beyond
-// it are refused at once.
+// this number are refused at once.
 const maxFromSource = 64
 
 // ErrCrowded refuses a login attempt because too many attempts from its address or network are

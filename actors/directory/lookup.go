@@ -13,8 +13,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Records with which a lookup continues if it finds no record, so that it takes as long as if it had found
-// one. They are never in force.
+// A lookup that finds no record continues with one of these, so that it takes as long as a lookup that
+// finds one. They are never in force.
 var (
 	noKey     = &directory.APIKey{Revoked: 1}
 	noPartner = &directory.Partner{}
@@ -40,8 +40,8 @@ func (s *Service) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *d
 	return k, p, true
 }
 
-// APIKeyInForce finds the partner of a key as Authenticate does, but does not count as a use of the
-// key.
+// APIKeyInForce finds the partner of a key as Authenticate does, but the call does not count as a
+// use of the key.
 func (s *Service) APIKeyInForce(org ledger.ID, key []byte) (*directory.Partner, bool) {
 	_, _, p, ok := s.keyInForce(org, key, ledger.MicrosOf(s.rt.Clock.Now()))
 	return p, ok
@@ -71,7 +71,7 @@ func (s *Service) keyInForce(org ledger.ID, key []byte, now ledger.Micros) (*vie
 }
 
 // touch records a use at most once per second, so that concurrent requests do not all write to the
-// same cache line.
+// same cache line of the processor.
 func (c *viewRecord[T]) touch(now ledger.Micros) {
 	if last := c.used.Load(); int64(now)-last >= usePrecision {
 		c.used.CompareAndSwap(last, int64(now))
@@ -156,7 +156,7 @@ type Cursor struct {
 	ID ledger.ID
 }
 
-// IsZero tells whether the cursor identifies no row. A list returns such a cursor with its last page.
+// IsZero tells whether the cursor identifies no row. A list returns a zero cursor with its last page.
 func (c Cursor) IsZero() bool { return c == Cursor{} }
 
 const cursorTimeLayout = "2006-01-02T15:04:05.000000-07:00"

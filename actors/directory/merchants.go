@@ -12,7 +12,7 @@ import (
 )
 
 // Bounds of AddMerchants. A Change (all that is stored at once) takes at most recordsPerChange records, so
-// MaxMerchantRecords keeps one merchant within one Change.
+// the records of one merchant, at most MaxMerchantRecords, fit into one Change.
 const (
 	MaxMerchantRecords = 500 // terminals and keys of one merchant together
 	recordsPerChange   = 512 // records of a Change that adds merchants
@@ -55,10 +55,10 @@ func (d *MerchantsDraft) keysOf(index int) int {
 }
 
 // AddMerchants gives an organization many partners with simulator terminals and keys, for a load
-// generator that prepares a store before it starts a server. The new records and events are those of
+// generator that prepares a store before it starts a server. It makes the same records and events as
 // CreatePartner, CreateTerminal and CreateAPIKey, many in one Change, but the partners have no
-// password, because hashing one for each would take longer than everything else. Merchants made
-// before an error stay. Errors are *ledger.Refusal.
+// password, because hashing a password for each would take longer than everything else. Merchants
+// made before an error stay. Errors are *ledger.Refusal.
 func (s *Service) AddMerchants(ctx context.Context, org ledger.ID, draft MerchantsDraft) ([]Merchant, error) {
 	const op = "directory.AddMerchants"
 	if err := draft.check(op); err != nil {

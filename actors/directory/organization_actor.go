@@ -9,19 +9,19 @@ import (
 	"mizan/posting"
 )
 
-// command is a decision that is sent to an organization's actor.
+// command is the message that asks an organization's actor to decide and make the decision durable.
 type command struct {
 	op      string
 	decide  func(now ledger.Micros) (*posting.Change, error)
 	publish func([]posting.Stamp) // called with the stamp of each written record
-	reply   chan error            // of capacity 1
+	reply   chan error            // has capacity 1
 	done    func(error)           // replaces reply if no caller waits; may be called twice
 }
 
 // Refuse implements actors.Refusable.
 func (m *command) Refuse(err error) { m.answer(err) }
 
-// answer never blocks: the caller may have gone or may already have its answer.
+// answer gives the caller its answer. It never blocks, because the caller may have gone or may already have an answer.
 func (m *command) answer(err error) {
 	if m.done != nil {
 		m.done(err)
@@ -105,8 +105,8 @@ func (a *organizationActor) Failed(*actors.Context) {
 	a.service.registry.Tell(a.org, reload{})
 }
 
-// repair reads the organization's part of the view again after a failure. While it runs no Change is being
-// committed, because messages wait until a commit ends.
+// repair reads the organization's part of the view again after a failure. While repair runs, no Change is
+// being committed, because messages wait until a commit ends.
 func (a *organizationActor) repair() error {
 	if _, needsReload := a.service.mustReload.Load(a.org); !needsReload {
 		return nil

@@ -38,7 +38,7 @@ func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, draft direct
 		return p, event, partnerClaims(&draft), err
 	})
 	if codeOf(err) == ledger.ClaimTaken {
-		// The number is fresh, so the taken claim is the login's.
+		// The number is new, so the claim that is taken must be the claim of the login.
 		err = loginTaken(op)
 	}
 	if certainlyRefused(err) {

@@ -28,9 +28,9 @@ const (
 	maxHashWaiting = 256
 )
 
-// passwordHasher hashes passwords, a bounded number at a time. Setting a password waits at its own gate and
-// logins wait elsewhere (hashingPlaces), so a flood of logins does not keep administrators from setting
-// passwords.
+// passwordHasher hashes passwords, a bounded number at a time. A request that sets a password waits at
+// settingGate and a login waits elsewhere (hashingPlaces), so a flood of logins does not keep
+// administrators from setting passwords.
 type passwordHasher struct {
 	settingGate gate
 	memory      uint32 // KiB per hash
@@ -40,7 +40,8 @@ func newPasswordHasher() *passwordHasher {
 	return &passwordHasher{settingGate: newGate(maxHashing, maxHashWaiting), memory: argonMemory}
 }
 
-// hash returns the password's PHC string; actors.ErrBusy if too many callers wait.
+// hash returns the password's PHC string, a text with the algorithm, its parameters, the salt and the hash;
+// actors.ErrBusy if too many callers wait.
 func (p *passwordHasher) hash(ctx context.Context, random io.Reader, pass []byte) (string, error) {
 	leave, err := p.settingGate.enter(ctx, "directory.hash")
 	if err != nil {

@@ -22,7 +22,7 @@ func (s *Service) MintAdminToken(ctx context.Context) (secret.Text, error) {
 	return secret.Text(token), nil
 }
 
-// AdmitAdminToken puts an administration token into force that the operator has chosen. A token that is
+// AdmitAdminToken puts an administration token that the operator has chosen into force. A token that is
 // already in force changes nothing. Errors are *ledger.Refusal.
 func (s *Service) AdmitAdminToken(ctx context.Context, token []byte) error {
 	const op = "directory.AdmitAdminToken"

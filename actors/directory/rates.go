@@ -10,8 +10,8 @@ import (
 )
 
 // Rate returns an organization's rate: what one major unit of the first currency is worth in major units
-// of the second; false if no rate is set. Rate sees every PutRate that has returned. It does not read the
-// store, because payments call it while they are routed.
+// of the second; false if no rate is set. Once PutRate has returned, Rate returns the new rate. It does
+// not read the store, because payments call it while they are routed.
 func (s *Service) Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool) {
 	o, ok := s.org(org)
 	if !ok {

@@ -10,6 +10,7 @@ import (
 	"mizan/ledger/money"
 )
 
+// This file finds who is notified: the addresses of merchants, and the contacts for alerts.
 var _ actors.Addresses = (*Service)(nil)
 
 // Recipient implements actors.Addresses.
@@ -54,8 +55,8 @@ func (s *Service) Address(org, recipient ledger.ID) (actors.Address, bool) {
 	return actors.Address{}, false
 }
 
-// address returns the terminal's own notification address or, if it has none, its partner's. The
-// terminal's secret is never used with the partner's address, nor the partner's with the terminal's.
+// address returns the terminal's own notification address or, if it has none, the address of its
+// partner. A secret is used only with the address of its own record, terminal or partner.
 func (o *organization) address(t *directory.Terminal) (actors.Address, bool) {
 	if n := &t.Notification; n.NotifyURL != "" {
 		return actors.Address{URL: n.NotifyURL, Secret: n.Secret, PreviousSecret: n.SecretPrevious}, true

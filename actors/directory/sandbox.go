@@ -14,7 +14,7 @@ import (
 	"mizan/posting"
 )
 
-// SeedInput is the input of Seed.
+// SeedInput is the input of Seed, which fills an empty store with organizations for a demonstration.
 type SeedInput struct {
 	AdminToken secret.Text // the operator's own token; empty: Seed makes one
 }
@@ -284,8 +284,9 @@ func (s *Service) Reissue(ctx context.Context, value Value) (secret.Text, error)
 	return "", notFound(op, "value")
 }
 
-// PassInForce tells whether the password is that of the organization's partner. The check costs one
-// password hash, except for an empty password, which is never right. Errors are *ledger.Refusal.
+// PassInForce tells whether the password is the present password of the organization's partner. The
+// check costs one password hash, except for an empty password, which is never right. Errors are
+// *ledger.Refusal.
 func (s *Service) PassInForce(ctx context.Context, demo Demo, pass []byte) (bool, error) {
 	p, found := s.Partner(demo.Org, demo.Partner)
 	if !found || len(pass) == 0 {

@@ -55,7 +55,7 @@ type Service struct {
 
 // Start reads the directory of every organization into the view in memory. The sealer seals the cached
 // replies of writes with an idempotency key, and the secrets of terminals and partners. The error
-// is the store's, or names the record that cannot be read.
+// comes from the store, or names the record that cannot be read.
 func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 	s := &Service{
 		rt: rt, sealer: sealer, random: rand.Reader,
@@ -84,8 +84,9 @@ func (s *Service) Empty() bool {
 
 // run sends a command to an organization's actor, which calls decide, makes the change durable and
 // calls publish with the written records' stamps (versions and times). decide may return no change;
-// then nothing is written. Both functions run on the actor's goroutine, before run returns. After a
-// time-out the caller does not know whether they run, so it must not read what they set.
+// then nothing is written. Both functions run on the goroutine that runs the actor and, without a
+// time-out, before run returns. After a time-out they may still run, so the caller must not read
+// what they set.
 func (s *Service) run(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, error), publish func([]posting.Stamp)) error {
 	leave, err := s.commands.enter(ctx, op)
 	if err != nil {

@@ -121,7 +121,7 @@ func (s *Service) person(id ledger.ID, login string) (loginAccount, string) {
 }
 
 // mayLogIn tells whether the account may begin a session with the right password. If not, the refusal must
-// look like that of a wrong password.
+// look like the refusal of a wrong password.
 func (a *loginAccount) mayLogIn() bool {
 	return a.org != nil && a.org.ownRecord.record().Active() && (a.user == nil || a.user.Active)
 }
@@ -210,8 +210,8 @@ func (s *Service) LogOut(ctx context.Context, n *directory.Session) error {
 	})
 }
 
-// Session finds a session by its token inside the organization, and counts as a use of the session. As in
-// Authenticate, the work is the same whether or not the session is found.
+// Session finds a session by its token inside the organization. The call counts as a use of the session.
+// As in Authenticate, the work is the same whether or not the session is found.
 func (s *Service) Session(id ledger.ID, token []byte, now ledger.Micros) (*directory.Session, bool) {
 	place, n, ok := s.sessionInForce(id, token, now)
 	if !ok {
@@ -223,7 +223,7 @@ func (s *Service) Session(id ledger.ID, token []byte, now ledger.Micros) (*direc
 	return n, true
 }
 
-// SessionInForce finds a session as Session does, but does not count as a use of the session.
+// SessionInForce finds a session as Session does, but the call does not count as a use of the session.
 func (s *Service) SessionInForce(id ledger.ID, token []byte) (*directory.Session, bool) {
 	_, n, ok := s.sessionInForce(id, token, ledger.MicrosOf(s.rt.Clock.Now()))
 	return n, ok
@@ -261,8 +261,8 @@ func (o *organization) inCurrentEpoch(n *directory.Session) bool {
 	return n.Epoch == 0 || u.AllowsSession(n) || p.AllowsSession(n)
 }
 
-// sessionOver tells whether a session can never be used again. c must be the session's place in the view,
-// because the latest use may be in memory only.
+// sessionOver tells whether a session can never be used again. c must be the viewRecord in the view
+// itself, because the latest use may be in memory only.
 func (o *organization) sessionOver(c *viewRecord[directory.Session], now ledger.Micros) bool {
 	n := c.record()
 	return !n.Valid(now) || !o.inCurrentEpoch(n) || n.IdleTooLong(ledger.Micros(c.used.Load()), now)
@@ -277,7 +277,7 @@ func (o *organization) session(hash [32]byte) (*viewRecord[directory.Session], b
 }
 
 // putSession publishes a durable session. Sessions are not in an index, because an index never drops a
-// record: sessions that are over leave the view in memory and stay in the store.
+// record, but sessions that are over leave the view in memory. They stay in the store.
 func (o *organization) putSession(n *directory.Session, stamp posting.Stamp) {
 	n.Created = stamp.Started
 	if c, ok := o.session(n.Hash); ok {

@@ -14,7 +14,7 @@ import (
 
 // SettlePartner books money that moved between the bank accounts of the institution and of the partner; paysOut is
 // true if the partner received the money. If the partner has used the reference for the same settlement, SettlePartner
-// returns that settlement and sets repeated; if it used the reference for a different one, the error is a
+// returns that settlement and sets repeated; if it used the reference for a different settlement, the error is a
 // Conflict. Errors are *ledger.Refusal, NotFound for a partner that the organization does not have.
 func (s *Service) SettlePartner(ctx context.Context, org ledger.ID, number int64, paysOut bool, draft directory.SettlementDraft) (settlement *directory.Settlement, repeated bool, err error) {
 	const op = "directory.SettlePartner"
@@ -128,8 +128,8 @@ func nameAmountField(op, field string, err error) error {
 	return err
 }
 
-// Settlement finds a settlement of the organization, with a bank or with a provider. The error is
-// the store's.
+// Settlement finds a settlement of the organization, with a bank or with a provider. The error
+// comes from the store.
 func (s *Service) Settlement(org, id ledger.ID) (*directory.Settlement, bool, error) {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -161,7 +161,8 @@ type SettlementPage struct {
 
 // PartnerSettlements returns a page of a partner's settlements with the partner's bank, and the
 // cursor of the next page; a zero cursor means that this is the last page. Errors are
-// *ledger.Refusal, NotFound for a partner that the organization does not have, or the store's.
+// *ledger.Refusal, NotFound for a partner that the organization does not have, or come from the
+// store.
 func (s *Service) PartnerSettlements(org ledger.ID, number int64, p SettlementPage) ([]*directory.Settlement, Cursor, error) {
 	if _, ok := s.Partner(org, number); !ok {
 		return nil, Cursor{}, notFound("directory.PartnerSettlements", "partner")

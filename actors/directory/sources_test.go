@@ -48,7 +48,7 @@ func (f *fixture) flood(addresses []netip.Addr, perAddress int) (wait func()) {
 }
 
 // Sixty addresses of six networks fill the waiting places. A login from another network is still
-// admitted and displaces an attempt from those networks.
+// admitted; it displaces an attempt from one of the six networks.
 func TestFloodFromManyAddressesBlocksNoOther(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")

@@ -19,9 +19,9 @@ const (
 	maxScoredPass = 40 // bytes
 )
 
-// checkPass refuses a password that is easy to guess, also for somebody who knows the given texts: the account's
-// login and names. Users and partners log in at the same route, so the same rule
-// applies to both.
+// checkPass refuses a password that is easy to guess, including one that is easy only for somebody who knows
+// the given texts (the account's login and names). Users and partners log in at the same route, so the same
+// rule applies to both.
 func checkPass(pass []byte, knownTexts ...string) error {
 	if err := directory.CheckPass(pass); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"mizan/posting"
 )
 
-// How old the stored last use must be before a new use is stored.
+// A new use of a key or session is stored only if the stored last use is at least this old.
 const (
 	noteKeysEvery     = ledger.Micros(3600 * 1_000_000)
 	noteSessionsEvery = ledger.Micros(300 * 1_000_000)

@@ -214,8 +214,9 @@ func (s *Service) putPlatform(p *directory.Platform, stamp posting.Stamp) {
 	s.platform.Store(&version[directory.Platform]{record: p, stamp: stamp})
 }
 
-// putTerminal enters a terminal's place in the view, which is a new place after a reload of its organization.
-// Notifications from other platforms name only a terminal, so the table of terminals spans all organizations.
+// putTerminal enters a terminal into the tables of all organizations. The terminal gets a new place in the
+// view when its organization is reloaded, so it is entered again then. Notifications from other platforms
+// name only a terminal, so the table of terminals spans all organizations.
 func (g *globalIndex) putTerminal(place *viewRecord[directory.Terminal]) {
 	t := place.record()
 	g.terminals.put(t.ID, place)
@@ -224,7 +225,7 @@ func (g *globalIndex) putTerminal(place *viewRecord[directory.Terminal]) {
 	}
 }
 
-// FindTerminal finds a terminal of any organization with one lookup, also if there is no such terminal.
+// FindTerminal finds a terminal of any organization. It costs one lookup, even if there is no such terminal.
 func (s *Service) FindTerminal(id ledger.ID) (*directory.Terminal, bool) {
 	place, found := s.global.terminals.get(id)
 	if !found {
@@ -233,9 +234,9 @@ func (s *Service) FindTerminal(id ledger.ID) (*directory.Terminal, bool) {
 	return place.record(), true
 }
 
-// RemoteTerminals returns the terminals of all organizations whose provider is called at an address
-// in their parameters, in no particular order. Switched-off terminals are included, because their charges
-// may still be reversed.
+// RemoteTerminals returns the terminals of all organizations that have the given provider and, in their
+// parameters, the address at which it is called. They are in no particular order. Switched-off terminals
+// are included, because their charges may still be reversed.
 func (s *Service) RemoteTerminals(provider string) (terminals []*directory.Terminal) {
 	s.global.remote.Range(func(_, place any) bool {
 		if t := place.(*viewRecord[directory.Terminal]).record(); t.Provider == provider {

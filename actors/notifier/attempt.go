@@ -56,13 +56,13 @@ type report struct {
 }
 
 // unwrittenReport is the result of an attempt whose message could not be written, so that nobody got it.
-// reachedOperators are those of earlier attempts.
+// reachedOperators are the operators whom earlier attempts have reached.
 func (s *Service) unwrittenReport(reachedOperators []byte) report {
 	return report{Attempt: Attempt{At: ledger.MicrosOf(s.runtime.Clock.Now()), Failure: "could not be written"}, reachedOperators: reachedOperators}
 }
 
-// attempt makes one attempt to deliver. If the end of the process interrupted it and it has reached nobody,
-// hasReport is false.
+// attempt makes one attempt to deliver. hasReport is false if the end of the process interrupted the
+// attempt before it reached anybody.
 func (s *Service) attempt(k destinationKey, n *posting.Notice, reachedOperators []byte) (r report, hasReport bool) {
 	startTime := time.Now()
 	r, hasReport = s.attemptUnobserved(k, n, reachedOperators)
@@ -78,8 +78,8 @@ func (s *Service) observe(channel posting.Channel, failed bool, took time.Durati
 	s.observer(channel, failed, took)
 }
 
-// attemptUnobserved is attempt without the observer. A panic counts as a failed attempt, so that the notice does
-// not hold up others.
+// attemptUnobserved makes an attempt without calling the observer. A panic counts as a failed attempt, so that
+// the notice does not hold up others.
 func (s *Service) attemptUnobserved(k destinationKey, n *posting.Notice, reachedOperators []byte) (r report, hasReport bool) {
 	defer func() {
 		if panicValue := recover(); panicValue != nil {

@@ -93,8 +93,8 @@ func (k *StoredDelivery) KeyOfWaiting(org ledger.ID) []byte {
 	return nil
 }
 
-// ReadWaiting returns the pending or parked delivery that a row with a key of KeyOfWaiting is about. The error says
-// that the row has no known form.
+// ReadWaiting parses the row of a pending or parked delivery whose key KeyOfWaiting returns, and returns the
+// delivery's id. The error says that the row has no known form.
 func ReadWaiting(key, value []byte) (ID, error) {
 	size := waitingPrefixLen + idSize
 	if RowKind(key[0]) == RetryRows {
@@ -114,8 +114,8 @@ func ReadCursor(key, value []byte) (ledger.Micros, error) {
 	return ledger.Micros(binary.BigEndian.Uint64(value)), nil
 }
 
-// ReadBulletinKey returns the bulletin, a message to operators that is not about an event, that was posted with the key
-// in the row's key. The error says that the row has no known form.
+// ReadBulletinKey returns the id of the bulletin (a message to operators that is about no event) that was posted with
+// the key that this row stores. The error says that the row has no known form.
 func ReadBulletinKey(key, value []byte) (ID, error) {
 	if len(key) < 2 || len(value) != idSize || readID(value).Channel != posting.Bulletin {
 		return ID{}, fmt.Errorf("key of a message to operators: unknown form")

@@ -58,7 +58,7 @@ var gaps = [...]time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minut
 const MaxAttempts = len(gaps) + 1
 
 // maxStoredAttempts bounds how many of a delivery's latest attempts are stored. A delivery that is requested again
-// and again makes more.
+// and again has more attempts than this.
 const maxStoredAttempts = 8 * MaxAttempts
 
 // addAttempt updates the delivery with an attempt that ended now. The next attempt comes after minWait at the

@@ -50,7 +50,7 @@ type deliveryLog struct {
 	queue               []entry          // what to write next, in order
 	submittedDeliveries map[ID]*Delivery // deliveries as the submitted Change leaves them, until it is durable
 	currentDraft        *draft           // the draft that is being made durable
-	resultsSinceCursor  int              // number of results since the cursor was last moved
+	resultsSinceCursor  int              // number of results since the cursor (where a search for lost notices starts) was last moved
 	postingKeys         map[string]bool  // keys of bulletins (messages to operators about no event) that are not durable yet
 	replayRequested     map[ID]bool      // untried deliveries that a caller has asked to deliver again
 	lastBulletin        ledger.Micros    // when the last bulletin was posted
@@ -173,8 +173,8 @@ func (l *deliveryLog) fill(draft *draft) {
 }
 
 // onWritten handles the writer's receipt. A refused draft, which has a single command, has stored nothing. After any
-// other error it is unknown what is stored, so a rescan reads the store; the error that the process is stopping needs
-// no rescan.
+// other error it is unknown what is stored, so a rescan reads the store. After posting.ErrStopped (the process is
+// stopping) no rescan is needed.
 func (l *deliveryLog) onWritten(err error, now ledger.Micros) {
 	draft := l.currentDraft
 	if l.currentDraft = nil; draft == nil { // the Change was submitted before a panic

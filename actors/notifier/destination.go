@@ -20,7 +20,7 @@ type (
 	resultsStored struct{ ids []ID }
 	// workerMayBeFree says that a worker may be free again.
 	workerMayBeFree struct{}
-	// workerReport has what a worker has done with its batch.
+	// workerReport has the results of a worker's batch.
 	workerReport struct {
 		attempts []attemptedNotice
 		untried  []pendingNotice // the rest of the batch
@@ -109,7 +109,8 @@ func (d *destination) drop() {
 }
 
 // checkStore marks a destination as failing if it has deliveries that wait in the store. Nothing else tells a new
-// actor that its destination fails, and a failing destination must not use workers of those that answer.
+// actor that its destination fails, and a failing destination must not use the workers of destinations that
+// answer.
 func (d *destination) checkStore() {
 	if d.storeChecked {
 		return
@@ -163,7 +164,8 @@ func (d *destination) enqueue(notices []posting.Notice) {
 	}
 }
 
-// onReport updates the destination's state with a worker's report, and queues again what the worker has not tried.
+// onReport updates the destination's state with a worker's report, and puts the notices that the worker has not tried
+// back into the queues.
 func (d *destination) onReport(batchReport *workerReport) {
 	failed, slow := false, false
 	for i := range batchReport.attempts {
@@ -188,7 +190,7 @@ func (d *destination) onReport(batchReport *workerReport) {
 	}
 }
 
-// requeue queues again what a worker has not tried. It does not keep the notices in order.
+// requeue puts notices that a worker has not tried back into the queues. It does not keep them in order.
 func (d *destination) requeue(untried []pendingNotice) {
 	for i := range untried {
 		if untried[i].fromStore {
@@ -227,8 +229,8 @@ func (d *destination) readBounds() (maxRead, refillBelow int) {
 }
 
 // pullDue reads due deliveries from the store, the earliest first, a bounded number at a time. It continues at
-// readUpTo, because the rows before are being removed, and a store takes long to skip many removed rows. It skips a
-// wrong row, so that the row does not hold up those after it.
+// readUpTo, because the rows before it are being removed, and a store takes long to skip many removed rows. It
+// skips a wrong row, so that the row does not hold up later rows.
 func (d *destination) pullDue(c *actors.Context) {
 	maxRead, refillBelow := d.readBounds()
 	if !d.moreDue || len(d.dueNotices) >= refillBelow {
@@ -273,8 +275,8 @@ func (d *destination) pullDue(c *actors.Context) {
 	}
 }
 
-// waitingDelivery returns a delivery of which a row says that it waits until dueAt; nil if the delivery does not
-// exist or does not wait until then.
+// waitingDelivery returns the delivery for which a row of waiting deliveries was found; nil if the delivery does
+// not exist or does not wait until dueAt.
 func waitingDelivery(view *posting.View, k destinationKey, dueAt ledger.Micros, id ID) (*Delivery, error) {
 	value, found, err := view.KV(k.org, keyDelivery(id))
 	if err != nil || !found {
@@ -318,8 +320,8 @@ func (d *destination) startWorkers(c *actors.Context) {
 	}
 }
 
-// takeBatch removes and returns what the next worker takes: its share of a queue if the destination is quick, else
-// one notice.
+// takeBatch removes and returns the notices for the next worker: a share of a queue if the destination is quick,
+// else one notice.
 func (d *destination) takeBatch() []pendingNotice {
 	queue := &d.freshNotices
 	if len(d.dueNotices) > 0 && (len(d.freshNotices) == 0 || !d.freshNext) {

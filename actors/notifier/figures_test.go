@@ -126,7 +126,8 @@ func TestFigureHangingDestinations(t *testing.T) {
 	times.report(t, hangingCount)
 }
 
-// sendCreates sends requests that create a transaction, each at its scheduled time, however long the others take.
+// sendCreates sends requests that create a transaction, each at its scheduled time, even if earlier requests are still
+// in progress.
 func (c *deliveryTimes) sendCreates(t *testing.T, client *testkit.Client, destinationCount, ratePerSecond int, duration time.Duration) {
 	var clients sync.WaitGroup
 	tick := time.NewTicker(time.Second / time.Duration(ratePerSecond))

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -36,19 +34,6 @@ var (
 	startTime  = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 	discardLog = slog.New(slog.DiscardHandler)
 )
-
-// newRandom returns a source of random numbers and logs its seed; with the seed in MIZAN_SEED a run is repeated.
-func newRandom(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		if _, err := fmt.Sscan(text, &seed); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 // addressBook has the addresses of destinations. It implements actors.Addresses.
 type addressBook struct {
@@ -314,7 +299,7 @@ func (f *fixture) plant(org ledger.ID, row, value []byte) {
 	f.submit(&posting.Change{MustRecord: true, KVs: []posting.KV{{Org: org, Key: row, Value: value}}})
 }
 
-// plantRemoval stores a time as the one before which deliveries were removed.
+// plantRemoval stores a time before which deliveries were removed, as a retention run does.
 func (f *fixture) plantRemoval(before ledger.Micros) {
 	f.t.Helper()
 	view := f.Journal.View()

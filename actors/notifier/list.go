@@ -12,12 +12,12 @@ import (
 // Bounds of one page of a list. A search that reaches a bound ends and returns the position to
 // continue from.
 const (
-	maxListedPages    = 64     // pages of notices that one call of List reads
+	maxListedPages    = 64     // pages of notices (stored rows of consecutive notices) that one call of List reads
 	maxUntriedPages   = 4_096  // the same for a list of deliveries that were not tried yet
 	maxListedRows     = 16_384 // after this many notices and deliveries no more are read
 	maxDeliveriesRead = 1_024  // deliveries with rows of their own that are read at once
 	maxEventsRead     = 256    // events of a transaction
-	maxIndexKeys      = 65_536 // keys of waiting or parked deliveries that are read
+	maxIndexKeys      = 65_536 // keys that are read of deliveries that wait or are parked (given up)
 )
 
 // Query selects deliveries. Zero fields select all.
@@ -42,17 +42,17 @@ type Position struct {
 // Body returns the notice's body as it is stored.
 func (d *Delivery) Body() []byte { return d.body }
 
-// compare orders deliveries by their events, and those of one event by channel.
+// compare orders deliveries by the booked time of their events, and the deliveries of one event by channel.
 func (id ID) compare(other ID) int {
 	return cmp.Or(cmp.Compare(id.Booked, other.Booked), cmp.Compare(id.Channel, other.Channel))
 }
 
 // List returns a page of an organization's deliveries, newest first, and the position to continue
 // from; the zero position means that there are no more. Pending deliveries are listed in two parts:
-// first those that wait for another attempt, then those that were not tried yet. If the query
-// selects few of many deliveries, a page may be short or even empty. A page of waiting or parked
-// deliveries is short only if more than maxIndexKeys deliveries wait or are parked, however many were
-// delivered. The error is the store's.
+// first those that wait for another attempt, then those that were not tried yet. If the query selects
+// few of many deliveries, a page may be short or even empty. A page of waiting or parked deliveries
+// is short only if more than maxIndexKeys deliveries wait or are parked, however many were delivered.
+// The error comes from the store.
 func (s *Service) List(org ledger.ID, q Query) (deliveries []*Delivery, next Position, err error) {
 	view := s.runtime.Journal.View()
 	defer view.Close()
@@ -147,8 +147,8 @@ func (l *listing) listPending() error {
 	return l.listUntried()
 }
 
-// listUntried lists pending deliveries without a row of their own. It stops at the cursor: on earlier pages every
-// notice has a mark of its acknowledgement or a row of its own.
+// listUntried lists pending deliveries without a row of their own. It stops at the cursor, a page of notices:
+// every notice on an earlier page has a mark (its first attempt was acknowledged) or a row of its own.
 func (l *listing) listUntried() error {
 	cursor, err := readCursor(l.view, l.org)
 	if err != nil {
@@ -214,8 +214,8 @@ func (l *listing) listPages() error {
 	})
 }
 
-// listDownTo lists the deliveries that are not older than downTo: those with rows of their own, and those of the
-// given notices that have no row.
+// listDownTo lists the deliveries that are not older than downTo: deliveries with rows of their own, and
+// deliveries of the given notices that have no such row.
 func (l *listing) listDownTo(downTo ID, notices []posting.Notice, marked map[ID]mark) error {
 	for !l.pageEnded && downTo.compare(l.readDownTo) < 0 {
 		if l.rowsRead >= maxListedRows {
@@ -291,9 +291,9 @@ func idAtEnd(row []byte, prefixLen int) (id ID, ok bool) {
 	return readID(row[prefixLen:]), true
 }
 
-// listIndexed lists waiting or parked deliveries by the rows that name them. If there are too many such
-// rows, it reads all deliveries with rows of their own instead: most of those then wait or are parked, so
-// few are read in vain.
+// listIndexed lists waiting or parked deliveries by the rows whose keys contain their ids. If there are
+// too many such rows, it reads all deliveries with rows of their own instead: most of those then wait or
+// are parked, so few are read in vain.
 func (l *listing) listIndexed(kind byte) error {
 	ids, complete, err := l.indexedIDs(kind)
 	if err != nil {
@@ -316,8 +316,8 @@ func (l *listing) listIndexed(kind byte) error {
 	return nil
 }
 
-// indexedIDs returns the deliveries that are named by rows of the given kind and selected by the query. If there are
-// too many rows, complete is false.
+// indexedIDs returns the ids that the rows of the given kind contain and the query selects. If there are too many
+// rows, complete is false.
 func (l *listing) indexedIDs(kind byte) (ids []ID, complete bool, err error) {
 	prefixes := [][]byte{{kind}}
 	if to := l.query.To; to != (ledger.ID{}) {

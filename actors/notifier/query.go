@@ -73,7 +73,7 @@ func isExpired(d *Delivery, retentionStart ledger.Micros) bool {
 	return d.Booked < retentionStart && d.State != Pending
 }
 
-// deliveryWithoutRow returns the delivery of a notice, for a delivery that has no row of its own.
+// deliveryWithoutRow returns the delivery of a notice that has no delivery row of its own.
 func deliveryWithoutRow(n *posting.Notice, marked map[ID]mark) *Delivery {
 	d := pendingDelivery(n, n.Booked)
 	d.body = append([]byte(nil), n.Body...)

@@ -126,7 +126,7 @@ func TestInterruptedReceiptIsSentAfterAStart(t *testing.T) {
 	}
 }
 
-// While no worker for receipts is free, merchants and operators are notified as ever.
+// While no worker for receipts is free, merchants and operators are notified without delay.
 func TestHangingReceiptsDelayNobodyElse(t *testing.T) {
 	gate, operatorsNotified := newGate(), make(chan struct{}, 1)
 	var mailing atomic.Int64

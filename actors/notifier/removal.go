@@ -8,10 +8,11 @@ import (
 	"mizan/posting"
 )
 
+// A retention run removes the deliveries that are older than the retention time.
 const (
-	removalEvery = 24 * time.Hour  // by the business clock
-	removalRetry = time.Hour       // after a run that has failed for some organization
-	firstRemoval = time.Minute     // after a start
+	removalEvery = 24 * time.Hour  // time from one retention run to the next, by the business clock
+	removalRetry = time.Hour       // the same after a run that has failed for some organization
+	firstRemoval = time.Minute     // time from a start to the first run
 	maxRemoved   = 512             // rows that one Change removes
 	maxExamined  = 16 * maxRemoved // rows that one Change looks at; most of them may stay
 )

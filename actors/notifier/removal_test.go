@@ -127,8 +127,8 @@ func TestRetentionWithoutOldRowsWritesNothing(t *testing.T) {
 	}
 }
 
-// Posts of the same bulletin (a message to operators about no event) on many days send it again only after it and its
-// key were removed.
+// If the same bulletin (a message to operators about no event) is posted on many days, it is sent again only after it
+// and its key were removed.
 func TestBulletinsKeyIsKeptAsLongAsTheBulletin(t *testing.T) {
 	f := newFixture(t)
 	for day := range 32 {

@@ -22,7 +22,7 @@ func notFound() error { return ledger.Refuse("notifier", ledger.NotFound, "no su
 // A nil AddToChange adds nothing.
 type AddToChange[T any] func(change *posting.Change, result T) error
 
-// Replay makes a delivery due now, also one that was acknowledged. If the attempt is not
+// Replay makes a delivery due now, even one that was acknowledged. If the attempt is not
 // acknowledged, it is retried like a new delivery. Replay returns the delivery's new state. The
 // error is a *ledger.Refusal.
 func (s *Service) Replay(org ledger.ID, id ID, addRows AddToChange[*Delivery]) (*Delivery, error) {
@@ -163,8 +163,8 @@ func (l *deliveryLog) replayParked(draft *draft, to ledger.ID, from, until ledge
 	return replayed, nil, nil
 }
 
-// Post sends a terminal's operators a bulletin, which is not about an event, once per key. It
-// returns when the bulletin is durable.
+// Post sends a terminal's operators a bulletin (a message about no event), once per key. It returns
+// when the bulletin is durable.
 func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 	row := append([]byte{rowPosted}, key...)
 	return s.writeLog(org, func(l *deliveryLog, d *draft, now ledger.Micros) error {

@@ -209,8 +209,8 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 	}
 }
 
-// The next attempt goes only to operators who were not reached. It comes no earlier than the previous attempt has
-// asked for.
+// The next attempt goes only to operators who were not reached. It comes no earlier than the wait for which the
+// previous attempt has asked.
 func TestRetryGoesToUnreachedOperatorsOnly(t *testing.T) {
 	type call struct {
 		reached string

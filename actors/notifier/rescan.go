@@ -33,8 +33,9 @@ func (n *noticeSearch) key() destinationKey {
 	return destinationKey{org: n.org}
 }
 
-// panics counts consecutive panics that lose what is in memory. The search after a repeated panic is
-// delayed, because each search may cause duplicate notifications.
+// panics counts consecutive panics. A panic loses the notices in memory, so a search must find them
+// again. The search after a repeated panic is delayed, because each search may cause duplicate
+// notifications.
 type panics struct {
 	mu            sync.Mutex
 	byDestination map[destinationKey]*panicRecord // guarded by mu

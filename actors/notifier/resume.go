@@ -8,6 +8,8 @@ import (
 	"mizan/posting"
 )
 
+// After a start, Resume offers those notices of earlier runs of the process again whose deliveries have no stored
+// result.
 const (
 	cursorEvery = 4_096 // results after which an organization's cursor is moved
 	maxPages    = 256   // pages of notices that are read from one view

@@ -11,9 +11,9 @@ import (
 // removalEvent is the name of the event of a retention run that has removed something.
 const removalEvent = "remove_deliveries"
 
-// RetentionSource is the record that says up to which time an organization's deliveries were removed.
-// Each change of the time is an event in the journal, so nobody can change it without a trace to make notices look
-// expired.
+// RetentionSource is the record that says up to which time an organization's deliveries were removed. Each change
+// of the time is an event in the journal, so nobody can move the time without a trace in order to make notices
+// look expired.
 func RetentionSource(org ledger.ID) ledger.Source {
 	return ledger.Source{Kind: ledger.Retention, ID: ledger.DerivedID(org, "deliveries")}
 }
@@ -33,7 +33,7 @@ func ReadRetention(payload []byte) (ledger.Micros, error) {
 }
 
 // Removed returns the time before which an organization's deliveries may have been removed; 0 if
-// none were. The error is the store's.
+// none were. The error comes from the store.
 func Removed(view *posting.View, org ledger.ID) (ledger.Micros, error) {
 	_, at, err := readRetentionRecord(view, org)
 	return at, err
@@ -49,7 +49,8 @@ func readRetentionRecord(view *posting.View, org ledger.ID) (version uint64, at 
 	return r.Stamp.Version, at, err
 }
 
-// recordRemoval adds to the draft that deliveries booked before the given time may have been removed.
+// recordRemoval adds to the draft an event and a record which say that deliveries booked before the given time may have
+// been removed.
 func (d *draft) recordRemoval(view *posting.View, org ledger.ID, before ledger.Micros) error {
 	version, at, err := readRetentionRecord(view, org)
 	if err != nil || at >= before {

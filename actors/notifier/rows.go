@@ -12,8 +12,8 @@ import (
 	"mizan/posting"
 )
 
-// The purposes of KVs, by the first byte of the key. They are stored, so they never change their
-// meaning.
+// The purposes of this package's KVs (rows of key and value), by the first byte of the key. These
+// bytes are stored, so they never change their meaning.
 //
 // A notice that is acknowledged at its first attempt, as nearly all are, shares two rows with others: its page of
 // notices, and a row of marks, which has those notices of the page that were acknowledged at about the same time.

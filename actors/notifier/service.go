@@ -45,7 +45,7 @@ type Options struct {
 	Addresses actors.Addresses
 	Writers   map[ledger.Kind]actors.NotificationWriter // by the kind of record that notices report on
 
-	// Operators makes one attempt to reach operators. reached has the operators whom earlier attempts
+	// NotifyOperators makes one attempt to reach operators. reached has the operators whom earlier attempts
 	// have reached. reachedNow has these operators and those whom this attempt has reached; it is passed to
 	// the next attempt, which comes after wait at the earliest. Nil: operators are not notified.
 	NotifyOperators func(org, to ledger.ID, body, reached []byte) (a Attempt, reachedNow []byte, wait time.Duration)
@@ -72,7 +72,7 @@ const MaxConnections = maxQuickWorkers + maxFailingWorkers
 // DefaultRetention is the default of Options.Retention.
 const DefaultRetention = 30 * 24 * time.Hour
 
-// Service delivers notices.
+// Service delivers notices, the stored notifications of durable events.
 type Service struct {
 	runtime          *actors.Runtime
 	addresses        actors.Addresses

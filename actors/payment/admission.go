@@ -16,9 +16,10 @@ import (
 	"mizan/posting"
 )
 
-// admit carries out the admission's tasks until the admission waits for an answer or has submitted its
-// Change (all that its decision makes durable). The cause is what is being admitted: a *create, the
-// *operation that continues a hosted transaction, or a *failover.
+// admit carries out the tasks of the admission (the checks before a charge is sent) until the
+// admission waits for an answer or has submitted its Change (all that its decision makes durable). The
+// cause is what is being admitted: a *create, the *operation that continues a hosted transaction, or a
+// *failover.
 func (t *transaction) admit(c *actors.Context, cause any, task admission.Task) {
 	a := &t.admission
 	t.cause = cause
@@ -277,7 +278,7 @@ func (t *transaction) admissionLost(c *actors.Context, cause any) {
 type failover struct {
 	*providerAnswer
 	answer           payment.Answer
-	admissionStarted bool // for another terminal, the velocity limits have counted the attempt or the writer has got a Change
+	admissionStarted bool // the velocity limits have counted the attempt for another terminal, or the writer has got a Change for it
 }
 
 // tryFailover looks for another terminal. It returns false if none may be tried after this answer, or

@@ -27,7 +27,7 @@ type Command struct {
 	Partner int64 // number of the partner that must own the transaction; 0: the request comes from the payer's page, whose token was checked
 	ID      ledger.ID
 	Key     actors.Key
-	Attempt int // number of the payer's attempt that the request is for; 0: the request is for any
+	Attempt int // number of the payer's attempt that the request is for; 0: any attempt
 }
 
 // Continue is a request with a payer's credentials for a hosted transaction.

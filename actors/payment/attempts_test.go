@@ -94,8 +94,8 @@ func TestAttemptWhoseCallNeverLeftMayBeRepeated(t *testing.T) {
 	}
 }
 
-// What the provider says of an attempt with an unknown outcome decides, also after a restart. A charge that never arrived
-// has failed, because its CVV is gone.
+// If an attempt's outcome is unknown, the provider's answer to an inquiry decides, also after a restart. A charge that
+// never arrived has failed, because its CVV is gone.
 func TestUnknownOutcomeIsInquiredByTheAttemptsReference(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -84,8 +84,8 @@ func (s *Service) storedReply(org ledger.ID, key *actors.Key) (Result, replyStat
 	return r, replyReadable, nil
 }
 
-// readReply reads a reply; false if no reply is stored. The error is actors.ErrReply if the
-// stored reply cannot be decrypted or parsed, otherwise the store's.
+// readReply reads a reply; false if no reply is stored. The error is actors.ErrReply if the stored
+// reply cannot be decrypted or parsed; other errors come from the store.
 func (s *Service) readReply(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 	record, found, err := actors.ReplyRecord(view, org, ledger.Source{Kind: ledger.Reply, ID: id})
 	if err != nil || !found {
@@ -115,8 +115,8 @@ func encodeReply(r *Result) []byte {
 	return append(payload, paymentcodec.Encode(r.Record)...)
 }
 
-// OpenReply decrypts and parses the payload of a ledger.Reply about a transaction. keys must be those
-// with which the payload was sealed. An error means that the payload is malformed or was changed.
+// OpenReply decrypts and parses the payload of a ledger.Reply about a transaction. keys must contain
+// the key that sealed the payload. An error means that the payload is malformed or was changed.
 func OpenReply(keys actors.Sealer, org, id ledger.ID, payload []byte) (Result, error) {
 	plaintext, err := actors.OpenReply(keys, actors.PaymentReply, org, id, payload)
 	if err != nil {

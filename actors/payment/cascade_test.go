@@ -254,8 +254,8 @@ func TestNumberOfTriedTerminalsIsBounded(t *testing.T) {
 	f.wantSubmissions(r.ID, actors.Pay, 33)
 }
 
-// Of the terminals that accept the type, asset, method and amount, that with the best priority (the lowest
-// number) is chosen. Among terminals of equal priority the lowest id decides.
+// Of the terminals that accept the type, asset, method and amount, the one with the best priority (the
+// lowest number) is chosen. Among terminals of equal priority the lowest id decides.
 func TestFirstSuitableTerminalIsChosen(t *testing.T) {
 	amount := func(n uint64) *money.Amount { a := money.FromUint64(n); return &a }
 	f := openWith(t, func(f *fixture) {

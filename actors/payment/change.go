@@ -8,7 +8,8 @@ import (
 	"mizan/posting"
 )
 
-// commit submits a decision to the writer. If the writer refuses, the cause is handled again.
+// commit submits a decision to the writer. If the writer refuses, the cause (the message that led to the decision) is
+// handled again.
 func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
 	allocation := new(struct { // a single allocation suffices for nearly every Change
 		posting.Change
@@ -52,8 +53,8 @@ func (t *transaction) claims(list []ledger.Claim, cause any) []ledger.Claim {
 	return list
 }
 
-// step returns the part of a Change that stores a decision's record, events and notices. The version is that
-// of the stored record; 0: the record is new.
+// step returns the part of a Change that stores a decision's record, events and notices. version is the
+// version of the stored record; 0: the record is new.
 func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 	merchant := t.service.recipient(t.key.Org, d.Record)
 	notices := t.service.notices(t.key.Org, d, &merchant)

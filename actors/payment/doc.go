@@ -3,12 +3,12 @@
 // after that calls the provider or replies to the caller.
 //
 // Invariants:
-//  1. The intent to call a provider is durable before the call, and so is the id under which the
-//     provider knows the call: the operation's own and the charge's reference, which is the transaction's id
-//     or, for a later attempt of a hosted payment's payer, an id that the transaction has claimed. A call is submitted once;
-//     afterwards only its outcome is inquired. There are two exceptions, in which the call is submitted
-//     again under the same id: the provider says that it waits for the call; or the call is an operation
-//     or a charge with a stored credential, and the provider says twice that it never arrived.
+//  1. The intent to call a provider is durable before the call, and so are the ids under which the provider knows the call:
+//     the operation's own id and the charge's reference. The reference is the transaction's id or, for a later attempt of a
+//     hosted payment's payer, an id that the transaction has claimed. A call is submitted once; afterwards the provider is
+//     only asked for its outcome. In two cases the call is submitted again under the same ids: the provider says that it
+//     waits for the call; or the call is an operation or a charge with a stored credential, and the provider says twice
+//     that the call never arrived.
 //  2. A card stays in the actor's memory until no provider needs it, and is then wiped. If a later step
 //     of the rail needs the card, it is stored, encrypted and without its verification value, in a row
 //     beside the record. The row is removed with the last step.
@@ -34,12 +34,13 @@
 //  10. Circuit breakers are only in memory, because losing them does no harm. They use real time.
 //  11. The record counts the transitions that the merchant was notified of and, separately, those that the
 //     merchant could not be notified of. From these counts the checker detects a missing notice.
-//  12. A renewal (a later charge of a subscription) is a create that claims the renewal's name in place
+//  12. A renewal (a later charge of a subscription) is a create that claims the renewal's key in place
 //     of a txid. A provider's token is encrypted in the record of its payment and decrypted only for a
 //     renewal's call.
-//  13. A provider's answer, report or update names the charge it is about. What is about an ended attempt of a
-//     hosted payment never decides the present one: money that it has moved is settled and returned by a
-//     transaction of its own, whose id follows from the charge (ended_attempts.go).
+//  13. A provider's answer, report or update names the charge that it is about. If that is the charge of an
+//     ended attempt of a hosted payment, it never decides the present attempt. Money that the ended attempt
+//     has moved gets a transaction of its own, whose id follows from the charge and which returns the money
+//     (refused_charges.go).
 //  14. The notice of a payer's receipt is in the Change that settles the payment. It exists only if e-mail is
 //     configured and the customer has an address that mail can be sent to.
 //

@@ -10,8 +10,8 @@ import (
 // Send sends a message to a transaction's actor.
 func (s *Service) Send(key actors.RecordKey, m any) { s.registry.Tell(key, m) }
 
-// Waiters returns how many callers an actor still has after the given number of callers have asked and
-// stopped waiting.
+// Waiters returns how many waiting callers an actor still lists after the given number of callers have
+// asked and stopped waiting.
 func Waiters(attempts int) int {
 	t, c := &transaction{create: &create{}}, new(actors.Context)
 	for range attempts {

@@ -17,7 +17,7 @@ import (
 	"mizan/posting"
 )
 
-// failingSealer is a keyring that cannot encrypt a card (seal it).
+// failingSealer is a keyring that cannot seal (encrypt) a card.
 type failingSealer struct{ paymentactor.Sealer }
 
 func (failingSealer) SealCard(*secret.Card, []byte) ([]byte, error) { return nil, errors.New("no key") }

@@ -169,7 +169,7 @@ func TestUnofferedRouteLeavesTheHostedPaymentWaiting(t *testing.T) {
 	f.wantSubmissions(id, actors.Pay, 1)
 }
 
-// withHighMinimum returns only a copy of the terminal, which accepts no small amounts.
+// withHighMinimum returns a list with one terminal: a copy of the given one that accepts no small amounts.
 func withHighMinimum(terminal *directory.Terminal) []*directory.Terminal {
 	terminalCopy, minimum := *terminal, money.FromUint64(1_000_000)
 	terminalCopy.Settings.MinAmount = &minimum

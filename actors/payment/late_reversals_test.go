@@ -33,8 +33,9 @@ func (f *fixture) reportLate(id ledger.ID, kind actors.ReportKind) {
 	f.Runtime.Quiesce()
 }
 
-// If the rail takes late money back, nothing is left to return: the suspense account is empty, and no refund is asked for
-// any more. The report names the charge, so it reaches the money of an ended attempt by the attempt's transaction.
+// If the rail takes late money back, nothing is left to return: the suspense account is empty, and the provider is not
+// asked for a refund any more. The report names the charge, so it reaches the money of an ended attempt by the attempt's
+// transaction.
 func TestChargebackEndsLateMoney(t *testing.T) {
 	refusal := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "it is charged back"}}
 	pending := actors.Outcome{Verdict: payment.VerdictPending, InquireAfter: time.Minute}

@@ -22,7 +22,8 @@ func (f *fixture) reportAndWait(id ledger.ID, kind actors.ReportKind, reason str
 	f.Runtime.Quiesce()
 }
 
-// Entries of a settlement that came after the transaction's end: of its money, and of the return of that money.
+// Entries of a settlement that came after the transaction's end: the entry of its money, and the entry of that money's
+// return.
 const (
 	suspenseEntry = "settle_late posted: Dr A:provider 70, Cr L:suspense:1 70"
 	returnEntry   = "gave_back posted: Cr A:provider 70, Dr L:suspense:1 70"

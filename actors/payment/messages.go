@@ -20,7 +20,7 @@ type reply struct {
 	err      error
 }
 
-// caller waits for a reply.
+// caller is a request that waits for its reply.
 type caller struct {
 	actors.Waiter[reply]
 	stoppedWaiting atomic.Bool
@@ -47,7 +47,7 @@ func (c *caller) begin() bool {
 // giveUp marks the request as given up; false if it has begun.
 func (c *caller) giveUp() bool { return c.phase.CompareAndSwap(phaseNotBegun, phaseGivenUp) }
 
-// wait returns the reply; false if none came until the deadline.
+// wait returns the reply; false if none came by the deadline.
 func (c *caller) wait(deadline time.Time) (reply, bool) {
 	r, answered := c.Wait(deadline)
 	if !answered {

@@ -27,8 +27,8 @@ type changeableFields struct {
 	railMeta      []byte       // JSON object of the rail's own keys; nil: none
 }
 
-// notification has everything that a notification to the merchant contains. The first delivery attempt
-// finds the notification in memory (Notice.About). The record can be shared because a *payment.Record is never
+// notification has everything that a notification to the merchant contains. The first delivery attempt finds
+// the notification in memory (Notice.Subject). The record can be shared because a *payment.Record is never
 // modified: each change of the transaction makes a new one.
 type notification struct {
 	record *payment.Record
@@ -103,8 +103,9 @@ func (s *Service) partnerLang(org ledger.ID, partner int64) string {
 	return ""
 }
 
-// A notice's body: version, flags, status, then the fields that the flags announce. An amount is omitted if it
-// equals the record's amount, any other field if it is empty. So nearly every notice ends after the status.
+// A notice's body has a version, flags, a status, and then the fields that the flags announce. An amount is
+// omitted if it equals the record's amount, any other field if it is empty. So nearly every notice ends after
+// the status.
 const (
 	noticeVersion = 1
 

@@ -6,10 +6,11 @@ import (
 )
 
 // countNotified updates three counts of transitions in the decision's record. Notified: the merchant gets
-// a notice. Unwanted: its settings do not select the status. Unnotified: its settings select the status,
-// but there is no notice. The checker needs the counts to find a missing notice, because the settings at
-// the time of the transition are not stored. The new counts are those in before (the previous record; nil:
-// a new transaction) plus the decision's. So a decision that is submitted twice is counted once.
+// a notice. Unwanted: the merchant's settings do not select the status. Unnotified: the settings select
+// the status, but there is no notice. The checker needs the counts to find a missing notice, because the
+// settings at the time of the transition are not stored. The new counts are the counts in before (the
+// previous record; nil: a new transaction) plus the transitions of the decision. So a decision that is
+// submitted twice is counted once.
 func countNotified(d *payment.Decision, before *payment.Record, merchant *recipient, notices []posting.Notice) {
 	r := d.Record
 	if before == nil {

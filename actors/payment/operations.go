@@ -169,7 +169,7 @@ func (t *transaction) continueHosted(c *actors.Context, m *operation) {
 }
 
 // onPayerReturned handles opPayerReturned: the payer came back from the rail, so the provider is asked
-// to complete the charge, or about its result.
+// to complete the charge, or is asked about its result.
 func (t *transaction) onPayerReturned(c *actors.Context, decider payment.DecisionContext, request ledger.ID) (payment.Decision, bool, error) {
 	r := t.record
 	expectsMaterial := r.Action != nil && (r.Action.Material != nil || r.Action.Destinations != nil)

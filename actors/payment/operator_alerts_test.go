@@ -15,7 +15,7 @@ import (
 
 const alertThreshold = 50 // the smallest amount that counts as large, in cents
 
-// openWithAlerts returns a fixture whose terminals have operators and a alertThreshold for large amounts.
+// openWithAlerts returns a fixture whose terminals have operators, and alertThreshold as the bound for large amounts.
 func openWithAlerts(t *testing.T, configure func(*fixture)) *fixture {
 	return openWith(t, func(f *fixture) {
 		large := money.FromUint64(alertThreshold)
@@ -28,8 +28,8 @@ func openWithAlerts(t *testing.T, configure func(*fixture)) *fixture {
 	})
 }
 
-// alertSubjects returns the subjects of all messages to operators, in the order of booking. What a subject
-// has in parentheses is omitted.
+// alertSubjects returns the subjects of all messages to operators, in the order of booking. Text in
+// parentheses in a subject is omitted.
 func (f *fixture) alertSubjects() string {
 	f.t.Helper()
 	view := f.Journal.View()

@@ -11,9 +11,10 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Reissuer is a provider whose rail can publish the payer's action again after the first publication
-// has expired. Reissue's outcome is like that of an inquiry, with the new Action. Reissue moves no money,
-// so no intent is stored before it: if the outcome is lost, the next read of the transaction asks again.
+// Reissuer is a provider whose rail can publish the payer's action again after the first publication has
+// expired. Reissue's outcome is like the outcome of an inquiry, with the new Action. Reissue moves no
+// money, so no intent is stored before it: if the outcome is lost, the next read of the transaction asks
+// again.
 type Reissuer interface {
 	Reissue(ctx context.Context, q *actors.Question) actors.Outcome
 }
@@ -65,7 +66,7 @@ type providerJob struct {
 	answer providerAnswer
 
 	ctx      actors.Deadline
-	callRoom actors.Call // a call's memory
+	callRoom actors.Call // the memory to which call points
 }
 
 // isShort tells whether the adapter makes the call inside this process.

@@ -25,9 +25,9 @@ func (*providerUpdate) Refuse(error) {}
 // LogValue implements slog.LogValuer.
 func (*providerUpdate) LogValue() slog.Value { return slog.StringValue("provider update") }
 
-// ProviderUpdate inquires at once about a charge for which the terminal's provider has announced
-// an update. The content of the announcement is not trusted. If no transaction has such a charge at
-// the terminal, nothing happens. The error is the store's, or Unavailable.
+// ProviderUpdate inquires at once about a charge for which the terminal's provider has announced an
+// update. The content of the announcement is not trusted. If no transaction has such a charge at
+// the terminal, nothing happens. The error comes from the store, or is Unavailable.
 func (s *Service) ProviderUpdate(org, terminal, reference ledger.ID) error {
 	id, err := s.transactionOf(org, reference)
 	if err != nil {

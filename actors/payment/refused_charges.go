@@ -13,7 +13,7 @@ import (
 
 // This file handles what a provider says about a charge that it has refused, after which the payment went on: with another
 // terminal, or with another attempt of a hosted payment's payer. Money that such a charge has moved gets a transaction of
-// its own, so it is returned whatever the status of the payment is meanwhile.
+// its own, so it is returned even if the payment is charged or refunded meanwhile.
 
 // referenceClaim claims the reference of an attempt's charge for the transaction, so that the transaction is found by the
 // reference.
@@ -25,7 +25,7 @@ func referenceClaim(org, reference, id ledger.ID) ledger.Claim {
 func ReferenceKey(reference ledger.ID) string { return reference.String() }
 
 // transactionOf returns the id of the transaction whose charge a provider knows by the reference. The transaction may not
-// exist. The error is the store's.
+// exist. The error comes from the store.
 func (s *Service) transactionOf(org, reference ledger.ID) (ledger.ID, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
@@ -41,9 +41,10 @@ func LateID(org, terminal, reference ledger.ID) ledger.ID {
 	return ledger.DerivedID(org, "late|"+terminal.String()+"|"+reference.String())
 }
 
-// lateAttempt tells the actor of a transaction for a refused charge's late money that the money has moved. No caller waits.
+// lateAttempt says that a refused charge has moved money. It is sent to the actor of the transaction that is to return the
+// money. No caller waits.
 type lateAttempt struct {
-	of     *payment.Record // the charge's transaction, which must not be changed
+	of     *payment.Record // the record of the charge's transaction, which must not be changed
 	charge *payment.RefusedCharge
 }
 
@@ -55,8 +56,8 @@ func (m *lateAttempt) LogValue() slog.Value {
 	return slog.StringValue("late money of an attempt of " + m.of.ID.String())
 }
 
-// onRefusedReport decides on a rail's report about a refused charge. Only money that has moved is of interest: that the
-// charge had failed, and was not refused, changes nothing. If the rail has taken that money back, the actor of the money's
+// onRefusedReport decides on a rail's report about a refused charge. Only money that has moved matters. A correction (the
+// charge had failed, and was not refused) changes nothing. If the rail has taken that money back, the actor of the money's
 // transaction decides. If there is no such transaction, nothing was booked, so nothing has to be taken back.
 func (t *transaction) onRefusedReport(m providerReport, charge *payment.RefusedCharge) {
 	switch m.Kind {
@@ -67,8 +68,8 @@ func (t *transaction) onRefusedReport(m providerReport, charge *payment.RefusedC
 	}
 }
 
-// onEndedAnswer handles the answer to a call that was made for an ended attempt, or for another terminal: the actor was
-// rebuilt during the call, and a later inquiry has ended the attempt.
+// onEndedAnswer handles the answer to a call that was made for an ended attempt, or for another terminal. Such an
+// answer comes if the actor was rebuilt during the call and a later inquiry has ended the attempt.
 func (t *transaction) onEndedAnswer(c *actors.Context, m *providerAnswer) {
 	t.submission.wipe()
 	if m.Verdict == payment.VerdictCharged && m.opID == (ledger.ID{}) {
@@ -102,7 +103,7 @@ func (t *transaction) lateKey(charge *payment.RefusedCharge) actors.RecordKey {
 	return actors.RecordKey{Org: t.key.Org, ID: LateID(t.key.Org, charge.Terminal, charge.Reference)}
 }
 
-// settleAttempt creates the transaction for a refused charge's late money, unless it exists.
+// settleAttempt creates the transaction for the money that a refused charge has moved, unless this transaction exists.
 func (t *transaction) settleAttempt(c *actors.Context, m *lateAttempt) {
 	if t.load() {
 		return

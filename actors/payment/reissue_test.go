@@ -139,7 +139,7 @@ func (p *publisher) Reissue(_ context.Context, q *actors.Question) actors.Outcom
 }
 
 // openWithPublisher opens a fixture whose rail asks for the action; the function reissue publishes the
-// action again. The returned id is that of a payment that waits for the action.
+// action again. The returned id belongs to a payment that waits for the action.
 func openWithPublisher(t *testing.T, action payment.Action, reissue func(f *fixture, q *actors.Question) actors.Outcome) (*fixture, *publisher, ledger.ID) {
 	t.Helper()
 	rail := new(publisher)

@@ -33,7 +33,7 @@ func (s *Service) Renew(r actors.Renewal) {
 	s.registry.Tell(actors.RecordKey{Org: r.Org, ID: r.ID}, renew{r})
 }
 
-// Charge returns the state of a renewal's payment. The error is the store's.
+// Charge returns the state of a renewal's payment. The error comes from the store.
 func (s *Service) Charge(org, id ledger.ID) (actors.Charge, error) {
 	result, found, err := s.load(org, id)
 	if err != nil || !found {
@@ -173,8 +173,8 @@ func tokenMissing() actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential can't be had any more."}}
 }
 
-// tokenContext returns the encryption context that binds a token to its payment. It differs from that of a
-// card.
+// tokenContext returns the encryption context that binds a token to its payment. It differs from the
+// context of a card (cardContext).
 func tokenContext(org, id ledger.ID) []byte {
 	const label = "token"
 	context := append(make([]byte, 0, len(label)+2*len(id)), label...)

@@ -70,7 +70,7 @@ type Options struct {
 	CanReachOperators CanReachOperators // nil: no operator is alerted
 	SendsReceipts     bool              // payers get the addresses of their receipts by e-mail
 	CreateWait        time.Duration     // real time that a request waits for its first outcome: the create-wait
-	ProviderTimeout   time.Duration     // an unanswered call is stopped after this real time, and inquired after this time by the runtime's clock
+	ProviderTimeout   time.Duration     // a call is stopped after this real time; an unknown outcome is inquired after it, by the runtime's clock
 	ActionTTL         time.Duration     // time, by the runtime's clock, that a payer may take
 	Breaker           Breaker           // settings of the terminals' circuit breakers
 
@@ -244,8 +244,8 @@ func (s *Service) Find(org, id ledger.ID) (Result, error) {
 	return result, err
 }
 
-// Methods returns the methods that the payer of a hosted transaction can choose now: those with which it would find a
-// terminal, in the order in which terminals are tried.
+// Methods returns the methods that the payer of a hosted transaction can choose now: those with which the transaction
+// would find a terminal, in the order in which terminals are tried.
 func (s *Service) Methods(org ledger.ID, r *payment.Record) []payment.Offer {
 	partner, known := s.directory.Partner(org, r.Partner)
 	organization, exists := s.directory.Organization(org)

@@ -21,7 +21,7 @@ func (s *Service) Cancel(c Command) (Result, error) {
 }
 
 // CancelByPayer cancels a transaction for the payer on our page. A hosted transaction that waits for its payer ends at
-// once; otherwise CancelByPayer is Cancel.
+// once; otherwise CancelByPayer does what Cancel does.
 func (s *Service) CancelByPayer(c Command) (Result, error) {
 	return s.operate(c, &operation{kind: opPayerCancel})
 }
@@ -31,7 +31,7 @@ func (s *Service) Commit(a AmountCommand) (Result, error) {
 	return s.operate(a.Command, &operation{kind: opCommit, amount: a.Amount})
 }
 
-// Complete passes to the provider what the payer's side submits.
+// Complete passes the data that the payer's side has submitted to the provider.
 func (s *Service) Complete(m Material) (Result, error) {
 	return s.operate(m.Command, &operation{kind: opComplete, material: m.Object})
 }
@@ -52,7 +52,7 @@ func (s *Service) Returned(org, id ledger.ID) (Result, error) {
 	return s.operate(Command{Org: org, ID: id}, &operation{kind: opPayerReturned})
 }
 
-// ChargeReturned is Returned for the transaction whose charge a provider knows by the reference.
+// ChargeReturned does what Returned does, for the transaction whose charge a provider knows by the reference.
 func (s *Service) ChargeReturned(org, reference ledger.ID) (Result, error) {
 	id, err := s.transactionOf(org, reference)
 	if err != nil {
@@ -64,7 +64,8 @@ func (s *Service) ChargeReturned(org, reference ledger.ID) (Result, error) {
 // Current returns a transaction to be shown to the payer's side. If the action that the rail has
 // published has expired, the rail first publishes it again; with onPayerPage this also happens if the
 // address of the rail's own page has expired. If the rail cannot be asked, or does not answer within the
-// create-wait, Current returns the transaction's current state. The error is NotFound, or the store's.
+// create-wait, Current returns the transaction's current state. The error is NotFound, or comes from the
+// store.
 func (s *Service) Current(c Command, onPayerPage bool) (Result, error) {
 	stored, err := s.Find(c.Org, c.ID)
 	switch {

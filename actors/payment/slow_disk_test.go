@@ -11,7 +11,7 @@ import (
 	"mizan/posting/store"
 )
 
-// stallingLog is a disk that stands still while it is held.
+// stallingLog is a log on a disk that stands still while the test holds it.
 type stallingLog struct {
 	posting.Log
 	held sync.Mutex
@@ -24,7 +24,8 @@ func (l *stallingLog) Apply(g *store.Group) error {
 	return l.Log.Apply(g)
 }
 
-// The disk stands still for longer than the caller waits. A state without the refund would say that there is none.
+// The disk stands still for longer than the caller waits. A reply with the state before the refund would say that there
+// is no refund.
 func TestRefundThatIsNotStoredYetIsNotAnsweredWithAStateWithoutIt(t *testing.T) {
 	log := new(stallingLog)
 	f := openWith(t, func(f *fixture) {

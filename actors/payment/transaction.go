@@ -53,7 +53,7 @@ func (s *submission) wipe() {
 type deferred struct {
 	settled   *providerReport // money has moved after all
 	takenBack *providerReport // settled money was taken back; the report came during a refund, or before we knew that the money had settled
-	update    *providerUpdate // the provider is to be inquired again
+	update    *providerUpdate // the provider is to be asked again
 }
 
 // maxStashed bounds the operations that wait for one answer.

@@ -46,8 +46,8 @@ func TestChangedVolumeLimitAppliesToTheNextPayment(t *testing.T) {
 	f.wantUsage(&widerLimit, "", "140 0 10")
 }
 
-// Each payment counts only towards the partner's limits of the payment's currency. The currencies are more
-// than the sets of limits that are cached (MaxSetsPerPartner), so sets are dropped and built again.
+// Each payment counts only towards the partner's limits of the payment's currency. There are more
+// currencies than sets of limits that are cached (MaxSetsPerPartner), so sets are dropped and built again.
 func TestEachPaymentCountsTowardsTheLimitsOfItsCurrency(t *testing.T) {
 	currencies := []money.Currency{
 		"USD", "EUR", "AED", "SAR", "QAR", "MYR", "IDR", "PKR", "BDT", "EGP", "TRY", "KZT", "UZS", "AZN", "KGS", "RUB", "GBP",

@@ -110,7 +110,7 @@ func (s *callHistory) beginRequest(t testing.TB, j *posting.Journal, terminal, r
 	}
 }
 
-// recordCall checks that a call is repeated only after the answers that recordAnswer names.
+// recordCall checks that a call is repeated only after the answers that recordAnswer records.
 func (s *callHistory) recordCall(t testing.TB, c callID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,8 +189,8 @@ func (w *witness) requireIntent(call *actors.Call) {
 	}
 }
 
-// recordOf returns the transaction that makes a call: the one that returns an ended attempt's money, else the one that has
-// the call's reference; nil if there is none.
+// recordOf returns the transaction that makes a call: the transaction that returns an ended attempt's money if there is
+// one, else the transaction with the call's reference; nil if there is neither.
 func (w *witness) recordOf(call *actors.Call) *payment.Record {
 	v := w.journal.View()
 	defer v.Close()

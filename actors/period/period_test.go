@@ -186,8 +186,8 @@ func TestMonthWithDueItemsIsNotClosed(t *testing.T) {
 	f.mustClose(september)
 }
 
-// Invariant 2 (see doc.go): if something is dated into the month while its balance is read, the closing is
-// computed again from the current state. Commands can cause this only once.
+// Invariant 2 (see doc.go): if an entry with a date in the month is booked while the month's balance is
+// read, the closing is computed again from the current state. Commands can cause this only once.
 func TestClosingIsComputedAgainAfterALateEntry(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september)
@@ -305,8 +305,8 @@ func TestConcurrentRequestsCloseAMonthOnce(t *testing.T) {
 	}
 }
 
-// Invariant 4: the same applies if the first request with the key closes the month while a second one reads
-// the trial balance.
+// Invariant 4: a second request with the key also gets the closed month if the first request closes it
+// while the second one reads the trial balance.
 func TestRequestGetsTheMonthThatItsKeyClosedMeanwhile(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september)

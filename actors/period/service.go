@@ -23,8 +23,8 @@ type Service struct {
 // closeWait is how long a request waits for its turn and for the Change, in real time.
 const closeWait = 30 * time.Second
 
-// maxTries bounds how often one request computes the closing. The closing is computed again if
-// something was dated into the month meanwhile.
+// maxTries bounds how often one request computes the closing. The closing is computed again if an
+// entry with a date in the month was booked meanwhile.
 const maxTries = 16
 
 // New makes the service.
@@ -47,10 +47,10 @@ type Result struct {
 }
 
 // Close closes a month of the organization. The error is a *ledger.Refusal: Invalid for a month before
-// the books began; Conflict for a month that is closed, has not ended, is not the next one, or has
-// due items; Unavailable if something is dated into the month again and again, or if the time for the
-// request is over. After any refusal except Unavailable, nothing was stored. Other errors are the
-// store's.
+// the books began; Conflict for a month that is closed, has not ended, is not the next one, or has due
+// items; Unavailable if entries with a date in the month are booked again and again, or if the time
+// for the request is over. After any refusal except Unavailable, nothing was stored. Other errors come
+// from the store.
 func (s *Service) Close(c Close) (Result, error) {
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()

@@ -3,7 +3,7 @@
 //
 // Invariants:
 //  1. An adapter returns a verdict and never guesses: if it cannot know the result, it returns
-//     payment.VerdictUnknown, and an inquiry finds out.
+//     payment.VerdictUnknown, and a later inquiry finds the result.
 //  2. An adapter makes a call once. The caller, which has stored the call's intent before, decides whether the
 //     call is made again.
 //  3. No adapter logs, keeps or returns a card.

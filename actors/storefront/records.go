@@ -75,7 +75,8 @@ func assetIsFixed(field string) error {
 	return ledger.RefuseField("storefront.PatchLink", field, "never changes after the first payment")
 }
 
-// fixedAsset refuses another asset for a link that has payments. The guard refuses it too if a payment begins meanwhile.
+// fixedAsset refuses another asset for a link that has payments. One of the returned guards, which the writer checks,
+// refuses it too if a payment begins meanwhile.
 func (s *Service) fixedAsset(view *posting.View, old, next *storefront.Link) ([]ledger.CounterGuard, error) {
 	if next.Asset() == old.Asset() {
 		return nil, nil
@@ -178,7 +179,7 @@ func (s *Service) PublicImage(name string) (content []byte, format storefront.Fo
 	return m.Content, m.Format, err
 }
 
-// IsImage tells whether an address is that of an image that the organization has uploaded.
+// IsImage tells whether an address is the address of an image that the organization has uploaded.
 func (s *Service) IsImage(org ledger.ID, address string) (bool, error) {
 	view := s.journal.View()
 	defer view.Close()
@@ -228,7 +229,7 @@ func refused(err error) error {
 	return err
 }
 
-// completeLink looks up what a link's fields name: its image and its products. The error is the store's.
+// completeLink looks up the image and the products that a link's fields name. The error comes from the store.
 func (s *Service) completeLink(view *posting.View, l *storefront.Link, f *schema.Faults) error {
 	err := s.resolve(view, l.Org, &l.Image, f)
 	l.Bind(func(id ledger.ID) *storefront.Product {
@@ -239,7 +240,7 @@ func (s *Service) completeLink(view *posting.View, l *storefront.Link, f *schema
 	return err
 }
 
-// resolve looks up the image whose address a request has set. The error is the store's.
+// resolve looks up the image whose address a request has set. The error comes from the store.
 func (s *Service) resolve(view *posting.View, org ledger.ID, p *storefront.Picture, f *schema.Faults) (err error) {
 	p.Resolve(s.base, func(name string) bool {
 		id, format, ok := storefront.ParseName(name)

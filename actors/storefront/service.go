@@ -13,18 +13,18 @@ import (
 	"mizan/posting"
 )
 
-// Writer makes an organization's records durable, and knows its partners; *directory.Service of actors is one.
+// Writer makes an organization's records durable, and knows its partners; *Service of actors/directory implements it.
 type Writer interface {
 	// Write calls decide in the organization's actor, makes the Change durable and then calls publish with the stamps of
-	// its steps. decide also returns the record from which a reply that is stored with an idempotency key is made. Without
-	// a Change nothing is written.
+	// its steps. decide also returns the record; a reply that is stored with an idempotency key is made from it. Without a
+	// Change nothing is written.
 	Write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.Stamp)) error
 
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
 }
 
 // Service creates, reads, changes and lists payment links, products and images. Errors are *ledger.Refusal, or
-// directory.Refusals if several fields are wrong, or the store's.
+// directory.Refusals if several fields are wrong, or come from the store.
 type Service struct {
 	journal *posting.Journal
 	writer  Writer
@@ -121,8 +121,8 @@ func (t *store[R]) create(ctx context.Context, s *Service, org ledger.ID, decide
 	return created, nil
 }
 
-// change makes the next version of a record durable. decide returns it and its event; without a name of the event
-// nothing changes.
+// change makes the next version of a record durable. decide returns that version and its event. If the event has
+// no name, nothing changes.
 func (t *store[R]) change(ctx context.Context, s *Service, org ledger.ID, partner int64, id ledger.ID, decide func(*posting.View, *R) (*R, ledger.Event, []ledger.CounterGuard, error)) (*R, error) {
 	if _, err := t.find(s, org, partner, id); err != nil {
 		return nil, err

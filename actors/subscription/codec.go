@@ -121,9 +121,9 @@ func readReply(plaintext []byte) (id ledger.ID, s subscription.Progress, err err
 	return id, s, err
 }
 
-// CheckReply opens the sealed reply that is stored with an idempotency key (actors.Key.Claimed), and returns the id
-// of the request's subscription. keyring has the encryption keys. The error says that the bytes are not the reply to
-// the request, or were changed.
+// CheckReply opens the sealed reply that is stored with an idempotency key (actors.Key.ReadClaim), and returns the
+// id of the request's subscription. keyring has the encryption keys. The error says that the bytes are not the reply
+// to the request, or were changed.
 func CheckReply(keyring actors.Sealer, org ledger.ID, key string, sealedReply []byte) (ledger.ID, error) {
 	plaintext, err := actors.OpenReply(keyring, actors.SubscriptionReply, org, ReplyID(org, key), sealedReply)
 	if err != nil {

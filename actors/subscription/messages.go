@@ -14,7 +14,7 @@ type reply struct {
 	err    error
 }
 
-// caller waits for a reply.
+// caller is a request that waits for its reply.
 type caller struct {
 	actors.Waiter[reply]
 	key *actors.Key

@@ -17,7 +17,8 @@ var _ actors.NotificationWriter = (*Service)(nil)
 const instantLayout = "2006-01-02T15:04:05.000000-07:00"
 
 // WriteNotification implements actors.NotificationWriter for posting.Stream. It writes the whole body, which
-// has no event_id. The body's timestamp is that of the event, so that every attempt has the same bytes.
+// has no event_id. The body's timestamp is the time of the event, so that every attempt sends the same
+// bytes.
 func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 	event, progress, err := DecodeNotice(n.Body)
 	if err != nil {

@@ -381,7 +381,7 @@ func TestRenewalBegunTwiceHasOneTransaction(t *testing.T) {
 	}
 }
 
-// A partner that knows a renewal's key cannot claim the key before the renewal does.
+// A partner that knows a renewal's key cannot claim this key before the renewal claims it.
 func TestPartnersTxidsAndKeysCannotBlockARenewal(t *testing.T) {
 	f := startFixture(t)
 	subscription := f.subscribe(nil)

@@ -133,7 +133,8 @@ type Command struct {
 }
 
 // Pause stops renewals until Resume. Errors are *ledger.Refusal: Conflict for a subscription that
-// is paused or cancelled, NotFound for an unknown id and for another partner's.
+// is paused or cancelled, NotFound for an unknown id and for the id of another partner's
+// subscription.
 func (s *Service) Pause(c Command) (Result, error) { return s.execute(c, subscription.Pause) }
 
 // Resume continues a paused subscription. The errors are those of Pause, but Conflict means that the subscription
@@ -200,8 +201,8 @@ func (s *Service) cachedReply(org ledger.ID, key *actors.Key) (Result, bool, err
 	return r, true, nil
 }
 
-// claimedReply opens the sealed (encrypted) reply to the request with a key, which is stored with the key: the
-// subscription's id, and its progress. Before it returns an error, it raises an alarm.
+// claimedReply decrypts the reply that is stored with a key and returns its content: the subscription's id and
+// its progress. Before it returns an error, it raises an alarm.
 func (s *Service) claimedReply(org ledger.ID, key *actors.Key, sealedReply []byte) (id ledger.ID, progress subscription.Progress, err error) {
 	replyID := ReplyID(org, key.ClaimKey())
 	plaintext, err := s.runtime.OpenReply(actors.SubscriptionReply, org, replyID, sealedReply)

@@ -353,7 +353,8 @@ func TestNotifiedAmountIsExact(t *testing.T) {
 	}
 }
 
-// A subscription's notifications go to the same address as the initial payment's: here the terminal's.
+// A subscription's notifications go to the same address as the notifications of its initial payment: here the
+// terminal's address.
 func TestNotificationsGoToTheInitialPaymentsAddress(t *testing.T) {
 	f := startFixture(t)
 	s := f.subscribe(nil)
@@ -410,8 +411,8 @@ func TestRenewalsTransactionNamesItsSubscription(t *testing.T) {
 	}
 }
 
-// interferingDirectory is a Directory that calls interfere once, when a recipient is looked up while armed is set:
-// that is just before a change is submitted to the writer.
+// interferingDirectory is a Directory that calls interfere once, when a recipient is looked up while armed is set.
+// That happens just before a Change is submitted to the writer.
 type interferingDirectory struct {
 	subscriptionactor.Directory
 	interfere func()

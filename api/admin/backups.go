@@ -11,16 +11,16 @@ import (
 	"mizan/internal/jsonwalk"
 )
 
-// BackupBase names the backup that an increment is based on.
+// BackupBase identifies the backup on which an incremental backup is based.
 type BackupBase struct {
 	ID        string // a UUID
-	Group     uint64 // the number of the last group of changes that the backup contains
+	Group     uint64 // the number of the last group in the backup; a group has the changes that became durable with one sync
 	GroupHash string // the hash of that group: 64 hex digits
-	Depth     int    // how many backups the chain from the full one to this one has
+	Depth     int    // how many backups the chain has, from the full one to this one
 }
 
-// takeBackup is POST /backups. It responds with a sealed backup as a stream. The length is unknown
-// in advance, so the format marks the end of the backup.
+// takeBackup is POST /backups. It responds with a backup, encrypted, as a stream. The length is
+// unknown in advance, so the format marks the end of the backup.
 func (h *Handlers) takeBackup(req *web.Request) error {
 	if err := req.RequireChunks(); err != nil {
 		return err
@@ -45,9 +45,9 @@ func (h *Handlers) takeBackup(req *web.Request) error {
 	return nil
 }
 
-// allowOnly refuses a body that has other fields than those in names. The refusal has the first such field.
+// allowOnly refuses a body that has other fields than those in names. The refusal names the first such field.
 func (f form) allowOnly(names ...string) {
-	const maxNameBytes = 64 // of a name in the message, because a name may be as long as the body
+	const maxNameBytes = 64 // how much of a field's name the refusal quotes, because a name may be as long as the body
 	members := jsonwalk.MembersOf(f.Object)
 	for name, _, found := members.Next(); found; name, _, found = members.Next() {
 		if text := string(name); !slices.Contains(names, text) {

@@ -16,7 +16,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// showBlock writes the fields of an entry.
+// showBlock writes the fields of an entry of the block list: a card, country … whose transactions are refused.
 var showBlock = records.FieldsOf(directory.Blocks)
 
 // createBlock is POST /blocklist {kind, value}.

@@ -13,8 +13,9 @@ import (
 	"mizan/ledger"
 )
 
-// Bounds of the clock: the longest move, and the last year. The year 9999, the last one of RFC 3339,
-// is left for the times of events and of due work, which may be later than the clock.
+// Bounds of the sandbox's clock, which an operator moves by hand: the longest move of advance_seconds, and the last
+// year. The year 9999, the last one of RFC 3339, is left for the times of events and of due work, which may be later
+// than the clock.
 const (
 	maxAdvance = 100 * 365 * 24 * time.Hour
 	lastYear   = 9998

@@ -57,7 +57,7 @@ func (h *Handlers) listDeliveries(req *web.Request) error {
 	return nil
 }
 
-// untriedPrefix begins a cursor that points among the pending deliveries without an attempt.
+// untriedPrefix begins a cursor whose position is among the pending deliveries without an attempt.
 const untriedPrefix = "untried"
 
 // deliveryCursor returns the cursor of a position in the list: the event_id of the delivery before
@@ -176,7 +176,7 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 	})
 }
 
-// replayedJSON is the number of deliveries of which another attempt is made.
+// replayedJSON is the number of deliveries for which another attempt is made.
 type replayedJSON struct {
 	Deliveries int `json:"replayed"`
 }

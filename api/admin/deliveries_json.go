@@ -10,8 +10,8 @@ import (
 	"mizan/posting"
 )
 
-// deliveryJSON is a delivery in a response. In a list, Attempts is the number of attempts; otherwise it is an
-// array of all attempts.
+// deliveryJSON is a delivery (a notification with the attempts to send it) in a response. In a list, Attempts is the
+// number of attempts; otherwise it is an array of all attempts.
 type deliveryJSON[A int | []attemptJSON] struct {
 	Event        ledger.ID    `json:"event_id"`
 	Transaction  *ledger.ID   `json:"transaction_id"`
@@ -30,8 +30,8 @@ type attemptJSON struct {
 	outcomeJSON
 }
 
-// outcomeJSON is the outcome of an attempt: the receiver's HTTP status, and the reason why the attempt failed,
-// or null.
+// outcomeJSON is the outcome of an attempt: the receiver's HTTP status, null if there was no response, and the reason why the
+// attempt failed, null if it succeeded.
 type outcomeJSON struct {
 	Status   *int    `json:"status"`
 	Error    *string `json:"error"`

@@ -15,7 +15,7 @@ import (
 	"mizan/posting"
 )
 
-// Directory changes and lists the directory's records; *directory.Service of actors is one.
+// Directory changes and lists the directory's records (organizations, partners, users, keys, …); *directory.Service of actors is one.
 // Errors are *ledger.Refusal, or directory.Refusals if several fields are wrong.
 type Directory interface {
 	auth.Directory
@@ -49,7 +49,7 @@ type Directory interface {
 
 	People
 
-	// Answered returns the cached reply of the write that claimed the idempotency key.
+	// Answered returns the cached reply of the write that was made with the idempotency key.
 	Answered(actors.Key) (answer directoryactor.Answer, found bool, err error)
 
 	// KeepAnswer adds the reply of another actor's write to that write's Change (what one decision stores).
@@ -82,7 +82,7 @@ func rowCursor(q *web.Query) (after directoryactor.Cursor) {
 	if !sent {
 		return after
 	}
-	// The '+' of an offset arrives as a space if the client did not escape it.
+	// The '+' of a time zone's offset arrives as a space if the client did not escape it.
 	after, err := directoryactor.ParseCursor(strings.Replace(text, " ", "+", 1))
 	if err != nil || after.IsZero() {
 		q.BadCursor()

@@ -4,7 +4,7 @@
 //
 // Invariants:
 //  1. A write is made once for its Idempotency-Key. The reply is stored with the change, and
-//     repeated to a repeated request. An API key's value or a token in the reply is stored encrypted.
+//     sent again if the request is repeated. An API key's value or a token in the reply is stored encrypted.
 //  2. All wrong fields are refused at once, in the order of the documentation.
 //  3. In a patch null clears a field (RFC 7396), and a field that never changes may be sent
 //     back as it was shown.

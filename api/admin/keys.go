@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	// showKey writes the fields of a key.
+	// showKey writes the fields of an API key.
 	showKey = records.FieldsOf(directory.APIKeys)
 
 	// showNewKey writes the fields of a new key, without the fields that a new key can't have yet.

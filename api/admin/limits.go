@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Limits changes and lists limits and the block list. It is a part of Directory.
+// Limits changes and lists the block list and the limits, which bound how much or how often payers pay. It is a part of Directory.
 type Limits interface {
 	Limit(org, id ledger.ID) (*directory.Limit, bool)
 	CreateLimit(context.Context, ledger.ID, directory.Limit) (*directory.Limit, error)

@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// showRate writes the fields of a rate.
+// showRate writes the fields of a rate between two currencies.
 var showRate = records.FieldsOf(directory.Rates)
 
 // putRate is PUT /rates {from,to,rate}: it sets the rate of a pair of currencies.
@@ -29,7 +29,7 @@ func (h *Handlers) listRates(req *web.Request) error {
 }
 
 // currency reads the code of a currency that transactions accept. The refusal of any other
-// value has the specification's wording. It quotes a value that is no string as it was sent.
+// value has the specification's wording, and quotes a value that is not a string as it was sent.
 func (f form) currency(name string) money.Currency {
 	value := web.Member(f.Object, name)
 	if value == nil {

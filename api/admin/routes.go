@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Config is what New needs.
+// Config has what the handlers of this package need.
 type Config struct {
 	Directory    Directory
 	Transactions Transactions

@@ -17,7 +17,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// newSession is the response to a login, the only one that shows the token.
+// newSession is the response to a login, the only response that shows the token.
 type newSession struct {
 	Token   string      `json:"token"`
 	Expires web.Instant `json:"expires_at"`
@@ -69,9 +69,9 @@ func (h *Handlers) logIn(req *web.Request) error {
 	return nil
 }
 
-// loginRefusal returns the refusal of a failed login: RateLimited if the caller's address has too
-// many concurrent attempts, or if the login was tried too often, and otherwise err itself. After too
-// many tries it also writes the waiting time to the response.
+// loginRefusal returns the refusal of a failed login. It is RateLimited if the caller's address has
+// too many concurrent attempts, or if the login was tried too often; otherwise it is err itself. After
+// too many tries the response also gets the waiting time.
 func loginRefusal(req *web.Request, err error) error {
 	if errors.Is(err, directoryactor.ErrCrowded) {
 		return ledger.Refuse("admin.logIn", web.RateLimited, "too many attempts to log in at once")
@@ -93,7 +93,7 @@ func (h *Handlers) readSession(req *web.Request) error {
 	return nil
 }
 
-// logOut is DELETE /sessions/current: the token is no longer valid before the response is sent.
+// logOut is DELETE /sessions/current: the token becomes invalid before the response is sent.
 func (h *Handlers) logOut(req *web.Request) error {
 	ctx, cancel := context.WithTimeout(context.Background(), records.CommandWait)
 	defer cancel()

@@ -12,6 +12,7 @@ import (
 	"mizan/ledger/schema"
 )
 
+// showTerminal writes the fields of a terminal: a partner's connection to one provider.
 var showTerminal = records.FieldsOf(directory.Terminals)
 
 // createTerminal is POST /terminal.

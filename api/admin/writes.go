@@ -20,7 +20,7 @@ func parseForm(req *web.Request, order ...string) (form, error) {
 	return form{f}, err
 }
 
-// run makes a change once, as records.Reply does.
+// run makes a change once for the request's Idempotency-Key, and responds, as records.Reply does.
 func run[T any](h *Handlers, req *web.Request, reply records.Reply[T], change func(context.Context) (T, error)) error {
 	return reply.Run(records.CachedReplies{Key: h.keys.Admin, Reply: h.cfg.Directory.Answered}, req, change)
 }

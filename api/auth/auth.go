@@ -62,9 +62,9 @@ func unauthorized() *ledger.Refusal {
 	return ledger.Refuse("auth", ledger.Unauthorized, "unauthorized")
 }
 
-// PartnerKey authenticates a partner's key (specification, "Authentication" 1 to 5). The error is
-// a *ledger.Refusal: Unauthorized, or Forbidden for a deactivated partner, and for a person who
-// is logged in and sends no key.
+// AuthenticatePartnerKey authenticates a partner's key (specification, "Authentication" 1 to 5). The
+// error is a *ledger.Refusal: Unauthorized, or Forbidden for a deactivated partner, and for a person
+// who is logged in and sends no key.
 func (a *Authenticator) AuthenticatePartnerKey(credentials *Credentials) (Principal, error) {
 	org, wellFormed := organization(credentials.Organization)
 	if len(credentials.APIKey) == 0 && len(credentials.Bearer) != 0 {
@@ -92,7 +92,7 @@ func (a *Authenticator) AuthenticatePartnerKey(credentials *Credentials) (Princi
 // checking the caller's address takes as long as for a partner that lists addresses.
 var absentPartner = &directory.Partner{Sources: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}} // RFC 5737: reserved for documentation
 
-// AdminToken authenticates the operator by the administration token. A valid session gets
+// AuthenticateAdmin authenticates the operator by the administration token. A valid session gets
 // Forbidden, every other credential Unauthorized.
 func (a *Authenticator) AuthenticateAdmin(credentials *Credentials) error {
 	org, wellFormed := organization(credentials.Organization)
@@ -109,7 +109,7 @@ func (a *Authenticator) AuthenticateAdmin(credentials *Credentials) error {
 
 // PartnerKeyOrSession authenticates a caller that reads a partner's data: the partner's key, or
 // a session of role partner, which acts as its partner. All other callers get the
-// same refusals as from PartnerKey.
+// same refusals as from AuthenticatePartnerKey.
 func (a *Authenticator) PartnerKeyOrSession(credentials *Credentials) (Principal, error) {
 	if len(credentials.APIKey) != 0 || len(credentials.Bearer) == 0 {
 		return a.AuthenticatePartnerKey(credentials)
@@ -148,20 +148,20 @@ func (a *Authenticator) LedgerReader(credentials *Credentials, roles ...director
 	return Principal{}, unauthorized()
 }
 
-// Session authenticates a person with one of the roles. A partner's key and the administration
-// token get Forbidden, because they are not persons. A session with no role but partner gets
+// AuthenticateSession authenticates a person with one of the roles by the person's session. A partner's
+// key and the administration token get Forbidden, because they are not persons. A session with no role but partner gets
 // Forbidden too if its partner is deactivated.
 func (a *Authenticator) AuthenticateSession(credentials *Credentials, roles ...directory.Role) (Principal, error) {
 	return a.authenticatePerson(credentials, false, roles)
 }
 
-// SessionToEnd authenticates a person who ends the session. It differs from Session
+// SessionToEnd authenticates a person who ends the session. It differs from AuthenticateSession
 // in one point: a session of a deactivated partner is admitted too.
 func (a *Authenticator) SessionToEnd(credentials *Credentials, roles ...directory.Role) (Principal, error) {
 	return a.authenticatePerson(credentials, true, roles)
 }
 
-// authenticatePerson does what Session does or, if ending is true, what SessionToEnd does.
+// authenticatePerson does what AuthenticateSession does or, if ending is true, what SessionToEnd does.
 func (a *Authenticator) authenticatePerson(credentials *Credentials, ending bool, roles []directory.Role) (Principal, error) {
 	const op = "auth.Session"
 	if len(credentials.Bearer) == 0 {

@@ -19,9 +19,8 @@ func Owns(partner int64, path ledger.Path) bool {
 	return false
 }
 
-// AccountPrefixes returns the path prefixes of a partner's own accounts, in the order of paths, without its
-// suspense account: that path ends in the partner's number, so as a prefix it would also show partner 1
-// the account of partner 12.
+// AccountPrefixes returns the path prefixes of a partner's own accounts, in the order of paths. The suspense account is left
+// out: its path ends in the partner's number, so as a prefix it would also show partner 1 the account of partner 12.
 func AccountPrefixes(partner int64) []string {
 	receivable := string(ledger.PartnerReceivable(partner))
 	available := string(ledger.PartnerAvailable(partner))

@@ -15,16 +15,16 @@ const (
 	maxAddresses       = 65_536 // addresses whose requests are remembered, for each bound
 )
 
-// addressLimits allows each address a number of requests a minute. Addresses count by their source. It remembers them in two
-// generations, so that forgetting costs nothing: an address is added to the newer one and, when that is full or a minute
-// old, the older one is forgotten as a whole. So an address is remembered for a minute, unless half of maxAddresses
-// others come after it.
+// addressLimits allows each address a number of requests a minute. The addresses of one IPv6 network count
+// together (package source). It remembers addresses in two generations, so that forgetting costs nothing: an address is added
+// to the newer one and, when that is full or a minute old, the older one is forgotten as a whole. So an address is remembered
+// for a minute, unless half of maxAddresses others come after it.
 type addressLimits struct {
 	perMinute int
 
 	mu           sync.Mutex
 	newer, older map[netip.Prefix]*requestTimes // guarded by mu
-	began        time.Time                      // when the newer generation did; guarded by mu
+	began        time.Time                      // when the newer generation began; guarded by mu
 }
 
 // requestTimes has the times of an address's last requests, at most as many as a minute allows.
@@ -37,7 +37,7 @@ func newAddressLimits(perMinute int) *addressLimits {
 	return &addressLimits{perMinute: perMinute, newer: make(map[netip.Prefix]*requestTimes)}
 }
 
-// wait returns how long the address must wait before it may make one more request. Zero: it may now, and the request counts.
+// wait returns how long the address must wait before it may make one more request. Zero means that it may make it now; the request then counts.
 func (l *addressLimits) wait(address netip.Addr) time.Duration { return l.waitAt(address, time.Now()) }
 
 func (l *addressLimits) waitAt(address netip.Addr, now time.Time) time.Duration {
@@ -53,7 +53,7 @@ func (l *addressLimits) waitAt(address netip.Addr, now time.Time) time.Duration 
 	return 0
 }
 
-// requestsOf returns the requests of a source, which are in the newer generation then.
+// requestsOf returns the requests of a source, and moves them to the newer generation.
 func (l *addressLimits) requestsOf(from netip.Prefix, now time.Time) *requestTimes {
 	if now.Sub(l.began) >= time.Minute {
 		l.forget(now)

@@ -72,7 +72,8 @@ func TestABusyAddressIsRememberedAmongOthers(t *testing.T) {
 	}
 }
 
-// When as many addresses as may be are remembered, a new one costs no pass over them: with one, these would take minutes.
+// When the greatest number of addresses is remembered, a new address costs no pass over all of them. With such a pass this test
+// would take minutes.
 func TestANewAddressCostsNoPassOverTheOthers(t *testing.T) {
 	c, now := newAddressLimits(creationsPerMinute), time.Unix(1_000_000, 0)
 	for i := range maxAddresses {

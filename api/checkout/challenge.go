@@ -37,8 +37,8 @@ func (h *Handlers) showChallenge(req *web.Request) error {
 	return h.sendChallenge(req, &formFields{})
 }
 
-// postChallenge is POST /simulator/challenge. If the form has no decision, it only leads the
-// payer to the page, which is shown. After a decision the transaction is updated before the payer
+// postChallenge is POST /simulator/challenge. The response to a form without a decision is the
+// page with the challenge. After a decision the transaction is updated before the payer
 // is sent back, so that the merchant sees the outcome.
 func (h *Handlers) postChallenge(req *web.Request) error {
 	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())

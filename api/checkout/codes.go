@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/storefront"
 )
 
-// Headers of files whose address never gets another content.
+// Header values of the files beside the pages: the icon, the images and the QR codes.
 var (
 	valueImmutable = []byte("public, max-age=31536000, immutable")
 	valueDay       = []byte("public, max-age=86400")
@@ -37,7 +37,7 @@ func (h *Handlers) showIcon(req *web.Request) error {
 	return sendFile(req, valueSVG, valueDay, icon)
 }
 
-// showNothing answers other addresses below those of the pages.
+// showNothing responds with 404 to all other paths below the path of the pages.
 func (h *Handlers) showNothing(req *web.Request) error {
 	return h.sendNotice(req, fiber.StatusNotFound, "", page.NotFound)
 }

@@ -22,10 +22,10 @@ import (
 
 // Bounds of the forms that payers send.
 const (
-	maxFormFields    = 64 // enough for all methods' totals and fields
-	maxPassword      = 64 // bytes of a one-time password
-	maxSignature     = 8 << 10
-	maxBrowserHeader = 512 // bytes of each header that describes the browser
+	maxFormFields    = 64      // enough for all methods' totals and fields
+	maxPassword      = 64      // bytes of a one-time password
+	maxSignature     = 8 << 10 // bytes
+	maxBrowserHeader = 512     // bytes of each header that describes the browser
 )
 
 // formFields are the decoded fields of a form, in a buffer that wipe overwrites.
@@ -80,7 +80,7 @@ func (f *formFields) addPair(pair []byte) bool {
 	return ok
 }
 
-// unescape decodes into the form's buffer, which is as long as the body and so never moves.
+// unescape decodes into the form's buffer, which is as long as the body and so never moves: a move would leave a copy behind.
 func (f *formFields) unescape(text []byte) ([]byte, bool) {
 	from := len(f.buf)
 	steps.Add(len(text))
@@ -121,8 +121,8 @@ func (f *formFields) value(name string) []byte {
 // wipe overwrites the typed values.
 func (f *formFields) wipe() { clear(f.buf[:cap(f.buf)]) }
 
-// credentialsOf returns the command with what the payer of a transaction typed into a form for a method, or the names of
-// the wrong fields. The rules are those of the API's field money_storage. The fields of other methods are not read.
+// credentialsOf returns the command that continues a transaction with what its payer typed into the form of a method, or the
+// names of the wrong fields. The rules are those of the API's field money_storage. The fields of other methods are not read.
 // The card does not alias the form.
 func credentialsOf(f *formFields, r *record, method string, fingerprint func([]byte) string) (command paymentactor.Continue, wrongFields page.WrongFields) {
 	var storage credentials.MoneyStorage
@@ -144,7 +144,7 @@ func credentialsOf(f *formFields, r *record, method string, fingerprint func([]b
 	return command, nil
 }
 
-// hasExpired tells whether a card's month has passed everywhere on earth. It is false without a card or a year, as for a payout.
+// hasExpired tells whether a card's expiry month has passed everywhere on earth. It is false without a card or a year, as for a payout.
 func hasExpired(card *secret.Card, now time.Time) bool {
 	if card == nil {
 		return false

@@ -10,16 +10,17 @@ import (
 	"mizan/ledger"
 )
 
-// Bounds of what payers typed and may see again.
+// Bounds of the forms that are kept so that payers need not type everything again.
 const (
-	maxKeptForms     = 1024 // beyond, a payer types again
+	maxKeptForms     = 1024 // while so many are kept, no other payer's form is kept
 	keptFormLifetime = 2 * time.Minute
 )
 
-// keptForms keeps what payers typed, but for a card's number and verification value, between the response to a form and the page
-// that shows the form again: a page that were itself the response would be sent a second time by a payer who goes back to it.
-// It is in this process's memory only, for one look and at most the lifetime, and is overwritten then. A cookie, the address or
-// the browser's storage would outlive the payment.
+// keptForms keeps what a payer typed into a form that was declined, or whose address had sent too many forms, except a card's
+// number and verification value, until the form is shown again. The response to such a form does not contain the form, because a
+// payer who goes back to that response would send it a second time. What was typed is only in this process's memory. It is
+// overwritten after it was shown once, or after the lifetime; a cookie, the address or the browser's storage would outlive the
+// payment.
 type keptForms struct {
 	lifetime time.Duration // real time
 
@@ -55,7 +56,7 @@ func (k *keptForms) keep(id ledger.ID, method string, typed map[string][]byte) {
 	time.AfterFunc(k.lifetime, func() { k.forget(id, form) })
 }
 
-// forget overwrites a form that nobody has taken.
+// forget overwrites and removes a form, unless take has returned it.
 func (k *keptForms) forget(id ledger.ID, form *keptForm) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -65,7 +66,7 @@ func (k *keptForms) forget(id ledger.ID, form *keptForm) {
 	}
 }
 
-// take returns the form of a transaction, which is not kept any longer; nil if there is none. The caller wipes it.
+// take removes and returns the form that is kept for a transaction; nil if there is none. The caller wipes it.
 func (k *keptForms) take(id ledger.ID) *keptForm {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -81,7 +82,7 @@ func (f *keptForm) wipe() {
 	}
 }
 
-// fillIn shows a form's method and its values again, as long as the method is offered.
+// fillIn puts the form's method and values into a page, if the method is still offered.
 func (f *keptForm) fillIn(p *page.Checkout) {
 	i := slices.IndexFunc(p.Methods, func(m page.Method) bool { return m.Type == f.method })
 	if i >= 0 {

@@ -8,7 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// What was typed is shown again once, in a copy that is overwritten: the form's own memory is, as soon as it was answered.
+// What was typed is shown again once, from a copy, because the form's own memory is overwritten as soon as the form has been
+// answered. The copy is overwritten too.
 func TestKeptFormIsACopyForOneLook(t *testing.T) {
 	k, id := newKeptForms(time.Hour), uuid.New()
 	typed := map[string][]byte{"cardholder": []byte("JOHN DOE")}
@@ -32,7 +33,8 @@ func TestKeptFormIsACopyForOneLook(t *testing.T) {
 	}
 }
 
-// A form that nobody looks at is overwritten at the end of its time. The end of an earlier form's time leaves a later one.
+// A form that is not shown again is overwritten when its lifetime ends. The end of an earlier form's lifetime does not affect a
+// later form.
 func TestKeptFormIsForgotten(t *testing.T) {
 	k, id := newKeptForms(time.Hour), uuid.New()
 	k.keep(id, "bank_card", map[string][]byte{"cardholder": []byte("A")})

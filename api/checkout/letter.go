@@ -27,10 +27,10 @@ type Letter struct {
 	Text    string // plain text
 }
 
-// Receipt writes the e-mail for the payer of a transaction, in the transaction's language, else in the partner's. It has
-// the amount, the merchant's name and the address of the receipt, and nothing about how the payer paid. In the test environment subject and text begin with a
-// notice that no money moves. The error says
-// that the transaction has no receipt or no address that mail can be sent to, or is the *ledger.Refusal of Find.
+// Receipt writes the e-mail for the payer of a transaction, in the transaction's language, else in the partner's. The e-mail
+// has the amount, the merchant's name and the address of the receipt, and nothing about how the payer paid. In the test
+// environment subject and text begin with a notice that no money moves. The error is the *ledger.Refusal of Find, or says that
+// the transaction has no receipt or no address to which mail can be sent.
 func (l *Letters) Receipt(org, id ledger.ID) (Letter, error) {
 	result, err := l.Find(org, id)
 	if err != nil {

@@ -15,7 +15,7 @@ func (h *Handlers) methodPage(payer *visitor, result *paymentactor.Result) page.
 	r := result.Record
 	p := page.Checkout{Order: h.orderOf(payer.org, r), Self: payer.address, Step: stepOf(inputMethod, r), Left: h.timeLeft(result.Stamp.Due)}
 	if h.cfg.Storefront != nil && r.LinkID != (ledger.ID{}) {
-		if l, err := h.cfg.Storefront.PublicLink(r.LinkID); err == nil && l != nil { // the payment does not depend on what is shown of it
+		if l, err := h.cfg.Storefront.PublicLink(r.LinkID); err == nil && l != nil { // without the link, only its items are missing on the page
 			p.Items = itemsOf(l)
 		}
 	}
@@ -54,8 +54,8 @@ func (h *Handlers) methodsOf(org ledger.ID, r *record) (methods []page.Method) {
 	return methods
 }
 
-// lastTried returns the index of the method with which the payer's last attempt was made; zero if there was none or it is
-// no longer offered.
+// lastTried returns the index of the method with which the payer's last attempt was made; zero if there was no attempt, or if
+// its method is no longer offered.
 func lastTried(r *record, methods []page.Method) int {
 	if len(r.Ended) == 0 {
 		return 0
@@ -64,9 +64,9 @@ func lastTried(r *record, methods []page.Method) int {
 	return max(0, slices.IndexFunc(methods, func(m page.Method) bool { return m.Type == last }))
 }
 
-// chooseMethod returns the method whose button was pressed or, if the button is none of a method, the one that the form names.
-// It marks that method as chosen. A form without a method means a card or, if
-// cards are not offered, the only method. isOffered is false if there is no such method; then the choice stays as it is.
+// chooseMethod returns the method whose button was pressed or, if that was no button of a method, the one that the form names.
+// It marks that method as chosen. A form that names no method means a card or, if cards are not offered, the only method.
+// isOffered is false if there is no such method; then the choice stays as it is.
 func chooseMethod(p *page.Checkout, fields *formFields) (chosen page.Method, isOffered bool) {
 	name := fields.value(page.PayField)
 	if name == nil {

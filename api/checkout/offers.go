@@ -27,7 +27,7 @@ type Storefront interface {
 	PublicImage(name string) (content []byte, format storefront.Format, err error)
 }
 
-// offer is what a payment link or a product offers to its visitors.
+// offer is the public page of a payment link or a product, and the payment that a visitor can begin there.
 type offer struct {
 	org      ledger.ID
 	partner  *directory.Partner
@@ -44,7 +44,7 @@ var smallestAmount = money.MustParse("1")
 // errClosed is the error for an address that accepts no payments any more.
 var errClosed = errors.New("the offer is closed")
 
-// findLink returns the offer of the payment link in the path; nil if there is none.
+// findLink returns the offer of a payment link; nil if there is no such link.
 func (h *Handlers) findLink(id ledger.ID) (*offer, error) {
 	l, err := h.cfg.Storefront.PublicLink(id)
 	if err != nil || l == nil {
@@ -63,7 +63,7 @@ func (h *Handlers) findLink(id ledger.ID) (*offer, error) {
 	return o, nil
 }
 
-// findProduct returns the offer of the product in the path; nil if there is none.
+// findProduct returns the offer of a product; nil if there is no such product.
 func (h *Handlers) findProduct(id ledger.ID) (*offer, error) {
 	p, err := h.cfg.Storefront.PublicProduct(id)
 	if err != nil || p == nil {
@@ -97,7 +97,7 @@ func itemOf(p *storefront.Product) page.Item {
 	return item
 }
 
-// imagePath returns the path of an image in a form; empty if there is none.
+// imagePath returns the path of an image in the size that a purpose needs; empty if the name is empty.
 func imagePath(name string, purpose storefront.Purpose) string {
 	if name == "" {
 		return ""
@@ -105,7 +105,7 @@ func imagePath(name string, purpose storefront.Purpose) string {
 	return storefront.ImagePath + storefront.FormName(name, purpose)
 }
 
-// open finds the offer in the path. The error is errClosed, together with the offer, for one that accepts no payments.
+// open finds the offer in the path. If the offer accepts no payments, open returns it together with errClosed.
 func (h *Handlers) open(req *web.Request, find func(id ledger.ID) (*offer, error)) (*offer, error) {
 	id, err := web.ParseID(req.Parameter("id"))
 	if err != nil {
@@ -132,7 +132,7 @@ func (h *Handlers) open(req *web.Request, find func(id ledger.ID) (*offer, error
 	return o, nil
 }
 
-// sendOfferError responds to an address without an offer, or with one that accepts no payments.
+// sendOfferError responds to an address that has no offer, or whose offer accepts no payments.
 func (h *Handlers) sendOfferError(req *web.Request, o *offer, err error) error {
 	if !errors.Is(err, errClosed) {
 		return h.sendError(req, &visitor{lang: preferredLang(req, nil)}, err)
@@ -144,7 +144,7 @@ func (h *Handlers) sendOfferError(req *web.Request, o *offer, err error) error {
 	return h.stop(req, fiber.StatusGone, guest, page.Closed)
 }
 
-// visitor returns what notices need to know of somebody at the page.
+// visitor returns what a notice needs to know about a visitor of the offer's page.
 func (o *offer) visitor(req *web.Request) *visitor {
 	return &visitor{lang: preferredLang(req, o.partner), shop: o.page.Shop, address: o.address, inTest: o.page.Sum.Asset.Env == money.Test}
 }

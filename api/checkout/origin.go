@@ -14,9 +14,9 @@ var (
 // isFromAnotherSite tells whether a page of another origin has sent the form. The forms of payers' pages are sent by these
 // pages only; a form that another site sends would make its visitor begin a payment, or act in one, unawares.
 //
-// Sec-Fetch-Site (Fetch Metadata Request Headers) decides where a browser sends it, which all do over TLS. Without it
-// Origin does: null is the value for a form of these pages too, because their referrer policy is no-referrer, and
-// programs send neither.
+// Sec-Fetch-Site (Fetch Metadata Request Headers) decides if there is one; all browsers send it over TLS. Otherwise Origin
+// decides. Its value null is accepted, because it is also the value for forms of these pages, whose referrer policy is
+// no-referrer. Programs that send neither header are accepted too.
 func (h *Handlers) isFromAnotherSite(req *web.Request) bool {
 	header := &req.Request.Header
 	if site := header.PeekBytes(headerFetchSite); len(site) > 0 {

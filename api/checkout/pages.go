@@ -20,8 +20,8 @@ import (
 )
 
 // Payers acts on transactions for a payer who has shown a token; *payment.Service of
-// actors implements it. Errors are *ledger.Refusal. All methods but Find and Current return after
-// the provider's first outcome, or after the longest time for which a request to create a transaction waits.
+// actors implements it. Errors are *ledger.Refusal. All methods except Methods, Find and Current
+// return after the provider's first outcome, or after the longest time for which a request to create a transaction waits.
 type Payers interface {
 	// Methods returns the methods that the payer of a hosted transaction can choose now.
 	Methods(org ledger.ID, r *payment.Record) []payment.Offer
@@ -30,12 +30,12 @@ type Payers interface {
 	// Find returns the stored transaction, of any partner.
 	Find(org, id ledger.ID) (paymentactor.Result, error)
 	// Current returns the transaction. If the action (what the payer has to do) has expired, its
-	// provider renews it first. onPayerPage tells that the payer's page makes the call.
+	// provider renews it first. onPayerPage is true if the payer's page makes the call.
 	Current(c paymentactor.Command, onPayerPage bool) (paymentactor.Result, error)
-	// Returned reports that the payer came back from the provider. There is no error if the
+	// Call Returned when the payer has come back from the provider. There is no error if the
 	// payer had nothing to do there.
 	Returned(org, id ledger.ID) (paymentactor.Result, error)
-	// ChargeReturned is Returned for the transaction whose charge the provider knows by the reference.
+	// ChargeReturned does what Returned does, for the transaction whose charge the provider knows by the reference.
 	ChargeReturned(org, reference ledger.ID) (paymentactor.Result, error)
 	// CancelByPayer ends the transaction before any money has moved. The error is NotReversible if it has ended or
 	// settled, and Conflict while another operation is under way.
@@ -51,9 +51,10 @@ type Payers interface {
 	Choose(paymentactor.Choice) (paymentactor.Result, error)
 }
 
-// postedParam is a query parameter of addresses to which a payer is redirected after a form. A browser
-// applies the content policy of the page with the form to every redirect that follows. No page that the payer may come back to
-// keeps this parameter in its address, because it leads on to the provider's page at once.
+// postedParam is a query parameter of addresses to which a payer is redirected after a form. With it, showPage leads on to the
+// provider by a page instead of one more redirect, because a browser applies the content policy of the page with the form to every
+// redirect that follows. A page to which the payer may come back does not have this parameter in its address, because such a page
+// must not lead on to the provider at once.
 const postedParam = "posted"
 
 // visitor is a payer who has shown the token of a transaction.
@@ -61,7 +62,7 @@ type visitor struct {
 	org, id  ledger.ID
 	address  string // path of the transaction's page, with the payer's token or one that lasts longer
 	expired  bool   // the payer's token has expired
-	wasHere  bool   // the pages have led a payer to this address: no response of the API contains its token
+	wasHere  bool   // a payer's page has led to this address; no response of the API contains its token
 	fromForm bool   // the payer was redirected here after a form
 
 	// What follows is known once the transaction has been read.
@@ -88,8 +89,8 @@ func (h *Handlers) recognize(req *web.Request, payer *visitor, r *record) {
 }
 
 // lastingPath returns the path of a transaction's page that works as long as the payer may act, and for a while afterwards,
-// in which it shows the outcome; empty if the transaction does not wait for its payer. Each page leads on with this path, so
-// that only the first address of a payer has to be opened soon. The path works until the time that is returned with it.
+// in which it shows the outcome; empty if the transaction does not wait for its payer. All pages link to this path, so only the
+// first address that a payer gets has to be opened soon. The path works until the time that is returned with it.
 func lastingPath(pages payerpage.Pages, org ledger.ID, r *record) (path string, until time.Time) {
 	switch {
 	case r.AwaitsPayer():
@@ -138,10 +139,10 @@ func (h *Handlers) admitPayer(req *web.Request) (payer visitor, ok bool, err err
 	return payer, true, nil
 }
 
-// stopExpired responds to an expired token. A page from which a payer who has paid, or still may, would pay again must not be
-// the response: it says what became of the payment, or that it is open, or that time has run out. It has no link to the
-// receipt. A payer whom the pages had led to the address is led on while the payer may act: the provider's action may have
-// begun after that address was issued, and last longer.
+// stopExpired responds to an expired token. The response says how the payment ended, that it is still open, or that the time has
+// run out. It must not lead a payer who has paid, or who still may, to a second payment. It has no link to the receipt. If a
+// payer's page has led to the address, the payer is redirected to the lasting path while the payer may act, because the provider's
+// action may have begun after the address was issued, and may last longer.
 func (h *Handlers) stopExpired(req *web.Request, payer *visitor, r *record) error {
 	h.recognize(req, payer, r)
 	lasting, until := lastingPath(h.cfg.Pages, payer.org, r)
@@ -206,15 +207,15 @@ func (h *Handlers) showPage(req *web.Request) error {
 	return h.sendPage(req, fiber.StatusOK, payer.lang, next)
 }
 
-// isUnderWay tells whether a page only waits for the provider, which may ask the payer to its own page next.
+// isUnderWay tells whether a page only waits for the provider, which may require a visit to its own page next.
 func isUnderWay(p page.Page) bool {
 	_, waits := p.(page.Processing)
 	return waits
 }
 
 // postPage is POST /pay/{id} with the page's form. The transaction's state decides which form
-// that is. The response to a valid form is a redirect to the page, also if the attempt was declined: a payer who goes back to a
-// page that was itself the response is asked by the browser to send the form again, or sees an error.
+// that is. The response to a valid form is a redirect to the page, even if the attempt was declined: a payer who went back to
+// a page that was itself the response would be asked by the browser to send the form again, or would see an error.
 // The response to a form of another step or from another site, which has no effect, is a redirect too: the payer has sent a
 // form twice, or from an old page, or not at all.
 func (h *Handlers) postPage(req *web.Request) error {
@@ -324,7 +325,7 @@ func (h *Handlers) sendRisenTotal(req *web.Request, payer *visitor, result *paym
 	return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 }
 
-// postPassword submits a one-time password, without the spaces in which a message groups it.
+// postPassword submits a one-time password, without the spaces by which a message groups its digits.
 func (h *Handlers) postPassword(req *web.Request, payer *visitor, r *record, fields *formFields) error {
 	typed := rewrite(fields.value("otp"), isSpace)
 	if len(typed) == 0 || len(typed) > maxPassword {
@@ -381,9 +382,9 @@ func (payer *visitor) commandFor(r *record) paymentactor.Command {
 	return c
 }
 
-// redirectAfterForm redirects the payer to the page after a form, at the address that lasts as long as what the form has led to:
-// the provider's action may give the payer more time. After a refusal because the
-// transaction has changed its state, the page shows the new state.
+// redirectAfterForm redirects a payer who has sent a form back to the transaction's page. The address works as long as the payer
+// may now act, because the form may have led to an action of the provider that gives the payer more time. If the form was refused
+// because the transaction had changed its state, the page shows the new state.
 func (h *Handlers) redirectAfterForm(req *web.Request, payer *visitor, result *paymentactor.Result, err error) error {
 	switch codeOf(err) {
 	case "":

@@ -38,7 +38,7 @@ func (h *Handlers) showReceipt(req *web.Request) error {
 	return h.sendPage(req, fiber.StatusOK, guest.lang, h.receiptOf(org, &result))
 }
 
-// hasReceipt tells whether the transaction's money has moved. The receipt of one whose money came back says so.
+// hasReceipt tells whether the transaction's money has moved. The receipt of a transaction whose money came back says so.
 func hasReceipt(r *record) bool {
 	ended, hasEnded := resultOf(r)
 	return hasEnded && (ended == page.Done || ended == page.Returned)

@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/storefront"
 )
 
-// Config is what New needs.
+// Config has what the handlers of the payers' pages need.
 type Config struct {
 	Payers   Payers
 	Pages    payerpage.Pages

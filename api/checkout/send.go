@@ -18,7 +18,7 @@ var (
 	valueNoReferer = []byte("no-referrer")
 )
 
-// sendPage responds with a page. Without a language it is in one that the browser prefers.
+// sendPage responds with a page. If lang is empty, the page is in a language that the browser prefers.
 func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Page) error {
 	if lang == "" {
 		lang = preferredLang(req, nil)
@@ -87,8 +87,8 @@ func (payer *visitor) stopFor(n page.Notice) page.Stop {
 	return page.Stop{Shop: payer.shop, Notice: n, InTest: payer.inTest, Back: payer.back}
 }
 
-// stopTooMany responds to a form of an address that has sent too many. The page leads back to the one with the form, and not to
-// the merchant, where another payment would begin.
+// stopTooMany responds to a form from an address that has sent too many forms. The page leads back to the page with the form,
+// and not to the merchant, where another payment would begin.
 func (h *Handlers) stopTooMany(req *web.Request, payer *visitor, wait time.Duration) error {
 	wait = (wait + time.Second - 1).Truncate(time.Second)
 	req.Response.Header.SetCanonical(web.HeaderRetryAfter, strconv.AppendInt(nil, int64(wait/time.Second), 10))
@@ -97,8 +97,8 @@ func (h *Handlers) stopTooMany(req *web.Request, payer *visitor, wait time.Durat
 	return h.sendPage(req, fiber.StatusTooManyRequests, payer.lang, p)
 }
 
-// sendError responds to an error with a page. Status and log are the same as on other routes. After
-// a deadline the page says that the link has expired.
+// sendError responds to an error with a page. Status and log are the same as on other routes. If
+// the payer's time to act is over, the page says so.
 func (h *Handlers) sendError(req *web.Request, payer *visitor, err error) error {
 	if codeOf(err) == ledger.Expired {
 		return h.stop(req, fiber.StatusGone, payer, page.TooLate)

@@ -74,7 +74,7 @@ func stepOf(input payerInput, r *record) string {
 }
 
 // isForStep tells whether a form is for the input that the transaction waits for, in the present attempt. A form that names
-// no step, of a program for example, is one for the first attempt.
+// no step, such as one that a program sends, is for the first attempt.
 func isForStep(fields *formFields, input payerInput, r *record) bool {
 	named := fields.value(page.StepField)
 	return named == nil && r.AttemptNumber() == 1 || string(named) == stepOf(input, r)
@@ -140,7 +140,7 @@ func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next p
 	return page.Processing{Order: order, Self: payer.address}, "", nil
 }
 
-// outcomeOf returns the page with how a transaction has ended; hasEnded is false while it is under way. The payer of a link
+// outcomeOf returns the page that shows how a transaction has ended; hasEnded is false while it is under way. The payer of a link
 // that names no address for failures may go back to the link.
 func (h *Handlers) outcomeOf(payer *visitor, r *record) (outcome page.Outcome, hasEnded bool) {
 	result, hasEnded := resultOf(r)
@@ -165,8 +165,8 @@ func (h *Handlers) outcomeOf(payer *visitor, r *record) (outcome page.Outcome, h
 }
 
 // promisedTotal returns the total that the page had promised to the payer of a hosted payment that ended before a terminal set
-// its fee: the one to which the payer has agreed, else the one of all methods that are offered. Without either the page has
-// shown the amount without a fee, as it is in the record.
+// its fee: the total to which the payer has agreed, else the total that all offered methods share. If there is neither, the page
+// has shown the amount without a fee, as it is in the record.
 func (h *Handlers) promisedTotal(org ledger.ID, r *record, inRecord money.Amount) money.Amount {
 	switch {
 	case !r.Hosted || r.Type != payment.Payment || r.Terminal != ledger.ID{}:

@@ -16,11 +16,11 @@ const expiryField = "expiry"
 // maxShownAgain bounds a value that a refused form shows again, in bytes.
 const maxShownAgain = 255
 
-// neverShownAgain are the fields of which a refused form shows nothing again.
+// neverShownAgain are the fields whose values a refused form never shows again.
 var neverShownAgain = map[string]bool{"cardnumber": true, "cvv": true}
 
-// typedAgain returns the values of a method's fields that a refused form shows again, in the form's memory. A value that may be a card number in
-// the wrong field is left out.
+// typedAgain returns the values of a method's fields that a refused form shows again. They alias the form. A value that may be
+// a card number in the wrong field is left out.
 func typedAgain(f *formFields, keys []string) map[string][]byte {
 	typed := make(map[string][]byte)
 	for _, name := range append([]string{expiryField}, keys...) {
@@ -32,7 +32,7 @@ func typedAgain(f *formFields, keys []string) map[string][]byte {
 	return typed
 }
 
-// typedKey returns what the payer typed for a key of money_storage, in the form's memory.
+// typedKey returns what the payer typed for a key of money_storage. The result aliases the form.
 func typedKey(f *formFields, key string) []byte {
 	if month, year, isOne := readExpiry(f.value(expiryField)); isOne && key == "exp_month" {
 		return month
@@ -57,8 +57,8 @@ func fieldOf(key string) string {
 	return key
 }
 
-// readExpiry splits an expiry date as people type it: 8/29, 08/29, 0829, 08/2029, 08 - 29. isOne is false if there is no
-// such text.
+// readExpiry splits an expiry date as people type it: 8/29, 08/29, 0829, 08/2029, 08 - 29. isOne is false if text
+// is nil.
 func readExpiry(text []byte) (month, year []byte, isOne bool) {
 	if text == nil {
 		return nil, nil, false
@@ -92,8 +92,8 @@ func rewrite(value []byte, leaveOut func(rune) bool) []byte {
 	return written
 }
 
-// isMark tells whether a character is invisible. Marks of direction come along where numbers are copied from a text from right
-// to left.
+// isMark tells whether a character is invisible. A number that was copied from a text from right to left may contain invisible
+// marks of direction.
 func isMark(r rune) bool { return unicode.Is(unicode.Cf, r) }
 
 // isSpace tells whether a character is a space or invisible.

@@ -16,13 +16,13 @@ const (
 	evicted              // the gate has closed it to make room
 )
 
-// Conn is an admitted connection. Like a server's, it has at most one reader and one writer at
-// a time. While it waits, the gate may close it.
+// Conn is a connection that the gate has admitted. It has at most one reader and one writer at a
+// time, as a server's connections do. While it waits for its caller, the gate may close it.
 type Conn struct {
 	net.Conn
 	gate    *Gate
 	address netip.Addr
-	source  netip.Prefix // whose connections are counted together
+	source  netip.Prefix // the network whose connections are counted together
 
 	state   atomic.Int32
 	writing atomic.Int64 // start of the current write, in ns; 0: none
@@ -32,13 +32,14 @@ type Conn struct {
 	openIndex, sourceIndex int // positions in the gate's lists, guarded by the gate's mu; openIndex is -1 if the connection is in no list
 }
 
-// Known reports that the current request has a valid credential.
+// Call Known when the credential of the current request has proved valid. The gate then closes the
+// connection later than connections that never had one.
 func (c *Conn) Known() {
 	c.known.Store(true)
 	c.since.Store(time.Now().UnixNano())
 }
 
-// Read implements net.Conn. After the gate has closed the connection it reads nothing.
+// Read implements net.Conn. Once the gate has closed the connection, Read returns net.ErrClosed.
 func (c *Conn) Read(p []byte) (int, error) {
 	if !c.state.CompareAndSwap(working, reading) {
 		return 0, net.ErrClosed
@@ -102,8 +103,8 @@ func (c *Conn) isStalled(now time.Time) bool {
 	return since != 0 && now.UnixNano()-since > int64(stalled)
 }
 
-// claim takes the connection from its reader before the gate closes it. ok is false if the
-// connection no longer waits.
+// claim marks the connection as evicted, before the gate closes it, so that its reader gets
+// net.ErrClosed. It returns false if the connection no longer waits.
 func (c *Conn) claim(now time.Time) bool {
 	return c.state.CompareAndSwap(reading, evicted) || c.isStalled(now) && c.state.CompareAndSwap(working, evicted)
 }

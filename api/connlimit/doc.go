@@ -8,7 +8,7 @@
 //  2. When a bound is reached, a new connection replaces a waiting one. A connection waits if its
 //     caller has nothing to receive and sends nothing, or has not read its response for a while.
 //     Connections that never had a valid credential are closed first, beginning with the address
-//     that has the most connections, and there with the oldest. A connection whose request is
+//     that has the most connections, and among these with the oldest. A connection whose request is
 //     being handled is never closed.
 //  3. Before a connection is closed in this way, every request that was read from it has been
 //     answered. Data that arrives at that moment is dropped.

@@ -29,7 +29,8 @@ type Options struct {
 	Log        *slog.Logger
 }
 
-// Gate admits connections. Its methods may be used by any number of goroutines.
+// Gate bounds the open connections. If a bound is reached, a new connection replaces one that waits, or is closed itself.
+// The methods of a Gate may be used by any number of goroutines.
 type Gate struct {
 	trusted    []netip.Prefix
 	log        *slog.Logger
@@ -83,7 +84,7 @@ func (g *Gate) Open() int {
 // Evicted returns how many connections were closed to make room for others.
 func (g *Gate) Evicted() uint64 { return g.evicted.Load() }
 
-// Refused returns how many connections were closed as soon as they came.
+// Refused returns how many connections were closed as soon as they came, because there was no room.
 func (g *Gate) Refused() uint64 { return g.refused.Load() }
 
 // admit adds a connection. If there is no room, it closes the connection and returns nil.
@@ -132,8 +133,8 @@ func (g *Gate) place(c *Conn) (victims []*Conn, ok bool) {
 	return victims, true
 }
 
-// evict chooses one of a sample of the candidates, removes it from the lists and returns it. It
-// returns nil if none of the sample waits. The caller holds the lock, and closes the connection.
+// evict chooses the connection to close from a sample of the candidates, removes it from the lists and
+// returns it. It returns nil if none of the sample waits. The caller holds the lock, and closes the connection.
 func (g *Gate) evict(candidates []*Conn) *Conn {
 	now := time.Now()
 	var best *Conn

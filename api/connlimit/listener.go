@@ -15,7 +15,7 @@ const (
 	lastWait  = time.Second
 )
 
-// Listener admits the connections of a listener. Listeners of one gate share its bounds.
+// Listener wraps a listener, so that Accept returns only connections that the gate admits. Listeners of one gate share its bounds.
 func (g *Gate) Listener(l net.Listener) net.Listener {
 	return &listener{Listener: l, gate: g, closed: make(chan struct{})}
 }
@@ -55,7 +55,7 @@ func (l *listener) Close() error {
 	return l.Listener.Close()
 }
 
-// pause waits after an error. ok is false if the listener was closed meanwhile.
+// pause waits after an error. It returns false if the listener was closed meanwhile.
 func (l *listener) pause(wait time.Duration, err error) bool {
 	l.gate.failureLog.Do(func() {
 		l.gate.log.Warn("no connection could be accepted; it is tried again", "error", err, "open", l.gate.Open())
@@ -73,7 +73,7 @@ func (l *listener) pause(wait time.Duration, err error) bool {
 	}
 }
 
-// lasting tells whether an error will not go away: the handle is no longer a listening socket,
+// lasting tells whether Accept would fail with the same error again: the handle is no longer a listening socket,
 // or somebody has set a deadline to wake the goroutine in Accept. All other errors of accept(2)
 // are temporary, or concern only the connection that was about to be accepted.
 func lasting(err error) bool {

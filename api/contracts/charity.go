@@ -42,7 +42,7 @@ type charityQuery struct {
 	totals []charityTotal
 }
 
-// gift is a posting on the account, with the contract that gave it.
+// gift is a posting on the charity account, with the contract that gave the money.
 type gift struct {
 	event   *ledger.Event
 	index   int // index of the posting in its entry
@@ -61,8 +61,8 @@ type charityTotal struct {
 }
 
 // charity is GET /charity: the gifts of the family's contracts, newest first, with the totals
-// of all pages in each asset. The account also receives money that contracts of the other reading
-// could not divide. The report leaves these postings out; the ledger shows them.
+// of all pages in each asset. The account also receives money that contracts of the other
+// reading (a product has a secular and a religious form) could not divide. The report leaves these postings out; the ledger shows them.
 func (h *Handlers) charity(req *web.Request, f *family, _ *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "from", "to", "env", "limit", "cursor")
 	want := &charityQuery{

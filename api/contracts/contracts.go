@@ -26,7 +26,8 @@ type Service interface {
 	Screen(org ledger.ID, input contract.ScreeningInput, key actors.Key) (contractactor.Screening, error)
 }
 
-// family is a set of paths for one reading, and the module that they require.
+// family has what all routes of one reading (the secular or the religious form of the products) share: the reading and the
+// module that the organization needs.
 type family struct {
 	reading *contract.Reading
 	module  string
@@ -49,7 +50,7 @@ func (h *Handlers) admit(f *family, req *web.Request) error {
 }
 
 // forbid returns the refusal of a caller that the family does not admit. If the organization
-// lacks the module, every caller gets that same refusal.
+// lacks the module, that is the reason, as it is for every other caller.
 func (h *Handlers) forbid(f *family, org ledger.ID, refusal error) error {
 	if o, known := h.cfg.Organizations.Organization(org); !known || o.HasModule(f.module) {
 		return refusal
@@ -189,7 +190,7 @@ func appendListed(e *schema.Encoder, org ledger.ID, result *contractactor.Result
 	jsonform.AppendContract(e, result.Record, view)
 }
 
-// appendSigned writes an amount that has no column.
+// appendSigned writes an amount that is not a column of a record type.
 func (f *family) appendSigned(e *schema.Encoder, name string, s money.Signed) {
 	e.Key(name)
 	e.Buf = schema.AppendSigned(e.Buf, s, f.reading.Answers)

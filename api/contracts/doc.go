@@ -1,6 +1,6 @@
-// Package contracts serves the routes of participatory-finance contracts in both readings: the
-// secular one, with paths for each product, and the religious one, with one set of paths for
-// all products.
+// Package contracts serves the routes of participatory-finance contracts. A product's contracts have
+// two readings, that is, forms: the secular reading, with paths for each product, and the religious
+// reading, with one set of paths for all products.
 //
 // Invariants:
 //  1. A reading requires its module: an organization without the module gets the same refusal

@@ -23,8 +23,8 @@ import (
 const (
 	contractLimit    = 50
 	maxContractLimit = 200
-	maxContractsRead = 400 // for one page; the page then ends early, with a cursor to continue
-	maxEndingIn      = 36_500
+	maxContractsRead = 400    // for one page; the page then ends early, with a cursor to continue
+	maxEndingIn      = 36_500 // days
 )
 
 // contractQuery holds the conditions of a list of contracts.
@@ -42,7 +42,7 @@ type contractQuery struct {
 	endsBy   ledger.Date // 0: any time
 	before   ledger.Micros
 	limit    int
-	customer bool // person is the customer
+	customer bool // true: person must be the customer; false: a holder
 }
 
 // listContracts is GET /pfp/{product}.
@@ -107,8 +107,8 @@ func (h *Handlers) contractQueryOf(req *web.Request, q *web.Query, f *family, p 
 	if _, known := contract.Regions[query.region]; query.region != "" && !known {
 		q.Problems.Add("region", "region is not supported by the chart of accounts")
 	}
-	// No product has both parameters. A person's list is shorter than an environment's, so it
-	// is used in place of that one.
+	// No product has both parameters. The list of a person is shorter than that of an
+	// environment, so it is used instead.
 	for _, name := range []string{"customer_id", "investor_id"} {
 		if who, sent := q.ID(name); sent {
 			query.person, query.customer = &who, name == "customer_id"
@@ -131,7 +131,7 @@ func (h *Handlers) contractQueryOf(req *web.Request, q *web.Query, f *family, p 
 		if !isInstant {
 			q.BadCursor()
 		}
-		query.before = max(1, web.CeilMicros(at)) // 0 would mean the newest
+		query.before = max(1, web.CeilMicros(at)) // 0 would mean the first page
 	}
 	return query
 }

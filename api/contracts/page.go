@@ -10,7 +10,7 @@ import (
 	"mizan/posting"
 )
 
-// Page is one page of a product's contracts in a reading.
+// Page is one page of a list of a product's contracts in one reading (secular or religious). Find reads it.
 type Page struct {
 	Org     ledger.ID
 	Product *contract.Product

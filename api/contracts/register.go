@@ -12,7 +12,7 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of a page of a register of holders.
+// Bounds of a page of the register of an issue of certificates, which lists its subscriptions and its holders.
 const (
 	registerLimit    = 50
 	maxRegisterLimit = 1_000

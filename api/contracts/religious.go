@@ -13,11 +13,12 @@ import (
 	"mizan/ledger/schema"
 )
 
+// religiousFamily has the routes of the religious reading: the form of the products that religious banks offer.
 var religiousFamily = &family{
 	reading: contract.Religious, module: directory.IslamicFinance, bank: true,
 }
 
-// Bounds of a page in the religious family.
+// Bounds of a page of a list in the religious reading.
 const (
 	perPage    = 50
 	maxPerPage = 200
@@ -117,8 +118,8 @@ func (h *Handlers) stats(req *web.Request, f *family, _ *contract.Product) error
 	return nil
 }
 
-// supportedRegions are the regions in which an organization works, and those of them with both
-// kinds of banks.
+// supportedRegions are the regions in which an organization works, and those of them in which
+// both secular and religious banks operate.
 type supportedRegions struct {
 	Regions []regionResponse `json:"regions"`
 	Dual    []string         `json:"dual_banking"`

@@ -10,14 +10,14 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Config is what New needs.
+// Config has what the handlers of contracts need.
 type Config struct {
 	Contracts     Service // nil: the routes are missing
 	Organizations OrganizationSettings
 	Journal       web.Journal
 	Clock         clock.Clock
 
-	// Fingerprint is a keyed hash of requests that have an Idempotency-Key.
+	// Fingerprint returns a keyed hash of a request that has an Idempotency-Key.
 	Fingerprint func(content []byte) string
 }
 

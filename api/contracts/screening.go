@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// screen is GET /screen: it applies the rules to the query and stores the result. HEAD stores
+// screen is GET /screen: it applies the screening rules to the asset or transaction in the query, and stores the result. HEAD stores
 // nothing, because it must not write.
 func (h *Handlers) screen(req *web.Request, f *family, _ *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "subject", "region", "asset_type", "activity", "description", "amount", "currency", "debt_percent", "impure_income_percent")

@@ -124,8 +124,8 @@ func (q *accountQuery) cursorAfter(a ledger.Account) string {
 }
 
 // hash returns a hash of a request's parameters, except the number of rows, so that a cursor
-// cannot continue a different query. The cursor itself contains the meaning of "now" and
-// "today".
+// cannot continue a different query. What "now" and "today" meant on the first page is in
+// the cursor itself.
 func (q *accountQuery) hash() string {
 	dateKind := "booked"
 	if q.effective != 0 {
@@ -200,8 +200,8 @@ func (q *accountQuery) asOf() balances.AsOf {
 	return balances.AsOf{Env: q.AccountFilter.Env, At: q.at}
 }
 
-// eachOf calls fn with one account in each of its assets, and with its totals at the requested moment,
-// even if it had no lines by then.
+// eachOf calls fn for each asset of the requested account, with the totals at the requested moment, even if
+// the account had no postings by then.
 func eachOf(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	asOf := q.asOf()
 	return q.Each(view, who, func(a ledger.Account) (bool, error) {

@@ -5,10 +5,10 @@
 //  1. A partner sees its own accounts. Heads, proofs, periods and exports show whole events and
 //     are only for the organization's auditors.
 //  2. All pages of a list show the moment of its first page.
-//  3. The response to an export begins when its first piece is ready, and outlives its handler. It reads
-//     the journal in pieces and holds no view while it waits for its reader. An export that
-//     fails breaks the connection.
-//  4. No organization can use all places for exports, and Close returns after all exports have
+//  3. The response to an export begins when its first piece is ready, and outlives its handler. An
+//     export reads the journal in pieces, and has no view (a snapshot of the store) open while it
+//     waits for its reader. An export that fails breaks the connection.
+//  4. No organization can run as many exports as may run at once in total, and Close returns after all exports have
 //     stopped reading the journal.
 //
 // Callers: package api.

@@ -20,7 +20,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// Bounds of exports: each reads a journal for as long as its reader takes.
+// Bounds of exports. They are needed because an export reads a journal for as long as its reader takes.
 const (
 	maxExports                = 4         // exports at once
 	maxExportsPerOrganization = 2         // exports of one organization at once, so that others have places left
@@ -58,7 +58,8 @@ func newExports() *exports {
 	return x
 }
 
-// begin takes a place among the running exports. The caller calls leave.
+// begin counts one more export of the organization as running, or returns the reason why it must not run. Unless there is an
+// error, the caller must call leave.
 func (x *exports) begin(org ledger.ID) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -89,7 +90,7 @@ func (x *exports) close() {
 	x.writing.Wait()
 }
 
-// Range is the range of an export.
+// Range says which entries an export has.
 type Range struct {
 	Env      money.Env
 	Prefix   string        // prefix of the entries' accounts; empty: any
@@ -98,7 +99,7 @@ type Range struct {
 	Until    string
 }
 
-// readExport reads the request.
+// readExport reads the format and the range from the query.
 func (h *Handlers) readExport(req *web.Request) (export.Format, *Range, error) {
 	q := web.QueryOf(req.RequestCtx, "format", "env", "from", "to", "prefix")
 	format, known := export.ParseFormat(q.Text("format"))

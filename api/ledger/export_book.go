@@ -30,8 +30,8 @@ type ledgerBook struct {
 	last    uint64 // seq of the last event in the export
 }
 
-// Book returns what an export of the range reads. It fixes the last event now, so that all
-// reads show the same moment: events never change.
+// Book returns what an export of the range reads. It fixes the last event now. All reads
+// then show the same moment, because events never change.
 func (h *Handlers) Book(ctx context.Context, r *Range, org ledger.ID) (*export.Book, error) {
 	book := &ledgerBook{ctx: ctx, journal: h.cfg.Journal, org: org, env: r.Env}
 	view := h.cfg.Journal.View()

@@ -10,7 +10,7 @@ import (
 	"mizan/api/web"
 )
 
-// headResponse is the signed head of a journal; bytes are in base64.
+// headResponse is the signed head of a journal: the number of its events and the root of their hash tree. Bytes are in base64.
 type headResponse struct {
 	Size      uint64 `json:"tree_size"`
 	Root      []byte `json:"root"`

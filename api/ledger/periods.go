@@ -44,7 +44,7 @@ func (h *Handlers) listPeriods(req *web.Request) error {
 	return nil
 }
 
-// monthCursor reads the cursor: the page begins before this month. 0: none was sent.
+// monthCursor reads the cursor: the month before which the page begins; 0 if none was sent.
 func monthCursor(q *web.Query) period.Month {
 	text, sent := q.Sent("cursor")
 	if !sent {

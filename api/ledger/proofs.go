@@ -10,7 +10,7 @@ import (
 	"mizan/posting"
 )
 
-// keyResponse is the public key of heads.
+// keyResponse is the public key that verifies the signatures of heads (readHead explains them).
 type keyResponse struct {
 	Key string `json:"key"`
 }

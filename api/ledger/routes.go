@@ -13,7 +13,7 @@ import (
 	"mizan/posting/balances"
 )
 
-// Config is what New needs.
+// Config has what the handlers of the ledger need.
 type Config struct {
 	Journal web.Journal
 	Users   Users
@@ -26,7 +26,7 @@ type Config struct {
 	// Periods closes months; nil: the route is missing.
 	Periods Periods
 
-	// Fingerprint is a keyed hash of requests that have an Idempotency-Key.
+	// Fingerprint returns a keyed hash of a request that has an Idempotency-Key.
 	Fingerprint func(content []byte) string
 }
 
@@ -54,7 +54,7 @@ func (h *Handlers) Close() { h.exports.close() }
 // ledgerPath is the prefix of the ledger's paths.
 const ledgerPath = "/api/v1/ledger"
 
-// Routes returns the family's routes. Partners see their own accounts. Heads, proofs and
+// Routes returns the routes of the ledger. Partners see their own accounts. Heads, proofs and
 // exports show whole events and are only for the organization's auditors.
 func (h *Handlers) Routes() []web.Route {
 	const get, post = fiber.MethodGet, fiber.MethodPost

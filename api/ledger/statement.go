@@ -11,8 +11,8 @@ import (
 	"mizan/posting"
 )
 
-// readStatement is GET /ledger/accounts/{path}/postings: one account's lines, newest
-// first, each with the balance after it.
+// readStatement is GET /ledger/accounts/{path}/postings: the lines of one account, that is, its
+// postings, newest first, each with the balance after it.
 func (h *Handlers) readStatement(req *web.Request) error {
 	q := newAccountQuery(req, "currency", "network", "env", "from", "to", "limit", "cursor")
 	cursor := journal.ReadLineCursor(q.Query)
@@ -59,8 +59,8 @@ func (h *Handlers) readStatement(req *web.Request) error {
 	return nil
 }
 
-// soleAsset returns the only asset of the account's lines. If there are several, the caller
-// must name one.
+// soleAsset returns the account in the only asset in which it has lines. If there are several
+// assets, the caller must name one.
 func (q *accountQuery) soleAsset(view *posting.View, req *web.Request) (ledger.Account, error) {
 	var found []ledger.Account
 	err := q.Each(view, &req.Principal, func(a ledger.Account) (bool, error) {
@@ -83,7 +83,7 @@ func (q *accountQuery) soleAsset(view *posting.View, req *web.Request) (ledger.A
 	return ledger.Account{}, q.Problems
 }
 
-// appendLine writes a line with its record and the record's event.
+// appendLine writes a line with the record and the name of its event.
 func appendLine(l *web.List, a ledger.Account, line *posting.Line, e *ledger.Event) {
 	l.BeginRow()
 	l.Integer("seq", int64(line.Seq))

@@ -70,7 +70,7 @@ func (g group) compare(o group) int {
 	)
 }
 
-// sums are the sums of one row.
+// sums has the number and the sums of the transactions of one row.
 type sums struct {
 	count                          int64
 	amount, withFee, fee, refunded money.Amount

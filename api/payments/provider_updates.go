@@ -32,8 +32,8 @@ var (
 	headerSignature = []byte("X-Webhook-Signature")
 )
 
-// Updates accepts a provider's notice that a transaction has changed; *payment.Service of
-// actors is one.
+// Updates accepts provider updates: messages in which a provider says that a transaction has changed.
+// *payment.Service of actors is one.
 type Updates interface {
 	ProviderUpdate(org, terminal, id ledger.ID) error
 }
@@ -142,7 +142,8 @@ type event struct {
 	id       [sha256.Size]byte
 }
 
-// recentEvents holds the events that arrived recently, at most bound of them.
+// recentEvents holds the events that arrived recently, at most bound of them, so that an event that is sent again causes no
+// further inquiry.
 type recentEvents struct {
 	mu        sync.Mutex
 	arrivedAt map[event]time.Time // guarded by mu: event → time of arrival

@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Config is what New needs.
+// Config has what the handlers of transactions, balances and subscriptions need.
 type Config struct {
 	Payments  Transactions
 	Directory Directory
@@ -25,7 +25,7 @@ type Config struct {
 	// Subscriptions renews payments; nil: the routes of subscriptions are missing.
 	Subscriptions Subscriptions
 
-	// Updates accepts provider updates; nil: the route is missing.
+	// ProviderUpdates accepts provider updates; nil: the route is missing.
 	ProviderUpdates Updates
 
 	// Fingerprint returns a keyed hash of a card number or a request, so that equal ones can be
@@ -33,7 +33,7 @@ type Config struct {
 	// values.
 	Fingerprint func(content []byte) string
 
-	// AggregateWait is how long an aggregate waits for its turn; 0: 3 s.
+	// AggregateWait is how long an aggregate waits for its first turn; 0: 3 s.
 	AggregateWait time.Duration
 
 	// Serving is cancelled when the server begins to stop. A request's own context can't replace it,

@@ -20,7 +20,8 @@ const (
 )
 
 // readRouting is GET /transactions/{id}/routing: the terminals in the order in which they were
-// tried, each with its outcome. Of a hosted payment it has the terminals of all attempts.
+// tried, each with its outcome. A hosted payment's payer may make several
+// attempts; the response then has the terminals of all of them.
 func (h *Handlers) readRouting(req *web.Request) error {
 	if err := web.QueryOf(req.RequestCtx).Problems.Err(); err != nil {
 		return err

@@ -22,8 +22,8 @@ import (
 // Subscriptions creates, reads and changes recurring payments; *subscription.Service of actors
 // is one. Its errors are subscription.ErrTerms or a *ledger.Refusal, whose code is NotFound both for an
 // unknown id and for the id of another partner's subscription. A method that gets an idempotency key
-// claims the key; if the key was claimed before, the method repeats the earlier response
-// (Result.Replay).
+// claims the key, so that no other write can have it. If the key was claimed before, the method repeats
+// the earlier response (Result.Replay).
 type Subscriptions interface {
 	Create(subscriptionactor.Create) (subscriptionactor.Result, error)
 	Read(org ledger.ID, partner int64, id ledger.ID) (subscriptionactor.Result, error)
@@ -185,7 +185,7 @@ func (h *Handlers) listSubscriptions(req *web.Request) error {
 		if !isInstant {
 			q.BadCursor()
 		}
-		page.CreatedBefore = max(1, web.CeilMicros(at)) // 0 would mean the newest
+		page.CreatedBefore = max(1, web.CeilMicros(at)) // 0 would mean the first page
 	}
 	if err := q.Problems.Err(); err != nil {
 		return err

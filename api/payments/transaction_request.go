@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Bounds of a create's fields: characters, and bytes of fields that are stored as JSON. All
-// fields together fit into a record.
+// Bounds of the fields of a create, the request that creates a transaction: in characters, and in
+// bytes for fields that are stored as JSON. All fields together fit into a record.
 const (
 	maxTxID         = 255
 	maxDescription  = 2000
@@ -20,7 +20,7 @@ const (
 	maxMerchantMeta = 64 << 10
 )
 
-// creation is the params of a create.
+// creation has the params of a create.
 type creation struct {
 	// The JSON values as they were sent. They alias the body.
 	kind, amount, currency, network, env, txid, description []byte
@@ -185,7 +185,7 @@ func hasKnownScale(a money.Asset) bool {
 	return known
 }
 
-// checkCurrency refuses a currency outside the closed set, in the specification's words. A
+// checkCurrency refuses a currency that the service does not accept, in the specification's words. A
 // number is quoted as it was sent.
 func (c *creation) checkCurrency() money.Currency {
 	code, isText := jsonwalk.Text(c.currency)

@@ -18,15 +18,16 @@ import (
 
 // Transactions creates, reads and changes transactions; *payment.Service of actors is one. Its
 // errors are *ledger.Refusal, with the code NotFound both for an unknown id and for the id of another
-// partner's transaction. A method that gets an idempotency key claims the key; if the key was claimed
-// before, the method returns the transaction's current state (Result.Replay).
+// partner's transaction. A method that gets an idempotency key claims the key, so that no other write can
+// have it. If the key was claimed before, the method returns the transaction's current state
+// (Result.Replay).
 type Transactions interface {
 	// Create blocks until the provider's first outcome, but no longer than a create may wait.
 	Create(paymentactor.Create) (paymentactor.Result, error)
 	// Read returns the transaction as it is stored.
 	Read(org ledger.ID, partner int64, id ledger.ID) (paymentactor.Result, error)
-	// Current is Read after the provider has renewed an expired action of the payer. onPayerPage
-	// says that the payer's page shows the transaction.
+	// Current does what Read does. If the action (what the payer has to do) has expired, the provider
+	// renews it first. onPayerPage is true if the payer's page shows the transaction.
 	Current(c paymentactor.Command, onPayerPage bool) (paymentactor.Result, error)
 	// Find is Read for a transaction of any partner.
 	Find(org, id ledger.ID) (paymentactor.Result, error)
@@ -41,8 +42,7 @@ type Transactions interface {
 	// Choose names the institution that receives a payout. Errors: Conflict, Invalid.
 	Choose(paymentactor.Choice) (paymentactor.Result, error)
 	// Continue adds the payer's credentials to a hosted transaction (one that was created without
-	// credentials), and wipes the card. Error:
-	// NotContinuable.
+	// credentials), and wipes the card. Error: NotContinuable.
 	Continue(paymentactor.Continue) (paymentactor.Result, error)
 }
 
@@ -102,8 +102,8 @@ func transactionParams(body []byte) ([]byte, error) {
 	return nil, ledger.Refuse("payments.createTransaction", ledger.WrongParams, "the body has no params object")
 }
 
-// readTransaction is GET /transactions/{id}. For the partner's own key, which may submit
-// material, expired material is renewed first. A malformed id gets the response of an unknown one.
+// readTransaction is GET /transactions/{id}. If the caller has the partner's own key, with
+// which material (authentication data) may be submitted, expired material is renewed first. A malformed id gets the response of an unknown one.
 func (h *Handlers) readTransaction(req *web.Request) error {
 	result, err := h.findTransaction(req)
 	if err != nil {
@@ -113,7 +113,7 @@ func (h *Handlers) readTransaction(req *web.Request) error {
 	return nil
 }
 
-// buffers are reused for further responses, because WriteJSON copies the response.
+// buffers are reused for further responses. That is safe, because WriteJSON copies the response.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
 
 // writeTransaction responds with a transaction.

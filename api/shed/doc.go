@@ -1,8 +1,8 @@
 // Package shed bounds how long commands (requests that write) wait for the service itself, and
 // refuses those that would wait longer: it sheds load by the age of the queue's oldest command.
 //
-// A fixed number of commands is in service at once, enough to keep the machine busy. The others
-// wait in one queue, first in, first out. A command that has waited MaxAge without getting a
+// A fixed number of commands is in service at once, enough to keep the machine busy; each of them
+// has a place. The others wait in one queue, first in, first out. A command that has waited MaxAge without getting a
 // place is shed: nothing was done for it. If the queue has not been empty for MaxAge, more
 // commands arrive than the service can handle, and long waits do not help. The bound is then
 // StandingAge, so that accepted commands are answered soon under any load. A short burst is
@@ -21,7 +21,7 @@
 // Callers: api, around commands. Reads and health checks don't pass through it.
 //
 // Rejected: a bound on the queue's length, which is not a bound on time: with a slower disk the
-// same length takes ten times as long. Newest first, which answers sooner but lets a client's
-// later command overtake an earlier one. golang.org/x/sync/semaphore, which does not know how
-// long a waiter has waited.
+// same length takes ten times as long. Rejected: to serve the newest command first. That answers
+// sooner, but lets a client's later command overtake an earlier one. Rejected:
+// golang.org/x/sync/semaphore, which does not know how long a waiter has waited.
 package shed

@@ -22,7 +22,7 @@ const (
 // command has left.
 const checkInterval = 10 * time.Millisecond
 
-// Options are what New needs.
+// Options are the settings of a Gate.
 type Options struct {
 	Places   int           // commands in service at once; 0: Places
 	Lapse    time.Duration // how long a command keeps its place; 0: Lapse
@@ -67,7 +67,7 @@ type Gate struct {
 // Place is a command's right to be carried out.
 type Place struct {
 	gate     *Gate
-	since    time.Time // time of arrival; for a command inside, time of entry
+	since    time.Time // time of arrival; for a command in service, time of entry
 	admitted chan bool // buffer of one; nil: the command did not have to wait
 	element  *list.Element
 }
@@ -130,7 +130,7 @@ func (p *Place) Leave() {
 	}
 }
 
-// Figures are the numbers that describe a gate.
+// Figures are the numbers that metrics show of a gate.
 type Figures struct {
 	Inside  int           // commands in service, including those that wait for a provider
 	Waiting int           // commands that wait for a place

@@ -3,8 +3,8 @@
 //
 // Invariants:
 //  1. A partner's key reads and changes the partner's own records only; a session of role partner reads them, and the
-//     administration token reads and changes those of every partner. A record of another partner answers as an unknown
-//     one.
+//     administration token reads and changes those of every partner. A record of another partner gets the same
+//     response as an unknown one.
 //  2. An image is judged by its bytes before anything is decoded, and only what was encoded again is stored.
 //
 // Callers: api (the table of routes). Public addresses are in api/checkout.

@@ -25,7 +25,7 @@ const (
 	maxParts = 16               // parts of the body, of which one is the file
 )
 
-// Bounds of uploads at once: one picture is decoded, the others wait with their files in memory.
+// Bounds of the uploads at once. One picture is decoded at a time; the other uploads wait with their files in memory.
 const (
 	maxUploads      = 4
 	maxUploadsOfOrg = 2 // so that one organization does not keep the others out
@@ -77,7 +77,7 @@ func (h *Handlers) createImage(req *web.Request) error {
 	})
 }
 
-// newNormalizer returns the normalizer of uploads, which also makes the forms of storefront.Forms.
+// newNormalizer returns the normalizer of uploads, which also makes the smaller forms of an image that storefront.Forms lists.
 func newNormalizer() *picture.Normalizer {
 	var forms []picture.Bounds
 	for _, b := range storefront.Forms {
@@ -108,7 +108,7 @@ func readFile(req *web.Request) (file []byte, err error) {
 		return nil, ledger.Refuse(op, web.UnsupportedMediaType, "the body must be multipart/form-data")
 	}
 	parts := multipart.NewReader(bytes.NewReader(req.Request.Body()), parameters["boundary"])
-	for range maxParts + 1 { // the last is the end
+	for range maxParts + 1 { // the last read finds the end
 		part, err := parts.NextRawPart()
 		switch {
 		case err == io.EOF && file == nil:
@@ -129,7 +129,7 @@ func readFile(req *web.Request) (file []byte, err error) {
 	return nil, ledger.Refuse(op, web.BadRequest, "the body has more than %d parts", maxParts)
 }
 
-// readPart returns the content of a part of a body, which is not nil. bodySize is the size of the body.
+// readPart returns the content of a part of a body. The result is not nil, even for an empty part. bodySize is the size of the body.
 func readPart(part io.Reader, bodySize int) ([]byte, error) {
 	const op = "storefront.readPart"
 	file := bytes.NewBuffer(make([]byte, 0, min(bodySize, maxFile+1)+bytes.MinRead)) // so that the buffer does not grow

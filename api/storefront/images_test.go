@@ -21,8 +21,8 @@ func isRefused(h *Handlers, org ledger.ID) bool {
 	return errors.As(h.createImage(req), &refusal) && refusal.Code == ledger.Unavailable
 }
 
-// Nothing of a request is read while as many images are being uploaded as may be. That the places become free again after
-// a request is tested by api.TestHostileUploadsAreRefused, which uploads many images to one server.
+// While the greatest number of images is being uploaded, a further request is refused before its file is read.
+// api.TestHostileUploadsAreRefused, which uploads many images to one server, tests that places become free after a request.
 func TestImagesUploadedAtOnceAreBounded(t *testing.T) {
 	h := New(Config{})
 	for i := range 4 {

@@ -42,14 +42,14 @@ type Directory interface {
 	Answered(actors.Key) (answer directoryactor.Answer, found bool, err error)
 }
 
-// Config is what New needs.
+// Config has what the handlers need.
 type Config struct {
 	Records     Records
 	Directory   Directory
 	Fingerprint func(request []byte) string // keyed hash of a request
 }
 
-// Handlers serves the routes.
+// Handlers serves the routes of payment links, products and images.
 type Handlers struct {
 	cfg      Config
 	keys     web.IdempotencyKeys
@@ -169,7 +169,7 @@ func (h *Handlers) deleteLink(req *web.Request) error {
 	return remove(h, req, h.linkFamily(), func(l *storefront.Link, _ *schema.Faults) { l.Active = false })
 }
 
-// deleteProduct is DELETE /products/{id}: its address accepts no more payments, and the product leaves its links.
+// deleteProduct is DELETE /products/{id}: its address accepts no more payments, and links no longer contain the product.
 func (h *Handlers) deleteProduct(req *web.Request) error {
 	return remove(h, req, h.productFamily(), func(p *storefront.Product, _ *schema.Faults) { p.Delete() })
 }
@@ -317,7 +317,7 @@ func readPage(q *web.Query) storefrontactor.Page {
 		if !isInstant || at.Before(time.UnixMicro(1)) {
 			q.BadCursor()
 		}
-		page.Before = max(1, web.CeilMicros(at)) // 0 would mean the newest
+		page.Before = max(1, web.CeilMicros(at)) // 0 would mean the first page
 	}
 	return page
 }

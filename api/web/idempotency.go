@@ -19,10 +19,11 @@ const requestLabel = "mizan request: "
 
 // IdempotencyKeys reads the header Idempotency-Key of requests that write. A key is the zero value if
 // the request has none; an error is a *ledger.Refusal about the header. The service that the
-// handler calls claims the key for the record that the request creates or changes. If the key
+// handler calls claims the key, so that no other write can have it, for the record that the request
+// creates or changes. If the key
 // was claimed before, the handler calls MarkReplayed.
 type IdempotencyKeys struct {
-	// Fingerprint is a keyed hash. A body may contain a card number, and the hash of a request is
+	// Fingerprint returns a keyed hash. A body may contain a card number, and the hash of a request is
 	// stored permanently. So with a bare SHA-256 a reader of the store could find the number by
 	// trying all values.
 	Fingerprint func(content []byte) string
@@ -53,8 +54,8 @@ func (k IdempotencyKeys) Staff(req *Request) (actors.Key, error) {
 	return k.key(req, actors.UserKeyScope)
 }
 
-// OfContent returns the key with the hash of a request that is known by the content and not by the bytes of its body, such
-// as a form in which each client separates the fields differently.
+// OfContent returns the key with a hash of the request's content instead of its body. It is for requests that mean the same
+// although the bytes of their bodies differ, such as forms in which each client separates the fields differently.
 func (k IdempotencyKeys) OfContent(req *Request, key actors.Key, content []byte) actors.Key {
 	if !key.IsZero() {
 		sum := secret.Sum256(req.Method(), req.Path(), req.Request.Header.PeekBytes(HeaderOrganization), content)

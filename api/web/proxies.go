@@ -11,7 +11,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Proxies are the trusted proxies, which name the clients for which they connect. Nil trusts none.
+// Proxies are the trusted proxies: a header in which they say for which client they connect is believed. Nil trusts none.
 type Proxies struct {
 	networks      []netip.Prefix
 	log           *slog.Logger
@@ -38,8 +38,8 @@ func (p *Proxies) Trusts(a netip.Addr) bool {
 
 // Source returns the client's address: the address that has connected or, behind trusted proxies, the
 // address that they name in X-Forwarded-For. This list is read from its end, because only the
-// addresses that a trusted proxy has added count. If one of these can't be read, the last proxy before it counts as the
-// client, and the log says so.
+// addresses that a trusted proxy has added count. If one of these can't be read, the proxy that added it counts
+// as the client, and the log says so.
 func (p *Proxies) Source(ctx *fasthttp.RequestCtx) netip.Addr {
 	address := remoteAddress(ctx)
 	if !p.Trusts(address) {

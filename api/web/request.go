@@ -16,7 +16,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Request is a request for a route.
+// Request is an HTTP request, with its route and its authenticated caller.
 type Request struct {
 	*fasthttp.RequestCtx
 	Route     *Route

@@ -50,7 +50,7 @@ func NewList() *List {
 	return l
 }
 
-// Row begins a row. The caller writes its fields and closes it.
+// BeginRow begins a row. The caller writes the row's fields and closes it.
 func (l *List) BeginRow() {
 	l.Rows++
 	l.Open('{')

@@ -8,7 +8,7 @@ type Route struct {
 	Method, Path string
 	Access       Access
 
-	// Forbid returns the error that replaces the refusal of an authenticated caller whom Access does
+	// ReplaceForbidden returns the error that replaces the refusal of an authenticated caller whom Access does
 	// not admit; nil: the refusal itself is sent.
 	ReplaceForbidden func(org ledger.ID, refusal error) error
 
@@ -17,7 +17,7 @@ type Route struct {
 	JSON             bool // the body must be application/json
 	MaxBody          int  // bytes of a body; 0: the usual bound
 	Command          bool // the request writes: it waits while a manual clock moves, and may be shed (refused under overload)
-	HasOwnQueue      bool // the command is not shed, or the read waits for no place: its handler bounds the number of waiting requests, or it is too cheap to wait
+	HasOwnQueue      bool // commands are not shed, and reads do not wait for their turn: the handler has a bound of its own, or is cheap
 
 	// Refuse sends the response to a request that is refused before its handler runs; nil: the
 	// error is sent as JSON.

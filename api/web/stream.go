@@ -12,7 +12,7 @@ import (
 // WriteTimeout is how long a caller may take to read a piece of a response.
 const WriteTimeout = 30 * time.Second
 
-// StreamHead sets the headers of a response of unknown length. They are sent at once, because the first
+// SetStreamHeaders sets the headers of a response of unknown length. They are sent at once, because the first
 // byte of the body may take a while.
 func (req *Request) SetStreamHeaders(mediaType string) {
 	req.Response.Header.SetContentType(mediaType)
@@ -41,7 +41,7 @@ func AwaitFirstPiece(body io.ReadCloser) (io.ReadCloser, error) {
 }
 
 // RequireChunks refuses a caller that can't notice a broken response: HTTP/1.0 has no chunks, and
-// its clients take a broken connection for the end.
+// its clients take a broken connection for the end of the body.
 func (req *Request) RequireChunks() error {
 	if req.Request.Header.IsHTTP11() {
 		return nil

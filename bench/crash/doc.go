@@ -13,10 +13,10 @@
 //     one call in the provider's log.
 //  6. At the end the ledger's totals are the sum of what was charged and paid out.
 //  7. No card number in plaintext, and no cardholder, is in any file or in the log.
-//  8. A separate campaign has a merchant's server that alternately acknowledges, fails and hangs. At its end
-//     this server has acknowledged a notification of each status of each transaction for which a client
-//     got a response. All attempts for one status have the same event_id and data. MIZAN_NOTICE_KILLS=200 sets the
-//     number of kills.
+//  8. A separate campaign has a merchant's server that alternately acknowledges, fails and hangs. At the campaign's end
+//     this server has acknowledged a notification of each status about which merchants are notified, for each
+//     transaction for which a client got a response. All attempts for one status have the same event_id and data.
+//     MIZAN_NOTICE_KILLS=200 sets the number of kills.
 //
 // A kill can't reveal an acknowledgement before the sync, because the page cache outlives the
 // process. The tests of package posting look for such acknowledgements with a store that delays the sync.

@@ -7,15 +7,15 @@ import (
 	"text/tabwriter"
 )
 
-// Outcome is what happened in one case.
+// Outcome is what happened in one case, that is, after one fault.
 type Outcome int
 
 // The outcomes, the best first.
 const (
 	Held    Outcome = iota // everything that was acknowledged is there, and nothing else changed
 	Refused                // the program refused to go on, in words that name the cause
-	Caught                 // it went on, and the checker, a client's check or an operator's watch found the fault
-	Silent                 // something was lost or falsified, and nothing noticed
+	Caught                 // the program went on, and the checker, a client's check or an operator's watch found the fault
+	Silent                 // something was lost or falsified, and nothing noticed it
 	outcomes
 )
 

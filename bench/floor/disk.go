@@ -20,17 +20,17 @@ const fileSize = 16 << 20
 type Disk struct {
 	file  *os.File
 	block [BlockSize]byte
-	count uint64 // of the writes so far
+	count uint64 // number of writes so far
 }
 
-// OpenDisk makes the file in a directory and writes all of it.
+// OpenDisk makes the file in a directory, removes its name, and writes all of it.
 func OpenDisk(dir string) (*Disk, error) {
 	file, err := os.CreateTemp(dir, "bench-floor-")
 	if err != nil {
 		return nil, fmt.Errorf("floor: %w", err)
 	}
 	d := &Disk{file: file}
-	_, _ = rand.Read(d.block[:]) // a file system that compresses must not gain by it
+	_, _ = rand.Read(d.block[:]) // random bytes, so that a file system gains nothing by compressing them
 	err = os.Remove(file.Name())
 	if err == nil {
 		err = d.fill()
@@ -56,7 +56,7 @@ func (d *Disk) fill() error {
 
 // Write writes the next block and waits until it is durable.
 func (d *Disk) Write() error {
-	binary.LittleEndian.PutUint64(d.block[:], d.count) // no block repeats what the disk has already
+	binary.LittleEndian.PutUint64(d.block[:], d.count) // so that no block equals one that the disk has already
 	at := int64(d.count) * BlockSize % fileSize
 	d.count++
 	if _, err := d.file.WriteAt(d.block[:], at); err != nil {
@@ -68,5 +68,5 @@ func (d *Disk) Write() error {
 	return nil
 }
 
-// Close removes the file.
+// Close closes the file. Because the file has no name, that removes it.
 func (d *Disk) Close() error { return d.file.Close() }

@@ -2,13 +2,13 @@ package floor
 
 import "slices"
 
-// Measured is the result of one kind of round.
+// Measured has the results of one kind of operation: payments, requests to a bare echo server, or lone durable writes (Sync).
 type Measured struct {
 	PerSecond float64 `json:"per_second"`
 	P50       float64 `json:"p50_ms"`
 }
 
-// Round has the results of one round of each kind, measured directly after each other.
+// Round has the results of one round of each kind, measured directly one after the other.
 type Round struct {
 	Payments Measured `json:"payments"`
 	Echo     Measured `json:"echo"`
@@ -22,7 +22,7 @@ type Total struct {
 	EchoCPU    float64 // seconds of the echo's CPU for a request; 0: unknown
 }
 
-// Ratio is the ratio of two totals, and of the ratios of the rounds the median, the lowest and the highest.
+// Ratio has the ratio of two totals (Value), and the median, the lowest and the highest of the rounds' ratios.
 type Ratio struct {
 	Value   float64 `json:"value"`
 	Median  float64 `json:"median"`
@@ -30,7 +30,7 @@ type Ratio struct {
 	Highest float64 `json:"highest"`
 }
 
-// Ratios compare the payments with the floors.
+// Ratios compare the payments with the floors: echoed requests and lone durable writes.
 type Ratios struct {
 	PaymentsPerSync Ratio   `json:"payments_per_sync"`          // payments a second ÷ lone fdatasyncs a second
 	PaymentsPerEcho Ratio   `json:"payments_per_echo"`          // payments a second ÷ echoed requests a second
@@ -38,7 +38,7 @@ type Ratios struct {
 	P50PerSync      Ratio   `json:"p50_per_sync_p50"`           // median latency of a payment ÷ that of a lone fdatasync
 }
 
-// Compare computes the ratios. A ratio to nothing is 0.
+// Compare computes the ratios. A ratio whose divisor is 0 is 0.
 func Compare(total Total, rounds []Round) Ratios {
 	ratio := func(of func(*Round) (float64, float64)) Ratio {
 		r := Ratio{Value: quotient(of(&total.Round))}

@@ -60,7 +60,7 @@ func (d *Dialer) Host() string { return d.host }
 type Conn struct {
 	net.Conn
 	raw          syscall.RawConn       // nil with TLS
-	pollCallback func(fd uintptr) bool // the method value onPoll, made once for all exchanges
+	pollCallback func(fd uintptr) bool // the method value onPoll, made once because making it allocates
 
 	unsent   []byte
 	received []byte // bytes of the response that have arrived
@@ -101,15 +101,15 @@ func (c *Conn) Exchange(request []byte) (*Response, error) {
 	return &c.response, c.err
 }
 
-// onPoll is called by the runtime's poller: first immediately, to send the request, and then each time
-// the connection can be read, until it returns true because the exchange has ended. Because the request is sent in
-// the poller's callback, the poller is armed before the request leaves. So the read before waiting, which
-// usually finds nothing, can be omitted. That saves one of three system calls.
+// onPoll makes an exchange as the callback of RawConn.Read. The runtime calls it at once, to send the request, and then
+// each time that the connection can be read, until it returns true because the exchange has ended. The runtime's poller
+// watches the connection already when the request is sent. So onPoll does not try to read before it waits, which would
+// usually find nothing. That saves one of three system calls.
 func (c *Conn) onPoll(fd uintptr) bool {
 	if len(c.unsent) > 0 {
 		n, err := retryInterrupted(syscall.Write, fd, c.unsent)
 		if err == nil && n < len(c.unsent) {
-			err = io.ErrShortWrite // an empty send buffer accepts a whole request
+			err = io.ErrShortWrite // an empty send buffer has room for a whole request
 		}
 		c.unsent, c.err = nil, err
 		return err != nil
@@ -144,7 +144,7 @@ func retryInterrupted(call func(int, []byte) (int, error), fd uintptr, b []byte)
 	}
 }
 
-// exchangeStream is exchange over TLS.
+// exchangeStream is Exchange over TLS.
 func (c *Conn) exchangeStream() error {
 	if _, err := c.Write(c.unsent); err != nil {
 		return err

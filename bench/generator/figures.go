@@ -94,8 +94,8 @@ type Interval struct {
 	P99    float64
 }
 
-// NextInterval returns what has happened since the last call, and begins the next interval. The first call begins the first
-// one.
+// NextInterval returns the results since the last call, and begins the next interval. The first call begins the first
+// interval; it returns no latencies.
 func (f *Figures) NextInterval() Interval {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,17 +121,17 @@ func (f *Figures) Good() uint64 {
 	return f.goodCount
 }
 
-// Append adds the results of a run that came after this one, as if both were one run without the pause between them. Other
-// must not change any more.
+// Append adds the results of a run that came after this one, as if both were one run without the pause between them.
+// other must not change any more.
 //
-// The length is how long the other run sent requests, without the wait for the last responses. Without a rate, the requests sent
-// in that time, divided by it, are the throughput of a run without end: the first request of each connection stands for those
-// that are still under way at the end. Divided by the time until the last response, short runs would seem slower than long ones.
+// length is how long the other run sent requests, without the wait for the last responses. In an endless run without a rate, as
+// many responses arrive in a time as requests are sent in it. So the throughput is the number of requests divided by the time in
+// which they were sent. Dividing by the time until the last response would make short runs seem slower than long ones.
 func (f *Figures) Append(other *Figures, length time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, h := range [][2]*hdrhistogram.Histogram{{f.latency, other.latency}, {f.lateness, other.lateness}, {f.sinceSent, other.sinceSent}} {
-		_ = h[0].Merge(h[1]) // the number of values out of range, of which there are none
+		_ = h[0].Merge(h[1]) // it returns the number of values out of range, which is 0
 	}
 	f.goodCount += other.goodCount
 	for kind, count := range other.errorCounts {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The pause between two runs counts for neither, nor does the wait for the last response: 2 requests in 1 s and 6 in 3 s are
-// 2 a second, although they take half a second longer.
+// Neither the pause between two runs nor the wait for the last response counts: 2 requests in 1 s and 6 in 3 s are 2 a
+// second, although each run lasts until its last response.
 func TestAppendedRunsAreOneRun(t *testing.T) {
 	total := NewFigures()
 	for _, run := range []struct {

@@ -37,9 +37,9 @@ type Load struct {
 	Duration    time.Duration // how long requests are sent; 0: until Limit is reached
 	Limit       uint64        // total number of requests; 0: no limit
 	Rate        float64       // total requests a second; 0: each connection sends as soon as it can
-	Timeout     time.Duration // for one exchange
+	Timeout     time.Duration // for one exchange (a request and its response)
 	Figures     *Figures
-	Open        *Connections // open connections, which stay open; nil: Run opens and closes its own
+	Open        *Connections // connections to use, which stay open; nil: Run opens and closes its own
 	watch       stopwatch    // nil: the real time since Run began
 
 	nextNumber atomic.Uint64 // number of the next request
@@ -71,7 +71,7 @@ func (w realWatch) await(ctx context.Context, due time.Duration) {
 	}
 }
 
-// connSlot holds one connection, so that load.guard can end an exchange on it.
+// connSlot holds one connection, so that Load.guard can end an exchange on it.
 type connSlot struct {
 	sentAt atomic.Int64 // start of the exchange under way, in nanoseconds since the run began, plus one; 0: none
 	mu     sync.Mutex
@@ -134,7 +134,7 @@ func (l *Load) Run(ctx context.Context, firstNumber uint64) error {
 // NextNumber returns the number of the next request. Requests with smaller numbers have been sent, or will be at once.
 func (l *Load) NextNumber() uint64 { return l.nextNumber.Load() }
 
-// work is one connection's loop.
+// work sends the requests of one connection until the duration or the limit is reached, or ctx ends.
 func (l *Load) work(ctx context.Context, s *connSlot, firstNumber uint64) {
 	j := l.NewJob()
 	now := l.watch.elapsed()
@@ -215,8 +215,8 @@ func (s *connSlot) closeConn() {
 	}
 }
 
-// guard ends exchanges that take longer than the time-out. Checking all exchanges periodically costs less than
-// setting a deadline for each.
+// guard ends exchanges that take longer than the time-out. Once ctx has ended it ends all exchanges. It returns when
+// done is closed. Checking all exchanges periodically costs less than setting a deadline for each.
 func (l *Load) guard(ctx context.Context, done <-chan struct{}) {
 	tick := time.NewTicker(min(max(l.Timeout/20, time.Millisecond), 100*time.Millisecond))
 	defer tick.Stop()

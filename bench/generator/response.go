@@ -10,7 +10,7 @@ const MaxResponse = 1 << 20
 
 var errMalformed = errors.New("malformed answer")
 
-// Response is one HTTP response. Its body is a part of the connection's buffer.
+// Response is one HTTP response. Its body is a part of the connection's buffer, and valid until the next exchange.
 type Response struct {
 	Status     int
 	Body       []byte
@@ -72,7 +72,7 @@ func (a *Response) readHead(head []byte) (length int, ok bool) {
 	return length, ok
 }
 
-// headerValue returns the value of a header line if it is the header with the name, which includes the colon.
+// headerValue returns the value of a header line if the line is the header with the name, which includes the colon.
 func headerValue(line []byte, name string) ([]byte, bool) {
 	if len(line) < len(name) || !bytes.EqualFold(line[:len(name)], []byte(name)) {
 		return nil, false

@@ -13,7 +13,7 @@ import (
 type Lifecycle struct {
 	Product    string // the product's secular name, also in the religious reading
 	Reading    string // the form of the product: "secular" or "religious"
-	Path       string // of the creation; the steps have its id and their action behind it
+	Path       string // path of the creation; the path of a step continues with the contract's id and the action
 	CreateBody string // with placeholders, see Fill
 	Steps      []Step // after the creation
 }
@@ -45,8 +45,8 @@ const (
 		`"markup_rate":10,"instalments":12`
 )
 
-// All has a lifecycle for each product in each reading, with three to fourteen
-// actions, most of which move money.
+// All has a lifecycle for each product in each of its readings, with two to ten actions after the creation, most of
+// which move money.
 var All = []Lifecycle{
 	{"partnerships", "secular", secularPrefix + "partnerships", "{" + partnershipMembers + "}", []Step{
 		{"submit", "{}"}, {"review", `{"approved_by":"board"}`}, {"fund", "{}"}, {"activate", "{}"},
@@ -108,7 +108,8 @@ var All = []Lifecycle{
 	}},
 }
 
-// Fill returns a body with its placeholders filled: a new id for each person, and the day of an instant.
+// Fill returns a body with its placeholders replaced: each {id} by a new id, and each {today} by the day of the instant
+// at, in UTC.
 func Fill(body string, at time.Time) string {
 	for strings.Contains(body, idPlaceholder) {
 		body = strings.Replace(body, idPlaceholder, uuid.NewString(), 1)

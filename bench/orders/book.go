@@ -16,12 +16,12 @@ import (
 type Book struct {
 	Organization string // its id; set before the first request
 	Path         string // path of the file with the responses
-	ExpectsFault bool   // a fault is injected, so that the server may refuse every request
+	ExpectsFault bool   // a fault is injected, so the server may refuse any request
 
 	prefix string // begins each txid
 
 	mu         sync.Mutex
-	hadFault   bool // ExpectsFault was set at a request
+	hadFault   bool // ExpectsFault was set when some response was recorded
 	orders     []*Order
 	byTxID     map[string]*Order
 	file       *os.File
@@ -31,7 +31,7 @@ type Book struct {
 	refused    int               // number of requests that the server refused, which answered counts too
 	milestones map[int]milestone // by the number of responses at which each is closed
 	errs       []error           // wrong responses and failed writes
-	statuses   map[Outcome]int   // final statuses of transactions
+	statuses   map[Outcome]int   // number of transactions by final status
 }
 
 // milestone is a channel that is closed when a certain number of responses has arrived.
@@ -50,13 +50,14 @@ func Open(path, prefix string) (*Book, error) {
 	}, nil
 }
 
-// Close closes the file. It does not write responses that TakeErrors has not written.
+// Close closes the file. Responses that were recorded after the last call of TakeErrors may be lost.
 func (b *Book) Close() error { return b.file.Close() }
 
-// Counts has the numbers of a book.
+// Counts has the numbers of a book's orders and requests: those with a response (Answered), those without one (Unanswered), and
+// those that the server refused because it was busy or met a fault (Refused, which Answered includes).
 type Counts struct {
-	Orders, Answered, Unanswered, Refused int             // requests, except Orders; Answered includes Refused, for which the server had no room or could not be reached
-	Statuses                              map[Outcome]int // final statuses of transactions
+	Orders, Answered, Unanswered, Refused int             // requests, except Orders
+	Statuses                              map[Outcome]int // number of transactions by final status
 }
 
 // Counts returns the book's numbers up to now.
@@ -83,8 +84,8 @@ type answerLine struct {
 	Response     json.RawMessage `json:"response"`
 }
 
-// record records a response, or that no response came. It compares the response with the order's previous state,
-// which was known when the request was sent.
+// record records a response, or that no response came. It compares the response with previous, the order's state that
+// was known when the request was sent.
 func (b *Book) record(o *Order, previous State, line answerLine) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,10 +117,10 @@ func (b *Book) apply(o *Order, previous State, line *answerLine) error {
 	switch {
 	case line.Status == 503 && (line.Method == "POST" || b.ExpectsFault):
 		b.refused++
-		return nil // the server was too busy, or a fault prevents it: nothing was stored
+		return nil // the server was too busy or met the fault: nothing was stored
 	case line.Status == 400 && b.ExpectsFault && bytes.Contains(line.Response, []byte("could not be read")):
 		b.refused++
-		return nil // the fault hit the connection
+		return nil // because of the fault the server could not read the request
 	case line.Status != 201 && line.Method == "POST", line.Status != 200 && line.Method == "GET":
 		return fmt.Errorf("txid %s: %s %s answered %d: %s", o.TxID, line.Method, line.Path, line.Status, line.Response)
 	}

@@ -40,7 +40,8 @@ var charged = Outcome{"charged", ""}
 // and nothing can be submitted later, because the CVV is not stored.
 var Interrupted = Outcome{"failed", "interrupted"}
 
-// unserved is the outcome of a transaction that the provider could not carry out, because it could not write its log.
+// unserved is the outcome of a transaction that the provider could not carry out, because a fault kept the provider
+// from writing its log.
 var unserved = Outcome{"failed", "processing_error"}
 
 // Outcomes maps each of the simulator's cards to the outcome to which it leads.
@@ -57,7 +58,7 @@ var Outcomes = map[string]Outcome{
 // statusesBeforeFinal are the statuses before a final one.
 var statusesBeforeFinal = []string{"created", "new", "authorizing", "charging"}
 
-// What every order has.
+// Values that are the same in all orders, and the bound of their amounts.
 const (
 	Cardholder = "Zebulon Quixworth-Canary"
 	Currency   = "USD"

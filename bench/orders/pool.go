@@ -38,17 +38,17 @@ func NewPool(b *Book, s *server.Sandbox, noDelays bool) (*Pool, error) {
 // Close closes the connections.
 func (c *Pool) Close() { c.http.CloseIdleConnections() }
 
-// SetTimeout bounds each further request, until its response is complete.
+// SetTimeout bounds the time of each further request, from its start until its response is complete.
 func (c *Pool) SetTimeout(d time.Duration) { c.http.Timeout = d }
 
-// Work is one client: it creates orders, repeats creates, and reads, until ctx ends.
+// Work acts as one client until ctx ends: it creates transactions, repeats creates, and reads transactions.
 func (c *Pool) Work(ctx context.Context, random *rand.Rand) {
 	for ctx.Err() == nil {
 		c.WorkOnce(ctx, random)
 	}
 }
 
-// WorkOnce makes one request.
+// WorkOnce makes one request, which it chooses at random.
 func (c *Pool) WorkOnce(ctx context.Context, random *rand.Rand) {
 	roll := random.IntN(100)
 	o := c.book.randomOrder(random)
@@ -119,7 +119,7 @@ func (c *Pool) Do(ctx context.Context, method, path string, body []byte, header,
 	return response.StatusCode, content
 }
 
-// Advance moves a manual clock. A refusal is an error; a missing response is not.
+// Advance moves the server's manual clock forward. A refusal is an error; a missing response is not.
 func (c *Pool) Advance(ctx context.Context, seconds int) error {
 	body := fmt.Appendf(nil, `{"advance_seconds":%d}`, seconds)
 	status, response := c.Do(ctx, http.MethodPut, "/api/v1/sandbox/clock", body, "authorization", "Bearer "+c.sandbox.AdminToken)

@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// EchoCommand is the command of the binary that runs an echo, and EchoReady begins the line that it prints before its URL
-// when it serves.
+// EchoCommand is the subcommand of `mizan bench` that runs an echo. When the echo serves, it prints a line with
+// EchoReady and its URL.
 const (
 	EchoCommand = "echo"
 	EchoReady   = "echo at "
 )
 
-// maxReadyLine bounds the line with the URL in bytes.
+// maxReadyLine is the bound of that line's length in bytes.
 const maxReadyLine = 256
 
-// Echo is a process that answers each POST with its own body and does nothing else.
+// Echo is a process that answers each POST with the POST's own body and does nothing else.
 type Echo struct {
 	BaseURL string
 	*process
@@ -37,7 +37,7 @@ func StartEcho(ctx context.Context, binary string) (*Echo, error) {
 	cmd := exec.Command(binary, "bench", EchoCommand)
 	cmd.Stdout = input
 	p, err := startProcess(cmd, nil)
-	_ = input.Close() // the child has its own copy, so the end of the child ends the reading
+	_ = input.Close() // the child has its own copy, so ReadString ends when the child ends
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,8 @@ type process struct {
 	waitErr   error         // how the process ended; nil: exit code 0; valid after exited is closed
 }
 
-// startProcess starts a command. log receives its stderr; nil: only the end of stderr is kept.
+// startProcess starts a command, which the kernel kills when this process dies. log receives the command's stderr; if
+// log is nil, only the end of stderr is kept.
 func startProcess(cmd *exec.Cmd, log io.Writer) (*process, error) {
 	p := &process{stderrEnd: new(tail), exited: make(chan struct{})}
 	cmd.Stderr = p.stderrEnd
@@ -36,9 +37,8 @@ func startProcess(cmd *exec.Cmd, log io.Writer) (*process, error) {
 	return p, nil
 }
 
-// run starts the process, sends the result to startErr, and waits for the end of the process. It stays on one
-// thread, because the kernel treats the end of the thread that started a child as the end of the child's
-// parent.
+// run starts the process, sends the error of the start (or nil) to startErr, and waits for the end of the process. It
+// stays on one thread, because the kernel kills a child with Pdeathsig when the thread that started it ends.
 func (p *process) run(cmd *exec.Cmd, startErr chan<- error) {
 	runtime.LockOSThread()
 	err := cmd.Start()
@@ -96,10 +96,10 @@ func (p *process) Stop(wait time.Duration) error {
 	return nil
 }
 
-// Signal sends a signal, for example SIGSTOP, and does not wait.
+// Signal sends a signal, for example SIGSTOP, and does not wait for its effect.
 func (p *process) Signal(sig syscall.Signal) error { return p.signal(sig) }
 
-// signal signals the pid only while it certainly belongs to this process.
+// signal sends a signal, unless the process has ended: its pid may then belong to another process.
 func (p *process) signal(sig syscall.Signal) error {
 	select {
 	case <-p.exited:

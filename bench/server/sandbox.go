@@ -17,7 +17,7 @@ const (
 	clientTimeout = 30 * time.Second
 )
 
-// Sandbox is the content of DIR/sandbox.json: the server's address and credentials.
+// Sandbox is the content of DIR/sandbox.json, which `serve --sandbox` writes: the server's address and credentials.
 type Sandbox struct {
 	BaseURL        string `json:"base_url"`
 	CAFile         string `json:"ca_file"` // empty without TLS

@@ -18,7 +18,7 @@ const pollInterval = 5 * time.Millisecond
 // Options configures the start of a server.
 type Options struct {
 	Binary  string    // the mizan binary
-	Wrapper []string  // a command that executes the command line behind it in its own process; nil: none
+	Wrapper []string  // a command before the server's command line, which it executes in its own process; nil: none
 	Dir     string    // the server's data directory
 	TLS     string    // value of --tls: "off" or "auto"
 	Args    []string  // further arguments of serve
@@ -74,8 +74,8 @@ func (s *Server) WaitReady(ctx context.Context) error {
 	}
 }
 
-// probe checks once whether the server is ready. A missing sandbox.json is no error. A malformed one is
-// an error, because the server replaces the file as a whole.
+// probe checks once whether the server is ready. A missing sandbox.json is no error. A malformed one is an error: the
+// server replaces the file as a whole, so no reader sees half of it.
 func (s *Server) probe(ctx context.Context) (bool, error) {
 	path := filepath.Join(s.options.Dir, sandboxFile)
 	stat, err := os.Stat(path)

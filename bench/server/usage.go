@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// userHZ is the number of ticks in a second of the times in /proc/<pid>/stat: always 100 on Linux, whatever
-// the kernel's internal tick is.
+// userHZ is how many ticks make a second in the times of /proc/<pid>/stat: always 100 on Linux, whatever the kernel's
+// internal tick is.
 const userHZ = 100
 
 // Usage is the CPU time that a process has used so far, and its memory now.
@@ -78,10 +78,11 @@ func statusBytes(status []byte, name string) (int64, error) {
 	return kib << 10, nil
 }
 
-// WrittenBytes returns write_bytes of /proc/pid/io: the pages that a process has made dirty so far, in bytes, which the kernel
-// takes for what the process causes to be written. Where the page cache has large folios (ext4 since Linux 6.16, and XFS), a
-// folio counts as a whole: 4 KiB written into a file that was filled with writes of 1 MiB count as 1 MiB. Only root may read it,
-// because the server hides its memory.
+// WrittenBytes returns write_bytes of /proc/pid/io, the kernel's estimate of the bytes that a process has caused to be
+// written to disks: the size of the pages that the process has made dirty. Where the page cache has large folios
+// (ranges of pages; ext4 since Linux 6.16, and XFS), a folio counts as a whole: 4 KiB written into a file that was
+// filled with writes of 1 MiB count as 1 MiB. Only root may read the file: the server protects its memory, which has
+// keys and card numbers, and its files in /proc then belong to root.
 func WrittenBytes(pid int) (int64, error) {
 	content, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package soak has what a long run shows over time: its rows, the windows in which a payment cost the least and the most, and
-// their picture. It measures nothing itself.
+// Package soak summarizes a long run of payments over time: rows of figures, one for each interval; the first window of ten
+// seconds and the one in which a payment cost the most CPU; and a picture of the rows. It measures nothing itself.
 //
 // Invariants:
-//  1. The memory does not grow with the number of payments. A run of any length has a bounded number of rows: after every
-//     RowsPerLength rows the interval doubles, and each row says how long it is.
-//  2. A picture loads nothing, runs nothing, and has no text that was not escaped. It has its own background and is readable
-//     in a light and in a dark scheme, and its lines differ in more than their color.
+//  1. The memory does not grow with the number of payments, and grows only with the logarithm of the run's length: after
+//     every RowsPerLength rows the interval doubles. Each row says how long its interval was.
+//  2. A picture loads nothing and runs nothing, and all its text is escaped. It has its own background and is readable in a
+//     light and in a dark scheme, and its lines differ in more than their color.
 //  3. A figure that could not be measured is absent, not zero.
 //
 // Callers: bench.

@@ -2,8 +2,8 @@ package soak
 
 import "math"
 
-// Draw makes the picture of a run's rows: the rate, the server's CPU, latencies, bytes, and memory, each if it was measured. What
-// the kernel says the server has written is not drawn: it can be a multiple of what has reached the device.
+// Draw makes the picture of a run's rows. It has charts of the rate, the server's CPU, latencies, bytes and memory, as far as
+// they were measured. Row.Written is not drawn, because it can be a multiple of the bytes that have reached the device.
 func Draw(title, machine string, rows []Row) *Picture {
 	p := &Picture{Title: title, Notes: []string{machine}}
 	for i := range rows {
@@ -25,7 +25,7 @@ func Draw(title, machine string, rows []Row) *Picture {
 	return p
 }
 
-// add adds a chart of the lines that have a value.
+// add adds a chart of those lines that have a value.
 func (p *Picture) add(title string, lines ...Line) {
 	c := Chart{Title: title}
 	for _, l := range lines {

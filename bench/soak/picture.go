@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Line is a line of a chart. A value that is not a number is a gap.
+// Line is a line of a chart. A value that is not a number (NaN) is a gap.
 type Line struct {
 	Name   string
 	Values []float64 // one for each of the picture's times
@@ -21,7 +21,7 @@ type Chart struct {
 	Lines []Line
 }
 
-// Picture is a picture of charts, one below the other.
+// Picture is an SVG picture of charts, one below the other, over the same times.
 type Picture struct {
 	Title  string
 	Notes  []string  // lines below the title
@@ -29,8 +29,8 @@ type Picture struct {
 	Charts []Chart
 }
 
-// MaxLines is the number of lines that a chart may have, as there are that many styles. maxPoints bounds the points of a line:
-// more values are drawn as the means of so many groups.
+// MaxLines is the number of lines that a chart may have, because there are that many styles. maxPoints bounds the points of a
+// line: if it has more values, the means of neighbouring values are drawn.
 const (
 	MaxLines  = 3
 	maxPoints = 800
@@ -48,8 +48,8 @@ const (
 	plotWidth    = width - left - right
 )
 
-// style has both schemes of colors. The background is the picture's own, because a page that shows a picture may have another
-// scheme than the system.
+// style has a light and a dark scheme of colors. The picture has its own background, because a page that shows it may
+// use another scheme than the system.
 const style = `
 svg{background:#fff}
 .back{fill:#fff}
@@ -74,7 +74,7 @@ text{fill:#e6edf3}
 }
 `
 
-// styles are the classes of a chart's lines.
+// styles are the CSS classes of a chart's lines.
 var styles = [MaxLines]string{"a", "b", "c"}
 
 // SVG draws the picture.
@@ -119,14 +119,14 @@ func (d *drawing) text(class string, x, y int, anchor, text string) {
 	d.add(`<text class="%s" x="%d" y="%d" text-anchor="%s">%s</text>`, class, x, y, anchor, escape(text))
 }
 
-// escape returns a text for use in markup, also within quotes.
+// escape escapes a text for use in markup, also within quotes.
 func escape(text string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(text))
 	return b.String()
 }
 
-// chart draws a chart whose title is at the top.
+// chart draws a chart from the height top downwards, beginning with its title.
 func (p *Picture) chart(d *drawing, c *Chart, top int) {
 	d.text("chart", left, top+16, "start", c.Title)
 	if len(c.Lines) > 1 {
@@ -165,7 +165,7 @@ func (d *drawing) legend(lines []Line, top int) {
 	}
 }
 
-// timeLabels labels the axis of times at a base line.
+// timeLabels labels the axis of times. The base line of the labels is at the height y.
 func (p *Picture) timeLabels(d *drawing, y int) {
 	unit, seconds := "s", 1.0
 	switch last := p.lastTime(); {
@@ -185,7 +185,7 @@ func (p *Picture) timeLabels(d *drawing, y int) {
 	}
 }
 
-// lastTime returns the time at the right end; 1 if there is none.
+// lastTime returns the time at the right end of the axis; 1 if there is none.
 func (p *Picture) lastTime() float64 {
 	if n := len(p.Times); n > 0 && p.Times[n-1] > 0 {
 		return p.Times[n-1]
@@ -195,7 +195,7 @@ func (p *Picture) lastTime() float64 {
 
 func (p *Picture) x(t float64) float64 { return left + plotWidth*t/p.lastTime() }
 
-// path returns the path of a line. A value alone between gaps is a dot, as the line's ends are round.
+// path returns the path of a line. A single value between two gaps is drawn as a dot, because the ends of a line are round.
 func (p *Picture) path(values []float64, y func(float64) float64) string {
 	group := max(1, (len(values)+maxPoints-1)/maxPoints)
 	var b strings.Builder
@@ -223,7 +223,8 @@ func (p *Picture) path(values []float64, y func(float64) float64) string {
 	return b.String()
 }
 
-// niceStep returns the smallest of 1, 2 and 5 times a power of ten that is not below a positive number; 1 for 0.
+// niceStep returns a step between an axis's labels: the smallest 1, 2 or 5 times a power of ten that is not below
+// least; 1 if least is 0.
 func niceStep(least float64) float64 {
 	if !(least > 0) {
 		return 1
@@ -237,7 +238,7 @@ func niceStep(least float64) float64 {
 	return 10 * power
 }
 
-// Number formats the label of an axis: 12,000 or 0.25.
+// Number formats a number for the label of an axis, for example 12,000 or 0.25.
 func Number(v float64) string {
 	text := strconv.FormatFloat(v, 'f', -1, 64)
 	if rounded := strconv.FormatFloat(v, 'f', 3, 64); len(rounded) < len(text) { // 0.1 + 0.2

@@ -155,7 +155,7 @@ func TestSizeOfAPictureIsBounded(t *testing.T) {
 	}
 }
 
-// Two gaps divide the line into three, and the last of them is one value.
+// Two gaps divide the line into three parts, of which the last is a single value.
 func TestGapsInterruptALine(t *testing.T) {
 	nan := math.NaN()
 	p := &Picture{Title: "x", Times: []float64{1, 2, 3, 4, 5, 6, 7}, Charts: []Chart{{Title: "x", Lines: []Line{{Values: []float64{nan, 1, 2, nan, 3, nan, 4}}}}}}

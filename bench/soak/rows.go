@@ -2,11 +2,11 @@ package soak
 
 import "time"
 
-// RowsPerLength is the number of rows after which the interval doubles. Ten million payments take an hour or two, which are
-// far fewer rows of a minute.
+// RowsPerLength is the number of rows after which the interval doubles. Ten million payments take an hour or two; with an
+// interval of a minute these are far fewer rows.
 const RowsPerLength = 2_000
 
-// Row is one interval of a run. The pointers are nil for what could not be measured.
+// Row has the figures of one interval of a run. A pointer is nil if its figure could not be measured.
 type Row struct {
 	End       float64 `json:"end_seconds"` // since the run began
 	Seconds   float64 `json:"seconds"`     // length of the interval
@@ -23,7 +23,7 @@ type Row struct {
 	Anon    *int64   `json:"anonymous_bytes,omitempty"`      // memory of the server at the end of the interval
 }
 
-// Interval says when rows end.
+// Interval decides when a row ends.
 type Interval struct {
 	length time.Duration // of the row under way
 	end    time.Duration // of the row under way, since the run began
@@ -33,7 +33,7 @@ type Interval struct {
 // NewInterval returns an interval that begins a row every length.
 func NewInterval(length time.Duration) *Interval { return &Interval{length: length, end: length} }
 
-// HasEnded tells whether the row under way has ended at a time, and begins the next one.
+// HasEnded tells whether the row under way has ended by the time now. If so, it begins the next row.
 func (i *Interval) HasEnded(now time.Duration) bool {
 	if now < i.end {
 		return false

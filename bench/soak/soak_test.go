@@ -25,7 +25,7 @@ func TestRowsEndAtMultiplesOfTheInterval(t *testing.T) {
 	}
 }
 
-// Ten years of rows of a second stay few.
+// The interval begins with one second, but even ten years have few rows.
 func TestNumberOfRowsIsBounded(t *testing.T) {
 	i := NewInterval(time.Second)
 	rows, now := 0, time.Duration(0)

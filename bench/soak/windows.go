@@ -2,15 +2,15 @@ package soak
 
 import "time"
 
-// WindowLength is the length of a window.
+// WindowLength is the shortest time over which the CPU of a payment is measured.
 const WindowLength = 10 * time.Second
 
-// Window is a part of a run in which the CPU of a payment was measured.
+// Window is a part of a run over which the server's CPU time for a payment was measured.
 type Window struct {
 	Start    float64 `json:"start_seconds"` // since the run began
 	Seconds  float64 `json:"seconds"`
 	Payments uint64  `json:"payments"`
-	CPU      float64 `json:"cpu_us_per_payment"` // of the server; of all its CPU if no payment was charged
+	CPU      float64 `json:"cpu_us_per_payment"` // of the server; if no payment was charged, all its CPU time in the window
 }
 
 // Windows are the first window of a run and the one in which a payment took the most CPU.
@@ -20,7 +20,7 @@ type Windows struct {
 	Ratio float64 `json:"worst_to_first"` // of the CPU of a payment
 }
 
-// Sample is what has happened since the run began.
+// Sample has the totals from the beginning of the run to an instant.
 type Sample struct {
 	At       time.Duration
 	Payments uint64

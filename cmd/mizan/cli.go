@@ -21,7 +21,7 @@ import (
 // version is the output of `git describe`; the Makefile sets it.
 var version = "devel"
 
-// commands is the table of subcommands, by which kong parses the command line.
+// commands is the table of subcommands, with which kong parses the command line.
 type commands struct {
 	Serve     serving.Command            `cmd:"" help:"Run the server."`
 	Admin     admin.Commands             `cmd:"" help:"Administer a running server."`

@@ -8,7 +8,8 @@
 //	config, cli  the configuration; streams, exit codes, signals
 //
 // Invariants:
-//  1. main hides the process's memory from other processes before it does anything else.
+//  1. Before anything else, main makes the process's memory unreadable for other processes, because it contains keys
+//     and card numbers.
 //  2. Exit codes, except for admin and contracts, which have their own: 0 clean stop, 1 storage fault,
 //     2 bad configuration or address in use, 3 directory locked or of another schema, 4 a response or
 //     file given to an auditor's command is not proven.

@@ -6,11 +6,11 @@ import "io"
 type Directory interface {
 	// Names returns the names of all files.
 	Names() ([]string, error)
-	// Create makes a file of a size, all of whose blocks are allocated and written with zeros, and durable. If there is one of that name,
-	// its content is lost.
+	// Create makes a file of the given size. All its blocks are allocated, written with zeros, and durable. If there is a file of that name, its
+	// content is lost.
 	Create(name string, size int64) (File, error)
 	Open(name string) (File, error)
-	// Rename gives a file another name, and Remove removes one. Sync makes that durable.
+	// Rename gives a file another name, and Remove removes a file. Sync makes both durable.
 	Rename(from, to string) error
 	Remove(name string) error
 	Sync() error

@@ -12,7 +12,7 @@ import (
 
 const (
 	fileMode = 0o600
-	fillSize = 1 << 20 // of a write when a file is made
+	fillSize = 1 << 20 // bytes that are written at once when a file is made
 )
 
 // local is a directory of this machine.

@@ -19,8 +19,8 @@ func Create(path string, mode fs.FileMode, content []byte) error {
 	return write(path, mode, content, false)
 }
 
-// Replace writes a file with the content in place of an existing one, if any, with the mode and
-// with the owner of the existing file.
+// Replace writes a file with the content and the mode. If a file exists there, it is replaced, and the new file gets
+// its owner.
 func Replace(path string, mode fs.FileMode, content []byte) error {
 	return write(path, mode, content, true)
 }
@@ -111,8 +111,8 @@ func isLeftover(name, base string) bool {
 	return hasPrefix && hasSuffix && middle != "" && strings.Trim(middle, "0123456789") == ""
 }
 
-// SyncData makes the content of a file durable, with one fdatasync: of the metadata only what is needed to read the content, so the
-// size if it has changed. An error names the file.
+// SyncData makes the content of a file durable, with one fdatasync. Of the metadata this writes only what is needed to read the content, such as a
+// changed size. An error names the file.
 func SyncData(f *os.File) error {
 	for {
 		err := syscall.Fdatasync(int(f.Fd()))

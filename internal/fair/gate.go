@@ -11,8 +11,8 @@ import (
 
 // Errors of Enter.
 var (
-	// ErrCrowded refuses a caller whose own member or group has too many waiting, or whose owner has as many places as it may
-	// have.
+	// ErrCrowded refuses a caller if its own member or group has too many callers, or (Places) if its owner has as many places as
+	// it may have.
 	ErrCrowded = errors.New("fair: too many of the same caller")
 	// ErrFull refuses a caller because the queue is full and no group has more waiting callers
 	// than the caller's group would have, or because all places are taken.
@@ -22,7 +22,7 @@ var (
 // Bounds are the bounds of a gate, each above zero.
 type Bounds struct {
 	MaxInside  int // maximum number of callers that have a place
-	MaxWaiting int // maximum number of callers that wait, not counting those in Share, of which there are at most Inside
+	MaxWaiting int // maximum number of callers that wait, not counting those in Share, of which there are at most MaxInside
 	PerMember  int // maximum number of callers of one member that have a place or wait
 }
 

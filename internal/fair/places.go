@@ -2,8 +2,8 @@ package fair
 
 import "sync"
 
-// Places are places of which each owner may have a few. A caller gets one at once or not at all. Places are safe for concurrent
-// use.
+// Places bounds how many callers work at once, in total and for each owner. A caller gets a place at once or not at all. Places
+// are safe for concurrent use.
 type Places[Owner comparable] struct {
 	most, mostOfOwner int
 
@@ -12,7 +12,7 @@ type Places[Owner comparable] struct {
 	byOwner map[Owner]int // taken places; guarded by mu; owners without places are left out
 }
 
-// NewPlaces returns so many free places, of which one owner may have mostOfOwner.
+// NewPlaces returns Places with the given number of free places, of which one owner may have mostOfOwner.
 func NewPlaces[Owner comparable](most, mostOfOwner int) *Places[Owner] {
 	return &Places[Owner]{most: most, mostOfOwner: mostOfOwner, byOwner: make(map[Owner]int)}
 }

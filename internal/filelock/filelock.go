@@ -23,8 +23,8 @@ func Try(f *os.File) error {
 // is the system's, without the file's name.
 func Wait(f *os.File) error { return flock(f, syscall.LOCK_EX) }
 
-// Release releases the lock of the file and closes it. To close it is not enough where the lock must be free at once: a process
-// that is being started, by any goroutine, has a copy of each open file for a moment, and with it the lock.
+// Release releases the lock of the file and closes it. Closing the file alone may free the lock later: while any goroutine starts
+// a process, that process has a copy of each open file for a moment, and with the copy it holds the lock.
 func Release(f *os.File) error { return errors.Join(flock(f, syscall.LOCK_UN), f.Close()) }
 
 func flock(f *os.File, how int) error {

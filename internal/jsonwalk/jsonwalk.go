@@ -104,9 +104,9 @@ func nestLength(b []byte) int {
 	return len(b)
 }
 
-// TextLength returns the length of the JSON string at the beginning of b, including its quotes.
-// It looks twice only at the bytes before the first escape, because a string may consist of
-// escapes only and be as long as a body.
+// TextLength returns the length of the JSON string at the beginning of b, including its quotes. It looks twice only at
+// the bytes before the first escape, so that its work stays linear even if a string consists of escapes and is as long
+// as a request's body.
 func TextLength(b []byte) int {
 	if len(b) == 0 {
 		return 0

@@ -29,7 +29,7 @@ var isInstalled, isEnding atomic.Bool
 // onFault is the handler, in assembly. It is never called from Go.
 func onFault()
 
-// handler returns the address of onFault, as the kernel calls it.
+// handler returns the address of onFault, at which the kernel calls it.
 func handler() uintptr
 
 // sigaction is the kernel's struct sigaction, the same on both architectures.
@@ -63,9 +63,9 @@ func ExitOnFault(exitCode int, line string) error {
 	return nil
 }
 
-// LastWord is called before the process itself prints why it ends, so that only one line is
-// printed. A thread that has a fault afterwards waits a second for the process to end, and prints its line only
-// then. If a thread has already begun to print because of a fault, LastWord does not return.
+// LastWord must be called before the process itself prints why it ends, so that only one line is printed. A thread that
+// has a fault afterwards waits a second for the process to end, and prints its line only then. If a thread has already
+// begun to print because of a fault, LastWord does not return.
 func LastWord() {
 	if !isEnding.Swap(true) && !atomic.CompareAndSwapUint32(&taken, 0, takenByProcess) {
 		select {}

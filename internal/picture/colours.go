@@ -107,7 +107,7 @@ func (p *pngPixels) setPalette(c pngChunks) error {
 	return nil
 }
 
-// convert converts a row. Another rowMargin bytes follow the row, which don't count.
+// convert converts a row, which is followed by rowMargin bytes that don't count.
 func (p *pngPixels) convert(into, row []byte) {
 	switch {
 	case p.depth <= 8 && (p.colourType == greyscale || p.colourType == paletted):
@@ -123,7 +123,7 @@ func (p *pngPixels) convert(into, row []byte) {
 	}
 }
 
-// rowMargin lets a pixel be read as 8 bytes.
+// rowMargin is the number of bytes after a row, so that each of its pixels can be read as 8 bytes.
 const rowMargin = 8
 
 // convertValues converts pixels of up to 8 bits.

@@ -105,8 +105,8 @@ func TestSegmentsAndChunksAreLimited(t *testing.T) {
 	normalize(t, NewNormalizer(16, testBytes), inserted(plainPNG, len(plainPNG), bytes.Repeat(chunk("tEXt", nil), 9000)))
 }
 
-// Each file is close to the limit of its kind. A PNG that is scaled needs memory for a few rows and the result only, and
-// of a JPEG only the reduced planes; other JPEGs, a progressive one, and a PNG that is not scaled are in memory as a whole.
+// Each file is close to the limit of its kind. A PNG that is scaled needs memory only for a few rows and the result, and a common
+// JPEG only for the reduced planes. Other JPEGs, progressive ones, and a PNG that is not scaled are in memory as a whole.
 func TestMemoryIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("decodes many pictures")

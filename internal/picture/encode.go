@@ -14,8 +14,8 @@ import (
 	"mizan/internal/assert"
 )
 
-// encode encodes a picture so that it fits maxBytes, and overwrites the given one. It also returns the pixels that it has
-// encoded.
+// encode encodes a picture so that the content has at most maxBytes. It may overwrite the given pixels. It also returns the
+// pixels that it has encoded.
 func encode(img image.Image, format string, maxBytes int) (Picture, image.Image) {
 	if format == formatPNG {
 		forgetHidden(img)
@@ -26,7 +26,8 @@ func encode(img image.Image, format string, maxBytes int) (Picture, image.Image)
 	return encodeAsJPEG(img, maxBytes)
 }
 
-// encodeAsPNG lowers the size of a picture that is transparent somewhere until it fits.
+// encodeAsPNG encodes a picture as PNG. A picture with transparent pixels is made smaller until it fits; an opaque one
+// that does not fit is left to encodeAsJPEG.
 func encodeAsPNG(img image.Image, maxBytes int) (p Picture, encoded image.Image, fits bool) {
 	transparent, most, size := !isOpaque(img), maxBytes, img.Bounds().Size()
 	if !transparent {
@@ -60,7 +61,7 @@ const (
 // encodeAsJPEG lowers the quality, and then the size.
 func encodeAsJPEG(img image.Image, maxBytes int) (Picture, image.Image) {
 	if _, isPaletted := img.(*image.Paletted); isPaletted {
-		img = toRGBA(img) // the encoder is slow with others
+		img = toRGBA(img) // the encoder is slow with paletted pictures
 	}
 	const lowest = 60
 	for _, quality := range []int{85, 75, lowest} {
@@ -174,8 +175,8 @@ func encodeWithin(maxBytes int, encodeInto func(io.Writer) error) (content []byt
 
 var errTooLong = errors.New("picture: the encoding is too long")
 
-// boundedWriter keeps what is written up to a limit. An encoder stops at its error, so what is too
-// long is soon given up.
+// boundedWriter keeps what is written up to a limit. An encoder stops at its error, so an encoding that is too long is
+// given up early.
 type boundedWriter struct {
 	content []byte
 	limit   int

@@ -26,13 +26,14 @@ type header struct {
 	memory        int // upper bound of the bytes that decoding allocates for pixels
 	orientation   int // EXIF orientation, 1 to 8
 
-	// Of a JPEG: whether jpegn decodes it, by how much it reduces its sides, and what it reads.
+	// Of a JPEG: whether jpegn decodes it, by how much jpegn reduces its sides, and the bytes that jpegn reads.
 	isCommon  bool
 	reducedBy int
 	content   [][]byte
 }
 
-// readHeader judges a file without allocating its pixels. The sides of the result are at most maxSide.
+// readHeader checks a file without allocating memory for its pixels. The file will be scaled to sides of at most
+// maxSide.
 func readHeader(file []byte, maxSide int) (header, error) {
 	var h header
 	var err error
@@ -71,7 +72,8 @@ const (
 	chunkTail = 4 // checksum
 )
 
-// maxChunks is how many chunks a PNG may have. Encoders write data in chunks of 8 KiB or more, of which 5 MiB have 640.
+// maxChunks is how many chunks a PNG may have. Encoders write data in chunks of 8 KiB or more, so 5 MiB have at most
+// 640 chunks.
 const maxChunks = 4096
 
 func readPNGHeader(file []byte, maxSide int) (header, error) {

@@ -48,6 +48,7 @@ func TestTruncatedAndCorruptFilesAreRefused(t *testing.T) {
 	wantRefused(t, append(bytes.Clone(files["JPEG"][:len(files["JPEG"])-2]), "no end"...), ErrFormat)
 }
 
+// The files have headers but no pixels, so the refusal comes before pixels are read.
 func TestPixelsAreLimitedByTheHeader(t *testing.T) {
 	pngOf := func(width, height int, depth, colourType byte, interlaced bool) []byte {
 		spec := pngSpec{width: 1, height: 1, depth: depth, colourType: colourType, interlaced: interlaced}
@@ -119,6 +120,8 @@ func TestPixelsAreLimitedByTheHeader(t *testing.T) {
 	}
 }
 
+// image/jpeg uses the last APP0 and APP14, wherever they are. So segments after the frame could make a file RGB, which
+// needs more memory.
 func TestSegmentsAfterTheFrameCount(t *testing.T) {
 	file := jpegSpec{width: 5600, height: 2500, frame: 0xc0, ids: []byte{1, 2, 3}, sampling: []byte{0x11, 0x11, 0x11}, segments: jfif}.file()
 	noJFIF := segment(0xe0, []byte("JFXX\x00"))
@@ -164,6 +167,7 @@ func TestNothingButPixelsSurvives(t *testing.T) {
 	}
 }
 
+// wantOnlyPixels checks the list of chunks or segments of a result.
 func wantOnlyPixels(t *testing.T, name string, p Picture) {
 	t.Helper()
 	if p.Format == "png" {

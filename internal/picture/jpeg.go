@@ -7,7 +7,7 @@ import (
 
 // Bounds of a JPEG.
 const (
-	maxProgressiveScans = 20   // of a progressive one; encoders make about ten, and 18 of four components
+	maxProgressiveScans = 20   // of a progressive JPEG; encoders make about ten scans, or 18 for four components
 	maxSegments         = 4096 // cameras and editors write fewer than a hundred
 )
 
@@ -30,7 +30,7 @@ const (
 	markerCOM   = 0xfe // comment
 )
 
-// jpegSegments is what the segments of a JPEG say.
+// jpegSegments is the data of a JPEG's segments that matters for decoding.
 type jpegSegments struct {
 	width, height int
 	progressive   bool
@@ -48,9 +48,9 @@ type jpegComponent struct {
 	horizontal, vertical int // sampling factors
 }
 
-// readJPEGSegments reads the segments up to the end of the picture. It finds them as the decoders do, which skip
-// everything that is no marker, so that neither sees a frame or scan that the other doesn't. It returns false if
-// the end or the frame is missing, if there are too many segments, or if one is neither metadata nor known to the decoders.
+// readJPEGSegments reads the segments up to the end of the picture. It finds them as the decoders do, which skip everything that
+// is no marker, so that no decoder sees a frame or scan that this function misses. It returns false if the end or the frame is
+// missing, if there are too many segments, or if one is neither metadata nor known to the decoders.
 func readJPEGSegments(file []byte) (jpegSegments, bool) {
 	var s jpegSegments
 	kept, at := 0, 2 // what is before kept is in s.rest
@@ -138,7 +138,7 @@ func (s *jpegSegments) addMetadata(marker byte, content []byte) {
 	}
 }
 
-// setFrame reads a frame. image/jpeg checks it afterwards.
+// setFrame reads the segment that begins a frame. image/jpeg checks it afterwards.
 func (s *jpegSegments) setFrame(content []byte) {
 	if len(content) < 6 {
 		return
@@ -153,8 +153,8 @@ func (s *jpegSegments) setFrame(content []byte) {
 	}
 }
 
-// maxScans returns how many scans the JPEG may have: each of them visits every block. If it is not progressive, each component
-// is in one scan.
+// maxScans returns how many scans the JPEG may have. They are bounded because each scan visits every block. If the JPEG is not
+// progressive, each component is in one scan.
 func (s *jpegSegments) maxScans() int {
 	if s.progressive {
 		return maxProgressiveScans

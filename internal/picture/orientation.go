@@ -89,7 +89,7 @@ func orient(img image.Image, orientation int) image.Image {
 	return shown
 }
 
-// turn copies stored pixels of some channels to where they are shown, in the rectangle.
+// turn copies stored pixels, each with the given number of channels, to where they are shown in the rectangle.
 func turn(shown, stored []byte, stride, channels int, rect image.Rectangle, orientation int) {
 	turn := turns[orientation]
 	width, height := rect.Dx(), rect.Dy() // of the stored picture

@@ -9,7 +9,7 @@ import (
 	"mizan/internal/assert"
 )
 
-// MaxPixels is how many pixels a file may have.
+// MaxPixels is the maximum number of pixels of a file.
 const MaxPixels = 24_000_000
 
 // Errors of Normalize.
@@ -26,19 +26,19 @@ type Picture struct {
 	Width, Height int
 	Content       []byte
 
-	// Smaller are its forms within each of the normalizer's smaller bounds. A form is nil if the picture itself is
-	// within the bounds, or if its content is and the form's would not be shorter.
+	// Smaller has a form of the picture for each of the normalizer's smaller bounds. A form is nil if the picture
+	// itself is within the bounds, or if only its sides are not and the form's content would not be shorter.
 	Smaller []*Picture
 }
 
-// Bounds bound a picture.
+// Bounds are the largest sides and the longest content that a picture may have.
 type Bounds struct {
 	Width, Height int // pixels
-	Bytes         int // of the content
+	Bytes         int // length of the content
 }
 
-// Bounds of what NewNormalizer takes. With them the sums of scaling don't overflow, and a picture of
-// one pixel always fits.
+// Bounds of NewNormalizer's arguments. With them the sums of scaling don't overflow, and a picture of one pixel always
+// fits.
 const (
 	leastSide  = 16
 	largest    = 4096
@@ -53,9 +53,9 @@ type Normalizer struct {
 	garbage           int           // bytes that pictures have left since memory was last collected; guarded by place
 }
 
-// NewNormalizer returns a Normalizer of pictures with at most maxSide pixels a side (16 to 4096)
-// and maxBytes of content (at least 4096). It also makes forms of each picture within smaller bounds, of which the
-// first are the largest.
+// NewNormalizer returns a Normalizer of pictures with at most maxSide pixels a side (16 to 4096) and maxBytes of
+// content (at least 4096). It also makes forms of each picture within the smaller bounds, which must be given from the
+// largest to the smallest.
 func NewNormalizer(maxSide, maxBytes int, smaller ...Bounds) *Normalizer {
 	assert.That(leastSide <= maxSide && maxSide <= largest, "maxSide is %d", maxSide)
 	assert.That(maxBytes >= leastBytes, "maxBytes is %d", maxBytes)
@@ -90,7 +90,7 @@ func (n *Normalizer) Normalize(ctx context.Context, file []byte) (Picture, error
 	}
 	isLarge := isWorthCollecting(h.memory)
 	if isLarge {
-		runtime.GC() // what uploads that wait have left
+		runtime.GC() // the garbage of other uploads
 	}
 	img, err := decode(h, file, width, height)
 	if err != nil {
@@ -98,13 +98,14 @@ func (n *Normalizer) Normalize(ctx context.Context, file []byte) (Picture, error
 	}
 	p, img := encode(orient(img, h.orientation), h.format, n.maxBytes)
 	if isLarge && len(n.smaller) > 0 {
-		runtime.GC() // what decoding has left
+		runtime.GC() // the garbage of decoding
 	}
 	p.Smaller = n.makeSmaller(&p, img)
 	return p, nil
 }
 
-// isWorthCollecting tells whether so many bytes are much, in total and compared with all memory in use.
+// isWorthCollecting tells whether so many bytes of garbage are worth a collection: whether they are many, and many
+// compared with the memory in use.
 func isWorthCollecting(bytes int) bool {
 	const least, share = 32 << 20, 8
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}

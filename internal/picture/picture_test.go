@@ -176,9 +176,6 @@ func TestEveryKindOfJPEGWorks(t *testing.T) {
 	}
 }
 
-// Headers alone: nothing of the pixels exists, so the refusal comes before they are read.
-// image/jpeg goes by the last APP0 and APP14, wherever they are, so a file could become RGB, which needs
-// more memory, after its frame.
 func TestLongAndThinPicturesWork(t *testing.T) {
 	n := NewNormalizer(1000, testBytes)
 	p, _ := normalize(t, n, pngSpec{width: 100_000, height: 1, depth: 8, colourType: 2}.file())
@@ -319,7 +316,6 @@ func TestQualityIsLoweredBeforeTheSize(t *testing.T) {
 	}
 }
 
-// wantOnlyPixels checks the list of chunks or segments of a result.
 func TestResultIsAlwaysTheSame(t *testing.T) {
 	source := photo(700, 500, 30)
 	for name, file := range map[string][]byte{

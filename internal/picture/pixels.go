@@ -11,7 +11,7 @@ import (
 	"io"
 )
 
-// decode returns the picture in a file with these sides, as Gray, Paletted, RGBA, NRGBA or YCbCr 4:2:0.
+// decode returns the picture in a file, scaled to the given sides, as Gray, Paletted, RGBA, NRGBA or YCbCr 4:2:0.
 func decode(h header, file []byte, width, height int) (image.Image, error) {
 	switch isScaled := width < h.width || height < h.height; {
 	case h.format == formatPNG && isScaled:
@@ -33,8 +33,7 @@ func decode(h header, file []byte, width, height int) (image.Image, error) {
 	}
 }
 
-// decodeWhole decodes a picture at once. Forms that scale or encode doesn't know are converted where they are in
-// memory.
+// decodeWhole decodes a picture at once. Types of images that scale or encode doesn't support are converted in place.
 func decodeWhole(decodeFormat func(io.Reader) (image.Image, error), file []byte) (image.Image, error) {
 	img, err := decodeFormat(bytes.NewReader(file))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/gen2brain/jpegn"
 )
 
-// isCommon tells whether jpegn decodes the JPEG: grey, YCbCr in a usual sampling, or RGB. It is not trusted with
-// others, whose planes it would first have to bring to the same size: image/jpeg decodes them.
+// isCommon tells whether jpegn decodes the JPEG: grey, YCbCr in a usual sampling, or RGB. Others are decoded by
+// image/jpeg, because jpegn would first have to bring their planes to the same size.
 func (s *jpegSegments) isCommon() bool {
 	c := s.components
 	if len(c) == 1 {
@@ -23,7 +23,7 @@ func (s *jpegSegments) isCommon() bool {
 	if s.isRGB() {
 		return c[0].horizontal*c[0].vertical == 1
 	}
-	return c[0].vertical <= 2 && !s.hasNamesOfRGB() // which jpegn would believe
+	return c[0].vertical <= 2 && !s.hasNamesOfRGB() // jpegn would take such names to mean RGB
 }
 
 // adobeRGB is a segment that makes jpegn take three components for RGB.
@@ -51,7 +51,7 @@ func reduction(width, height, maxSide int) int {
 // decodeReduced decodes a JPEG that is common, to the size of the result or more.
 func decodeReduced(h header) (img image.Image, err error) {
 	defer func() {
-		if fault := recover(); fault != nil { // jpegn looks up what it finds in the file
+		if fault := recover(); fault != nil { // jpegn indexes tables with values from the file
 			img, err = nil, fmt.Errorf("%w: %v", ErrFormat, fault)
 		}
 	}()

@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// decodeRows decodes a PNG and scales it row by row, so that it never holds the pixels of the whole. It accepts what
+// decodeRows decodes a PNG and scales it row by row, so that it never holds all pixels of the file. It accepts what
 // image/png accepts.
 func decodeRows(file []byte, h header, to image.Point) (image.Image, error) {
 	img, err := decodeChunks(file, h, to)
@@ -59,11 +59,11 @@ func decodeChunks(file []byte, h header, to image.Point) (image.Image, error) {
 	return scaled, rows.end()
 }
 
-// pngChunks is the contents of a PNG's chunks.
+// pngChunks has the contents of those chunks of a PNG that matter.
 type pngChunks struct {
 	palette      []byte   // three bytes per colour
 	transparency []byte   // nil if there is none
-	data         [][]byte // of the chunks IDAT
+	data         [][]byte // the contents of the chunks IDAT: the compressed pixels
 }
 
 // readChunks reads the chunks after IHDR. It passes over those that don't matter.
@@ -124,7 +124,7 @@ var (
 	}
 )
 
-// rowReader reads the rows of a PNG, converted by its pixels.
+// rowReader reads the rows of a PNG, and converts their pixels.
 type rowReader struct {
 	pixels *pngPixels
 	size   image.Point
@@ -136,7 +136,7 @@ type rowReader struct {
 }
 
 // open begins to read. Each pass of an interlaced PNG is inflated on its own, because one row needs rows of several
-// passes: together that is twice the work, and needs no memory for the pixels in between.
+// passes: together that is twice the work, but the pixels of the passes need not be held in memory.
 func (r *rowReader) open(data [][]byte, isInterlaced bool) error {
 	passes, before := onlyPass, 0
 	if isInterlaced {
@@ -168,8 +168,8 @@ func (r *rowReader) open(data [][]byte, isInterlaced bool) error {
 	return nil
 }
 
-// inflate reads data in the form of zlib (RFC 1950). It does not compare the checksum at the end, because those of the chunks
-// were compared.
+// inflate reads data in the form of zlib (RFC 1950). It does not compare the checksum at the end, because the checksums of the
+// chunks were compared.
 func inflate(data io.Reader) (io.Reader, error) {
 	buffered := bufio.NewReaderSize(data, blockSize)
 	var head [2]byte
@@ -259,14 +259,14 @@ const (
 	blocksAhead = 4
 )
 
-// block is data, or what ended it.
+// block is inflated data, or the error that ended the data.
 type block struct {
 	content []byte
 	err     error
 }
 
-// readAhead reads in a goroutine of its own, so that inflating does not wait for what follows. It leaves out what is
-// before a position.
+// readAhead inflates in a goroutine of its own, so that inflating and scaling run at the same time. It leaves out the
+// data before a position.
 func (r *rowReader) readAhead(from io.Reader, position int) io.Reader {
 	full, empty := make(chan block), make(chan []byte, blocksAhead)
 	for range blocksAhead {
@@ -299,12 +299,12 @@ func (r *rowReader) readAhead(from io.Reader, position int) io.Reader {
 	return &aheadReader{full: full, empty: empty}
 }
 
-// aheadReader reads what was read ahead.
+// aheadReader returns the data that the goroutine of readAhead has inflated.
 type aheadReader struct {
 	full  <-chan block
 	empty chan<- []byte
 	rest  bytes.Reader
-	whole []byte // of which rest is left
+	whole []byte // the block of which rest is left
 	err   error
 }
 

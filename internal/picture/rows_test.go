@@ -38,7 +38,7 @@ func rowsOf(file []byte, size image.Point) ([]byte, error) {
 	return all, rows.end()
 }
 
-// rowsOfImagePNG returns what rowsOf should.
+// rowsOfImagePNG returns what rowsOf should return: the rows that image/png decodes.
 func rowsOfImagePNG(file []byte) ([]byte, error) {
 	img, err := decodeWhole(png.Decode, file)
 	if err != nil {

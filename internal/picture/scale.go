@@ -16,7 +16,7 @@ func fit(width, height, maxSide int) (int, int) {
 	return max(1, (width*maxSide+longer/2)/longer), max(1, (height*maxSide+longer/2)/longer)
 }
 
-// scale returns the picture with these sides, as Gray, YCbCr 4:2:0 or RGBA. It may overwrite the given one.
+// scale returns the picture with the given sides, as Gray, YCbCr 4:2:0 or RGBA. It may overwrite the given picture.
 func scale(img image.Image, width, height int) image.Image {
 	size := img.Bounds().Size()
 	if m, ok := img.(*image.RGBA); ok && width <= size.X && height <= size.Y {
@@ -30,7 +30,8 @@ func scaleCopy(img image.Image, width, height int) image.Image {
 	return scaleInto(img, width, height, nil)
 }
 
-// scaleInto writes the pixels of a scaled RGBA into room; nil: into new memory.
+// scaleInto returns the picture with the given sides. If that is an RGBA, its pixels are written into room; nil: into
+// new memory.
 func scaleInto(img image.Image, width, height int, room []byte) image.Image {
 	size, rect := img.Bounds().Size(), image.Rect(0, 0, width, height)
 	switch m := img.(type) {

@@ -24,8 +24,8 @@ func TestBoxesAreAveraged(t *testing.T) {
 	}
 }
 
-// Each pixel of a result is compared with the mean of what it covers, computed in another way. At the right and lower
-// edge, a picture counts as if its last pixels went on to the end of the last box.
+// Each pixel of a result is compared with the mean of the pixels that it covers, computed in another way. At the right
+// and lower edge, the last pixels of a picture count as if they were repeated to the end of the last box.
 func TestScaledPixelsAreMeans(t *testing.T) {
 	seed := rand.Uint64()
 	t.Log("seed", seed)
@@ -57,7 +57,8 @@ func TestScaledPixelsAreMeans(t *testing.T) {
 	}
 }
 
-// covered returns how much each of the from pixels counts for the pixel i of the to ones: all of a box count the same.
+// covered returns, for pixel i of a result with to pixels, how much each of the from pixels counts: all pixels of a box
+// count the same.
 func covered(from, to, i int) map[int]float64 {
 	box := boxSide(from, to)
 	width := float64((from+box-1)/box) / float64(to) // in boxes

@@ -9,15 +9,16 @@ import (
 // scaler takes the rows of a picture from the top, and writes a picture of another size. It averages: each
 // pixel of the result is the mean of the part of the picture that it covers.
 type scaler interface {
-	// push takes the next row. It does not keep it.
+	// push takes the next row. It does not keep the slice.
 	push(row []byte)
 }
 
 // maxBox is the largest side of a box, so that the sum of its pixels fits into 16 bits.
 const maxBox = 16
 
-// newScaler returns a scaler of pictures with 1 or 4 channels. It is made of stages: some average whole boxes of
-// pixels, to less than twice the size, and the last one reduces that to the size.
+// newScaler returns a scaler of pictures with 1 or 4 channels. It is made of stages: the first ones average whole boxes
+// of pixels, until the picture has less than twice the wanted size, and the last one (a blender) makes it exactly as
+// large as wanted.
 func newScaler(channels int, size image.Point, into []byte, to image.Point) scaler {
 	box := image.Point{boxSide(size.X, to.X), boxSide(size.Y, to.Y)}
 	if box == (image.Point{1, 1}) {
@@ -158,17 +159,17 @@ func (b *boxes) flush() {
 	b.next.push(b.means)
 }
 
-// share tells how much three neighbours count, of which some may be zero.
+// share is the weights with which up to three neighbouring pixels count in a pixel of the result.
 type share struct {
 	first, last int       // neighbours that count
 	weights     [3]uint64 // of first and the two after it; together 256
 }
 
-// sharesOf returns the shares for a row of pixels that is reduced to less, or to more, pixels.
+// sharesOf returns the shares with which a row of pixels is scaled to fewer, or to more, pixels.
 func sharesOf(from, to int) []share {
 	shares := make([]share, to)
 	for i := range shares {
-		begin, end := i*from, (i+1)*from // each of the from pixels is to wide
+		begin, end := i*from, (i+1)*from // in units of 1/to of a stored pixel
 		s := share{first: begin / to, last: (end - 1) / to}
 		var covered, counted uint64
 		for j := range s.last - s.first + 1 {
@@ -181,7 +182,7 @@ func sharesOf(from, to int) []share {
 	return shares
 }
 
-// blender reduces a picture to at least half of its sides, or enlarges it.
+// blender is the last stage of a scaler. It reduces a picture to at least half of its sides, or enlarges it.
 type blender struct {
 	channels     int
 	across, down []share

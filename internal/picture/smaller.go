@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// makeSmaller makes the smaller forms of a picture from its pixels. After the first form that is needed, the others
-// are made from that form's pixels, which are fewer.
+// makeSmaller makes the smaller forms of a picture. The first form that is needed is made from the picture's pixels,
+// the others from the pixels of that form, which are fewer.
 func (n *Normalizer) makeSmaller(p *Picture, img image.Image) []*Picture {
 	forms := make([]*Picture, len(n.smaller))
 	isScaled := false
@@ -30,9 +30,9 @@ func (n *Normalizer) makeSmaller(p *Picture, img image.Image) []*Picture {
 	return forms
 }
 
-// sidesWithin returns the sides of the form within bounds. A transparent form can only become smaller to have less
-// content, and has at least as many bytes per pixel as the picture. So it begins with a size that may fit, as each
-// attempt takes time.
+// sidesWithin returns the sides with which encoding the form within bounds begins. The content of a form with
+// transparent pixels becomes shorter only with its sides, and has at least as many bytes per pixel as the picture's
+// content. So the sides of such a form begin at a size that may fit, because each attempt takes time.
 func (p *Picture) sidesWithin(b Bounds, opaque bool) (width, height int) {
 	width, height = fitBox(p.Width, p.Height, b)
 	if p.Format != formatPNG || opaque || len(p.Content) <= b.Bytes {

@@ -34,8 +34,8 @@ func readPrivate(path string) ([]byte, error) {
 	return readBounded(f)
 }
 
-// openPrivate opens a file that only its owner can open. It checks the file that is
-// already open, so that no other file can take its place after the check.
+// openPrivate opens a file that only its owner can open. It opens the file first and then checks it, so that no other
+// file can take its place after the check.
 func openPrivate(path string) (_ *os.File, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -70,9 +70,8 @@ func readBounded(f *os.File) ([]byte, error) {
 	return content, nil
 }
 
-// rewritePrivate replaces a private file's content with the result of change. Rewrites of one
-// file by any processes run one after the other, and each sees the result of the one before. If
-// change fails the file stays as it was.
+// rewritePrivate replaces a private file's content with the result of change. Rewrites of one file by any processes run
+// one after the other, and each sees the result of the previous rewrite. If change fails the file stays as it was.
 func rewritePrivate(path string, change func(content []byte) ([]byte, error)) error {
 	// A link stays a link: its target is rewritten.
 	path, err := filepath.EvalSymlinks(path)

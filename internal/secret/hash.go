@@ -56,7 +56,7 @@ func Sum256(texts ...[]byte) [sha256.Size]byte {
 	return b.sum()
 }
 
-// macs makes HMACs with one key. It uses its hashes again, because a new one costs more than a short text.
+// macs makes HMACs with one key. It reuses its hash states, because making one takes longer than hashing a short text.
 type macs struct {
 	writers sync.Pool // of *blockWriter
 }

@@ -88,9 +88,9 @@ func (k *Keyring) parseSealingKeys(keys []byte) (err error) {
 	return nil
 }
 
-// withNewSealingKey returns a keyring with one more sealing key, which is the primary one. The algorithm
-// is XChaCha20-Poly1305, whose random nonces are long enough not to repeat. With the nonces of
-// AES-GCM a key would have to be replaced before it has sealed 2^32 texts, and nobody is forced to replace a key.
+// withNewSealingKey returns a keyring with one more sealing key, which is the primary one. The algorithm is
+// XChaCha20-Poly1305, whose random nonces are long enough not to repeat. With the nonces of AES-GCM a key would have to
+// be replaced before it has sealed 2^32 texts, but nothing forces an operator to replace a key.
 func (k *Keyring) withNewSealingKey() (*Keyring, error) {
 	if k.sealingKeys.Len() >= maxSealingKeys {
 		return nil, fmt.Errorf("%s has %d keys already", fieldSealingKeys, k.sealingKeys.Len())

@@ -2,8 +2,8 @@ package source
 
 import "net/netip"
 
-// Of returns the source of an address: an IPv4 address, or an IPv6 network of 64 bits, the smallest that a customer
-// gets. All requests without an address have the zero prefix as their source.
+// Of returns the source of an address: an IPv4 address, or an IPv6 network of 64 bits, which is the smallest network
+// that a provider gives to a customer. All requests without an address have the zero prefix as their source.
 func Of(a netip.Addr) netip.Prefix { return prefixOf(a, 32, 64) }
 
 // SiteOf returns the network that is likely one customer's: an IPv4 network of 24 bits, or an IPv6 network of 48 bits,

@@ -53,7 +53,7 @@ func (s *Server) Partner() *Client {
 	return s.Anyone().With("x-api-key", s.Sandbox.APIKey, "x-organization-id", s.Sandbox.OrganizationID)
 }
 
-// Second returns a client with the key of the second organization's partner.
+// SecondPartner returns a client with the key of the second organization's partner.
 func (s *Server) SecondPartner() *Client {
 	return s.Anyone().With("x-api-key", s.Sandbox.Second.APIKey, "x-organization-id", s.Sandbox.Second.OrganizationID)
 }
@@ -71,8 +71,8 @@ func (s *Server) withBearerToken(token string) *Client {
 	return s.Anyone().With("authorization", "Bearer "+token, "x-organization-id", s.Sandbox.OrganizationID)
 }
 
-// tlsConfig returns the TLS configuration of clients: they trust the certificates in Options.Trust, or else
-// the server's own authority if it has one.
+// tlsConfig returns the TLS configuration of clients: they trust the certificates in Options.TrustedCertificates, or
+// else the server's own authority if it has one.
 func (s *Server) tlsConfig() *tls.Config {
 	path := s.options.TrustedCertificates
 	if path == "" {

@@ -92,7 +92,7 @@ func launch(tb testing.TB, path string, maxOpenFiles int, env, args []string) *p
 	}
 	tb.Cleanup(func() {
 		p.kill(tb)
-		// A process that is killed does not tell by its exit code that it had a race.
+		// If a process was killed, its exit code does not show that it had a race.
 		if hasRaceDetector && strings.Contains(p.stderr.String(), "WARNING: DATA RACE") {
 			tb.Errorf("%s had a race:\n%s", strings.Join(args, " "), p.stderr.String())
 		}

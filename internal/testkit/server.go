@@ -19,10 +19,10 @@ type Options struct {
 	WithoutRaceDetector bool // build without the race detector even if the tests have it, for tests that read the server's memory
 	OpenFiles           int  // limit of open files; 0: that of this process
 
-	// Bare omits --sandbox; then there is no sandbox.json.
+	// WithoutSandbox omits --sandbox; then there is no sandbox.json.
 	WithoutSandbox bool
 
-	// Trust is a file of certificates that clients trust; empty: the server's own authority.
+	// TrustedCertificates is a file of certificates that clients trust; empty: the server's own authority.
 	TrustedCertificates string
 }
 
@@ -50,7 +50,7 @@ type Sandbox struct {
 type Server struct {
 	Dir     string
 	BaseURL string  // the URL of the address on which it listens, whatever --base-url is
-	Sandbox Sandbox // of the last start; empty if Options.Bare is set
+	Sandbox Sandbox // of the last start; empty if Options.WithoutSandbox is set
 
 	tb      testing.TB
 	options Options

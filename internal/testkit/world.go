@@ -14,9 +14,8 @@ import (
 	"mizan/posting/store"
 )
 
-// worldMemTable is the size of a world's memtables (the store's tables in memory), the smallest with which
-// the store has a server's value threshold (larger values go into files of their own). Allocating and clearing memtables of a server's size
-// takes longer than most tests.
+// worldMemTable is the size of a world's memtables (the store's tables in memory), the smallest with which the store accepts values as long as on a
+// server. Allocating and clearing memtables of a server's size takes longer than most tests.
 const worldMemTable = 8 << 20
 
 // World has everything that services need inside a test's process: a store in a directory of the test, the

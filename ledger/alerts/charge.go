@@ -5,7 +5,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// Charge is a transaction that has been charged.
+// Charge has what an alert needs to know about a charged transaction.
 type Charge struct {
 	ID         ledger.ID
 	Type       string // as the protocol spells it
@@ -17,7 +17,7 @@ type Charge struct {
 	At         ledger.Micros // when it was charged
 }
 
-// isReturn tells whether the charge returns a transaction that the rail reversed.
+// isReturn tells whether the charge returns the money of a transaction that the rail has reversed.
 func (c *Charge) isReturn() bool { return c.ReversalOf != (ledger.ID{}) }
 
 // Alert returns the message about a charge to a terminal's operators, and whether there is a reason to send

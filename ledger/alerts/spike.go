@@ -7,7 +7,8 @@ import (
 	"mizan/ledger"
 )
 
-// What counts as a spike of failures, and when a spike alerts. An outcome is a success or a failure.
+// These constants define what a spike of failures is, and when a spike causes an alert. An outcome is a success
+// or a failure.
 const (
 	SpikeWindow      = 10 * time.Minute // how long an outcome counts
 	SpikeMinOutcomes = 10               // with fewer outcomes, successes included, there is no spike
@@ -15,9 +16,9 @@ const (
 	SpikeRepeat      = time.Hour        // interval of alerts while a spike lasts
 )
 
-// Outcomes at one instant share a bucket. If there are more than maxExactBuckets buckets, outcomes
-// within one second share a bucket, and leave the window together with the latest of them. So there
-// are at most maxExactBuckets buckets, and one for each second of the window.
+// Outcomes at one instant share a bucket. If there are more than maxExactBuckets buckets, outcomes within one
+// second share a bucket, and leave the window together with the latest of them. So there are at most
+// maxExactBuckets buckets plus one for each second of the window.
 const (
 	maxExactBuckets = 256
 	bucketWidth     = time.Second
@@ -33,7 +34,7 @@ type bucket struct {
 type SpikeDetector struct {
 	buckets       []bucket      // the buckets in the window, the oldest first
 	total, failed uint64        // sums of the buckets
-	latest        ledger.Micros // the latest outcome
+	latest        ledger.Micros // the instant of the latest outcome
 	spikeEnd      ledger.Micros // the latest instant known to belong to a spike; 0: there was none
 	alertedAt     ledger.Micros // when the last alarm was raised; 0: never, or it was retracted
 }
@@ -44,8 +45,8 @@ type Alarm struct {
 	At          ledger.Micros
 }
 
-// Record counts an outcome, and returns an alarm if operators are to be alerted now. An
-// instant before the latest one counts as the latest.
+// Record counts an outcome, and returns an alarm if operators are to be alerted now. An outcome before the
+// latest one is counted at the latest one's instant.
 func (detector *SpikeDetector) Record(at ledger.Micros, failed bool) (Alarm, bool) {
 	detector.latest = max(detector.latest, at)
 	detector.advance(detector.latest)
@@ -62,7 +63,8 @@ func (detector *SpikeDetector) Record(at ledger.Micros, failed bool) (Alarm, boo
 	return Alarm{Failed: detector.failed, All: detector.total, At: detector.latest}, true
 }
 
-// Retract takes the last alarm back: the next outcome raises it again while the spike lasts.
+// Call Retract if the last alarm could not be posted: the next outcome raises it again if the spike still
+// lasts.
 func (detector *SpikeDetector) Retract() { detector.alertedAt = 0 }
 
 // Idle tells whether the recorded outcomes no longer matter, so that a new detector would behave
@@ -92,8 +94,8 @@ func (detector *SpikeDetector) count(failed bool) {
 	}
 }
 
-// advance moves the end of the window to an instant and drops the buckets that leave it. Before
-// it drops a bucket, it checks the share of failures, which may have been high until then.
+// advance moves the end of the window to an instant and drops the buckets that leave it. Before it drops a
+// bucket, it checks for a spike that lasted until the bucket left the window.
 func (detector *SpikeDetector) advance(end ledger.Micros) {
 	expiredBuckets := 0
 	for ; expiredBuckets < len(detector.buckets); expiredBuckets++ {

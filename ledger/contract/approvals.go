@@ -8,7 +8,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Kinds of columns that only contracts have.
+// These are the kinds of columns that only contracts have.
 var (
 	KindShares schema.Kind = sharesKind{} // the value is a Ratio
 	KindReview schema.Kind = reviewKind{} // the value is an Approval
@@ -119,5 +119,5 @@ func (reviewKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.S
 	return append(dst, '}')
 }
 
-// maxNote is the most characters of a long text, such as the note of a review.
+// maxNote is the largest number of characters of a long text, such as the note of a review.
 const maxNote = 2000

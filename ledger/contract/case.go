@@ -10,13 +10,13 @@ import (
 // Case is a decision in progress: the input of a handler, and what the handler decides.
 type Case struct {
 	Now    ledger.Micros
-	Today  ledger.Date // the UTC day of the clock; for a timer, the day it was due
+	Today  ledger.Date // the UTC day of the clock; for a timer, the day on which it was due
 	record *Record     // the record after the decision
 	input  schema.Row  // the body, a row of the handler's Body
 
 	reading        *Reading
 	faults         *schema.Faults
-	transition     Action             // the action's name, or another one of ActionHandler.Transitions
+	transition     Action             // the action's name, or another transition in ActionHandler.Transitions
 	lines          []ledger.Posting   // of the current entry
 	entries        [][]ledger.Posting // the entries before the current one
 	effectiveDate  ledger.Date        // of all entries; 0: today
@@ -46,8 +46,9 @@ func (c *Case) setTransition(transition Action) { c.transition = transition }
 // setEffectiveDate sets the effective date of the entry.
 func (c *Case) setEffectiveDate(day ledger.Date) { c.effectiveDate = day }
 
-// setReserve sets the most that timers may book on any shared account. A timer is never refused, so
-// the writer refuses the action that starts the timer if an account has no room for the amount.
+// setReserve sets the largest amount that timers may book on any shared account. A timer is never refused, so
+// the writer (package posting) refuses the action that starts the timer if an account has no room for the
+// amount.
 func (c *Case) setReserve(amount money.Amount) { c.reserved = amount }
 
 // line is one debit or credit of an entry.
@@ -60,8 +61,9 @@ type line struct {
 func dr(account ledger.Path, amount money.Amount) line { return line{ledger.Debit, account, amount} }
 func cr(account ledger.Path, amount money.Amount) line { return line{ledger.Credit, account, amount} }
 
-// book adds lines that balance among themselves, and omits lines of zero. If the lines do not fit
-// into the current entry, all of them go into a new entry of the same Change.
+// book adds lines that balance among themselves, and omits lines whose amount is zero. If the lines do not fit
+// into the current entry, all of them go into a new entry of the same Change (what one decision makes durable,
+// as a whole).
 func (c *Case) book(lines ...line) {
 	free := ledger.MaxPostings - len(c.lines)
 	if len(lines) > free {

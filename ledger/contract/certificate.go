@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Certificate is an issue of certificates in one asset; the holders share the asset's income.
+// Certificate is the product in which investors hold certificates of one asset and share the asset's income.
 // The platform is issuer and paying agent. The religious counterpart is sukuk. Names that begin with ci
 // (certificate issue) belong to this product.
 var Certificate = define(&Product{
@@ -76,8 +76,8 @@ const (
 	Default           Action = "default"
 )
 
-// Columns, in this order: those of a request for an issue, those that the service derives, those of the rows of
-// lists, and those of the actions' bodies (ciIn…).
+// First come the columns of a request for an issue, then those that the service derives, then the columns of
+// rows in lists, and last the columns of the actions' bodies (ciIn…).
 var (
 	ciName            = schema.Text(32, "name", schema.Required, schema.InShort)
 	ciBacking         = schema.Enum(33, "backing_type", []string{"lease", "managed_investment", "partnership", "installment_sale", "manufacturing", "forward_purchase"}, schema.Required, schema.InShort)
@@ -140,7 +140,7 @@ var (
 	ciInEarlyRedemptionDate = schema.Date(1, "redemption_date", schema.Required)
 )
 
-// maxCertificates is the most certificates that an issue may have.
+// maxCertificates is the largest number of certificates that an issue may have.
 const maxCertificates = maxExact
 
 func ciOpen(c *Case) {
@@ -181,8 +181,8 @@ func ciCheckWindow(c *Case) {
 	}
 }
 
-// internalCode returns the issue's internal code: the region, the mark of the secular or the religious reading,
-// ten hexadecimal digits of the contract's random id, and a check digit by the rule of ISO 6166.
+// internalCode returns the issue's internal code: the region, the mark of the contract's reading (secular or
+// religious), ten hexadecimal digits of the contract's random id, and a check digit by the rule of ISO 6166.
 func internalCode(region, mark string, id ledger.ID) string {
 	code := strings.ToUpper(region + mark + hex.EncodeToString(id[:5]))
 	return code + string(rune('0'+checkDigit(code)))

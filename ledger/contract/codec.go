@@ -8,12 +8,12 @@ import (
 	"mizan/ledger/schema"
 )
 
-// recordVersion is the first byte of a contract's stored form. Product, reading, environment and
-// status follow, then each column that has a value, with its key and length. A reader skips keys
-// that it does not know.
+// recordVersion is the first byte of a contract's stored form. Then come the product, the reading (secular or
+// religious form), the environment, the status, and each column that has a value, with its key and length.
+// ReadRecord skips the keys of unknown columns.
 const recordVersion = 1
 
-// AppendRecord appends a contract's stored form. The writer stores the id, the number and the
+// AppendRecord appends a contract's stored form. The writer (package posting) stores the id, the number and the
 // version beside this form.
 func AppendRecord(dst []byte, r *Record) []byte {
 	dst = append(dst, recordVersion, r.Product.Code, r.Reading.Code, byte(r.Asset.Env))

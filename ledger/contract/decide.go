@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Decision is the outcome of an action or a timer, to be made durable in one Change.
+// Decision is the outcome of an action or a timer. It is made durable as a whole, in one Change.
 type Decision struct {
 	Record     *Record // the record after the decision: a changed copy of the old one
 	Events     []ledger.Event
@@ -17,15 +17,14 @@ type Decision struct {
 	Finish     bool          // the contract has ended
 	MustRecord bool          // a timer's decision, which must not be refused
 
-	// Reserve is the most that timers may book on any shared account because of this
-	// decision.
+	// Reserve is the largest amount that timers may book on any shared account because of this decision.
 	Reserve money.Amount
 
-	// Dated lists the dates in the command with the fields that contain them. The writer refuses
-	// dates in closed months.
+	// Dates lists the dates in the command with the fields that contain them. The writer (package posting)
+	// refuses dates in closed months.
 	Dates []Dated
 
-	// Joined is a person who becomes a party to the contract, beside its customer.
+	// NewParty is a person who becomes a party to the contract, beside its customer.
 	NewParty ledger.ID
 
 	// Subscribed is a subscription that the decision adds to the register of holders, and
@@ -100,7 +99,8 @@ func Open(proposal Proposal) (Decision, error) {
 	return decision.finish(), nil
 }
 
-// resolveAsset sets the contract's asset, in the currency of the request or else the region's.
+// resolveAsset sets the contract's asset. Its currency is the request's or, if the request names none, the
+// region's.
 func (proposal *Proposal) resolveAsset(r *Record, faults *schema.Faults) {
 	region, known := Regions[Region.Get(r.Values)]
 	switch {
@@ -155,8 +155,8 @@ func (handler *ActionHandler) input(request schema.Input, r *Record, f *schema.F
 	return body.Read(request, r.Reading.Requests, "", f)
 }
 
-// Act decides on an action. The error is a Conflict if the state does not allow it, and a
-// *Faults if the body is wrong or a condition is not met.
+// Act decides on an action. The error is a Conflict if the state does not allow the action, and a *Faults if
+// the body is wrong or a condition is not met.
 func (r *Record) Act(name Action, request schema.Input, now ledger.Micros) (Decision, error) {
 	handler := r.Product.Handler(name)
 	if handler == nil || handler.Timer {
@@ -213,7 +213,7 @@ func (r *Record) OnDue(now ledger.Micros) (Decision, bool) {
 	return d.finish(), true
 }
 
-// run runs a handler on the record of the decision.
+// run carries out a handler on the decision's record, and adds the handler's results to the decision.
 func (d *Decision) run(c *Case, handler *ActionHandler) error {
 	c.transition = handler.Name
 	handler.Do(c)
@@ -258,8 +258,8 @@ func (d *Decision) applyTransition(c *Case, transition, action Action) {
 	}
 }
 
-// entry returns the i-th entry of the case. If the handler has set no effective date, the entry has the
-// day by the clock, not by the writer: the writer's instants run ahead of a clock that stands still.
+// entry returns the i-th entry of the case. If the handler has set no effective date, the entry is dated on the
+// clock's day. The writer's day may be later, because its instants run ahead of a clock that stands still.
 func (c *Case) entry(i int) *ledger.Entry {
 	day := c.effectiveDate
 	if day == 0 {

@@ -56,8 +56,8 @@ const (
 // atMaturity is the frequency of a single distribution, which is on the maturity date.
 const atMaturity = "at_maturity"
 
-// Columns, in this order: those of a request for a deposit, those that the service derives, those of the rows of
-// lists, and those of the actions' bodies (dpIn…).
+// First come the columns of a request for a deposit, then those that the service derives, then the columns of
+// rows in lists, and last the columns of the actions' bodies (dpIn…).
 var (
 	dpCustomer     = schema.ID(32, "customer_id", schema.Required, schema.InShort)
 	dpPrincipal    = schema.Amount(33, "initial_amount", schema.Required, schema.InShort) // principal of the current term
@@ -179,8 +179,8 @@ func dpShareProfit(c *Case) {
 }
 
 // dpCheckSingleProfit checks the profit of a term with the frequency atMaturity. Such a term has one
-// distribution, on or after its maturity date. If the deposit was renewed without it, the distribution
-// may follow in the next term.
+// distribution, on or after its maturity date. If the deposit was renewed before the distribution, the
+// distribution may follow in the next term.
 func dpCheckSingleProfit(c *Case, day ledger.Date) bool {
 	v := c.values()
 	earliestDay := dpMaturity.Get(v)

@@ -23,23 +23,23 @@
 //     timer may book on shared accounts (Decision.Reserve).
 //  5. The columns determine the balance of each of the contract's own accounts (Holdings).
 //     When a contract ends, these balances are zero, except where the product says otherwise.
-//  6. A timer's entry is dated on the day it was due, even if it runs late. Of several due
-//     timers the earliest runs first, one per decision.
-//  7. No product tests which reading it is in.
+//  6. A timer's entry is dated on the day on which the timer was due, even if the timer runs late. Of several
+//     due timers the earliest runs first, one per decision.
+//  7. No product's code asks which reading the contract is in.
 //  8. Rounding down is explicit, and the same entry books the remainder to a named account.
 //  9. A long column that follows from other columns, such as a schedule, is computed when it
 //     is read and not stored. A column that depends on the day on which the record is
 //     read is computed too (Record.AsOf).
-//  10. The clock determines the day, also in entries. A decision's instant is never before the
+//  10. The service's clock determines the day, also in entries. A decision's instant is never before the
 //     record's last booked time, which may run ahead of a clock that stands still.
 //  11. The register of an issue's holders is not part of the record: a decision receives the
 //     extract that it needs and returns the rows that it adds (register.go).
 //  12. An event has the name of its action. The event's from and to states tell
 //     which of the action's transitions it was.
-//  13. A product declares what other packages must know of it: which events move money
-//     (Moves), which columns are sums of lines (Totals), which accounts stay open (OpenAfterEnd,
-//     EmptyIn), which columns change later (SetAgain, ShownByDay). The checker and the client have
-//     no list of products of their own.
+//  13. A product declares what other packages must know of it: which events move money (Moves), which columns
+//     sum what it has posted on a shared account (Totals), which accounts stay open (OpenAfterEnd, EmptyIn),
+//     which columns change later (SetAgain, ShownByDay). The checker and the client have no list of products of
+//     their own.
 //
 // Callers: actors/contract (Open, Act, OnDue, the codec of columns), api (columns, to show
 // them), snapshots (machines, Holdings, declarations), cmd/mizan/client/contracts and bench

@@ -16,11 +16,11 @@ import (
 // contract until the last batch is booked.
 
 const (
-	// maxAtOnce is the largest number of holders whose rows fit into one group, which is what the writer syncs
-	// at once.
+	// maxAtOnce is the largest number of holders whose rows fit into one group (the Changes that become durable
+	// with one sync).
 	maxAtOnce = 1_500
 
-	// maxSubscriptions is the most subscriptions of an issue.
+	// maxSubscriptions is the largest number of subscriptions of an issue.
 	maxSubscriptions = 10_000_000
 
 	// holdersPerBooking is how many holders are booked in one call of book. Each holder needs at
@@ -89,7 +89,7 @@ func ciUnderWay(v schema.Row) schema.Row {
 	return nil
 }
 
-// ciExtract returns the extract of the register that an action needs.
+// ciExtract returns which part of the register of holders an action needs.
 func ciExtract(r *Record, name Action, request schema.Input) Extract {
 	v := r.Values
 	switch name {
@@ -194,7 +194,7 @@ func ciHolderLines(c *Case, action Action, debit ledger.Path, holders []Holder, 
 	panic("contract: " + string(action) + " is not for all holders")
 }
 
-// ciFaces returns the total face of the certificates of some holders.
+// ciFaces returns the total face value of some holders' certificates.
 func ciFaces(c *Case, holders []Holder) money.Amount {
 	certificates := int64(0)
 	for i := range holders {
@@ -242,8 +242,8 @@ func ciLastDistribution(v schema.Row) (perCertificate, remainder money.Amount) {
 	return perCertificate, minus(ciDistributedSum.Get(row), times(perCertificate, ciOutstandingThen.Get(row)))
 }
 
-// ciPayFace pays each holder the face of the certificates less the holder's part of a penalty.
-// That part is rounded down and is at most the face.
+// ciPayFace pays each holder the certificates' face value less the holder's part of a penalty. That part is
+// rounded down and is at most the face value.
 func ciPayFace(c *Case, debit ledger.Path, penalty money.Amount, holders []Holder) []line {
 	v, r := c.values(), c.record
 	sum, penalties := ciFaces(c, holders), money.Amount{}
@@ -270,7 +270,7 @@ func ciHoldings(r *Record) (holdings []Holding) {
 	} else {
 		stemBefore = ciStemBefore[p.Doing]
 	}
-	openFace, bookedFace := money.Amount{}, money.Amount{} // face of the holders that are not booked yet, and of those that are
+	openFace, bookedFace := money.Amount{}, money.Amount{} // face value of the holders who are not booked yet, and of those who are
 	for _, h := range r.Register.Holders {
 		face, stem := times(ciFace.Get(v), h.Certificates), stemAfter
 		if h.Number > done {

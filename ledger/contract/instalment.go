@@ -6,11 +6,10 @@ import (
 	"mizan/ledger/schema"
 )
 
-// InstalmentSale is the sale of an asset that the institution buys for a customer. The price is
-// the cost and a markup, both known to the customer, and is paid in instalments. The religious
-// counterpart is murabaha. The institution sells only what it owns, so in every reading the
-// actions follow each other: order, purchase, delivery, activation. Names that begin with sl (sale) belong
-// to this product.
+// InstalmentSale is the sale of an asset that the institution buys for a customer. The price is the cost and a
+// markup, both known to the customer, and is paid in instalments. The religious counterpart is murabaha. The
+// institution sells only what it owns, so in every reading (secular or religious) the actions have this order:
+// order, purchase, delivery, activation. Names that begin with sl (sale) belong to this product.
 var InstalmentSale = define(&Product{
 	Code: 's',
 	Variants: map[*Reading]*Variant{
@@ -72,8 +71,8 @@ const (
 	SettleEarly       Action = "settle_early"
 )
 
-// Columns, in this order: those of a request for a sale, those that the service derives, those of the rows of
-// lists, and those of the actions' bodies (slIn…).
+// First come the columns of a request for a sale, then those that the service derives, then the columns of rows
+// in lists, and last the columns of the actions' bodies (slIn…).
 var (
 	slCustomer        = schema.ID(32, "customer_id", schema.Required, schema.InShort)
 	slAsset           = schema.Text(33, "asset_description", schema.Required, schema.LongerThan(10), schema.AtMost(maxNote))

@@ -87,12 +87,12 @@ const (
 	finance   = "finance"
 )
 
-// maxExpenses is the most owner expenses of a lease. The bound keeps the record small: the record
-// stores each expense with its description.
+// maxExpenses is the largest number of owner's expenses of a lease. The bound keeps the record small, because
+// the record stores each expense with its description.
 const maxExpenses = 400
 
-// Columns, in this order: those of a request for a lease, those that the service derives, those of the rows of
-// lists, and those of the actions' bodies (lsIn…).
+// First come the columns of a request for a lease, then those that the service derives, then the columns of
+// rows in lists, and last the columns of the actions' bodies (lsIn…).
 var (
 	lsCustomer       = schema.ID(32, "customer_id", schema.Required, schema.InShort)
 	lsKind           = schema.Enum(33, "lease_type", []string{operating, finance}, schema.Required, schema.InShort)
@@ -157,7 +157,7 @@ var (
 	lsInExpenseType  = schema.Text(3, "type", schema.DefaultTo("maintenance"))
 )
 
-// lsRunningSteps returns the steps out of a state in which rent becomes due.
+// lsRunningSteps returns the steps of a state in which rent becomes due. They do not leave the state.
 func lsRunningSteps(state Status) []Step {
 	return []Step{
 		{From: state, By: RentDue, To: state, Why: "a row of the schedule has fallen due"},

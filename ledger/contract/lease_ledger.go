@@ -120,8 +120,8 @@ func lsBearExpense(c *Case) {
 	}
 }
 
-// lsRequireKind tells whether the lease is of the kind. If not, it refuses the action and
-// names the ending, which only this kind has.
+// lsRequireKind tells whether the lease is of the kind. If not, it refuses the action and names the ending that
+// only this kind has.
 func lsRequireKind(c *Case, kind, ending string) bool {
 	if lsKind.Get(c.values()) == kind {
 		return true

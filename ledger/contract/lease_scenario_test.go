@@ -95,8 +95,8 @@ func bigOf(a money.Amount) *big.Int {
 	return n
 }
 
-// step lets time pass or tries an action. It tries actions that continue the lease often, and those that
-// end it seldom.
+// step lets time pass or tries an action. It often tries actions that continue the lease, and seldom actions
+// that end it.
 func (life *leaseLife) step(t *rapid.T) {
 	name := rapid.SampledFrom([]string{
 		"time", "time", "time", "acquire", "activate", "payment", "payment", "payment", "all", "arrears", "expense",

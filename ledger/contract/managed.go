@@ -57,8 +57,8 @@ const (
 	Liquidate Action = "liquidate" // the transition for a loss of the whole capital; it has no URL
 )
 
-// Columns, in this order: those of a request for an investment, those that the service derives, those of the rows of
-// lists, and those of the actions' bodies (miIn…).
+// First come the columns of a request for an investment, then those that the service derives, then the columns of
+// rows in lists, and last the columns of the actions' bodies (miIn…).
 var (
 	miManager      = schema.ID(32, "customer_id", schema.Required, schema.InShort)
 	miCapital      = schema.Amount(33, "capital_amount", schema.Required, schema.InShort)
@@ -164,8 +164,8 @@ func miRecordReport(c *Case, day ledger.Date) {
 	c.setEffectiveDate(day)
 }
 
-// miBearLoss deducts a loss from the investment's value. A larger loss counts as the whole value, because the manager
-// owes nothing.
+// miBearLoss deducts a loss from the investment's value. A loss above the value counts as the whole value, because
+// the manager owes nothing.
 func miBearLoss(c *Case) {
 	v := c.values()
 	day, accepted := periodEnd(c, miInLossEnd, miStart)

@@ -6,8 +6,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Partnership is shared capital: profit is shared by an agreed ratio, loss by what each partner owns. In a
-// diminishing partnership the customer buys the institution's share, unit by unit. The religious
+// Partnership is shared capital: profit is shared by an agreed ratio, a loss in proportion to what each partner
+// owns. In a diminishing partnership the customer buys the institution's share, unit by unit. The religious
 // counterpart is musharaka. Names that begin with pn (partnership) belong to this product.
 var Partnership = define(&Product{
 	Code: 'p',
@@ -72,8 +72,8 @@ const (
 	diminishing = "diminishing"
 )
 
-// Columns, in this order: those of a request for a partnership, those that the service derives, those of the rows of
-// lists, and those of the actions' bodies (pnIn…).
+// First come the columns of a request for a partnership, then those that the service derives, then the columns of
+// rows in lists, and last the columns of the actions' bodies (pnIn…).
 var (
 	pnCustomer        = schema.ID(32, "customer_id", schema.Required, schema.InShort)
 	pnKind            = schema.Enum(33, "partnership_type", []string{permanent, diminishing}, schema.Required, schema.InShort)

@@ -12,7 +12,7 @@ import (
 // Status is a contract's state, with the name that it has in the API.
 type Status string
 
-// Action names something that is done with a contract: by a request, or by a timer when it is due.
+// Action is the name of what a request or a due timer does with a contract.
 type Action string
 
 // States and actions that products share.
@@ -153,8 +153,8 @@ type Product struct {
 	Totals []ControlTotal
 
 	// A contract that has ended has no balance on its own accounts, except on those with a stem (the path
-	// without the contract's id) in OpenAfterEnd. In the states of EmptyIn it has no such balance either,
-	// although they are not the end.
+	// without the contract's id) in OpenAfterEnd. In the states in EmptyIn it has no such balance either,
+	// although the contract has not ended.
 	OpenAfterEnd []string
 	EmptyIn      []Status
 
@@ -222,8 +222,8 @@ func (p *Product) reviews(reading *Reading) *schema.Table {
 // Machine returns the machine of a reading; nil if the product has no variant in it.
 func (p *Product) Machine(reading *Reading) *Machine { return p.machines[reading] }
 
-// HoldsNothing tells whether a contract in the status has no balance on its own accounts, except on
-// those in OpenAfterEnd. It has none in a status of EmptyIn and in one that no step leaves.
+// HoldsNothing tells whether a contract in the status has no balance on its own accounts, except on those in
+// OpenAfterEnd. That is so in the statuses in EmptyIn and in a status that no step leaves.
 func (p *Product) HoldsNothing(reading *Reading, status Status) bool {
 	machine := p.Machine(reading)
 	for _, action := range machine.Events() {

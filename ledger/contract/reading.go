@@ -5,9 +5,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Reading is one of the forms that contracts have: secular or religious. It determines whether a review
-// comes before money moves, how actions are named in URLs, and where penalties go. A Reading is
-// data: no product tests which reading it is in.
+// Reading is one of the forms that contracts have: secular or religious. It determines whether a review comes
+// before money moves, how actions are named in URLs, and where penalties go. A Reading is data: no product's
+// code asks which reading a contract is in.
 type Reading struct {
 	Name string
 	Code byte // stored
@@ -40,7 +40,8 @@ type Reading struct {
 	CertificateMark string
 }
 
-// Columns of the bodies of reviews: secular ones (reviews), religious ones, and those of sukuk (boardReviews).
+// Columns of the bodies of reviews: of secular reviews (reviews), of religious ones, and of those for sukuk
+// (boardReviews).
 var (
 	approvedBy  = schema.Text(1, "approved_by", schema.Required)
 	signedAt    = schema.Text(2, "signed_at", schema.Settable, schema.IsDateOrTime)

@@ -9,7 +9,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Record is the current state of a contract. The writer keeps the contract's number and version.
+// Record is the current state of a contract. The writer (package posting) stores the contract's number and
+// version beside it.
 type Record struct {
 	ID      ledger.ID
 	Product *Product
@@ -91,9 +92,9 @@ var (
 	baseColumns = schema.NewTable(nil, Region, Currency, ClientMetadata, Reviewed, ReviewedAt, Why, ScreeningID, creationDay, readingDay)
 )
 
-// AsOf returns the record as it is shown on a day, for columns that depend on the day. Instants before the
-// first event are shown as the first event's, because the clock that set them may have been some microseconds
-// behind the event's booked time.
+// AsOf returns the record as it is shown on a day, for columns that depend on the day. An instant before the
+// first event is shown as the first event's booked time, because the clock that set the instant may have been
+// some microseconds behind the booked time.
 func (r *Record) AsOf(firstBooked ledger.Micros, day ledger.Date) *Record {
 	shown := r.next()
 	readingDay.Set(shown.Values, day)

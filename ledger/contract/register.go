@@ -38,7 +38,7 @@ type Register struct {
 // Extract says which part of a register a decision needs.
 type Extract struct {
 	Investor   ledger.ID // the investor whose position is needed; zero: none
-	From       int64     // the number of the first holder
+	From       int64     // the number of the first holder who is needed
 	MaxHolders int       // how many holders at most; 0: none
 }
 
@@ -91,7 +91,7 @@ func (h *Holder) Row() schema.Row {
 	return row
 }
 
-// The columns of the two lists that clients read of a register.
+// These are the columns of the two lists of a register that clients can read.
 var (
 	SubscriptionColumns = ciSubscription
 	HolderColumns       = ciHolderTable

@@ -59,8 +59,8 @@ const (
 	inTrust    = "trust"      // the money is held in separate accounts
 )
 
-// Columns, in this order: those of a request for a deposit, those that the service derives, those of the rows of
-// lists, and those of the actions' bodies (skIn…).
+// First come the columns of a request for a deposit, then those that the service derives, then the columns of
+// rows in lists, and last the columns of the actions' bodies (skIn…).
 var (
 	skCustomer      = schema.ID(32, "customer_id", schema.Required, schema.InShort)
 	skCustodyType   = schema.Enum(33, "custody_type", []string{guaranteed, inTrust}, schema.Required, schema.InShort)

@@ -38,7 +38,7 @@ var excludedSectors = []string{
 	"alcohol", "tobacco", "pork", "gambling", "conventional_finance", "conventional_insurance", "weapons", "adult_entertainment",
 }
 
-// The most debt, and the most impure income, that a company may have, in whole percent.
+// These are the largest percentages of debt and of impure income that a company may have.
 const (
 	maxDebtPercent   = 30
 	maxImpurePercent = 5
@@ -66,7 +66,7 @@ type Finding struct {
 	Detail  string
 }
 
-// Screening is the input and the result of a screening. It is stored once and never changes.
+// Screening is the record of one check: its input and its result. It is stored once and never changes.
 type Screening struct {
 	ID       ledger.ID      `json:"-"`
 	Input    ScreeningInput `json:"given"`
@@ -165,8 +165,8 @@ func checkRatio(code, text string, maxPercent int64) Finding {
 	return Finding{code, Passed, "is at most " + bound.String() + " percent"}
 }
 
-// checkComplete checks that no information is missing. Everything needs a region, an asset also its type or a
-// description, a transaction also its activity and amount.
+// checkComplete checks that no information is missing. Every subject needs a region. An asset also needs its
+// type or a description; a transaction also needs its activity and its amount.
 func (s *ScreeningInput) checkComplete() Finding {
 	var missing []string
 	if schema.IsBlank(s.Region) {

@@ -39,7 +39,7 @@ func (c *Case) addToTotal(total schema.Cell[money.Amount], amount money.Amount, 
 	return true
 }
 
-// maxRows is the most rows that a list of reports, such as distributions, may have if its column
+// maxRows is the largest number of rows that a list of reports, such as distributions, may have if its column
 // sets no bound. Two such lists of the largest amounts fit into a record.
 const maxRows = 3_000
 
@@ -59,13 +59,12 @@ func (c *Case) addRow(list schema.Cell[[]schema.Row], row schema.Row, field stri
 	return true
 }
 
-// MaxStored is the most bytes that a record's stored form may have after a decision that adds a
-// row to a list and does not end the contract. The writer accepts a third more, which is room for
-// texts and objects that are stored once, for columns that timers change, and for the end of the
-// contract.
+// MaxStored is the largest size, in bytes, of a record's stored form after a decision that adds a row to a list
+// and does not end the contract. The writer (package posting) accepts a third more, which is room for texts and
+// objects that are stored once, for columns that timers change, and for the end of the contract.
 const MaxStored = 3 * ((1 << 20) + (64 << 10)) / 4
 
-// alwaysFittingRows is a number of rows that fit into a record with any content.
+// alwaysFittingRows is a number of rows that fit into every record, whatever else the record contains.
 const alwaysFittingRows = 32
 
 // checkRoom returns an error if the row that the decision adds makes the record too large.

@@ -40,7 +40,7 @@ func problemOf(err error) string {
 	return ""
 }
 
-// FaultsAsRefusals converts the faults of a record's fields to an error, as Join makes it.
+// FaultsAsRefusals converts the faults of a record's fields to the error that Join makes of several refusals.
 func FaultsAsRefusals(op string, f *schema.Faults) error {
 	errs := make([]error, len(f.List))
 	for i, fault := range f.List {

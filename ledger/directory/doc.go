@@ -17,8 +17,8 @@
 //     terminals are parsed again at every start.
 //  6. An organization has at most one rate for an ordered pair of currencies, and its journal
 //     has every value that the rate ever had.
-//  7. A settlement is decided and booked in one step and never changes. Its entry, its funds
-//     guard, its counters and its claim all follow from its record.
+//  7. A settlement is decided and booked in one step and never changes. Its entry, its guards (conditions on
+//     funds and counters) and its claim (a unique key) all follow from its record.
 //  8. A limit always applies to the same transactions: only its bound and Active change.
 //     Payers' data, limits and the blocklist use one normalised form (NormalEmail and others)
 //     so that they can be compared. A card is known by its keyed fingerprint; its number never
@@ -31,8 +31,8 @@
 //  11. A type of record is a table of columns (package schema): each field of the stored form, of requests
 //     and of responses is declared there and nowhere else. A decision reports every wrong field, each once,
 //     in one error made by Join.
-//  12. Partners and terminals have the same rule for notification addresses. It is checked when
-//     the address is set or changed; what a host name resolves to is checked when something is
+//  12. Partners and terminals have the same rule for notification addresses. The rule is checked when the
+//     address is set or changed; the addresses to which a host name resolves are checked when a notification is
 //     sent. An empty address or secret is refused.
 //
 // Callers: actors/directory (makes decisions durable and keeps the records in memory), ledger/payment

@@ -62,7 +62,7 @@ var APIKeys = schema.NewType[APIKey]("key",
 		k.Org, k.ID, k.Created = envelope.Org, envelope.ID, envelope.Created
 	})
 
-// Check checks a new key. The error is Join's.
+// Check checks the fields of a new key. The error comes from Join.
 func (k *APIKey) Check(now ledger.Micros) error {
 	faults := new(schema.Faults)
 	APIKeys.Check(nil, k, faults)
@@ -72,7 +72,7 @@ func (k *APIKey) Check(now ledger.Micros) error {
 	return FaultsAsRefusals("directory.CreateAPIKey", faults)
 }
 
-// NewAPIKey decides the creation of a key, whose fields the caller has set. The error is Join's.
+// NewAPIKey decides the creation of a key, whose fields the caller has set. The error comes from Join.
 func NewAPIKey(draft APIKey, now ledger.Micros) (*APIKey, ledger.Event, error) {
 	k := &draft
 	if err := k.Check(now); err != nil {

@@ -222,8 +222,8 @@ var Limits = schema.NewType[Limit]("limit",
 		l.Org, l.ID, l.Created = envelope.Org, envelope.ID, envelope.Created
 	})
 
-// limitProblem returns why NewLimit can't have made a stored limit. It does not check the currency, because other
-// currencies may have been accepted when the limit was made.
+// limitProblem returns why a stored limit cannot have been made by NewLimit. It does not check the currency,
+// because other currencies may have been accepted when the limit was made.
 func limitProblem(l *Limit) string {
 	f := new(schema.Faults)
 	crossCheckBound(l, f)
@@ -292,7 +292,7 @@ func crossCheckScope(l *Limit, f *schema.Faults) {
 }
 
 // NewLimit decides the creation of a limit, whose fields the caller has set. terminal is the terminal that the limit
-// names; nil if it names none, or one that the organization doesn't have. The error is Join's.
+// names; nil if it names none, or one that the organization doesn't have. The error comes from Join.
 func NewLimit(draft Limit, terminal *Terminal) (*Limit, ledger.Event, error) {
 	l, faults := &draft, new(schema.Faults)
 	l.Asset = columns.ResolveNetwork(l.Asset)
@@ -318,7 +318,7 @@ func (l *Limit) checkTerminal(t *Terminal, f *schema.Faults) {
 	}
 }
 
-// Patch decides a change. Only MaxAmount, MaxCount and Active change. The error is Join's.
+// Patch decides a change. Only MaxAmount, MaxCount and Active can change. The error comes from Join.
 func (l *Limit) Patch(change schema.Change[Limit]) (*Limit, ledger.Event, error) {
 	next, faults := *l, new(schema.Faults)
 	change(&next, faults)

@@ -132,8 +132,8 @@ func TestNewLimitHasTheRequestedFields(t *testing.T) {
 	}
 }
 
-// A currency on one network gets that network. A currency on several networks has none only if
-// the request says so.
+// A currency on one network gets that network. A currency on several networks has no network only if the
+// request says so.
 func TestTheNetworkOfALimitIsResolved(t *testing.T) {
 	for changes, want := range map[string]money.Network{
 		`{"currency":"ETH"}`:                      "ethereum",

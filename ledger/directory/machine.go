@@ -111,8 +111,8 @@ var settlementMachine = fsm.MustCompile(
 	[]Action{Settle},
 	table{StateSettled: {Settle: {StateSettled, "the money of another environment"}}})
 
-// lifecycle says what may happen to the records of a kind: the action that begins a record, the states
-// in which it may begin, and the state machine of all later actions. If machine is nil, there are none.
+// lifecycle says what may happen to the records of a kind: the action that begins a record, the states in which
+// it may begin, and the state machine of all later actions. If machine is nil, there are no later actions.
 type lifecycle struct {
 	firstAction Action
 	firstStates []State

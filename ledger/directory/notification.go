@@ -9,6 +9,9 @@ import (
 	"mizan/ledger/schema"
 )
 
+// This file has the rules for the parameters of notifications: the recipients of a terminal's alerts, and the statuses
+// of which the merchant is notified.
+
 // Keys of merchant_params with the recipients of a terminal's alerts.
 const (
 	keyTelegram = "tg_ids_to_notify"
@@ -19,8 +22,8 @@ const (
 // a public chat.
 var chatIDForm = regexp.MustCompile(`^(-?[1-9][0-9]{0,17}|@[A-Za-z][A-Za-z0-9_]{0,31})$`)
 
-// checkChats refuses malformed chat ids, except those that are already stored. It is for
-// requests only; stored parameters are parsed without it (doc.go, invariant 5).
+// checkChats refuses malformed chat ids, except those that are already stored. The check is for requests only;
+// stored parameters are parsed without it (doc.go, invariant 5).
 func (t *Terminal) checkChats(op string, stored []string) error {
 	for _, id := range t.Notification.Telegram {
 		if !chatIDForm.MatchString(id) && !slices.Contains(stored, id) {

@@ -10,6 +10,8 @@ import (
 	"mizan/ledger"
 )
 
+// This file has the rule for the addresses to which merchants want their notifications sent.
+
 const keyNotifyURL = "notify_url"
 
 // Bounds of a host name (RFC 1035, section 2.3.4).
@@ -18,10 +20,9 @@ const (
 	maxLabelLength = 63
 )
 
-// checkNotifyURL refuses an address to which notifications cannot or must not go. If
-// allowsPrivate is false, it also refuses this machine, its local networks, and any other address that
-// is not on the internet. It does not resolve names: the sender checks the resolved address at each
-// delivery.
+// checkNotifyURL refuses an address to which notifications cannot or must not be sent. If allowsPrivate is
+// false, it also refuses this machine, its local networks, and any other address that is not on the internet.
+// It does not resolve names: the sender checks the resolved address at each delivery.
 func checkNotifyURL(op, field, address string, allowsPrivate bool) error {
 	if address == "" {
 		return nil
@@ -66,7 +67,7 @@ func checkHost(op, field string, u *url.URL, allowsPrivate bool) error {
 	)
 }
 
-// isNotLabel tells whether the text cannot be a label, one of the parts of a host name that dots separate.
+// isNotLabel tells whether the text cannot be a label (a part of a host name between dots).
 func isNotLabel(label string) bool {
 	return label == "" || len(label) > maxLabelLength || strings.ContainsFunc(label, func(c rune) bool { return isNotAlphanumeric(c) && c != '-' && c != '_' })
 }

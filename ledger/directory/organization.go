@@ -54,8 +54,8 @@ var modules = []string{ParticipatoryFinance, IslamicFinance}
 // MaxRegions bounds an organization's allowed regions.
 const MaxRegions = 100
 
-// Organization is the unit of isolation: every record belongs to exactly one, except the
-// platform's own.
+// Organization is the unit of isolation: every record belongs to exactly one organization, except the
+// platform's own records.
 type Organization struct {
 	ID      ledger.ID
 	Name    string
@@ -69,10 +69,10 @@ type Organization struct {
 // Active tells whether the organization's keys and sessions are accepted.
 func (o *Organization) Active() bool { return o.Status == Active }
 
-// Has tells whether the module is on.
+// HasModule tells whether the module is on.
 func (o *Organization) HasModule(module string) bool { return slices.Contains(o.Modules, module) }
 
-// Allows tells whether the organization works in the region.
+// AllowsRegion tells whether the organization works in the region.
 func (o *Organization) AllowsRegion(region string) bool {
 	return len(o.Regions) == 0 || slices.Contains(o.Regions, region)
 }
@@ -113,7 +113,8 @@ func regionsRule(value any) string {
 	return ""
 }
 
-// NewOrganization decides the creation of an organization, whose fields the caller has set. The error is Join's.
+// NewOrganization decides the creation of an organization, whose fields the caller has set. The error comes from
+// Join.
 func NewOrganization(draft Organization) (*Organization, ledger.Event, error) {
 	o := &draft
 	if err := o.check("directory.CreateOrganization", nil, new(schema.Faults)); err != nil {
@@ -122,8 +123,8 @@ func NewOrganization(draft Organization) (*Organization, ledger.Event, error) {
 	return o, createdEvent(ledger.Organization, o.ID, State(o.Status)), nil
 }
 
-// Patch decides a change. The error is Join's, or an IllegalTransition if the organization can't
-// go to the requested status.
+// Patch decides a change. The error comes from Join, or is an IllegalTransition if the organization can't go to
+// the requested status.
 func (o *Organization) Patch(change schema.Change[Organization]) (*Organization, ledger.Event, error) {
 	const op = "directory.PatchOrganization"
 	next, faults := *o, new(schema.Faults)

@@ -11,8 +11,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// This file has what the columns of a terminal's parameters share. Parameters are the members of provider_params and
-// merchant_params. Each of the two objects is stored as a whole, so these columns have no number (it is always 0).
+// This file has the code that the columns of a terminal's parameters share. Parameters are the members of
+// provider_params and merchant_params. Each of the two objects is stored as a whole, so these columns have no stored
+// key (their key is 0).
 
 // parameterOptions returns the options of a column of parameters.
 func parameterOptions(help string, options ...schema.Option) []schema.Option {

@@ -32,7 +32,7 @@ type Partner struct {
 	PassHash  string // PHC string (hash, salt and parameters); empty: the partner can't log in
 	Email     string
 	Lang      string // language of status descriptions; empty: English
-	NotifyURL string // used if a terminal has none
+	NotifyURL string // used for terminals without an address of their own
 	Secret    string // signs notifications to NotifyURL
 	Active    bool
 	Sources   []netip.Prefix // empty: requests may come from anywhere
@@ -82,7 +82,7 @@ var Partners = schema.NewType[Partner]("partner",
 type Branding struct {
 	DisplayName  string // shown in place of the partner's name; empty: that name
 	Logo         string // address of an uploaded image; empty: none
-	Color        string // "#rrggbb", of the buttons; empty: the pages' own
+	Color        string // "#rrggbb", of the buttons; empty: the pages' own color
 	SupportEmail string
 	TermsURL     string
 }
@@ -170,7 +170,7 @@ func CheckPass(pass []byte) error {
 
 // NewPartner decides the creation of a partner, whose fields the caller has set; PassHash is the hash of a password that
 // CheckPass accepted. The claim (a unique key) on the login decides later whether the login is free. allowsPrivateURL
-// tells whether NotifyURL may name an address that is not on the internet. The error is Join's.
+// tells whether NotifyURL may name an address that is not on the internet. The error comes from Join.
 func NewPartner(draft Partner, allowsPrivateURL bool) (*Partner, ledger.Event, error) {
 	p := &draft
 	if err := p.check("directory.CreatePartner", nil, allowsPrivateURL, new(schema.Faults)); err != nil {
@@ -180,7 +180,7 @@ func NewPartner(draft Partner, allowsPrivateURL bool) (*Partner, ledger.Event, e
 }
 
 // Patch decides a change. Number and login never change. allowsPrivateURL is as in NewPartner, but a stored address may
-// stay. The error is Join's.
+// stay. The error comes from Join.
 func (p *Partner) Patch(change schema.Change[Partner], allowsPrivateURL bool) (*Partner, ledger.Event, error) {
 	next, faults := *p, new(schema.Faults)
 	change(&next, faults)

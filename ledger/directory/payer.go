@@ -17,8 +17,8 @@ type Payer struct {
 	IP      netip.Addr // unmapped, without zone
 }
 
-// Subject returns the payer's value in a limit's scope; false if it is unknown. E-mail and
-// address are hashed, because the result becomes a part of counters' keys, which are kept forever.
+// Subject returns the payer's value in a limit's scope; false if that value is unknown. E-mail and address are
+// hashed, because the result becomes a part of counters' keys, which are kept forever.
 func (p *Payer) Subject(s Scope) (string, bool) {
 	switch s {
 	case ScopePartner:

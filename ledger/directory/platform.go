@@ -15,8 +15,8 @@ var PlatformOrg = ledger.ID{}
 // PlatformID is the id of the one Platform record.
 var PlatformID = ledger.ID{6: 0x80, 8: 0x80, 15: 1} // a UUID of version 8: chosen, not random
 
-// How many administration tokens are accepted at once, and of how many retired tokens the hashes are
-// stored. The oldest retired tokens are forgotten, so that the record does not grow without bound.
+// These are the largest numbers of administration tokens that are accepted at once, and of retired tokens whose
+// hashes are stored. The oldest retired tokens are forgotten, so that the record does not grow without bound.
 const (
 	MaxAdminTokens   = 64
 	MaxRetiredTokens = 1024
@@ -26,7 +26,7 @@ const (
 type Platform struct {
 	NextPartner   int64        // the number of the next partner
 	AdminTokens   [][32]byte   // SHA-256 of the accepted tokens, oldest first
-	RetiredTokens [][32]byte   // hashes of tokens that were accepted once and never will be again, oldest first
+	RetiredTokens [][32]byte   // hashes of tokens that were accepted once and never will be accepted again, oldest first
 	Sandbox       []SandboxOrg // what the first start of the sandbox created
 }
 
@@ -62,8 +62,8 @@ func (p *Platform) ReservePartnerNumber() (next *Platform, number int64) {
 	return next, p.NextPartner
 }
 
-// AcceptAdminToken accepts a further administration token. If it is already accepted, nothing
-// changes. The error is a *ledger.Refusal: Conflict if the token is retired, or one too many.
+// AcceptAdminToken accepts a further administration token. If it is already accepted, nothing changes. The
+// error is a *ledger.Refusal: Conflict if the token is retired or too many tokens are accepted already.
 func (p *Platform) AcceptAdminToken(hash [32]byte) (*Platform, error) {
 	if slices.Contains(p.AdminTokens, hash) {
 		return p, nil

@@ -82,7 +82,7 @@ func (p *Provider) secrets() (names []string) {
 // Server is the server that a terminal's provider calls.
 type Server struct {
 	Address       string // as it was sent; empty if the provider's terminals have no address
-	SigningSecret string // verifies the server's notifications; empty: none is accepted
+	SigningSecret string // verifies the server's notifications; empty: no notification is accepted
 }
 
 // Format implements fmt.Formatter. No verb shows the secret.
@@ -119,7 +119,8 @@ func (t *Terminal) readProvider(f *schema.Faults) {
 	}
 }
 
-// checkProvider refuses the parameters in a request if the provider's columns refuse them. The error is Join's.
+// checkProvider refuses the parameters in a request if the provider's columns refuse them. The error comes from
+// Join.
 func (t *Terminal) checkProvider(op string) error {
 	faults := new(schema.Faults)
 	t.readProvider(faults)

@@ -72,7 +72,7 @@ func crossCheckRate(_, r *Rate, f *schema.Faults) {
 	}
 }
 
-// NewRate decides the first rate of a pair. The error is Join's.
+// NewRate decides the first rate of a pair. The error comes from Join.
 func NewRate(org ledger.ID, draft Rate) (*Rate, ledger.Event, error) {
 	r := &draft
 	r.ID, r.Org = RateID(org, r.From, r.To), org
@@ -82,8 +82,8 @@ func NewRate(org ledger.ID, draft Rate) (*Rate, ledger.Event, error) {
 	return r, createdEvent(ledger.Rate, r.ID, r.state()), nil
 }
 
-// Revalue decides a new value of the pair's rate. If it is the current value, nothing
-// changes. The error is Join's.
+// Revalue decides a new value of the pair's rate. If it is the current value, nothing changes. The error comes
+// from Join.
 func (r *Rate) Revalue(value money.Rate) (*Rate, ledger.Event, error) {
 	next := *r
 	next.Value = value

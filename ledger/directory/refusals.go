@@ -8,8 +8,8 @@ import (
 	"mizan/ledger"
 )
 
-// Refusals lists the wrong fields of one request, at least two, each once. errors.As with a
-// *ledger.Refusal finds the first.
+// Refusals lists the wrong fields of one request, at least two, each once. errors.As with a *ledger.Refusal
+// finds the first of them.
 type Refusals []*ledger.Refusal
 
 // Error implements error.

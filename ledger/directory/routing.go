@@ -8,9 +8,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// Serves tells whether the terminal accepts a transaction of the type, asset, method (a
-// money_storage type) and amount. An empty method means that it is not known yet; it
-// excludes no terminal. An empty network excludes only terminals that accept none of the currency's networks.
+// Serves tells whether the terminal accepts a transaction of the type, asset, method (a money_storage type) and
+// amount. An empty method is one that is not known yet; it excludes no terminal. An empty network excludes only
+// terminals that accept none of the currency's networks.
 func (t *Terminal) Serves(terminalType TerminalType, asset money.Asset, method string, amount money.Amount) bool {
 	return t.UnsuitableReason(terminalType, asset, method, amount) == ""
 }

@@ -60,8 +60,8 @@ func (s *Session) Valid(now ledger.Micros) bool {
 	return s.Revoked == 0 && (s.Expires == 0 || now < s.Expires)
 }
 
-// IdleTooLong tells whether the session has been idle for too long since its last use. lastUse is the last
-// use that the caller knows; if a later one is recorded, that one counts.
+// IdleTooLong tells whether the session has been idle for too long since its last use. lastUse is the last use
+// that the caller knows; if a later use is recorded, the recorded use counts.
 func (s *Session) IdleTooLong(lastUse, now ledger.Micros) bool {
 	return s.MaxIdle > 0 && now-max(lastUse, s.Used) >= ledger.Micros(s.MaxIdle.Microseconds())
 }

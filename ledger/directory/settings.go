@@ -10,6 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
+// These are the names of a terminal's two objects of parameters.
 const (
 	providerParams = "provider_params"
 	merchantParams = "merchant_params"
@@ -51,7 +52,7 @@ type Settings struct {
 
 	SettlementCurrency money.Currency // currency in which the terminal settles; empty: the transaction's own
 	SettlementNetwork  money.Network  // network of SettlementCurrency; empty: the only one that it has
-	Description        string         // replaces the description that the payer sees; empty: the payer sees the transaction's
+	Description        string         // replaces the description that the payer sees; empty: the payer sees the transaction's own description
 }
 
 // SettingsColumns are the columns of Settings.
@@ -99,9 +100,8 @@ const (
 	feeOnTop    = "on_top"
 )
 
-// ParseSettings reads provider_params, a JSON object that was strictly parsed before. Empty
-// input and null give the defaults. The error is Join's and names each wrong value by a field
-// like "provider_params.fee_bps".
+// ParseSettings reads provider_params, a JSON object that was strictly parsed before. Empty input and null give
+// the defaults. The error comes from Join and names each wrong value by a field like "provider_params.fee_bps".
 func ParseSettings(object []byte) (Settings, error) {
 	faults := new(schema.Faults)
 	s := readParameters(SettingsColumns, providerParams, object, faults)
@@ -114,9 +114,9 @@ func ParseSettings(object []byte) (Settings, error) {
 	return *s, nil
 }
 
-// Unknown returns the sorted keys of the terminal's provider_params that neither this platform
-// nor the provider's adapter reads. They may be typing errors, but they are kept, because they may
-// also be keys of the provider.
+// UnknownParams returns the sorted keys of the terminal's provider_params that neither this platform nor the
+// provider's adapter reads. They may be typing errors, but they are kept, because they may also be keys of the
+// provider.
 func (t *Terminal) UnknownParams() []string {
 	params, _ := parseMembers(t.ProviderParams)
 	for _, c := range slices.Concat(SettingsColumns.Columns, t.provider().columns()) {
@@ -162,9 +162,8 @@ var NotificationColumns = schema.NewType[Notification]("notification settings of
 		func(n *Notification) *int { return &n.HostedAttempts }),
 )
 
-// ParseNotification reads merchant_params in the way ParseSettings reads provider_params. A secret
-// that could not be decrypted has been replaced by Mask; it is read as absent, because Mask is public and
-// must not sign anything.
+// ParseNotification reads merchant_params as ParseSettings reads provider_params. A secret that could not be
+// decrypted has been replaced by Mask; it is read as absent, because Mask is public and must not sign anything.
 func ParseNotification(object []byte) (Notification, error) {
 	faults := new(schema.Faults)
 	n := readParameters(NotificationColumns, merchantParams, object, faults)
@@ -175,8 +174,8 @@ func ParseNotification(object []byte) (Notification, error) {
 	return *n, nil
 }
 
-// checkSettings refuses settings that are well-formed but could never serve a transaction. It is
-// for requests only; stored settings are parsed without it (doc.go, invariant 5).
+// checkSettings refuses settings that are well-formed but could never serve a transaction. The check is for
+// requests only; stored settings are parsed without it (doc.go, invariant 5).
 func (t *Terminal) checkSettings(op string) error {
 	s := readParameters(SettingsColumns, providerParams, t.ProviderParams, new(schema.Faults)) // unlike t.Settings, which is empty if one setting is malformed
 	return Join(
@@ -186,8 +185,8 @@ func (t *Terminal) checkSettings(op string) error {
 	)
 }
 
-// checkSettlement refuses settlement settings that don't name exactly one asset: without the
-// asset's scale no amount could be converted to it.
+// checkSettlement refuses settlement settings that don't name exactly one asset, because without the asset's
+// scale no amount could be converted to the asset.
 func (t *Terminal) checkSettlement(op string) error {
 	const field = providerParams + ".settlement_network"
 	asset := money.Asset{Currency: t.Settings.SettlementCurrency, Network: t.Settings.SettlementNetwork, Env: t.Env}

@@ -173,8 +173,8 @@ func (draft *SettlementDraft) check(op, amountField string) (money.Asset, error)
 	)
 }
 
-// asset returns the asset of the amount, found as for a transaction. A currency that has a scale without a
-// network, such as a national one, gets none.
+// asset returns the asset of the amount. It resolves the network as for a transaction; a currency that has a
+// scale without a network, such as a national one, gets no network.
 func (draft *SettlementDraft) asset(op string) (money.Asset, error) {
 	asset := money.Asset{Currency: draft.Currency, Env: draft.Env}
 	_, accepted := money.AcceptedCurrency(string(draft.Currency))
@@ -206,9 +206,9 @@ func (draft *SettlementDraft) asset(op string) (money.Asset, error) {
 	return asset, nil
 }
 
-// NewSettlement decides a payment between the institution's bank account and the partner's bank,
-// out or in. Incoming money first pays the partner's debt. When the settlement is booked, Claim
-// makes sure that the reference is free, and Funds that enough money is available. The error is Join's.
+// NewSettlement decides a payment between the institution's bank account and the partner's bank, out or in.
+// Incoming money first pays the partner's debt. When the settlement is booked, its Claim makes sure that the
+// reference is free, and its Funds make sure that enough money is available. The error comes from Join.
 func NewSettlement(id ledger.ID, owner *Partner, outgoing bool, draft SettlementDraft) (*Settlement, ledger.Event, error) {
 	asset, err := draft.check("directory.SettlePartner", "amount")
 	if err != nil {
@@ -230,8 +230,8 @@ func NewSettlement(id ledger.ID, owner *Partner, outgoing bool, draft Settlement
 }
 
 // NewProviderSettlement decides that a terminal's provider has paid what it owes, less a fee. When the
-// settlement is booked, Claim makes sure that the reference is free. The error is Join's, or a Conflict
-// for a terminal of type merchant.
+// settlement is booked, its Claim makes sure that the reference is free. The error comes from Join, or is a
+// Conflict for a terminal of type merchant.
 func NewProviderSettlement(id ledger.ID, terminal *Terminal, fee money.Amount, draft SettlementDraft) (*Settlement, ledger.Event, error) {
 	const op = "directory.SettleProvider"
 	asset, err := draft.check(op, "gross")
@@ -258,7 +258,7 @@ func NewProviderSettlement(id ledger.ID, terminal *Terminal, fee money.Amount, d
 	), nil
 }
 
-// bookingEvent returns the event that books the postings, without those of zero.
+// bookingEvent returns the event that books the postings, except those of zero.
 func (s *Settlement) bookingEvent(postings ...ledger.Posting) ledger.Event {
 	event := createdEvent(ledger.Settlement, s.ID, StateSettled)
 	isZero := func(p ledger.Posting) bool { return p.Amount.IsZero() }

@@ -20,7 +20,7 @@ type TerminalType string
 const (
 	PaymentTerminal  TerminalType = "payment"
 	PayoutTerminal   TerminalType = "payout"
-	MerchantTerminal TerminalType = "merchant" // sends notifications only; never routed to
+	MerchantTerminal TerminalType = "merchant" // only configures notifications; no transaction is routed to it
 )
 
 // Valid tells whether t is one of the types.
@@ -119,7 +119,7 @@ func crossCheckTerminal(old, t *Terminal, f *schema.Faults) {
 }
 
 // NewTerminal decides the creation of a terminal, whose fields the caller has set. allowsPrivateURL tells whether notify_url
-// may name an address that is not on the internet. The error is Join's.
+// may name an address that is not on the internet. The error comes from Join.
 func NewTerminal(draft Terminal, allowsPrivateURL bool) (*Terminal, ledger.Event, error) {
 	t, noParameters := &draft, new(Terminal)
 	if err := t.check("directory.CreateTerminal", nil, noParameters, allowsPrivateURL, new(schema.Faults)); err != nil {
@@ -130,7 +130,7 @@ func NewTerminal(draft Terminal, allowsPrivateURL bool) (*Terminal, ledger.Event
 
 // Patch decides a change. An object of parameters is replaced as a whole, except that a Mask keeps the stored secret.
 // Partner, provider, type and environment never change, because pending charges refer to them. allowsPrivateURL is as in
-// NewTerminal, but a stored address may stay. The error is Join's.
+// NewTerminal, but a stored address may stay. The error comes from Join.
 func (t *Terminal) Patch(change schema.Change[Terminal], allowsPrivateURL bool) (*Terminal, ledger.Event, error) {
 	next, faults := *t, new(schema.Faults)
 	change(&next, faults)
@@ -186,8 +186,8 @@ func (t *Terminal) parseParams(op string, checksProvider, checksMerchant bool) e
 	return err
 }
 
-// Reparse fills Settings, Parameters, Server and Notification from the stored objects. The error
-// is Join's.
+// Reparse fills Settings, Parameters, Server and Notification from the stored objects. The error comes from
+// Join.
 func (t *Terminal) Reparse() error {
 	var settingsErr, notificationErr error
 	t.Settings, settingsErr = ParseSettings(t.ProviderParams)

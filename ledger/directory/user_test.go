@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// newUser creates the auditor Anna, after change, if it is not nil, has changed her fields.
+// newUser creates the auditor Anna. If change is not nil, it changes her fields first.
 func newUser(t *testing.T, change func(*User)) (*User, ledger.Event, error) {
 	t.Helper()
 	d := User{ID: testID(1), Org: testID(2), Login: "anna", PassHash: "hash", Name: "Anna", Roles: Roles{"auditor"}, Active: true}

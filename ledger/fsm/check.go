@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// checker collects the mistakes of a table, in the order of the lists, so that the same table
-// always gives the same error.
+// checker collects the mistakes of a table in the order of the lists of states and events, so that the same
+// table always gives the same error.
 type checker[S comparable, E comparable, P Transition[S]] struct {
 	states   []S
 	events   []E
@@ -53,7 +53,7 @@ func checkNames[S, E comparable, P Transition[S], N comparable](c *checker[S, E,
 	}
 }
 
-// checkRows checks that every state has a row and every row a state.
+// checkRows checks that every listed state has a row, and that every row belongs to a listed state.
 func (c *checker[S, E, P]) checkRows() {
 	for _, state := range c.states {
 		if _, ok := c.table[state]; !ok {

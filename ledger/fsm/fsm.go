@@ -58,8 +58,8 @@ func Compile[S comparable, E comparable, P Transition[S]](initial S, states []S,
 	return m, nil
 }
 
-// MustCompile is Compile for package variables. The first state is the initial one. A
-// mistake in the table panics.
+// MustCompile is Compile for package variables. The first state is the initial one. MustCompile panics if the
+// table has a mistake.
 func MustCompile[S comparable, E comparable, P Transition[S]](states []S, events []E, table Table[S, E, P]) *Machine[S, E, P] {
 	assert.That(len(states) > 0, "fsm: no states")
 	m, err := Compile(states[0], states, events, table)

@@ -15,8 +15,8 @@ type ContractView struct {
 	InList           bool          // true if the response is a list of contracts
 }
 
-// AppendContract appends a contract's fields in the style of its reading (secular or religious). The
-// Place of each column tells whether a list shows it; products with ShortLists show fewer fields there.
+// AppendContract appends a contract's fields in the style of its reading (secular or religious). The Place of
+// each column tells whether lists show it; products with ShortLists show fewer fields in lists.
 func AppendContract(out *schema.Encoder, r *contract.Record, view *ContractView) {
 	out.ID("id", r.ID)
 	if r.Reading.NamesProduct {

@@ -112,7 +112,7 @@ func (a Asset) String() string {
 	return string(a.AppendString(buffer[:0]))
 }
 
-// AppendString appends String to dst.
+// AppendString appends the text that String returns to dst.
 func (a Asset) AppendString(dst []byte) []byte {
 	currency := string(a.Currency)
 	if strings.ContainsAny(currency, "/%") {

@@ -23,7 +23,7 @@ func TestActionRequiredSetsTheActionAndItsDeadline(t *testing.T) {
 	}
 }
 
-// The rail chooses when the charge is inquired next, but the end of the payer's time is the latest instant.
+// The rail chooses the instant of the next inquiry about the charge, up to the end of the payer's time.
 func TestRailChoosesTheNextInquiryOfAnAction(t *testing.T) {
 	for delay, want := range map[time.Duration]string{0: "due 30m0s", 5 * time.Second: "due 5s", time.Hour: "due 30m0s"} {
 		sc := inState(t, payment.Payment, payment.Charging)
@@ -69,8 +69,8 @@ func TestARefusedActionIsRejected(t *testing.T) {
 	}
 }
 
-// If the call that continues a charge is lost, the charge does not fail: it is inquired. If the rail still waits for
-// the call, the call is repeated with the same reference.
+// If the call that continues a charge is lost, the charge does not fail: the provider is asked about it. If the rail
+// still waits for the call, the call is repeated with the same reference.
 func TestLostCompletionIsSentAgain(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.ActionRequired)
 	sc.complete(false)

@@ -11,7 +11,7 @@ type Answer struct {
 	Verdict       Verdict
 	Failure       Failure       // for VerdictRefused, VerdictFailed and VerdictNotSent: the rail's reason
 	RRN           string        // retrieval reference number; empty: none
-	NextInquiryIn time.Duration // delay before the next inquiry; 0: DecisionContext.Inquire, doubled after each inquiry
+	NextInquiryIn time.Duration // delay before the next inquiry; 0: DecisionContext.InquiryTimeout, doubled after each inquiry
 	Status        Status        // an intermediate state of the rail; empty: none
 	Meta          []byte        // the rail's own keys, a JSON object; nil: unchanged
 	Action        *Action       // for VerdictAction; nil: unchanged
@@ -21,8 +21,8 @@ type Answer struct {
 	Reissued      bool          // this answers AskReissue: Action is the previous action, published anew
 }
 
-// Answered decides on a provider's answer about the charge. ok is false if the answer is no news. It is also false
-// while another operation on the charge is under way, because then only that operation's answer decides.
+// DecideAnswer decides on a provider's answer about the charge. ok is false if the answer is no news. It is also
+// false while another operation on the charge is under way, because then only that operation's answer decides.
 func (c DecisionContext) DecideAnswer(r *Record, a Answer) (d Decision, ok bool) {
 	if r.Op != nil && r.Op.Kind != OpComplete {
 		return Decision{}, false
@@ -67,7 +67,7 @@ func (c DecisionContext) DecideAnswer(r *Record, a Answer) (d Decision, ok bool)
 	return d, true
 }
 
-// SaysNothing tells whether an answer changes nothing: the rail still has the charge, or did not answer.
+// IsNoNews tells whether an answer changes nothing: the rail still has the charge, or did not answer.
 func (r *Record) IsNoNews(a Answer) bool {
 	return r.Status.AtProvider() && r.Op == nil && (a.Verdict == VerdictPending || a.Verdict == VerdictUnknown) &&
 		(a.Status == "" || a.Status == r.Status)
@@ -158,9 +158,9 @@ func (c DecisionContext) onFailed(d *Decision, a Answer) {
 	d.giveUp(c, a.Failure.orCode(ProcessingError))
 }
 
-// onNotFound decides on the answer "unknown reference". After the first such answer the charge is inquired once more,
-// a provider time-out later. A second one in a row means that the call never arrived. A charge that the provider has
-// once confirmed is never treated as lost.
+// onNotFound decides on the answer "unknown reference". After the first such answer the provider is asked about the
+// charge once more, one provider time-out later. A second such answer in a row means that the call never arrived. A
+// charge that the provider has once confirmed is never treated as lost.
 func (c DecisionContext) onNotFound(d *Decision) bool {
 	r := d.Record
 	if r.ConfirmedByProvider && (r.Op == nil || r.Op.Answered) {

@@ -366,7 +366,8 @@ func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
 	}
 }
 
-// A transaction whose charge is at the rail is inquired when it is due, and also earlier, as after a restart.
+// If the rail has the charge, it is asked about the charge when the transaction is due, and also earlier, as
+// after a restart.
 func TestDueTransactionAtTheRailIsInquired(t *testing.T) {
 	for status, want := range map[payment.Status]payment.Ask{
 		payment.Authorizing: payment.AskInquire, payment.Charging: payment.AskInquire, payment.Unknown: payment.AskInquire,

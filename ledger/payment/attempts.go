@@ -15,11 +15,11 @@ type EndedAttempt struct {
 	Reference   ledger.ID   // the id by which each terminal's provider knows the attempt's charge
 	Credentials Credentials // what the payer had entered
 	Terminals   []Attempt   // the terminals that were passed over or that refused, in order; the last one ended the attempt
-	RailMeta    []byte      // JSON object of the last terminal's rail, of its own keys, at most maxEndedMeta bytes; nil: none
+	RailMeta    []byte      // JSON object with the own keys of the last terminal's rail (the provider), at most maxEndedMeta bytes; nil: none
 }
 
-// maxEndedMeta bounds the rail's keys that a record keeps for an ended attempt. A rail that has lost longer ones has to
-// find the charge by its reference.
+// maxEndedMeta bounds the rail's keys that a record keeps for an ended attempt. Longer keys are not stored, and their
+// rail has to find the charge by its reference.
 const maxEndedMeta = 1 << 10
 
 // Last returns the terminal that ended the attempt, with the reason; zero in a record that no decision has made.
@@ -31,7 +31,8 @@ func (e *EndedAttempt) Last() (last Attempt) {
 }
 
 // ChargeReference returns the id by which the provider knows the charge of the present attempt: the transaction's id
-// for the first attempt, and an id of its own for each later one. It has no meaning while the record has no terminal.
+// for the first attempt, and an id of its own for each later one. The result has no meaning while the record has no
+// terminal.
 func (r *Record) ChargeReference() ledger.ID {
 	if r.Reference == (ledger.ID{}) {
 		return r.ID
@@ -48,8 +49,9 @@ type RefusedCharge struct {
 	RailMeta    []byte // as in EndedAttempt; nil for a terminal before the attempt's last one
 }
 
-// FindRefused returns the charge that a terminal knows by the reference and has refused: of an ended attempt, or of the
-// present one, which went on to another terminal. It returns nil if there is none, and for a payout.
+// FindRefused returns the charge that a terminal knows by the reference and has refused. The charge belongs to an ended
+// attempt, or to the present attempt if that went on to another terminal. The result is nil if there is no such charge,
+// and for a payout.
 func (r *Record) FindRefused(terminal, reference ledger.ID) *RefusedCharge {
 	if r.Type != Payment {
 		return nil
@@ -79,7 +81,8 @@ func (r *Record) FindRefused(terminal, reference ledger.ID) *RefusedCharge {
 	return refused
 }
 
-// findRefused returns the terminal if the charge was sent to it; nil if it is none of the tried ones.
+// findRefused returns the refused charge at one of the tried terminals; nil if the charge was not sent to that
+// terminal.
 func findRefused(tried []Attempt, terminal ledger.ID) *RefusedCharge {
 	for i := range tried {
 		if a := &tried[i]; a.Terminal == terminal && a.WasSent() {
@@ -118,9 +121,9 @@ func (c DecisionContext) mayTryAgain(r *Record) bool {
 	return r.AttemptsLeft() > 0 && !r.GivenUp && ledger.MicrosOf(c.Now) < r.HostedUntil
 }
 
-// endAttempt takes a hosted payment back to created after an attempt that certainly moved no money. The failure stays
-// in the record until the next attempt begins, so that the payer can read it. So does the network for good if the attempt has
-// resolved it, because the amount's scale depends on it, and the payer has seen the amount.
+// endAttempt takes a hosted payment back to created after an attempt that certainly moved no money. The failure stays in the
+// record until the next attempt begins, so that the payer can read it. If the attempt has resolved the network, the network
+// stays for good, because the amount's scale depends on it, and the payer has seen the amount.
 func (c DecisionContext) endAttempt(d *Decision, outcome string, why Failure) {
 	r := d.Record
 	d.Counters = r.unreserve(c.Org, c.room(d.Counters))
@@ -179,9 +182,9 @@ func (c DecisionContext) CancelByPayer(r *Record, request ledger.ID) (Decision, 
 	return d, nil
 }
 
-// SettleAttempt decides on a rail's report that a refused charge of the transaction r has moved money after all. That
-// money is no money of the transaction, which may be in any status by now: it gets a transaction of its own with the given
-// id, which is rejected from the start, holds the money on the suspense account and returns it. route is the terminal's
+// SettleAttempt decides on a rail's report that a refused charge of the transaction r has moved money after all. The money
+// does not belong to r, which may be in any status by now. It gets a transaction of its own with the given id; that
+// transaction is rejected from the start, holds the money on the suspense account and returns it. route is the terminal's
 // rail.
 func (c DecisionContext) SettleAttempt(r *Record, charge *RefusedCharge, route string, id ledger.ID) Decision {
 	entered := &charge.Credentials

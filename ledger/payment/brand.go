@@ -8,7 +8,7 @@ import (
 // Brand is a range of the first four digits of card numbers, both bounds included, that belongs to a card scheme.
 type Brand struct {
 	From, To int
-	Name     string // of the scheme, in lower case
+	Name     string // the scheme's name, in lower case
 }
 
 // Brands returns the ranges of all card schemes that the service knows. If ranges overlap, the earlier one applies.

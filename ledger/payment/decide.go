@@ -13,7 +13,7 @@ type DecisionContext struct {
 	Org            ledger.ID
 	Now            time.Time
 	Due            ledger.Micros // the record's due instant; 0: none
-	InquiryTimeout time.Duration // the provider time-out, after which the outcome of an unanswered call is inquired
+	InquiryTimeout time.Duration // the provider time-out, after which the provider is asked for the outcome of an unanswered call
 	ActionTTL      time.Duration // how long a payer has time to act
 
 	// Room is reusable memory for Decision.Counters. Only a decision with MustRecord uses it, and no two decisions may
@@ -28,9 +28,9 @@ type Ask uint8
 const (
 	AskNothing   Ask = iota
 	AskSubmit        // submit the charge
-	AskInquire       // inquire the outcome of the charge
+	AskInquire       // ask for the outcome of the charge
 	AskOp            // submit Record.Op
-	AskInquireOp     // inquire the outcome of Record.Op
+	AskInquireOp     // ask for the outcome of Record.Op
 	AskReissue       // publish the payer's action again
 )
 
@@ -44,7 +44,7 @@ type Decision struct {
 	IsFinal    bool          // true if the record has reached a final status
 	MustRecord bool          // the decision records what has already happened: the writer may not refuse it
 	Ask        Ask
-	Return     *Decision // the return transaction, for Reversed
+	Return     *Decision // creates the return transaction, if Record becomes Reversed
 
 	bounds     []Bound // the volume limits' bounds; their guards begin at Counters[firstBound]
 	firstBound int
@@ -86,8 +86,8 @@ func (d *Decision) refuse(why Failure) {
 	d.end(why)
 }
 
-// Create creates a transaction on a terminal, with the intent to call its provider. For a payout it also
-// holds the money.
+// Create creates a transaction on a terminal, with the intent (an event that is durable before the call) to
+// call the terminal's provider. For a payout it also holds the money.
 func (c DecisionContext) Create(id ledger.ID, partner int64, r Request, t *Terms) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent}}
 	d.move(Create, nil)
@@ -123,8 +123,8 @@ type Credentials struct {
 // AwaitsPayer tells whether a hosted transaction still waits for its payer.
 func (r *Record) AwaitsPayer() bool { return r.Hosted && r.Status == Created }
 
-// Continue routes a hosted transaction to a terminal. reference is a new id: the provider's id of the charge, unless this
-// is the payer's first attempt.
+// Continue routes a hosted transaction to a terminal. reference is a new id, by which the provider knows the charge
+// unless this is the payer's first attempt.
 func (c DecisionContext) Continue(r *Record, entered Credentials, t *Terms, reference ledger.ID) Decision {
 	d := newDecision(r)
 	d.Record.takeCredentials(entered)

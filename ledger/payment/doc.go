@@ -15,12 +15,12 @@
 //     time even on a later day or after a change of the limit. Money that settles after its transaction was closed is
 //     on the suspense account and counts in no volume.
 //  6. A charge has at most one operation at a time, such as a capture or a refund. While an operation is under way,
-//     only the answer to it decides. An unknown outcome is inquired, never assumed.
+//     only the answer to it decides. The provider is asked about an unknown outcome; the outcome is never assumed.
 //  7. An attempt of a hosted payment goes back to created only after a definite refusal, or if its call never left
-//     (attempts.go). Nothing of it stays reserved. Its charge has a reference of its own, and money that it moves
-//     later is a transaction of its own.
-//  8. A record never contains a card number or a verification value, and a provider's token only
-//     encrypted.
+//     (attempts.go). Nothing that it reserved stays reserved. Its charge has a reference of its own, and money
+//     that it moves later is a transaction of its own.
+//  8. A record never contains a card number or a verification value. It contains a provider's token only in
+//     encrypted form.
 //
 // Callers: actors/payment (makes decisions durable), api (shows records), actors/alerts (counts
 // outcomes), snapshots (replays the machine).

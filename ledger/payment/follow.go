@@ -163,9 +163,9 @@ func tooLate(op string) *ledger.Refusal {
 	return ledger.Refuse(op, ledger.Expired, "the payer's time is over")
 }
 
-// Ended tells whether the payer's action has expired, so that the rail has to publish it again before it is shown.
-// Either the material's deadline has passed or, if onPage is true because the action is shown on the hosted page, the
-// rail's own page has expired. After the payer's time the result is false.
+// ActionIsStale tells whether the payer's action has expired, so that the rail has to publish it again before it is
+// shown. Either the material's deadline has passed or, if onPage is true because the action is shown on the hosted
+// page, the rail's own page has expired. After the payer's time the result is false.
 func (r *Record) ActionIsStale(now ledger.Micros, onPage bool) bool {
 	return r.Status == ActionRequired && r.Op == nil && now < r.Action.Until && r.Action.isStaleFor(now, onPage)
 }
@@ -226,7 +226,7 @@ func (r *Record) waitsUntil() ledger.Micros {
 
 // dueWhileWaiting returns the due instant of a charge that waits for its payer or for a commit: the end of the
 // payer's time or of the hold, or the instant of an earlier inquiry if the rail asks for one or did not answer. For a
-// charge that does not wait, or no longer, it returns the instant of the next inquiry.
+// charge that does not wait or no longer waits, it returns the instant of the next inquiry.
 func (c DecisionContext) dueWhileWaiting(r *Record, a Answer) ledger.Micros {
 	switch end := r.waitsUntil(); {
 	case end <= ledger.MicrosOf(c.Now):
@@ -264,8 +264,8 @@ func (r *Record) OperationAmount() (money.Amount, money.Asset) {
 	return money.Amount{}, r.Asset
 }
 
-// OpAnswered decides on a provider's answer about the operation with the id request. ok is false if that operation
-// is not under way.
+// DecideOpAnswer decides on a provider's answer about the operation with the id request. ok is false if that
+// operation is not under way.
 func (c DecisionContext) DecideOpAnswer(r *Record, request ledger.ID, a Answer) (d Decision, ok bool) {
 	if r.Op == nil || r.Op.Request != request || r.Op.Kind == OpComplete {
 		return Decision{}, false
@@ -299,8 +299,8 @@ func (c DecisionContext) DecideOpAnswer(r *Record, request ledger.ID, a Answer) 
 	return d, true
 }
 
-// onOpNotFound decides on the answer that the operation never arrived. After the second such answer in a row, a
-// provider time-out after the first, the operation is submitted once more under the same name. A charge can't be
+// onOpNotFound decides on the answer that the operation never arrived. The second such answer in a row comes one
+// provider time-out after the first. Then the operation is submitted once more with the same id. A charge can't be
 // submitted again, because it needs the payer's credentials, which are not stored; an operation needs no credentials.
 // If the second submission does not arrive either, the operation has failed.
 func (c DecisionContext) onOpNotFound(d *Decision) {
@@ -381,7 +381,7 @@ func (c DecisionContext) onNotDone(d *Decision, why Failure) {
 		r.Failure, r.Op = why.orCode(ProcessingError), nil
 		d.Due = r.HoldUntil
 	case o.Kind == OpVoid:
-		// The charge's status explains why the void failed: inquire it now, and again later.
+		// The charge's status at the provider explains why the void failed: ask for it now, and again later.
 		d.move(VoidFailed, nil)
 		r.Op = nil
 		d.Due = c.dueWhileWaiting(r, Answer{Verdict: VerdictUnknown})

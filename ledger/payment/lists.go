@@ -9,7 +9,7 @@ import (
 // transaction's creation and one for each later change.
 var Lists = ledger.NewPartnerLists(ledger.Transaction, func(r *Record) (partner int64, env money.Env) { return r.Partner, r.Asset.Env })
 
-// The lists of transactions. Transactions has all of them.
+// The lists of transactions. The list Transactions shows every transaction.
 var (
 	Transactions = Lists.Declare(1, func(*Record) bool { return true })
 )

@@ -98,7 +98,7 @@ var Machine = fsm.MustCompile(
 		Reversed: {},
 	})
 
-// atRailSteps returns the steps out of a status in which the rail is processing the charge.
+// atRailSteps returns the steps out of a status in which the rail (the provider) is processing the charge.
 func atRailSteps(status Status) row {
 	r := row{
 		Settle:      {To: Charged, Why: "the provider confirmed"},

@@ -36,8 +36,8 @@ func NotifiedByDefault(s Status) bool {
 	return slices.Contains(notifiableStatuses[:numNotifiedByDefault], s)
 }
 
-// NotifiedNumber returns the number that stands for a status in stored notices; false if merchants can't be
-// notified of the status.
+// NotifiedNumber returns the number that stands for a status in stored notices (notifications about an event);
+// false if merchants can't be notified of the status.
 func NotifiedNumber(s Status) (byte, bool) {
 	i := slices.Index(notifiableStatuses[:], s)
 	return byte(max(i, 0)), i >= 0

@@ -8,7 +8,7 @@ import (
 
 // flow is the money that a payment or its return moves between the provider, the partner and the institution that
 // earns the fees. The amounts are in the transaction's asset; dest is the partner's part in the asset that the
-// partner gets. A charge debits the provider and credits the others; a return does the opposite.
+// partner gets. A charge debits the provider and credits the other two; a return does the opposite.
 type flow struct {
 	provider money.Amount
 	partner  money.Signed
@@ -66,7 +66,8 @@ func (r *Record) refundPostings(f flow, splits bool) []ledger.Posting {
 	return r.postings(f, ledger.Credit, splits)
 }
 
-// postings returns the postings of a flow: the provider's on the given side, the others on the opposite side.
+// postings returns the postings of a flow: the provider's posting on the given side, the other postings on the
+// opposite side.
 func (r *Record) postings(f flow, side ledger.Side, splits bool) []ledger.Posting {
 	l := r.newLines()
 	l.add(ledger.ProviderReceivable(r.Terminal), r.Asset, side, f.provider)
@@ -82,8 +83,8 @@ func (r *Record) postings(f flow, side ledger.Side, splits bool) []ledger.Postin
 	return l.postings
 }
 
-// crossesExchange tells whether a payment's money is converted, which books it through the exchange position. If the
-// fee takes the whole amount, nothing is left to convert.
+// crossesExchange tells whether a payment's money is converted and therefore booked through the exchange position.
+// If the fee takes the whole amount, nothing is left to convert.
 func (r *Record) crossesExchange() bool {
 	return !r.Rate.IsZero() && !r.MerchantAmount.Negative && !r.MerchantAmount.IsZero()
 }

@@ -6,7 +6,7 @@ import "mizan/ledger"
 
 // DecideReversal decides on a chargeback: settled money that the provider has taken back. It marks the original
 // transaction as reversed and adds a return, a separate transaction that reverses the part that was not refunded yet.
-// chargeSeq is the seq of the entry that settled the original. The second result is false if nothing settled or
+// chargeSeq is the Seq of the event that settled the original. The second result is false if nothing settled or
 // everything was refunded. It is also false while a refund is under way, because the refund's outcome has to be
 // recorded first.
 func (c DecisionContext) DecideReversal(r *Record, chargeSeq uint64, returnID ledger.ID, why Failure) (Decision, bool) {
@@ -72,8 +72,8 @@ func (c DecisionContext) decideLateAnswer(r *Record, a Answer) (Decision, bool) 
 	return d, true
 }
 
-// hasMoneyInSuspense tells whether the suspense account has money of the payment, which has gone back neither in a refund
-// nor by the rail.
+// hasMoneyInSuspense tells whether the suspense account has money of the payment that has gone back neither in a refund
+// nor in a chargeback.
 func (r *Record) hasMoneyInSuspense() bool {
 	last := r.LastRefund()
 	return r.SettledLate && r.Type == Payment && !r.TakenBackLate && (last == nil || last.Status != RefundSucceeded)

@@ -91,7 +91,7 @@ type Record struct {
 	DestAmount      money.Amount // amount_dest, in DestAsset
 	MerchantAmount  money.Signed // merchant_amount
 	Rate            money.Rate   // zero: not converted
-	SettlementAsset money.Asset  // the asset of Dest if converted; else zero, and Dest is in Asset
+	SettlementAsset money.Asset  // the asset of DestAmount if converted; else zero, and DestAmount is in Asset
 
 	Terminal     ledger.ID // zero: never routed
 	Priority     int       // the terminal's priority at routing
@@ -127,7 +127,7 @@ type Record struct {
 
 	Token           []byte        // the provider's token for the charged card, encrypted; nil: none
 	RRN             string        // retrieval reference number; empty: none
-	Finished        ledger.Micros // when the status became final; 0: it is not; stored in the row around the record
+	Finished        ledger.Micros // when the status became final; 0: it is not final; stored in the row around the record
 	NotFoundAnswers uint8         // consecutive inquiries that the provider answered with "unknown reference"
 	Inquiries       uint8         // unanswered inquiries: the gaps between them grow
 
@@ -158,8 +158,8 @@ type Attempt struct {
 	Total    money.Amount // amount_with_fee at the terminal; zero unless the charge was sent there (WasSent)
 }
 
-// WasSent tells whether the transaction was given to the terminal's provider. The provider has refused it, or the call
-// never left.
+// WasSent tells whether the transaction was routed to the terminal for its provider to charge. The provider then
+// refused it, or the call never left.
 func (a *Attempt) WasSent() bool { return a.Outcome == AttemptRefused || a.Outcome == AttemptNotSent }
 
 // Outcomes of an attempt.
@@ -197,7 +197,7 @@ const (
 	OpRefund
 )
 
-// DestAsset returns the asset of Dest.
+// DestAsset returns the asset of DestAmount.
 func (r *Record) DestAsset() money.Asset {
 	if r.Rate.IsZero() {
 		return r.Asset

@@ -9,7 +9,7 @@ type Renewal struct {
 	Subscription ledger.ID
 	Number       uint64    // number of the renewal within its subscription, from 1
 	Initial      ledger.ID // the payment that left the credential
-	Terminal     ledger.ID // the terminal of Initial; no other can charge the credential
+	Terminal     ledger.ID // the terminal of Initial; no other terminal can charge the credential
 }
 
 // ChargeProgress returns the progress of a charge: paid tells whether it has settled, and over whether its outcome

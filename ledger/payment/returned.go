@@ -2,8 +2,8 @@ package payment
 
 import "mizan/ledger/money"
 
-// Submitted returns the amount that the provider was asked to move: what the payer pays, or what the payee
-// receives. After a partial capture it is the captured part.
+// SubmittedAmount returns the amount that the provider was asked to move: what the payer pays, or what the
+// payee receives. After a partial capture it is the captured part.
 func (r *Record) SubmittedAmount() money.Amount {
 	if r.Type == Payout {
 		return r.DestAmount

@@ -26,7 +26,7 @@ const (
 	Cancelled        Status = "cancelled"
 )
 
-// Final tells whether business logic may act on the status (specification, "Statuses"). Settled
+// Final tells whether the status is one on which business logic may act (specification, "Statuses"). Settled
 // money can still be returned: charged may become reversed.
 func (s Status) Final() bool {
 	switch s {

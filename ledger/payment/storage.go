@@ -62,8 +62,8 @@ func Method(name []byte) (method string, known bool) {
 }
 
 // Storage is a money_storage object: the values, as sent, of the keys that have rules. A value is nil if the key is
-// absent or null. It is empty if the key's value is an empty text or no text. Values may alias a network buffer, so
-// Storage must not be stored.
+// absent or null. It is empty if the key's value is an empty text or is not a text. Values may alias a network
+// buffer, so Storage must not be stored.
 type Storage struct {
 	Type, Scheme []byte
 
@@ -206,9 +206,9 @@ func (s *Storage) checkDebit(t Type, refuse func(key, detail string)) {
 	refuse("scheme", "direct_debit requires scheme: ach, acss, or bacs")
 }
 
-// RequiredKeys returns the keys that a money_storage requires beside its type, in a transaction of type t and a
-// currency. For a direct debit, scheme is the currency's scheme, and exists is false if there is none. scheme itself is
-// not among the keys.
+// RequiredKeys returns the keys that a money_storage requires beside its type, in a transaction of type t in the given
+// currency. For a direct debit, scheme is the currency's scheme, and exists is false if there is none. The key "scheme"
+// is not among the keys.
 func RequiredKeys(method string, t Type, currency money.Currency) (keys []string, scheme string, exists bool) {
 	switch method {
 	case BankCard:

@@ -52,8 +52,8 @@ func (r *Record) takeTerms(t *Terms) Code {
 	return r.price(r.Amount)
 }
 
-// Stopped returns the list of attempts for the record of a transaction that was rejected before it was sent to the
-// terminal: the skipped terminals, then this one with the reason.
+// AttemptsIfStopped returns the list of attempts for the record of a transaction that was rejected before it was
+// sent to the terminal: the skipped terminals, then this one with the reason.
 func (t *Terms) AttemptsIfStopped(why Failure, now time.Time) []Attempt {
 	if !t.Found() {
 		return t.Skipped

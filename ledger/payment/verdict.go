@@ -9,7 +9,7 @@ const (
 	VerdictPending                     // accepted, but the rail has not finished
 	VerdictRefused                     // declined: nothing moved and nothing will
 	VerdictFailed                      // a processing error: nothing moved
-	VerdictUnknown                     // time-out or broken connection: inquire, never assume
+	VerdictUnknown                     // time-out or broken connection: ask the provider, never assume an outcome
 	VerdictNotFound                    // from an inquiry: the operation never arrived
 	VerdictHeld                        // authorised; the money is held
 	VerdictAction                      // the payer has to act: Answer.Action describes how
@@ -20,7 +20,7 @@ const (
 // IsValid tells whether the verdict is one of the constants above.
 func (v Verdict) IsValid() bool { return v >= VerdictCharged && v <= VerdictNotSent }
 
-// String names the verdict.
+// String returns the verdict's name.
 func (v Verdict) String() string {
 	names := [...]string{"invalid", "charged", "pending", "refused", "failed", "unknown", "unknown_reference", "held", "action", "ready", "not_sent"}
 	if int(v) < len(names) {

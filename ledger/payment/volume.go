@@ -7,9 +7,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// Volume names the two counters of a volume limit that count a transaction: of pending or settled amounts, and of
-// settled ones. The intent to call the provider adds the amount to the first counter. If money moves, the amount is
-// added to the second; if not, it is subtracted from the first.
+// Volume names the two counters of a volume limit that count a transaction: a counter of pending or settled
+// amounts, and a counter of settled amounts. The intent to call the provider adds the amount to the first counter.
+// If money moves, the amount is added to the second; if not, it is subtracted from the first.
 type Volume struct {
 	Limit   ledger.ID
 	Window  string // the day, month or year of the intent to call the provider (ledger.WindowNumber)
@@ -19,7 +19,7 @@ type Volume struct {
 	pendingKey, settledKey string
 }
 
-// Bound is a volume and the largest total that its limit allows there.
+// Bound is a volume and the largest total that its limit allows in the volume's first counter.
 type Bound struct {
 	Volume
 	Max    money.Amount // inclusive
@@ -29,7 +29,7 @@ type Bound struct {
 }
 
 // Share prepares bounds for the Terms of many transactions: it builds the counters' keys and the records' Volumes
-// once for all. The bounds and everything derived from them must not be changed afterwards.
+// once for all of them. The bounds and everything derived from them must not be changed afterwards.
 func Share(bounds []Bound) {
 	if len(bounds) == 0 {
 		return
@@ -43,11 +43,11 @@ func Share(bounds []Bound) {
 	bounds[0].volumes = volumes
 }
 
-// Name builds the keys of the volume's counters. An intent and its outcome then need not build the keys again. The
-// volume must not be changed afterwards.
+// BuildKeys builds the keys of the volume's counters. An intent and its outcome then need not build the keys
+// again. The volume must not be changed afterwards.
 func (v *Volume) BuildKeys() { v.pendingKey, v.settledKey = v.counterKeys() }
 
-// counterKeys returns the keys of the volume's counters, and builds them if Name has not.
+// counterKeys returns the keys of the volume's counters, and builds them if BuildKeys has not.
 func (v *Volume) counterKeys() (pendingKey, settledKey string) {
 	if v.pendingKey != "" {
 		return v.pendingKey, v.settledKey
@@ -89,8 +89,8 @@ func volumesOf(bounds []Bound) []Volume {
 	return volumes
 }
 
-// Breach returns the failure of a transaction that the writer refused because of the counter with that index in
-// Counters.
+// Breach returns the failure of a transaction that the writer (package posting) refused because of the counter
+// with that index in Counters.
 func (d *Decision) Breach(counter int) Failure {
 	if i := counter - d.firstBound; i >= 0 && i < len(d.bounds) {
 		return d.bounds[i].Breach

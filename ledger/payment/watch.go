@@ -9,8 +9,8 @@ func IsFirstCharge(e *ledger.Event) bool {
 }
 
 // Outcome tells whether the change from the given status to the record's present status is the transaction's outcome
-// (ok), and whether that outcome is a failure. A change of a transaction that already has an outcome is not one. A
-// transaction that returns the money of another transaction, or of an ended attempt, has no outcome.
+// (ok), and whether that outcome is a failure. A change of a transaction that already has an outcome is not an
+// outcome. A transaction that returns the money of another transaction, or of an ended attempt, has no outcome.
 func (r *Record) Outcome(from Status) (failed, ok bool) {
 	if from.Final() || from == Refunding || from == Refunded || r.ReversalOf != (ledger.ID{}) || r.AttemptOf != (ledger.ID{}) {
 		return false, false
@@ -24,7 +24,8 @@ func (r *Record) Outcome(from Status) (failed, ok bool) {
 	return false, false
 }
 
-// Moved tells whether money has moved in this status, so that the transaction has a settled amount and a fee.
+// HasMovedMoney tells whether money has moved in this status, so that the transaction has a settled amount and
+// a fee.
 func (s Status) HasMovedMoney() bool {
 	return s == Charged || s == Refunding || s == Refunded || s == Reversed
 }

@@ -37,10 +37,10 @@ func (m Month) start() time.Time {
 	return time.Date(firstYear, time.January+time.Month(m-1), 1, 0, 0, 0, 0, time.UTC)
 }
 
-// First returns the month's first day.
+// FirstDay returns the month's first day.
 func (m Month) FirstDay() ledger.Date { return ledger.DateOf(m.start()) }
 
-// Last returns the month's last day.
+// LastDay returns the month's last day.
 func (m Month) LastDay() ledger.Date { return (m + 1).FirstDay() - 1 }
 
 // End returns the first instant after the month.

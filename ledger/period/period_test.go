@@ -27,7 +27,7 @@ func parseMonth(t *testing.T, text string) period.Month {
 	return m
 }
 
-// Invariant 2: a closed month is final.
+// Invariant 2 of doc.go: a closed month is final.
 func TestTheMachineIsAsReported(t *testing.T) {
 	const file = "testdata/machine.txt"
 	got := period.Machine.Report()

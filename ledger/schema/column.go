@@ -12,9 +12,9 @@ type Place uint8
 // The places.
 const (
 	Detail   Place = iota // shown in responses to a read by ID and to a change, and in full lists
-	Short                 // shown where Detail is, and in short lists too
+	Short                 // shown where Detail columns are, and in short lists too
 	Deep                  // shown in responses to a read by ID and to a change, but in no list
-	Metadata              // shown where Detail is, but inside the object metadata, beside the keys that a request sent
+	Metadata              // shown where Detail columns are, but inside the object metadata, beside the keys that a request sent
 	Hidden                // shown in no response
 )
 
@@ -43,7 +43,7 @@ type Column struct {
 	Single        bool     // a column of rows has at most one row, shown as an object
 	OneLine       bool     // a text has no control characters at all, nor others that change how the text around it is shown
 	RefuseEmpty   string   // the message that refuses an empty text in a request; without one, an empty text counts as null
-	ShownAfter    string   // the column after which this one is shown; empty: the one declared before it
+	ShownAfter    string   // the column after which this one is shown; empty: the one that is declared before it
 	Flag          string   // its flag on the command line; empty: the flag follows from Name
 	InputOnly     bool     // it is only in requests, and neither stored nor shown
 	Shared        bool     // few different texts: records share them in memory
@@ -176,7 +176,7 @@ func NewCell[T any](key uint8, name string, kind Kind, options []Option) Cell[T]
 	return Cell[T]{c}
 }
 
-// The options without an argument. Most of them set the field of Column with the same name.
+// These are the options without an argument. Most of them set the field of Column with the same name.
 func Settable(c *Column)      { c.Settable = true }
 func Required(c *Column)      { c.Settable, c.Required = true, true }
 func InShort(c *Column)       { c.Place = Short }
@@ -202,7 +202,7 @@ func Shared(c *Column)        { c.Shared = true }
 // Help sets the column's line for people.
 func Help(line string) Option { return func(c *Column) { c.Help = line } }
 
-// Rule adds a check of values to that of the column's kind.
+// Rule adds a check of values to the check by the column's kind.
 func Rule(check func(value any) (problem string)) Option { return func(c *Column) { c.Rule = check } }
 
 // RefuseEmpty refuses an empty text in a request with the message.
@@ -226,7 +226,7 @@ func (c *Column) FlagName() string {
 	return name
 }
 
-// ShownAfter shows the column after the named one, instead of after the one declared before it.
+// ShownAfter shows the column after the named one, instead of after the one that is declared before it.
 func ShownAfter(name string) Option { return func(c *Column) { c.ShownAfter = name } }
 
 // LongerThan makes a text have more than n characters, not counting blanks at its ends.

@@ -3,8 +3,8 @@
 // the clients' flags and tables, and the documentation.
 //
 // Invariants:
-//  1. A column's key is its number in the stored form. It never changes its meaning, and no later column gets it; a
-//     reader skips keys that it does not know.
+//  1. A column's key is its number in the stored form. It never changes its meaning, and no later column gets it;
+//     ReadStored skips the keys of unknown columns.
 //  2. The columns of a table have different keys and names, and each has a kind and a help line: anything else panics at
 //     start, so that a column that cannot be stored, shown or documented is found at once.
 //  3. A value has the Go type of its column's kind. nil means that there is no value; it is neither stored nor compared.

@@ -12,7 +12,7 @@ import (
 // intermediate values. Field names are literals that need no escape.
 type Encoder struct{ Buf []byte }
 
-// Comma appends a comma if an element or a field is to follow another one.
+// Comma appends a comma unless the next element or field is the first one.
 func (e *Encoder) Comma() {
 	if n := len(e.Buf); n > 0 {
 		switch e.Buf[n-1] {

@@ -66,10 +66,10 @@ func equalJSON(a, b []byte) bool {
 
 // ReadMembers reads the settable columns from the members of an object that is part of another record, such as the
 // parameters of a terminal. null counts as absent, and so does an empty text in a text column with a default or in an
-// optional column of KindWord. A member that is not of the column's kind is a fault, and counts as absent. So does a
-// secret that is sent as the Mask, the text that responses show instead. A member that only the column's bounds or rule
-// refuse is a fault too, but its value is set, so that stored objects can be read under newer rules. A fault names its
-// field by the prefix, then the column's name. The record is a *R.
+// optional column of KindWord. A member that is not of the column's kind is a fault, and counts as absent. A secret
+// that is sent as the Mask (the text that responses show instead) is a fault and counts as absent, too. A member that
+// only the column's bounds or rule refuse is a fault too, but its value is set, so that stored objects can be read
+// under newer rules. A fault names its field by the prefix, then the column's name. The record is a *R.
 func (t *Type[R]) ReadMembers(input Input, prefix string, f *Faults) (record any) {
 	r := t.New()
 	for _, c := range t.Columns {

@@ -6,11 +6,11 @@ type Kind interface {
 	// String names the kind in documentation: "text", "amount".
 	String() string
 
-	// Parse reads a JSON value other than null. problem says why the JSON is not a value of the kind; empty if it is.
-	// A nil value without a problem counts as not sent.
+	// Parse reads a JSON value other than null. problem says why the JSON is not a value of the kind; empty if it is
+	// one. A nil value without a problem counts as not sent.
 	Parse(c *Column, raw []byte, reader Reader) (value any, problem string)
 
-	// Check returns why a value of the kind is not allowed in the column, or an empty text if it is.
+	// Check returns why a value of the kind is not allowed in the column, or an empty text if it is allowed.
 	Check(c *Column, value any) (problem string)
 
 	// AppendStored appends a value's stored form, and ReadStored reads it.

@@ -210,7 +210,8 @@ type rowsKind struct{ Unbounded }
 
 func (rowsKind) String() string { return "rows" }
 
-// Parse implements Kind. For a Single column it reads an object as the only row; other rows cannot be set by requests.
+// Parse implements Kind. For a Single column it reads an object as the only row; requests cannot set the rows of other
+// columns.
 func (rowsKind) Parse(c *Column, raw []byte, reader Reader) (any, string) {
 	if !c.Single {
 		return nil, "cannot be set"

@@ -11,8 +11,8 @@ func Nested[N any](key uint8, name string, nestedType *Type[N], options ...Optio
 // nestedKind is the kind of columns whose values are records of type N, shown as objects.
 type nestedKind[N any] struct{ nestedType *Type[N] }
 
-// Mergeable is implemented by kinds of which a patch changes only a part of a value. PatchParts is then called for
-// patches instead of MultiPart.ParseParts.
+// Mergeable is implemented by kinds for which a patch may change only a part of a value. PatchParts is then called
+// for patches instead of MultiPart.ParseParts.
 type Mergeable interface {
 	MultiPart
 	PatchParts(c *Column, old any, raw []byte, f *Faults) (value any)

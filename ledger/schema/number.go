@@ -32,7 +32,7 @@ func Percent(key uint8, name string, low, high int64, options ...Option) Cell[in
 	return NewCell[int64](key, name, KindPercent, append(options, func(c *Column) { c.Min, c.Max = low, high }))
 }
 
-// Derived makes a column of integers that no request sets.
+// DerivedInteger makes a column of integers that no request sets.
 func DerivedInteger(key uint8, name string, options ...Option) Cell[int64] {
 	return NewCell[int64](key, name, KindInteger, options)
 }

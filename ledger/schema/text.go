@@ -137,7 +137,7 @@ func (enumKind) Check(c *Column, value any) string {
 	return "must be one of " + strings.Join(c.Words, ", ")
 }
 
-// ReadStored returns the column's own word, so that records share it.
+// ReadStored returns the column's own word, so that records share its memory.
 func (enumKind) ReadStored(c *Column, stored []byte) (any, bool) {
 	if i := slices.Index(c.Words, string(stored)); i >= 0 {
 		return c.Words[i], true

@@ -281,15 +281,15 @@ type Vault interface {
 	// Seal encrypts a column's stored value.
 	Seal(c *Column, plaintext []byte) ([]byte, error)
 
-	// Open decrypts what Seal made. ok is false if it cannot; the vault reports the failure, and the record is read
-	// without the value.
+	// Open decrypts what Seal made. ok is false if the vault cannot do that; it reports the failure, and the record
+	// is read without the value.
 	Open(c *Column, sealed []byte) (plaintext []byte, ok bool)
 }
 
 // version is the first byte of a record's stored form.
 const version = 2
 
-// AppendStored appends a record's stored form: the version, then its columns. The error is the vault's.
+// AppendStored appends a record's stored form: the version, then its columns. The error comes from the vault.
 func (t *Type[R]) AppendStored(dst []byte, r *R, v Vault) ([]byte, error) {
 	dst = append(dst, version)
 	for _, c := range t.Columns {
@@ -319,7 +319,7 @@ func (t *Type[R]) Read(envelope Envelope, stored []byte, v Vault) (*R, error) {
 	return r, nil
 }
 
-// ReadStored reads what AppendStored wrote into a record that has no values yet.
+// ReadStored sets the fields of r from what AppendStored wrote. r must not have values yet.
 func (t *Type[R]) ReadStored(src []byte, r *R, v Vault) error {
 	if len(src) == 0 || src[0] != version {
 		return ErrStored
@@ -355,7 +355,7 @@ func (t *Type[R]) ReadStored(src []byte, r *R, v Vault) error {
 
 // AnyType is Type without its type parameter, for code that handles several record types.
 type AnyType interface {
-	// ReadRecord is Read, and AppendRecord is AppendFields of a record that ReadRecord has returned.
+	// ReadRecord is Type.Read. AppendRecord is Type.AppendFields for a record that ReadRecord has returned.
 	ReadRecord(envelope Envelope, stored []byte, v Vault) (record any, err error)
 	AppendRecord(dst []byte, record any, style Style) []byte
 

@@ -32,9 +32,9 @@ func hasControl(text string) bool {
 }
 
 // isLayoutControl tells whether a character draws nothing but changes how the characters around it are laid out, beyond its
-// own text: embeddings, overrides and isolates of direction (Unicode Standard Annex 9), separators of lines and
-// paragraphs, deprecated format characters, a byte order mark and interlinear annotations. With one of them a name could
-// be shown as another one. Joiners, and marks that only tell a direction, are parts of ordinary names.
+// own text: embeddings, overrides and isolates of direction (Unicode Standard Annex 9), separators of lines and paragraphs,
+// deprecated format characters, a byte order mark and interlinear annotations. With one of them a name could look like
+// another name. Joiners, and marks that only tell a direction, are parts of ordinary names.
 func isLayoutControl(r rune) bool {
 	switch {
 	case 0x2028 <= r && r <= 0x202e, 0x2066 <= r && r <= 0x206f, r == 0xfeff, 0xfff9 <= r && r <= 0xfffb:

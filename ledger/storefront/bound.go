@@ -19,7 +19,8 @@ type BoundProduct struct {
 	Product   *Product // nil: it is not shown; set when the link is shown
 }
 
-// boundColumn is a list of products: UUIDs in requests, which may also send products back, and products in responses.
+// boundColumn makes the column of a link's products: UUIDs in requests, which may also send products back, and
+// products in responses.
 func boundColumn[R any](key uint8, fieldOf func(*R) *[]BoundProduct) *schema.Column {
 	return schema.Field(schema.NewCell[[]BoundProduct](key, "products", boundKind{}, []schema.Option{schema.Settable, schema.NotNull, schema.Contextual, schema.AtMost(MaxProducts),
 		schema.Help("products of the same partner that the page shows: UUIDs in requests, products in responses")}), fieldOf)
@@ -51,7 +52,7 @@ func (boundKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, stri
 // parseProduct returns the UUID in an entry of a list of products.
 func parseProduct(entry json.RawMessage) (id ledger.ID, ok bool) {
 	if entry[0] == '{' {
-		var product map[string]json.RawMessage // not a struct, whose fields would have any case
+		var product map[string]json.RawMessage // not a struct, because encoding/json would accept its names in any case
 		if json.Unmarshal(entry, &product) != nil {
 			return id, false
 		}
@@ -124,8 +125,8 @@ func (boundKind) Shape() schema.Shape { return schema.TextList }
 // Empty implements schema.Kind.
 func (boundKind) Empty(value any) bool { return len(value.([]BoundProduct)) == 0 }
 
-// Bind completes the products that a request has set. It removes products that appear twice, and those that are
-// unknown, deleted or another partner's; for an unknown product, find returns nil.
+// Bind completes the products that a request has set. It removes repetitions, and products that are unknown,
+// deleted or another partner's. For an unknown product, find returns nil.
 func (l *Link) Bind(find func(id ledger.ID) *Product) {
 	var bound []BoundProduct
 	for _, requested := range l.Products {

@@ -22,12 +22,12 @@ const (
 	PNGSuffix   = "/qr.png"
 )
 
-// publicColumn is a public address.
+// publicColumn makes the column of a public address.
 func publicColumn[R any](name, help string, address func(*R) string) *schema.Column {
 	return schema.Shown(schema.Text(0, name, schema.Constant, schema.Contextual, schema.Help(help)), func(r *R) (string, bool) { return address(r), true })
 }
 
-// addressColumn is an address to which a payer is sent.
+// addressColumn makes the column of an address to which a payer is sent.
 func addressColumn[R any](key uint8, name, help string, fieldOf func(*R) *string) *schema.Column {
 	return schema.Field(schema.Text(key, name, schema.Settable, schema.OneLine, schema.AtMost(directory.MaxURL), schema.Rule(addressRule), schema.Help(help)), fieldOf)
 }
@@ -43,19 +43,19 @@ func addressRule(value any) string {
 // emptyMessage refuses an empty text, so that it does not stand for the default.
 const emptyMessage = "must not be empty"
 
-// currencyColumn is a currency, which every record has.
+// currencyColumn makes the column of a currency, which every record has.
 func currencyColumn[R any](key uint8, fieldOf func(*R) *money.Currency, options ...schema.Option) *schema.Column {
 	return schema.TextField(schema.NewCell[string](key, "currency", columns.KindCurrency, append(options, schema.Required, schema.Help("currency code"))), fieldOf)
 }
 
-// networkColumn is the network of a currency.
+// networkColumn makes the column of a currency's network.
 func networkColumn[R any](key uint8, fieldOf func(*R) *money.Network) *schema.Column {
 	return schema.TextField(schema.Text(key, "network", schema.Settable,
 		schema.Help("network of the currency; required if it is on several")), fieldOf)
 }
 
-// networkAfter returns the network of an asset after a change. The network of the former currency goes with it, unless the
-// new currency has it too.
+// networkAfter returns the network of an asset after a change. The network of the former currency is removed, unless the
+// new currency has that network too.
 func networkAfter(old, next money.Asset) money.Network {
 	if _, isKnown := next.Scale(); !isKnown && next.Currency != old.Currency && next.Network == old.Network {
 		next.Network = ""
@@ -68,7 +68,8 @@ type namedAmount struct {
 	amount money.Amount
 }
 
-// checkAmounts refuses an asset without a scale, and amounts above MaxAmount. Faults are named under the prefix.
+// checkAmounts refuses an asset without a scale, and amounts above MaxAmount. Faults name their fields with the
+// prefix.
 func checkAmounts(prefix string, asset money.Asset, f *schema.Faults, amounts ...namedAmount) {
 	if asset.Currency == "" || !asset.Env.Valid() || f.Has(prefix+"currency") || f.Has(strings.TrimSuffix(prefix, ".")) {
 		return
@@ -108,8 +109,8 @@ type Picture struct {
 // PictureAt returns a picture with the address of a request, which Resolve replaces.
 func PictureAt(address string) Picture { return Picture{sent: address} }
 
-// pictureColumn is the address of an image. Resolve turns the address of a request into the image's name, which
-// pictureNameColumn stores: the service's own address may change.
+// pictureColumn makes the column of an image's address. Resolve turns the address of a request into the image's
+// name, which pictureNameColumn stores, because the service's own address may change.
 func pictureColumn[R any](fieldOf func(*R) (picture *Picture, base string)) *schema.Column {
 	return schema.Bound(schema.Text(0, "image", schema.Settable, schema.Transient, schema.Contextual, schema.AtMost(directory.MaxURL), schema.Help("address of an uploaded image")),
 		func(r *R) string {
@@ -148,12 +149,12 @@ func (p *Picture) Resolve(base string, find func(name string) bool, f *schema.Fa
 	*p = Picture{Name: name}
 }
 
-// quantity reads the quantity of a product.
+// quantity parses a product's quantity. ok is false for a text that is not an integer from 1 to MaxQuantity.
 func quantity(text string) (n uint64, ok bool) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	return n, err == nil && n >= 1 && n <= MaxQuantity && strconv.FormatUint(n, 10) == text
 }
 
-// AddressKey returns the key of the claim that makes a record's address known. The claim's owner is the organization
-// that has the record.
+// AddressKey returns the key of the claim (a unique key in the store) by which a record's address is found. The
+// claim's owner is the organization that has the record.
 func AddressKey(s ledger.Source) string { return string(s.Kind) + s.ID.String() }

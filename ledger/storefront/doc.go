@@ -6,7 +6,7 @@
 //  2. The products of a link belong to the link's partner. Each is bound once, and a product that was deleted leaves
 //     its links.
 //  3. An amount is above zero and at most 10^15 minor units, or 10^9 major units where that is more. A price may be
-//     zero; it then cannot be paid.
+//     zero, but then the product cannot be paid for.
 //  4. A link's currency, network and environment do not change after its first payment.
 //
 // Callers: actors/storefront decides with these rules, api/storefront reads and shows the records, api/checkout shows

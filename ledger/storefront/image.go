@@ -49,7 +49,7 @@ const (
 	ForThumbnail Purpose = "thumbnail" // of a product, a square of 64 CSS pixels
 )
 
-// FormBounds bound a smaller form of an image.
+// FormBounds are the largest sizes of a smaller form of an image.
 type FormBounds struct {
 	Purpose       Purpose
 	Width, Height int // pixels: at least two for a CSS pixel
@@ -57,7 +57,7 @@ type FormBounds struct {
 }
 
 // Forms lists the smaller forms, the largest first. An image has no form for a purpose if its own content is within
-// FormBounds.Bytes and it would gain nothing: then it is shown itself.
+// FormBounds.Bytes and a smaller form would gain nothing: then the image itself is shown.
 var Forms = []FormBounds{
 	{ForPage, 960, 960, 240 << 10},
 	{ForLogo, 960, 96, 48 << 10},
@@ -102,8 +102,8 @@ var imageForms = schema.NewType[Form]("form",
 	schema.Field(schema.NewCell[[]byte](5, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.Needed}), func(f *Form) *[]byte { return &f.Content }),
 )
 
-// mayHave tells whether the image may have a form: the form is within the bounds of its purpose, and smaller than the
-// image in every way.
+// mayHave tells whether the image may have a form: the form is within the bounds of its purpose, its sides are not
+// longer than the image's, and its content is smaller.
 func (m *Image) mayHave(f *Form) bool {
 	for _, b := range Forms {
 		if b.Purpose == f.Purpose {

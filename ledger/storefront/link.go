@@ -24,7 +24,7 @@ type AmountType string
 
 // The types of amounts.
 const (
-	Fixed   AmountType = "fixed"   // the link does
+	Fixed   AmountType = "fixed"   // the link sets it
 	Dynamic AmountType = "dynamic" // the payer enters it
 )
 
@@ -158,7 +158,7 @@ func (p PayConfig) Types() (types []string) {
 	return types
 }
 
-// crossCheckLink checks the amounts and what may change.
+// crossCheckLink checks the amounts and their bounds.
 func crossCheckLink(old, l *Link, f *schema.Faults) {
 	checkAmounts("amount.", l.Asset(), f, namedAmount{"default", l.Amount.Default}, namedAmount{"min", l.Amount.Min}, namedAmount{"max", l.Amount.Max})
 	a := &l.Amount
@@ -192,8 +192,8 @@ func NewLink(draft Link, f *schema.Faults) (*Link, ledger.Event, error) {
 	return l, directory.CreatedEvent(ledger.Link, l.ID, l.Active), nil
 }
 
-// Patch decides a change. change sets the fields of the request, and what follows from them in the store. The event has
-// no name if nothing changes. The error is *schema.Faults.
+// Patch decides a change. change sets the fields of the request, and completes them with data from the store. The event
+// has no name if nothing changes. The error is *schema.Faults.
 func (l *Link) Patch(change schema.Change[Link]) (*Link, ledger.Event, error) {
 	next, f := *l, new(schema.Faults)
 	change(&next, f)

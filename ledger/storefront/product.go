@@ -162,8 +162,8 @@ func NewProduct(draft Product, f *schema.Faults) (*Product, ledger.Event, error)
 	return p, directory.CreatedEvent(ledger.Product, p.ID, p.Active), nil
 }
 
-// Patch decides a change. change sets the fields of the request, and what follows from them in the store. The event has
-// no name if nothing changes. The error is *schema.Faults.
+// Patch decides a change. change sets the fields of the request, and completes them with data from the store. The event
+// has no name if nothing changes. The error is *schema.Faults.
 func (p *Product) Patch(change schema.Change[Product]) (*Product, ledger.Event, error) {
 	next, f := *p, new(schema.Faults)
 	change(&next, f)
@@ -178,7 +178,7 @@ func (p *Product) Patch(change schema.Change[Product]) (*Product, ledger.Event, 
 	return &next, directory.SwitchEvent(ledger.Product, p.ID, p.Active, next.Active), nil
 }
 
-// Delete ends the payments at the product's address and removes the product from its links.
+// Delete stops payments at the product's address and removes the product from its links.
 func (p *Product) Delete() {
 	if !p.IsDeleted {
 		p.Deletions++

@@ -35,7 +35,7 @@ type Decision struct {
 	Charge        bool           // charge the record's last renewal, unless its transaction exists
 }
 
-// Notification is the notification about an event.
+// Notification says of which event a merchant is notified, and what the notification shows.
 type Notification struct {
 	Index    int // the event's index in Decision.Events
 	Event    Event
@@ -63,7 +63,7 @@ func New(id ledger.ID, partner int64, terms Terms, credential Credential, now ti
 	return d
 }
 
-// RenewalDue tells whether a renewal has to begin.
+// IsRenewalDue tells whether a renewal has to begin.
 func (r *Record) IsRenewalDue(now time.Time) bool {
 	return (r.State == Active || r.State == PastDue) && r.NextCharge <= micros(now)
 }
@@ -153,8 +153,7 @@ func (r *Record) Pause(now time.Time) (Decision, error) {
 	return r.onRequest(Pause, "subscription.Pause", now)
 }
 
-// Cancel ends the subscription forever. The error is a *ledger.Refusal, a Conflict if it is
-// cancelled.
+// Cancel ends the subscription forever. The error is a *ledger.Refusal, a Conflict if it is cancelled already.
 func (r *Record) Cancel(now time.Time) (Decision, error) {
 	return r.onRequest(Cancel, "subscription.Cancel", now)
 }

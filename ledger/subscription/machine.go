@@ -21,7 +21,7 @@ const (
 	CancelledRenewing State = "cancelled_renewing"
 )
 
-// UnderWay tells whether a renewal has begun and its outcome is not known yet.
+// IsRenewing tells whether a renewal has begun and its outcome is not known yet.
 func (s State) IsRenewing() bool {
 	return s == Renewing || s == PausedRenewing || s == CancelledRenewing
 }

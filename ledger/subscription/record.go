@@ -90,9 +90,8 @@ type Credential struct {
 	HasToken bool // the provider's token is stored
 }
 
-// Check calls refuse for each wrong field of the terms, with the field's name in the request.
-// found tells whether the initial payment exists and is the partner's. The caller refuses missing
-// fields.
+// Check calls refuse for each wrong field of the terms, with the field's name in the request. found tells
+// whether the initial payment exists and belongs to the partner. The caller refuses missing fields.
 func (t *Terms) Check(credential Credential, found bool, refuse func(field, detail string)) {
 	const paymentField = "initial_payment_id"
 	switch {

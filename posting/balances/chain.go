@@ -9,8 +9,9 @@ import (
 	"mizan/posting/store"
 )
 
-// readChain returns the checkpoint with the given id, its base, the base's base and so on; nil if the Seq is 0. If one
-// of them does not exist, the error is a *NotWholeError of the checkpoint above it.
+// readChain returns the chain of the checkpoint with the given id: the checkpoint, its base (an earlier checkpoint),
+// the base's base and so on; nil if the Seq is 0. If one of these does not exist, the error is a *NotWholeError that
+// names the checkpoint whose base it is, or the given one.
 func readChain(view *posting.View, org ledger.ID, id store.CheckpointID) (chain []Checkpoint, err error) {
 	wrongSeq := id.Seq
 	for id.Seq != 0 {
@@ -74,7 +75,7 @@ func sumPart(view *posting.View, chain []Checkpoint, t *turnover, keys keyRange,
 	}
 }
 
-// source has accounts in the order of their keys, each with a movement.
+// source has accounts in the order of their keys, each with a movement (what is added to its totals).
 type source interface {
 	// next returns the next account; a nil key after the last one. Both are valid until next is called again.
 	next() (key []byte, m *ledger.Movement, err error)
@@ -126,7 +127,7 @@ func (m *merger) next() (bool, error) {
 	return true, nil
 }
 
-// turnoverReader reads a turnover's accounts.
+// turnoverReader is a source of a turnover's accounts.
 type turnoverReader struct {
 	*turnover
 	order []string

@@ -9,10 +9,11 @@ import (
 	"mizan/posting/store"
 )
 
-// Checkpoint is the head of a checkpoint. A checkpoint has what an organization's events after those of its base, an
-// earlier checkpoint, and up to its own event add to each account's totals. It is stored in rows that follow from the
-// journal alone. A reader of the trial balance begins with a checkpoint and those below it, its chain, and continues in
-// the journal. A missing or wrong checkpoint costs time and never changes a result.
+// Checkpoint is the head of a checkpoint. A checkpoint is made after an event. It contains, for each account, what the
+// organization's events since an earlier checkpoint (its base) and up to that event have added to the totals. It is
+// stored in rows that follow from the journal alone. A reader of a trial balance adds up a checkpoint, its base, the
+// base's base and so on (its chain), and the events after the checkpoint. A missing or wrong checkpoint costs time and
+// never changes a result.
 type Checkpoint = store.CheckpointHead
 
 // NotWholeError is the error for a checkpoint whose rows are missing or differ from its head.
@@ -25,8 +26,8 @@ func (e *NotWholeError) Error() string {
 	return fmt.Sprintf("the checkpoint after event %d is not whole", e.Seq)
 }
 
-// Distances between checkpoints, in events. There is one at the end of each UTC day with events, and within a day as
-// soon as there are distanceRatio events for each account, but never after fewer than minDistance or more than
+// Distances between checkpoints, in events. A checkpoint is made at the end of each UTC day with events, and within a
+// day as soon as there are distanceRatio events for each account, but never after fewer than minDistance or more than
 // maxDistance events. A checkpoint has an entry of some bytes for each account that moved, so a greater distance saves
 // space where the same accounts move again and again; a reader reads up to maxDistance events.
 const (
@@ -35,8 +36,9 @@ const (
 	distanceRatio = 4
 )
 
-// maxChain bounds the checkpoints that a reader adds up. Each has more than twice as many accounts as the one above it
-// in its chain (checkpointsToMerge), so a chain of this length would have more accounts than can be numbered.
+// maxChain bounds the checkpoints that a reader adds up. In a chain each checkpoint has more than twice as many
+// accounts as the newer one before it (checkpointsToMerge), so a chain of this length would have more accounts than can
+// be numbered.
 const maxChain = 64
 
 // NextCheckpoint returns the seq of the event after which the next checkpoint after previous is made (if previous is
@@ -75,8 +77,8 @@ func distance(c *Checkpoint) uint64 {
 	return min(max(minDistance, distanceRatio*c.ChainAccounts), maxDistance)
 }
 
-// seqUntil returns the seq of the last event booked by an instant, which is probably after the journal's last
-// event, head.
+// seqUntil returns the seq of the last event booked at or before an instant. It looks at the journal's last event,
+// head, first, because the instant is probably later.
 func seqUntil(view *posting.View, org ledger.ID, head uint64, at ledger.Micros) (uint64, error) {
 	last, _, found, err := view.Event(org, head)
 	if err != nil || found && last.Booked <= at {
@@ -131,11 +133,11 @@ func draft(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, 
 	return &w.Head, err
 }
 
-// checkpointsToMerge returns how many checkpoints of a chain, the newest first, a new checkpoint contains besides the
-// given number of accounts that moved since. A checkpoint is merged if it has at most twice as many accounts as there
-// are above it. So each checkpoint of a chain has more than twice as many accounts as the one above it, which keeps
-// chains short; and an account is written again only a few times until it is in a checkpoint much greater than those
-// above, which is rarely written.
+// checkpointsToMerge returns how many checkpoints of a chain, from the newest on, are merged into a new checkpoint.
+// movedAccounts is the number of accounts that have moved since the newest. A checkpoint is merged if it has at most
+// twice as many accounts as the newer ones and the moved accounts together. So each checkpoint of a chain has more than
+// twice as many accounts as the newer one before it, which keeps chains short. An account is written again only a few
+// times, until it is in a checkpoint that is much larger than the newer ones and is rarely written.
 func checkpointsToMerge(chain []Checkpoint, movedAccounts uint64) (merged int) {
 	for above := movedAccounts; merged < len(chain) && chain[merged].Accounts <= 2*above; merged++ {
 		above += chain[merged].Accounts

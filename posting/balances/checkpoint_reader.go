@@ -9,8 +9,8 @@ import (
 	"mizan/posting/store"
 )
 
-// checkpointReader reads one checkpoint's accounts in a range. It reads the parts with these accounts and the index
-// rows above them, and checks each row against the row that lists it.
+// checkpointReader reads one checkpoint's accounts in a range. It reads the parts (rows with accounts) that have these
+// accounts and the index rows (lists of rows) above them, and checks each row against the row that lists it.
 type checkpointReader struct {
 	view       *posting.View
 	org        ledger.ID
@@ -33,7 +33,7 @@ func newCheckpointReader(view *posting.View, org ledger.ID, c *Checkpoint, keys 
 	return r
 }
 
-// enter begins with the last row of a list that may have the range's first account.
+// enter begins to read a list, at the last of its rows that may have the range's first account.
 func (r *checkpointReader) enter(list itemList) {
 	isAfter := func(i int) bool { return string(list.items[i].First) > r.keys.from }
 	list.next = max(0, sort.Search(len(list.items), isAfter)-1)

@@ -1,9 +1,6 @@
 package balances_test
 
 import (
-	"fmt"
-	"math/rand/v2"
-	"os"
 	"testing"
 	"time"
 
@@ -35,19 +32,6 @@ func open(t *testing.T) *fixture {
 	f := &fixture{World: testkit.NewWorld(t, start), t: t, draft: balances.DraftCheckpoint}
 	f.OpenJournal()
 	return f
-}
-
-// random returns a source of random numbers. The environment variable MIZAN_SEED repeats those of an earlier run.
-func random(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		if _, err := fmt.Sscan(text, &seed); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
 }
 
 func amount(n uint64) money.Amount { return money.FromUint64(n) }

@@ -10,9 +10,9 @@ import (
 	"mizan/posting/store"
 )
 
-// correctForDay calls fn with the accounts that read finds and their totals. If q.On is set, it corrects the totals
-// by the lines that cross the end of that day (booked on one side of it, and effective on the other), and adds
-// the accounts that have only such lines.
+// correctForDay calls fn with the accounts that the function read finds, and with their totals. If q.On is set, it
+// corrects the totals by the lines that cross the end of that day (booked on one side of it, and effective on the
+// other), and adds the accounts that have only such lines.
 func correctForDay(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc, read func(accountFunc) error) error {
 	if q.On == 0 {
 		return read(fn)
@@ -53,8 +53,8 @@ func correctForDay(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc, r
 	return err
 }
 
-// crosses tells whether a line with the effective day counts, and whether it crosses the end of the day: it
-// counts although it was booked later, or it does not count although it was booked before.
+// crosses tells whether a line with the effective day counts, and whether it crosses the end of the day q.On: a line
+// that counts although it was booked later, or that does not count although it was booked before.
 func (q *AsOf) crosses(l *posting.Line, effective ledger.Date) (counts, crosses bool) {
 	counts = effective <= q.On && l.Booked <= q.seen()
 	return counts, counts != (l.Booked <= q.end())

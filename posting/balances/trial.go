@@ -14,15 +14,15 @@ import (
 
 // Bounds of the choice between the two ways to read a trial balance: from the accounts' pages, or from a checkpoint.
 const (
-	fewAccounts      = 16 // fewer accounts than this are read from their pages; one partner, whom most prefixes name, has fewer
-	maxBehind        = 4  // a page is read from a checkpoint that is at most this many distances between checkpoints back
+	fewAccounts      = 16 // fewer accounts than this are read from their pages; most prefixes select the accounts of one partner, which has fewer
+	maxBehind        = 4  // a page of a trial balance is read from a checkpoint if at most maxBehind × distance events follow it
 	eventsPerAccount = 32 // reading an account's pages takes as long as reading this many events
 )
 
-// Bounds of a page read from the accounts' pages.
+// Bounds of reading a page of a trial balance from the accounts' pages (the stored rows with accounts' lines).
 const (
 	maxBatch   = 512 // accounts for whose lines the page buffer is searched at once
-	maxBatches = 8   // batches for which that is done before the page buffer is loaded as a whole
+	maxBatches = 8   // batches for which that is done; for further accounts the page buffer is loaded as a whole
 )
 
 // Reader reads trial balances. It caches the sums of events for the next page of the same trial
@@ -35,9 +35,8 @@ type Reader struct {
 // the call returns.
 type accountFunc func(key []byte, t *ledger.Totals) (more bool, err error)
 
-// TrialBalance calls fn with the accounts of an organization that have postings by the moment that q selects,
-// and with their totals, ordered by path, currency and network. Errors: fn's, *store.DamageError, or an I/O
-// error.
+// TrialBalance calls fn with the accounts of an organization that have postings up to the moment that q selects, and
+// with their totals, ordered by path, currency and network. Errors: fn's, *store.DamageError, or an I/O error.
 func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func(ledger.Account, *ledger.Totals) (more bool, err error)) error {
 	row := func(key []byte, t *ledger.Totals) (bool, error) {
 		a, ok := store.ParseAccountKey(key)
@@ -96,8 +95,8 @@ func startingPoint(view *posting.View, org ledger.ID, q *AsOf) (c Checkpoint, up
 	return c, upToSeq, err
 }
 
-// isNear tells whether the checkpoint is near enough to the last event that counts. If not, checkpoints are
-// not being made, or their making is behind, and the pages are faster to read.
+// isNear tells whether the checkpoint is near enough to the last event that counts. If it is not, because checkpoints
+// are made late or not at all, the accounts' pages are faster to read.
 func (q *AsOf) isNear(c *Checkpoint, upToSeq uint64) bool {
 	maxEvents := maxBehind * distance(c)
 	if !q.Paged {
@@ -122,8 +121,8 @@ func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc) error
 }
 
 // eachAccount calls fn with the selected accounts in batches, and searches the page buffer for the lines of a batch at
-// once. A caller that stops after a page reads few batches. For one that reads all accounts, or finds few of them at an
-// early time, the view loads the page buffer as a whole.
+// once. A caller that stops after a page reads few batches. For a caller that reads all accounts, or that reads many
+// because few had lines by an early moment, the view loads the page buffer as a whole.
 func eachAccount(view *posting.View, org ledger.ID, q *AsOf, fn func(ledger.Account) (more bool, err error)) error {
 	after, batch := q.After, make([]ledger.Account, 0, maxBatch)
 	for batches := 1; ; batches++ {
@@ -173,8 +172,8 @@ func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *AsOf, c *C
 	})
 }
 
-// Account returns an account's totals as of At, or of On and Seen; false if it has no posting by
-// then. Errors: *store.DamageError, or an I/O error.
+// Account returns an account's totals as of q.At or, by effective date, as of q.On and q.Seen; false if the account has
+// no posting up to then. Errors: *store.DamageError, or an I/O error.
 func Account(view *posting.View, org ledger.ID, a ledger.Account, q *AsOf) (t ledger.Totals, found bool, err error) {
 	t, found, err = view.TotalsAt(org, a, q.end())
 	if err != nil || q.On == 0 {

@@ -9,7 +9,7 @@ import (
 	"mizan/posting/store"
 )
 
-// Bounds of turnovers.
+// Bounds of turnovers (sums of what events add to accounts' totals).
 const (
 	maxTurnover = 65_536 // maximum number of accounts; a turnover with twice as many is cut to this number
 	maxHolds    = 65_536 // maximum number of cached pending entries, which captures may close; others are read from the journal
@@ -27,8 +27,8 @@ type turnover struct {
 	order             []string // the sorted keys of movements
 }
 
-// weight returns the number of the turnover's accounts; if that is too large for a turnover, a number below it. It
-// depends on the events alone.
+// weight returns the number of accounts that the events move; if that is too large for a turnover, a lower bound of it.
+// The result depends on the events alone.
 func (t *turnover) weight() uint64 {
 	if t.keys.until != "" {
 		return 2 * maxTurnover
@@ -36,7 +36,7 @@ func (t *turnover) weight() uint64 {
 	return uint64(len(t.order))
 }
 
-// turnoverBuilder builds a turnover.
+// turnoverBuilder sums events into a turnover.
 type turnoverBuilder struct {
 	*turnover
 	view        *posting.View
@@ -131,7 +131,7 @@ func (t *turnoverBuilder) book(e *ledger.Event) error {
 	return nil
 }
 
-// release subtracts the hold that a capture closes.
+// release subtracts the pending amounts of the hold that a capture closes.
 func (t *turnoverBuilder) release(holdSeq uint64) error {
 	postings, isCached := t.holds[holdSeq]
 	if !isCached {

@@ -12,18 +12,19 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// confirmedName is the file that says which frame was durable at the last Confirm. It is apart from the segments, so that an older state of
-// the last segment is noticed. It has two marks, which are written in turn. If it is lost it is made again.
+// confirmedName is the file that says which frame (the content of one group) was durable at the last Confirm. It is separate from the segments, so
+// that an older copy of the last segment is noticed. It has two marks, which are written in turn. If the file is lost, it is made again.
 const confirmedName = "confirmed"
 
-// confirmedEpoch is for the marks in that file, which nobody else writes.
+// confirmedEpoch is the epoch of the marks in that file. It is zeros, because nothing but these marks is ever written
+// there.
 var confirmedEpoch epoch
 
-// confirmations is the open file.
+// confirmations is the open file of confirmations.
 type confirmations struct {
 	writing sync.Mutex // held while a mark is written
 	file    disk.File
-	next    int64         // the place of the next mark: not the one of the last
+	next    int64         // the slot of the next mark: not that of the last mark
 	last    atomic.Uint64 // the number in the last mark
 }
 
@@ -66,8 +67,8 @@ func (l *Local) checkConfirmed(last Mark) error {
 	return nil
 }
 
-// Confirm writes down which frame is durable, outside the segment that has it. It is worthwhile from time to time, and when no other
-// frame follows soon. It is safe for concurrent use, also while a frame is appended.
+// Confirm records durably which frame is the last durable one, outside the segment that has the frame. It should be called from time to time, and
+// when no other frame follows soon. It is safe for concurrent use, also while a frame is appended.
 func (l *Local) Confirm() error {
 	c := &l.confirmations
 	c.writing.Lock()

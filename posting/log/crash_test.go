@@ -18,8 +18,8 @@ func (s *story) last() []byte {
 	return s.dir.files[s.log.current.name].content
 }
 
-// torn returns a story of three frames and a fourth whose write was cut off, the whole content of the segment with it, and
-// where it begins and ends.
+// torn returns a story of three frames after a kill before the fourth frame was synced. It also returns the fourth frame, and
+// where that begins and ends in the segment.
 func torn(t *testing.T, size int) (s *story, fourth Frame, from, to int64) {
 	s = newStory(t)
 	for range 3 {
@@ -35,8 +35,8 @@ func torn(t *testing.T, size int) (s *story, fourth Frame, from, to int64) {
 	return s, fourth, from, from + int64(HeaderSize+size)
 }
 
-// A write may end at every byte, or all but its beginning may reach the disk. The frame was not acknowledged, so it is there
-// wholly or not at all.
+// A write may end at every byte, or all but its beginning may reach the disk. The frame was not acknowledged, so the log has all
+// of it or nothing of it.
 func TestTornFrameIsCutAtEveryByte(t *testing.T) {
 	s, fourth, from, to := torn(t, 2*blockSize+700)
 	written, confirmed := slices.Clone(s.last()), slices.Clone(s.dir.files[confirmedName].content)

@@ -9,8 +9,9 @@ import (
 	"mizan/internal/assert"
 )
 
-// A header is, all numbers big-endian: check of all that follows in it, payload's checksum, payload's length, number,
-// previous hash, hash.
+// A frame (the content of one group) is a header and a payload. The header has, in this order: a check of the rest of
+// the header, the payload's checksum and length, the frame's number, the previous frame's hash, and the frame's hash.
+// Numbers are big-endian.
 const (
 	checkSize      = 8
 	payloadSumAt   = checkSize
@@ -19,20 +20,21 @@ const (
 	previousHashAt = numberAt + 8
 	hashAt         = previousHashAt + 32
 
-	// HeaderSize is how many bytes a frame has before its payload.
+	// HeaderSize is the number of bytes before a frame's payload.
 	HeaderSize = hashAt + 32
 
-	// blockSize is the unit of places in a segment: what a disk writes at least, or a multiple of it.
+	// Frames and marks begin at multiples of blockSize, which is the smallest unit that a disk writes or a multiple of
+	// it.
 	blockSize = 4096
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// epoch is the random bytes of one use of a segment.
+// epoch is random bytes that are new for each use of a segment, so that content of an earlier use has wrong checks.
 type epoch [16]byte
 
-// check returns the check of content that belongs to a use of a segment. kind keeps content of one kind from passing for
-// another one.
+// check returns the check of content in this use of a segment: the beginning of a SHA-256 over the epoch, the kind and the
+// content. The kind keeps a mark from passing for a frame, and a frame for a mark.
 func (e *epoch) check(kind string, content []byte) [checkSize]byte {
 	var buf [len(epoch{}) + len(frameKind) + HeaderSize]byte // enough for both kinds
 	sum := sha256.Sum256(append(append(append(buf[:0], e[:]...), kind...), content...))
@@ -65,7 +67,7 @@ func (e *epoch) fill(buf []byte, m Mark, previous [32]byte) {
 	copy(buf, sum[:])
 }
 
-// parse reads a header. ok is false if buf does not begin with one of this use of the segment.
+// parse reads a header. ok is false if buf does not begin with a header that was written in this use of the segment.
 func (e *epoch) parse(buf []byte) (h header, ok bool) {
 	if len(buf) < HeaderSize {
 		return h, false
@@ -86,7 +88,7 @@ func framed(payloadSize int) int64 {
 	return (int64(HeaderSize+payloadSize) + blockSize - 1) / blockSize * blockSize
 }
 
-// markSlot is a mark in a segment.
+// markSlot is a mark as it is stored in a segment: a frame that was acknowledged.
 type markSlot struct {
 	Mark
 	isContinued bool // the next segment exists
@@ -94,7 +96,7 @@ type markSlot struct {
 
 const slotSize = checkSize + 8 + 32 + 1
 
-// fillSlot returns the bytes of a mark.
+// fillSlot returns the stored form of a mark.
 func (e *epoch) fillSlot(s markSlot) []byte {
 	buf := make([]byte, checkSize, slotSize)
 	buf = binary.BigEndian.AppendUint64(buf, s.N)

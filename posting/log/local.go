@@ -17,7 +17,7 @@ import (
 type Options struct {
 	Dir         string
 	Disk        disk.Opener // opens Dir; nil: disk.Local
-	SegmentSize int64       // bytes of a segment that is made; a multiple of 4 KiB, at least 28 KiB. Existing ones keep their size
+	SegmentSize int64       // bytes of new segments, the files of the log; a multiple of 4 KiB, at least 28 KiB. Existing segments keep their size
 }
 
 // directory opens the directory of the log.
@@ -28,7 +28,7 @@ func (o Options) directory() disk.Directory {
 	return o.Disk(o.Dir)
 }
 
-// maxSpares is how many segments that nobody needs are kept.
+// maxSpares is how many files of segments that are not needed any more are kept for reuse.
 const maxSpares = 2
 
 // Local is a log in a directory of this machine.
@@ -45,7 +45,7 @@ type Local struct {
 	failed        atomic.Bool // an append or a confirmation has failed
 	confirmations confirmations
 
-	making sync.Mutex // held while spare segments are made, of nothing or of segments that nobody needs
+	making sync.Mutex // held while spare files are made, new ones or from segments that are not needed any more
 
 	mu         sync.Mutex // not held while the disk is used
 	durable    Mark       // the last frame that is durable; guarded by mu
@@ -53,12 +53,12 @@ type Local struct {
 	spares     []string   // names of files that may become segments; guarded by mu
 	leftovers  []*segment // segments before a gap, until Replay removes them
 	isReplayed bool       // guarded by mu
-	named      uint64     // the highest number in the name of a file that is no segment; guarded by mu
+	named      uint64     // the highest number in the name of a spare or unfinished file; guarded by mu
 }
 
 var _ Log = (*Local)(nil)
 
-// Append implements Log. Besides a frame it writes the mark that the frame before was acknowledged.
+// Append implements Log. Besides the frame it writes a mark that the previous frame was acknowledged.
 func (l *Local) Append(m Mark, buf []byte) error {
 	assert.That(l.tail > 0, "a log is written before it was replayed")
 	assert.That(m.N == l.last.N+1, "frame %d after frame %d", m.N, l.last.N)
@@ -107,8 +107,8 @@ func (l *Local) markLast(s *segment) error {
 	return s.writeMark(markSlot{Mark: l.last})
 }
 
-// rotate begins the segment after the full one. The new segment is durable under its name before the mark of the full one
-// tells that it exists, and that mark is durable before a frame is written.
+// rotate begins the segment after the full one. The new segment is durable under its name before the mark of the full one tells
+// that it exists, and that mark is durable before a frame is written into the new one.
 func (l *Local) rotate(full *segment) (*segment, error) {
 	if err := l.MakeSpare(); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (l *Local) rotate(full *segment) (*segment, error) {
 	return next, nil
 }
 
-// takeSpare returns the name of a spare segment, which exists.
+// takeSpare takes a spare file, which must exist, and returns its name.
 func (l *Local) takeSpare() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,7 +139,7 @@ func (l *Local) takeSpare() string {
 	return spare
 }
 
-// beginSegment makes a file of that name the segment with a sequence.
+// beginSegment makes the file with the name the segment with the sequence number.
 func (l *Local) beginSegment(name string, sequence uint64, after Mark) (*segment, error) {
 	f, err := l.dir.Open(name)
 	if err != nil {
@@ -162,8 +162,8 @@ func (l *Local) beginSegment(name string, sequence uint64, after Mark) (*segment
 	return s, nil
 }
 
-// MakeSpare makes the next segment, if there is none. Append does it where nobody has done it before. It is safe for
-// concurrent use. The error is ErrNoSpace if the disk is full.
+// MakeSpare makes a file for the next segment if there is none. If nobody calls it in advance, Append makes the file
+// and takes longer. It is safe for concurrent use. The error is ErrNoSpace if the disk is full.
 func (l *Local) MakeSpare() error {
 	if l.HasSpare() {
 		return nil // without waiting for a release
@@ -204,10 +204,10 @@ func (l *Local) nameForSpare() (number uint64, isNeeded bool) {
 	return l.named, true
 }
 
-// Release implements Log. Segments of which no frame is needed any more become spare ones, from the oldest: a crash never
-// leaves a gap. Nothing is released before Replay has returned.
+// Release implements Log. Segments without a needed frame become spare files, the oldest segment first, so that a crash leaves no
+// gap. Nothing is released before Replay has returned.
 func (l *Local) Release(below uint64) error {
-	l.making.Lock() // one at a time, in order
+	l.making.Lock() // one release at a time
 	defer l.making.Unlock()
 	for {
 		oldest, spare := l.takeOldest(below)
@@ -220,8 +220,8 @@ func (l *Local) Release(below uint64) error {
 	}
 }
 
-// takeOldest takes the oldest segment out of the log if no frame of it is needed any more, and returns the name that it gets as a
-// spare one; empty if there are enough.
+// takeOldest takes the oldest segment out of the log if none of its frames is needed any more. It returns the segment, and the
+// name that it gets as a spare file; the name is empty if the segment is to be removed instead.
 func (l *Local) takeOldest(below uint64) (oldest *segment, spare string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -237,7 +237,7 @@ func (l *Local) takeOldest(below uint64) (oldest *segment, spare string) {
 	return oldest, spare
 }
 
-// recycle removes a segment, or makes it a spare one. Only when that is durable may it be used.
+// recycle removes a segment, or makes it a spare file. The file may be used only when its new name is durable.
 func (l *Local) recycle(s *segment, spare string) error {
 	if err := s.file.Close(); err != nil {
 		return err
@@ -275,7 +275,7 @@ func (l *Local) HasSpare() bool {
 	return len(l.spares) > 0
 }
 
-// Close confirms the last frame and closes the files. Nothing else may run meanwhile.
+// Close confirms the last frame and closes the files. No other method may run meanwhile.
 func (l *Local) Close() error {
 	var err error
 	if !l.failed.Load() {
@@ -292,11 +292,11 @@ func (l *Local) Close() error {
 	return err
 }
 
-// Owner returns what the newest segment that has one names as the owner.
+// Owner returns the owner that the newest segment with an owner contains; zeros if there is none.
 func (l *Local) Owner() Owner { return l.owner }
 
-// SetOwner sets the owner that segments name from now on: in a log without frames all of them, otherwise the next ones. Nothing
-// is appended meanwhile.
+// SetOwner sets the owner that new segments contain. If the log has no frames, its only segment gets the owner too. No frame may
+// be appended meanwhile.
 func (l *Local) SetOwner(owner Owner) error {
 	l.owner = owner
 	first := l.current
@@ -316,8 +316,8 @@ func (l *Local) SetOwner(owner Owner) error {
 	return first.file.Close()
 }
 
-// Create makes a log in a directory. The log has no frames, and its first one follows a mark. After a crash the directory may
-// have no segment.
+// Create makes a log in a new directory. The log has no frames; its first frame must follow the mark after. A crash meanwhile may
+// leave a directory without a segment.
 func Create(o Options, after Mark) error {
 	if err := os.Mkdir(o.Dir, 0o700); err != nil {
 		return fmt.Errorf("log: %w", err)

@@ -422,7 +422,8 @@ func TestMissingSegmentsAreDamage(t *testing.T) {
 	wantDamage(t, "exchanged", err, "it has the content of segment 5")
 }
 
-// A process that was killed after it had begun a segment has not told that the segment exists. The next one does.
+// A process that was killed after it had begun a segment has not written the mark that the segment exists. The next
+// process writes it.
 func TestReplayMarksTheSegmentsThatExist(t *testing.T) {
 	s := newStory(t)
 	s.append(5 * blockSize)
@@ -438,8 +439,7 @@ func TestReplayMarksTheSegmentsThatExist(t *testing.T) {
 	wantDamage(t, "without the new segment", err, "the segment after it is missing")
 }
 
-// On the disk of this machine all is as in memory.
-// A torn confirmation leaves the one before it, whatever numbers the frames have.
+// A torn confirmation leaves the confirmation before it intact, whatever numbers the frames have.
 func TestConfirmationsAreWrittenInTurn(t *testing.T) {
 	s := newStory(t)
 	wantLost := func(n uint64) { // if the log ends before frame n, that is damage, although the last confirmation is lost
@@ -527,6 +527,7 @@ func TestConfirmWhileFramesAreAppended(t *testing.T) {
 	}
 }
 
+// A log on the disk of this machine behaves like one in memory.
 func TestLogInADirectory(t *testing.T) {
 	o := Options{Dir: filepath.Join(t.TempDir(), "log"), SegmentSize: testSegment}
 	if err := Create(o, Mark{}); err != nil {

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// sectorSize is what a disk writes at once.
+// sectorSize is the number of bytes that a disk writes at once.
 const sectorSize = 512
 
 var (
@@ -168,8 +168,8 @@ func (m *memory) killed() *memory {
 	return next
 }
 
-// afterPowerCut returns the directory after the power was cut: any sectors of what was not synced are lost, and the last
-// changes of names.
+// afterPowerCut returns the directory after the power was cut: random sectors of what was not synced are lost, and so are the
+// last changes of names.
 func (m *memory) afterPowerCut(random *rand.Rand) *memory {
 	names := maps.Clone(m.durable)
 	for _, change := range m.renames[:random.IntN(len(m.renames)+1)] {

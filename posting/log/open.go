@@ -14,7 +14,8 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// Open opens a log. Errors: *damage.Error, ErrOtherVersion, or one of the disk. Replay has to follow.
+// Open opens a log: a directory of segments, files with frames. Errors: *damage.Error, ErrOtherVersion, or an I/O
+// error. The caller must call Replay next.
 func Open(o Options) (*Local, error) { return open(o.directory(), o.SegmentSize) }
 
 func open(dir disk.Directory, segmentSize int64) (*Local, error) {
@@ -39,7 +40,8 @@ func open(dir disk.Directory, segmentSize int64) (*Local, error) {
 	return l, nil
 }
 
-// list finds the segments and the spare ones, and removes what a killed process has not finished.
+// list finds the segments and the spare files that may become segments, and removes files that a killed process has not
+// finished.
 func (l *Local) list() error {
 	names, err := l.dir.Names()
 	if err != nil {
@@ -67,7 +69,7 @@ func (l *Local) add(name string) error {
 		return l.addSpare(name)
 	}
 	if _, ok := sequenceOf(name, segmentPrefix); !ok {
-		return nil // not ours
+		return nil // not a file of the log
 	}
 	f, err := l.dir.Open(name)
 	if err != nil {
@@ -81,7 +83,7 @@ func (l *Local) add(name string) error {
 	return nil
 }
 
-// addSpare keeps a spare segment if it has the size of those that are made.
+// addSpare keeps a spare file if it has the size of new segments, and otherwise removes it.
 func (l *Local) addSpare(name string) error {
 	f, err := l.dir.Open(name)
 	if err != nil {
@@ -99,8 +101,8 @@ func (l *Local) addSpare(name string) error {
 	return nil
 }
 
-// compareSegments keeps the last segments that follow each other. Those before a gap are left over: somebody has put them back,
-// or one behind them is lost, of which Replay may need frames.
+// compareSegments keeps the last segments whose sequence has no gap. Segments before a gap are leftovers: either somebody has put
+// them back, or a segment after them is lost. If Replay needs frames of the lost one, it fails.
 func (l *Local) compareSegments() error {
 	if len(l.segments) == 0 {
 		return damage.New(l.dir.Path(""), "no segment of the log is in it")
@@ -118,8 +120,8 @@ func (l *Local) compareSegments() error {
 	return nil
 }
 
-// Replay implements Log. What it has read at the end of the log is durable before fn gets a frame. The error is ErrReleased if the
-// log begins behind the frame that is wanted.
+// Replay implements Log. Before fn gets a frame, the end of the log is made durable, because a killed process may have left it in memory only. The
+// error is ErrReleased if the log begins after the frame from.
 func (l *Local) Replay(from uint64, fn func(Frame) error) (Mark, error) {
 	if first := l.First(); from < first {
 		return Mark{}, fmt.Errorf("log: %w: frame %d, and the first is %d", ErrReleased, from, first)
@@ -152,7 +154,7 @@ func (l *Local) Replay(from uint64, fn func(Frame) error) (Mark, error) {
 	l.mu.Lock()
 	l.isReplayed, l.durable = true, end.last
 	l.mu.Unlock()
-	return l.last, l.Confirm() // so that the next start does not write it again
+	return l.last, l.Confirm() // so that the next start does not write the last frame again
 }
 
 // logEnd is where a log ends.
@@ -198,10 +200,10 @@ func (l *Local) removeLeftovers() error {
 	return nil
 }
 
-// makeDurable makes durable what was read: it may be in memory only, if the process before was killed, or if a sync failed. After
-// a failed sync the kernel takes what it has not written for written, so the last frame, which begins at a place of the last
-// segment, and what is before all frames are written again. makeDurable also writes the mark that the last segment exists,
-// which the process before may not have reached.
+// makeDurable makes durable what was read, which may be in memory only: the previous process may have been killed, or a sync may
+// have failed. After a failed sync the kernel takes unwritten pages for written, so the blocks before the frames and the last
+// frame (from lastAt to tail) are written again. makeDurable also writes the mark that the last segment exists, because the
+// previous process may have ended before it did so.
 func (l *Local) makeDurable(lastAt, tail int64) error {
 	if err := l.dir.Sync(); err != nil {
 		return err
@@ -259,7 +261,7 @@ func (r *segmentReader) bytes(at int64, n int) ([]byte, error) {
 	return r.window[at-r.start:][:n], nil
 }
 
-// readFrames calls fn with the frames of the segment from a number on, up to the first that is bad.
+// readFrames calls fn with the frames of the segment whose numbers are at least from, up to the first bad frame.
 func (r *segmentReader) readFrames(from uint64, fn func(Frame) error) (err error) {
 	if r.mark, err = r.readMark(); err != nil {
 		return fmt.Errorf("log: %s: %w", r.path, err)
@@ -296,7 +298,8 @@ func (r *segmentReader) readFrames(from uint64, fn func(Frame) error) (err error
 	return nil
 }
 
-// checkEnd checks that the last segment ends where the log does: no mark names a later frame, and none is behind it.
+// checkEnd checks that the last segment ends where the log does: no mark names a later frame, and no later frame
+// follows.
 func (r *segmentReader) checkEnd() error {
 	switch {
 	case r.mark.isContinued:

@@ -15,14 +15,15 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// Blocks at the beginning of a segment. The two marks are in blocks of their own, and are written in turn.
+// A segment is a file with consecutive frames of the log. Before the frames it has a block with the segment's header
+// and two blocks for marks, which say which frame was acknowledged. New marks go into these two blocks in turn.
 const (
 	slotsAt  = blockSize
 	slots    = 2
 	framesAt = slotsAt + slots*blockSize
 )
 
-// leastSegment is the least size of a segment.
+// leastSegment is the smallest permitted size of a segment in bytes.
 const leastSegment = framesAt + 4*blockSize
 
 // segmentMagic begins each segment; the last character is the version of the format.
@@ -47,7 +48,7 @@ type segment struct {
 
 const (
 	segmentPrefix = "segment-"
-	sparePrefix   = "spare-"  // a segment that may be used
+	sparePrefix   = "spare-"  // a file that may become a segment
 	newPrefix     = "new-"    // a file that is not yet a segment
 	sequenceForm  = "%s%016x" // of the name of a file: prefix and sequence
 )
@@ -63,7 +64,7 @@ func sequenceOf(name, prefix string) (sequence uint64, ok bool) {
 	return sequence, hasPrefix && err == nil && nameOf(prefix, sequence) == name
 }
 
-// begin makes a use of the segment durable: it writes the header, with new random bytes.
+// begin begins a new use of the file as a segment: it writes a header with new random bytes, and makes it durable.
 func (s *segment) begin(sequence uint64, owner Owner, after Mark) error {
 	s.sequence, s.owner, s.after = sequence, owner, after
 	_, _ = rand.Read(s.epoch[:]) // never fails
@@ -113,14 +114,15 @@ func (s *segment) readHeader(path string) error {
 	return nil
 }
 
-// writeMark writes a mark, which the next sync makes durable. Two neighbours have different places, so that a torn write
-// leaves one of them.
+// writeMark writes a mark, which the next sync makes durable. The marks of two successive frames have different places, so that a
+// torn write destroys only one of them.
 func (s *segment) writeMark(m markSlot) error {
 	_, err := s.file.WriteAt(s.epoch.fillSlot(m), slotsAt+int64(m.N%slots)*blockSize)
 	return err
 }
 
-// readMark returns the highest mark of the segment. A segment without one has only the mark in its header.
+// readMark returns the highest mark of the segment. If no mark was written yet, that is the mark in the segment's
+// header.
 func (s *segment) readMark() (highest markSlot, err error) {
 	highest.Mark = s.after
 	buf := make([]byte, slotSize)
@@ -135,7 +137,7 @@ func (s *segment) readMark() (highest markSlot, err error) {
 	return highest, nil
 }
 
-// writeAgain writes a part of the segment as it is.
+// writeAgain reads a part of the segment and writes it back, so that the next sync makes it durable.
 func (s *segment) writeAgain(from, to int64) error {
 	buf := make([]byte, to-from)
 	if _, err := s.file.ReadAt(buf, from); err != nil && !errors.Is(err, io.EOF) {

@@ -22,7 +22,7 @@ func CarriedWhole(key []byte) bool {
 type StoredRow struct {
 	Key    []byte
 	Stored []byte // the value with its checksum
-	Group  uint64 // number of a group since which the row is the same, at most the snapshot's; 0: the creation of the store wrote it
+	Group  uint64 // number of a group since which the row has not changed, at most the snapshot's; 0: the row was written when the store was created
 }
 
 // StoredRows calls fn with the rows of a backup by ascending key, until fn returns false. It begins with

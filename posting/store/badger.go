@@ -13,8 +13,8 @@ import (
 )
 
 // Faults of Badger, and in brackets the code that handles each fault:
-//   - Badger opens silently after it has lost the end of its list of tables, and deletes tables that a
-//     shortened list no longer names (examine);
+//   - Badger opens silently after it has lost the end of its list of tables, and deletes tables that the shortened list
+//     no longer contains (examine);
 //   - after a failed append to that list Badger continues and corrupts the list; after a failed
 //     sync of the list it deletes the tables that it has just listed (badgerLog, badgerfile/list.go);
 //   - if a compaction cannot make a table, Badger drops the error and the rows (badgerfile.CompactionAudit,
@@ -27,10 +27,10 @@ import (
 // A log here is the write-ahead log of a memtable (.mem).
 
 const (
-	memTables       = 1        // how many memtables may wait for a flush, besides those being written and flushed
+	memTables       = 1        // how many memtables may wait for a flush, besides the one being written and the one being flushed
 	levelZeroTables = 10       // at so many tables level 0 is compacted; a backwards seek searches each of them
 	levelZeroStall  = 20       // at so many tables in level 0 flushes, and then groups, wait for compaction
-	baseLevel       = 96 << 20 // the size of the level into which level 0 is merged: as much as level 0 has then; a merge needs as much free space
+	baseLevel       = 96 << 20 // size of the level into which level 0 is merged, about that of level 0 then; a merge needs as much free space
 	baseTable       = 2 << 20  // the size of a table below level 0; larger tables take more memory to build
 )
 

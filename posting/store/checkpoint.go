@@ -12,8 +12,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// A checkpoint is stored as KVs (rows of key and value): a head, which describes the checkpoint; parts, which contain
-// the accounts; and index rows, if there are so many parts that the head has no room for their list. An index row lists
+// A checkpoint is what an organization's events since an earlier checkpoint have added to the totals of its accounts.
+// It is stored as KVs (rows of key and value): a head, which describes the checkpoint; parts, which contain the
+// accounts; and index rows, if there are so many parts that the head has no room for their list. An index row lists
 // parts, or index rows of the height below. The head's key has the booked time of the checkpoint's event. The key of a
 // part or an index row has the event's seq, the row's height (0: a part) and its number among the rows of that height.
 // In the order of keys all heads come before all other rows, so that the heads can be read together.
@@ -28,15 +29,15 @@ const (
 	maxCheckpointHeight = 8        // a thousand accounts are in a part, and an index row lists hundreds of rows
 )
 
-// CheckpointID names a checkpoint by its event.
+// CheckpointID identifies a checkpoint by the event after which it was made.
 type CheckpointID struct {
 	Seq    uint64        // seq of the event; 0: no checkpoint
 	Booked ledger.Micros // the event's booked time
 }
 
-// CheckpointHead describes a checkpoint. The checkpoint contains what an organization's events after those of its base
-// and up to its own event add to each account's totals. So the totals after the event are the sum of what the
-// checkpoint, its base, the base's base and so on contain for the account.
+// CheckpointHead describes a checkpoint. The checkpoint contains, for each account, what the organization's events
+// after its base (an earlier checkpoint) and up to its own event have added to the totals. So the totals after the
+// event are the sum of what the checkpoint, its base, the base's base and so on contain for the account.
 type CheckpointHead struct {
 	CheckpointID
 	Previous      uint64       // seq of the previous checkpoint's event; 0: there is none
@@ -98,7 +99,7 @@ func ParseAccountKey(key []byte) (ledger.Account, bool) {
 // checkpointForm is the first byte of a head's row.
 const checkpointForm = 2
 
-// EncodeCheckpointHead returns a head's row. It ends with a sum, so that no head is used that was changed.
+// EncodeCheckpointHead returns a head's row. It ends with a SHA-256, so that a changed head is not used.
 func EncodeCheckpointHead(h *CheckpointHead) []byte {
 	row := []byte{checkpointForm}
 	for _, n := range [...]uint64{h.Seq, h.Previous, h.Base.Seq, uint64(h.Base.Booked), h.Accounts, h.ChainAccounts, h.Rows, uint64(h.Height)} {
@@ -172,22 +173,22 @@ func DecodeCheckpointIndex(row []byte) (firstNumber int, items []CheckpointItem,
 // one part and one list of each height in memory.
 type CheckpointWriter struct {
 	Head     CheckpointHead
-	RowBytes int                         // bound of a row, as maxCheckpointRow, which it is if RowBytes is 0
+	RowBytes int                         // bound of a row's length in bytes; 0: maxCheckpointRow
 	Write    func(key, row []byte) error // is called with each finished row except the head, and then owns the slices
 
 	part, firstKey, lastKey []byte
 	lists                   []checkpointList // of the rows of each height
 }
 
-// checkpointList lists rows of one height that no row lists yet.
+// checkpointList lists rows of one height that are in no index row yet.
 type checkpointList struct {
 	items   []CheckpointItem
 	bytes   int // length of the items in a row
 	written int // number of rows of this height so far
 }
 
-// Add adds an account. For each account a part stores its movement, and the key without the beginning that the part's
-// previous key has too. The errors are those of Write, here and in Finish.
+// Add adds an account. A part stores for each account its movement (what was added to its totals), and its key without
+// the beginning that the previous key in the part also has. Errors of Add and of Finish are those of Write.
 func (w *CheckpointWriter) Add(key []byte, m *ledger.Movement) error {
 	if len(w.part) >= w.rowBytes() {
 		if err := w.finishPart(); err != nil {

@@ -17,25 +17,26 @@ import (
 	"mizan/posting/store/values"
 )
 
-// Two things are done with the files of values in the background, slowly. Each byte is compared with its checksum once after a start,
-// because a start does not read these files; damage that no row needs is passed over. And the values of a file that has become mostly useless, because its records have
-// newer values in other files, are moved so that it can be removed.
+// Two kinds of slow background work are done on the files of long values. First, after a start each byte is compared with its checksum once, because
+// the start does not read these files; damage in a value that no row needs is ignored. Second, a file is collected when most of its values are
+// useless because their records have newer values: the values that rows still need are moved to another file, so that the file can be removed.
 
 const (
 	scrubRate = 32 << 20 // bytes in a second
 
-	// The rows are counted again when the replaceable values have grown by a half, or by a file if that is more. A file is collected when less than half
-	// of it is needed. So at most two thirds of these bytes are useless, and a byte is moved once at most for each byte written.
+	// The needed bytes of each file are counted again when the replaceable values have grown by a half, or by a file if that is more. A file is
+	// collected when less than half of it is needed. So at most two thirds of these bytes are useless, and a byte is moved once at most for each byte
+	// written.
 	collectGrowth = 2       // a half
 	collectBelow  = 2       // a half
-	moveBytes     = 1 << 20 // of values that one transaction moves; at most 13% of the smallest memtable are places
-	moveRows      = 1000    // and the most rows
+	moveBytes     = 1 << 20 // bytes of values that one transaction moves; their places are at most 13% of the smallest memtable
+	moveRows      = 1000    // rows that one transaction moves at most
 	countRows     = 10_000  // rows that are counted between two pauses
 	countPause    = 100 * time.Millisecond
 	movePause     = 50 * time.Millisecond // between two transactions that move values
 )
 
-// keeper is the background work on files of values.
+// keeper is the state of the background work on files of values.
 type keeper struct {
 	wake      chan struct{} // gets a value when files may be worth collecting
 	stop      chan struct{} // closed when the work must end
@@ -46,7 +47,7 @@ type keeper struct {
 	unverified atomic.Int64 // see Unverified
 }
 
-// removal is a file whose values were moved, and whose row says so.
+// removal is a file whose values were moved, and whose row is marked as removed.
 type removal struct {
 	file  uint32
 	after uint64 // number of the last group that Badger had then
@@ -105,10 +106,11 @@ func (s *Store) pauseKeeping(d time.Duration) error {
 	}
 }
 
-// Unverified returns how many bytes of the files of values, as they were when the store was opened, were not compared with their checksums since.
+// Unverified returns how many bytes of the files of values have not been compared with their checksums since the store was opened. Bytes that were
+// added since then do not count.
 func (s *Store) Unverified() int64 { return s.keeper.unverified.Load() }
 
-// scrub compares what is in files with its checksums. Damage of a value that a row needs is an error, which ends the process.
+// scrub compares the content of files with its checksums. Damage of a value that a row needs is an error, which ends the process.
 func (s *Store) scrub(files []values.File) error {
 	const pauseBytes = scrubRate / 50
 	for _, f := range files {
@@ -122,7 +124,7 @@ func (s *Store) scrub(files []values.File) error {
 			rested = done
 			return s.pauseKeeping(time.Second * pauseBytes / scrubRate)
 		})
-		if err != nil && !errors.Is(err, os.ErrClosed) { // it was collected meanwhile
+		if err != nil && !errors.Is(err, os.ErrClosed) { // ErrClosed: the file was collected meanwhile
 			return storeError(err)
 		}
 		s.keeper.unverified.Add(done - f.Length)
@@ -130,8 +132,8 @@ func (s *Store) scrub(files []values.File) error {
 	return nil
 }
 
-// eachEntry calls fn with each entry of a file. Damage that no row needs is passed over: a head does not tell then where the next entry begins, but
-// the rows do.
+// eachEntry calls fn with each entry of a file. Damage in entries that no row needs is skipped. A damaged head does not tell where the next entry
+// begins, so the next entry is found from the places in rows.
 func (s *Store) eachEntry(f values.File, fn func(values.Entry) error) error {
 	for from := int64(0); from < f.Length; {
 		err := s.values.Entries(f, from, func(e values.Entry) error {
@@ -157,7 +159,8 @@ func (s *Store) eachEntry(f values.File, fn func(values.Entry) error) error {
 	return nil
 }
 
-// nextNeeded returns where the next entry begins that a row needs, from an offset on, or where the file ends.
+// nextNeeded returns where the first entry at or after an offset begins that a row needs; the end of the file if there
+// is none.
 func (s *Store) nextNeeded(f values.File, from int64) (next int64, err error) {
 	next = f.Length
 	err = s.eachPlace(f.Kind, func(key []byte, p values.Place) {
@@ -199,7 +202,8 @@ func storeError(err error) error {
 	return fmt.Errorf("store: %w", err)
 }
 
-// collectSoon begins to collect files if the replaceable values have grown enough since the last time. Only the flusher calls it.
+// collectSoon wakes the goroutine that collects files if the replaceable values have grown enough since the last count. Only the
+// flusher calls it.
 func (s *Store) collectSoon() {
 	select {
 	case s.keeper.wake <- struct{}{}:
@@ -253,15 +257,16 @@ func (s *Store) collect() error {
 	return nil
 }
 
-// countNeeded returns how many bytes of each file the rows in Badger need. Those that are written meanwhile may be missing; they are not
-// in files that were full before.
+// countNeeded returns how many bytes of each file the rows in Badger need. Values that are written meanwhile may be missing from the counts, but they
+// are not in files that were full before.
 func (s *Store) countNeeded() (map[uint32]int64, error) {
 	needed := make(map[uint32]int64)
 	err := s.eachPlace(values.Replaceable, func(_ []byte, p values.Place) { needed[p.File] += int64(p.Length) })
 	return needed, err
 }
 
-// eachPlace calls fn with the key and the place of each row in Badger whose value is in files of a kind, slowly.
+// eachPlace calls fn with the key and the place of each row in Badger whose value is in files of a kind. It pauses now
+// and then.
 func (s *Store) eachPlace(of values.Kind, fn func(key []byte, p values.Place)) error {
 	for kind, fileKind := range separatedKinds {
 		if fileKind != of {
@@ -305,14 +310,14 @@ func (s *Store) somePlaces(prefix, from []byte, fn func([]byte, values.Place)) (
 	return nil, nil
 }
 
-// movable is a value of a file that is collected.
+// movable is a value of a file that is being collected.
 type movable struct {
 	key, stored []byte
 	place       values.Place
 }
 
-// collectFile moves the needed values of a file to the current one, and then marks the row of the file as removed. The file itself is removed when tables have all
-// that and no snapshot reads it (removeFiles).
+// collectFile moves the needed values of a file to the current one, and then marks the row of the file as removed. The file itself is removed when
+// the tables have these rows and no snapshot needs the file (removeFiles).
 func (s *Store) collectFile(f values.File) error {
 	var batch []movable
 	size := 0
@@ -334,8 +339,8 @@ func (s *Store) collectFile(f values.File) error {
 	return storeError(err)
 }
 
-// move writes those values again that are needed, and marks the row of a file that then has none. Each such transaction has a version of its own; when they
-// are used up, it waits for the next groups.
+// move writes again those values of the batch that rows need. If emptied is given, it marks that file's row as removed. It does so in a transaction
+// with a version of its own. When the versions of the last group are used up, it waits for the next group in Badger.
 func (s *Store) move(batch []movable, emptied *values.File) error {
 	for {
 		if s.LowSpace() {
@@ -385,7 +390,7 @@ func (s *Store) tryMove(batch []movable, emptied *values.File) (done bool, err e
 	return true, nil
 }
 
-// addMoved adds the rows of the needed values to a transaction, and returns how many these are.
+// addMoved adds the rows of the needed values to a transaction, and returns the number of these rows.
 func (s *Store) addMoved(txn *badger.Txn, batch []movable, emptied *values.File) (moved int, err error) {
 	defer s.failOnPanic(&err)
 	s.flusher.begin(len(batch))
@@ -423,8 +428,8 @@ func isPlaced(txn *badger.Txn, key []byte, place values.Place) (bool, error) {
 	return ok && p == place, err
 }
 
-// removeFiles removes the files that nobody needs any more: the tables have a later group than the last one before their rows
-// said so, and no snapshot reads an earlier state.
+// removeFiles removes the files of those removals whose values nobody needs any more: the tables and all snapshots have a group
+// after the one that was the last in Badger when the file's row was marked.
 func (s *Store) removeFiles(inTables uint64) error {
 	s.mu.Lock()
 	oldest := uint64(math.MaxUint64)

@@ -44,7 +44,7 @@ func (s *Store) createIfNew() error {
 	return nil
 }
 
-// refuseIfStoreWasLost refuses to make a new store if there is a log with groups. It removes a log without any.
+// refuseIfStoreWasLost refuses to make a new store if there is a log with groups. It removes a log without groups.
 func (s *Store) refuseIfStoreWasLost() error {
 	o := s.logOptions()
 	if _, err := os.Lstat(o.Dir); errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +62,7 @@ func (s *Store) refuseIfStoreWasLost() error {
 	case last.N > 0:
 		return damage.New(s.path, "it is gone, but the log has group %d", last.N)
 	}
-	// The directory is removed under the name of one that is being made: a half-removed log would be damage.
+	// The directory is renamed before it is removed, because a half-removed log would be damage.
 	removed := filepath.Join(s.options.Dir, buildLogName)
 	if err := errors.Join(os.RemoveAll(removed), os.Rename(o.Dir, removed), durable.SyncDir(s.options.Dir)); err != nil {
 		return fmt.Errorf("store: %w", err)

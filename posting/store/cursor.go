@@ -12,8 +12,8 @@ import (
 // A snapshot reads rows from up to three places: the recent groups, the groups before them that are being written to Badger, and
 // Badger. A cursor iterates over one place, and merge over all of them.
 
-// cursor iterates over the visible rows of one place whose keys begin with a prefix, in one direction. Slices are valid until
-// the cursor moves. A deleted row is a row too, because it hides the row with its key in the places behind.
+// cursor iterates over the visible rows of one place whose keys begin with a prefix, in one direction. Slices are valid until the
+// cursor moves. A deleted row is a row too, because it hides the row with the same key in the following places.
 type cursor interface {
 	Valid() bool
 	Key() []byte
@@ -30,7 +30,8 @@ type forwardCursor interface {
 	Seek(key []byte) // moves to the first row whose key is ≥ key
 }
 
-// merge iterates over several places. If more than one of them has a row, the first of them counts.
+// merge iterates over several places. If several places have a row with the same key, the row of the first of these
+// places counts.
 type merge[C cursor] struct {
 	places    []C
 	direction int // 1 by ascending key, -1 by descending key
@@ -230,8 +231,8 @@ func (c *badgerForward) Stored() (value []byte, err error) {
 	return value, err
 }
 
-// badgerBackward is a cursor over Badger by descending key. A backwards iterator sees a key's oldest version first, so this one
-// is already behind the row that the cursor shows.
+// badgerBackward is a cursor over Badger by descending key. A backwards iterator sees a key's oldest version first, so it reads
+// all versions of the row that the cursor shows, and has already moved past them.
 type badgerBackward struct {
 	sn       *Snapshot
 	it       *badger.Iterator
@@ -266,7 +267,7 @@ func (c *badgerBackward) seek(start []byte) (err error) {
 	return nil
 }
 
-// next reads the next lower row that is not deleted.
+// Next moves to the next lower row that is not deleted.
 func (c *badgerBackward) Next() (err error) {
 	defer c.sn.store.failOnPanic(&err)
 	c.isValid = false

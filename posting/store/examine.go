@@ -10,7 +10,7 @@ import (
 
 // Consequences of damage, file by file (a test tries each):
 //
-//	log/          refused if an acknowledged group that no table has is not there, or if a segment's
+//	log/          refused if it lacks an acknowledged group that no table has, or if a segment's
 //	              header is damaged. Damage in a mark or behind the last group: harmless.
 //	IDENTITY      harmless, it is written again. IDENTITY of another store: refused, as is a directory
 //	              without a store that still has IDENTITY or TABLES.

@@ -15,9 +15,9 @@ import (
 )
 
 // A group is durable and visible before Badger has it: its rows are in memory, in recent.Rows, until there are as many as one
-// transaction of Badger takes. Then they are written together, in the order of their keys, each with its newest value only.
-// A payment's record, which its intent and its outcome set within milliseconds, so costs Badger one row, and a row that
-// every group sets costs next to nothing. After a crash these groups are replayed from the log.
+// transaction of Badger takes. Then they are written together, in the order of their keys, each with its newest value only. So a
+// payment's record, which its intent and its outcome set within milliseconds, costs Badger one row, and a row that every group
+// sets costs next to nothing. After a crash these groups are replayed from the log.
 
 // flusher writes recent groups to Badger, in the background.
 type flusher struct {
@@ -27,10 +27,10 @@ type flusher struct {
 	writing sync.Mutex     // held while a transaction is made and written to Badger
 	entries []badger.Entry // memory for the rows of a transaction
 	places  []byte         // memory for the places of their values
-	moves   uint64         // transactions that have moved values since the last one with groups (collect.go); guarded by writing
+	moves   uint64         // number of transactions that have moved values since the last one with groups (collect.go); guarded by writing
 }
 
-// startFlusher prepares the store to take groups after the last one that Badger has.
+// startFlusher starts the flusher, and prepares the store to take groups after the last one that Badger has.
 func (s *Store) startFlusher() {
 	s.flushed = s.last.N
 	s.recent = recent.New(s.maxBatch, recent.Size{})
@@ -45,7 +45,7 @@ func (s *Store) startFlusher() {
 	})
 }
 
-// stopFlusher waits for the groups that are being written. It does not write others.
+// stopFlusher ends the flusher when it has written the groups that it is writing. It writes no others.
 func (s *Store) stopFlusher() {
 	if s.flusher.wake != nil {
 		close(s.flusher.wake)
@@ -54,7 +54,7 @@ func (s *Store) stopFlusher() {
 	}
 }
 
-// makeRecentRoom makes room for a group, if need be. It waits while Badger still takes the groups before the recent ones.
+// makeRecentRoom makes room for a group in memory if there is none. It waits until Badger has the groups before the recent ones.
 func (s *Store) makeRecentRoom(g *Group) error {
 	if s.recent.Fits(g.recentSize()) {
 		return nil
@@ -62,8 +62,8 @@ func (s *Store) makeRecentRoom(g *Group) error {
 	return s.flushRecent(g.recentSize())
 }
 
-// flushRecent begins to write the recent groups to Badger, when the ones before them are written, and makes room for the next
-// group.
+// flushRecent waits until the groups before the recent ones are written to Badger. Then it lets the flusher write the recent
+// groups, and makes room for the next group.
 func (s *Store) flushRecent(nextGroup recent.Size) error {
 	next := recent.New(s.maxBatch, nextGroup)
 	s.mu.Lock()
@@ -100,7 +100,7 @@ func (s *Store) flushAll() error {
 	return s.waitFlushed()
 }
 
-// flushFull writes the full groups to Badger.
+// flushFull writes the groups in s.full to Badger.
 func (s *Store) flushFull() error {
 	s.mu.Lock()
 	full, last := s.full, s.fullLast
@@ -118,9 +118,9 @@ func (s *Store) flushFull() error {
 	return nil
 }
 
-// beginWriting waits until no transaction is made or written. flushed is the last group that Badger has. The caller must
-// call unlock with its error, which fails the store before anybody else can write: a file of values may have grown without its row, and Badger may
-// still read the memory of a transaction that it has not taken.
+// beginWriting waits until no other transaction is being made or written. flushed is the last group that Badger has. The caller must call unlock with
+// the error of its write, or nil. An error makes the store fail before any other goroutine can write, because a file of values may have grown without
+// its row, and Badger may still read the memory of a transaction that it has not taken.
 func (s *Store) beginWriting() (flushed uint64, unlock func(error), err error) {
 	s.flusher.writing.Lock()
 	if err := s.failure(); err != nil {
@@ -180,7 +180,7 @@ func (s *Store) commit(txn *badger.Txn, version uint64) error {
 	}
 }
 
-// begin prepares memory for a transaction of at most so many rows.
+// begin prepares memory for a transaction of at most the given number of rows.
 func (f *flusher) begin(rows int) {
 	f.entries = slices.Grow(f.entries[:0], rows)
 	f.places = slices.Grow(f.places[:0], rows*values.PlaceSize) // the entries have parts of it
@@ -196,8 +196,8 @@ func (f *flusher) set(txn *badger.Txn, files *values.Set, key, stored []byte) er
 	return txn.SetEntry(&f.entries[len(f.entries)-1])
 }
 
-// fill adds the newest value of every row to a transaction of Badger, which has the groups up to flushed, and makes the separated
-// values durable. It leaves out a row that these groups have made and removed again: Badger has nothing of it that a deletion would have to hide.
+// fill adds the newest value of every row to a transaction, and makes the separated (long) values durable. Badger has the groups up to flushed. The
+// deletion of a due row of a later group is left out, because Badger has no such row.
 func (f *flusher) fill(txn *badger.Txn, files *values.Set, rows *recent.Rows, flushed uint64) error {
 	f.begin(rows.Size().Rows)
 	for row := range rows.Newest() {
@@ -205,7 +205,7 @@ func (f *flusher) fill(txn *badger.Txn, files *values.Set, rows *recent.Rows, fl
 		_, group, isDue := ParseDueKey(row.Key)
 		switch {
 		case row.IsDeletion && isDue && group > flushed:
-			// only that group sets the row
+			// only that group sets the row, so Badger does not have it
 		case row.IsDeletion:
 			err = txn.Delete(row.Key)
 		default:

@@ -27,7 +27,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// rowPlace is the place of one row in the group's arena.
+// rowPlace is the place of one row in the arena, the memory of a group (rows that become durable together).
 type rowPlace struct {
 	offset      uint32 // of the key; the value follows the key
 	keyLength   uint32
@@ -107,7 +107,7 @@ func (g *Group) place(r rowPlace) {
 // rowHead is how many bytes a row has in the arena before its key.
 const rowHead = 1 + 4 + 4
 
-// read makes the group the one in a frame, whose hash must be that of its rows.
+// read fills the group with the rows in a frame of the log. The frame's hash must be that of the rows.
 func (g *Group) read(f log.Frame) error {
 	g.Reset(f.N, f.Previous)
 	g.arena = append(g.arena, f.Payload...)
@@ -146,12 +146,12 @@ func (g *Group) Seal() [32]byte {
 	return g.seal.hash()
 }
 
-// recentSize returns the group's size in memory, with its own row.
+// recentSize returns the group's size in memory, including the row that describes the group.
 func (g *Group) recentSize() recent.Size {
 	return recent.Size{Rows: g.Rows() + 1, Bytes: g.size + groupRowBytes}
 }
 
-// addTo adds the rows of a sealed group, and the group's own row.
+// addTo adds to rows those of a sealed group, and the row that describes the group.
 func (g *Group) addTo(rows *recent.Rows) {
 	rows.Add(version(g.n), g.recentSize(), func(yield func(recent.Row) bool) {
 		for _, r := range g.rows {
@@ -220,7 +220,7 @@ func parseGroupRow(b []byte) (r groupRow, ok bool) {
 	return r, true
 }
 
-// appendChecksum appends the checksum with which every stored value ends.
+// appendChecksum returns the stored form of a value: a copy of it, and its checksum.
 func appendChecksum(key, value []byte) []byte {
 	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
 	return binary.BigEndian.AppendUint32(append(make([]byte, 0, len(value)+checksumSize), value...), sum)

@@ -22,8 +22,8 @@ const (
 )
 
 // The log has the groups, each as one frame. Badger's tables are an index over it: Badger writes its own logs (of memtables)
-// without a sync, so after a crash nothing of them is believed. Open deletes them and replays the groups that no table has.
-// The log keeps a group until tables have it.
+// without a sync, so after a crash their content is not trusted. Open deletes them and replays the groups that no table has. The
+// log keeps a group until Badger's tables have it.
 
 func (s *Store) logOptions() log.Options {
 	const block = 4096
@@ -31,7 +31,7 @@ func (s *Store) logOptions() log.Options {
 	return log.Options{Dir: filepath.Join(s.options.Dir, logName), Disk: s.options.Disk, SegmentSize: size}
 }
 
-// createLog makes the log of a store that ends with a group. After a crash there is a whole log or none.
+// createLog makes the log of a store whose last group is after. A crash leaves a complete log or none.
 func (s *Store) createLog(after log.Mark) error {
 	o := s.logOptions()
 	path := o.Dir
@@ -78,7 +78,7 @@ func logError(dir string, err error) error {
 	return fmt.Errorf("store: %w", err)
 }
 
-// replay brings the tables' rows up to date with the log.
+// replay adds the groups of the log that Badger's tables do not have.
 func (s *Store) replay() error {
 	path := s.logOptions().Dir
 	g := new(Group)
@@ -114,12 +114,13 @@ func (s *Store) missingGroups(survey *badgerfile.Survey) error {
 		return damage.New(badgerfile.TablePath(s.path, survey.LeftOut), "it is missing")
 	}
 	if _, err := os.Lstat(filepath.Join(s.path, valuesName)); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("store: %s: %w: it has no files of values", s.path, ErrOlderSchema) // its versions mean other groups
+		return fmt.Errorf("store: %s: %w: it has no files of values", s.path, ErrOlderSchema) // in that release a version meant another group
 	}
 	return damage.New(s.path, "its tables end with group %d, and the log begins with group %d", groupOf(survey.Last), s.groups.First())
 }
 
-// releaseSoon begins to release the groups that are in tables, in the background, and to make the log's next segment.
+// releaseSoon starts background work: to release the log's groups that are in tables, and to make the log's next
+// segment.
 func (s *Store) releaseSoon() {
 	s.releases.Go(func() {
 		s.releasing.Lock()
@@ -130,8 +131,8 @@ func (s *Store) releaseSoon() {
 	})
 }
 
-// releaseGroups lets the log use the segments again whose groups are in tables. Badger has synced the tables and its list of them,
-// but not their names.
+// releaseGroups lets the log reuse the segments whose groups are all in Badger's tables. Before that it syncs the directory, because Badger has
+// synced the tables and its list of tables, but not the tables' names.
 func (s *Store) releaseGroups() error {
 	flushed := uint64(0)
 	for _, t := range s.db.Tables() {
@@ -139,7 +140,7 @@ func (s *Store) releaseGroups() error {
 	}
 	switch err := s.directory(s.path).Sync(); {
 	case isOutOfHandles(err):
-		return nil // the next release finds handles again when connections have closed
+		return nil // a later release will find free handles, when connections have been closed
 	case err != nil:
 		return fmt.Errorf("store: %w", err)
 	}
@@ -152,7 +153,7 @@ func (s *Store) releaseGroups() error {
 	return s.makeSpare()
 }
 
-// makeSpareSoon begins to make the log's next segment in the background, if there is none. Otherwise the group that needs it would wait for that.
+// makeSpareSoon starts to make the log's next segment in the background if there is none, so that no group waits for it.
 func (s *Store) makeSpareSoon() {
 	if s.groups.HasSpare() || !s.makingSpare.CompareAndSwap(false, true) {
 		return
@@ -165,7 +166,8 @@ func (s *Store) makeSpareSoon() {
 	})
 }
 
-// makeSpare makes the log's next segment if there is room for it; if there is none, the group that needs it finds that too.
+// makeSpare makes the log's next segment if the disk has room for it. Otherwise it does nothing: the group that needs the segment
+// will report the lack of space.
 func (s *Store) makeSpare() error {
 	if free, err := s.Free(); err != nil || free < minReserve+s.debt.Load()+s.segmentRoom() {
 		return err
@@ -181,7 +183,8 @@ func isOutOfHandles(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// Confirm makes it durable that the last group is, so that its loss would be noticed. It is safe for concurrent use, also while a group is applied.
+// Confirm durably records which group is the last durable one, so that the loss of that group is noticed. It is safe for concurrent use, also while a
+// group is applied.
 func (s *Store) Confirm() error {
 	if err := s.failure(); err != nil {
 		return err

@@ -16,9 +16,9 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// identityName is the file beside the store that identifies the store. Its first part can be computed from the store, and the
-// log names the second one as its owner. So Open notices if IDENTITY is lost or belongs to another store. If only one copy of
-// a part is lost, Open writes this copy again.
+// identityName is the file beside the store that identifies the store. Its first part can be computed from the store, and the log
+// contains the second part as its owner. So Open notices if IDENTITY is lost or belongs to another store. If only one copy of a
+// part is lost, Open writes this copy again.
 const identityName = "IDENTITY"
 
 // identity distinguishes a store from all others. A part of zeros is unknown.
@@ -30,7 +30,7 @@ type identity struct {
 // ErrOtherKeyring is the error for a store that belongs to another keyring.
 var ErrOtherKeyring = errors.New("the store was made with another keyring")
 
-// ErrNoStore is the error for a missing store if Options.Existing forbids Open to make one.
+// ErrNoStore is the error for a missing store if Options.MustExist forbids Open to make one.
 var ErrNoStore = errors.New("there is no store in it")
 
 // ErrRemains is the error for a directory without a store but with files that only an earlier store can
@@ -77,7 +77,7 @@ func (s *Store) checkIdentity() error {
 		}
 	case storedID.first != [32]byte{} && storedID.first != s.id.first:
 		return damage.New(path, "it names another store than the one beside it, which begins with %.8x", s.id.first)
-	case s.last.N == 0 && storedID.keyring != owner: // the process before has ended while it bound the store
+	case s.last.N == 0 && storedID.keyring != owner: // the previous process ended while it was binding the store
 		s.id.keyring = storedID.keyring
 		if err := s.groups.SetOwner(storedID.keyring); err != nil {
 			return logError(s.options.Dir, err)

@@ -146,7 +146,7 @@ func TestStoreIsBoundToItsKeyring(t *testing.T) {
 	}
 }
 
-// Open with Existing makes no store and changes nothing in the directory.
+// Open with MustExist makes no store and changes nothing in the directory.
 func TestOpenWithExistingCreatesNoStore(t *testing.T) {
 	dir := t.TempDir()
 	closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))

@@ -8,20 +8,20 @@ import (
 	"mizan/ledger/money"
 )
 
-// The first byte of a key is the kind of row. One more kind, prefixGroup, is in group.go.
+// The first byte of a key is the kind of row. Two more kinds are prefixGroup in group.go and prefixValues in values.go.
 const (
-	prefixBlock   = 'b' // events of an organization
-	prefixPage    = 'p' // lines of an account
+	prefixBlock   = 'b' // a block: consecutive events of an organization
+	prefixPage    = 'p' // a page: lines of an account (its postings, with the totals after each)
 	prefixShifted = 's' // a line whose effective day is not its booked day
 	prefixTree    = 't' // hashes of an organization's hash tree after a block
 	prefixRecord  = 'r' // a record, with the beginning of its payload
 	prefixPart    = 'q' // a further part of a record's payload
 	prefixSealed  = 'x' // a ciphertext beside a record
 	prefixClaim   = 'c' // a unique key and its owner
-	prefixCounter = 'n' // an amount
-	prefixDue     = 'd' // records on which work becomes due
-	prefixList    = 'l' // items of a list of records
-	prefixBuffer  = 'y' // lines and items before they are in pages
+	prefixCounter = 'n' // a counter: an amount
+	prefixDue     = 'd' // a due row: records on which work becomes due in the same second
+	prefixList    = 'l' // a page of a list of records
+	prefixBuffer  = 'y' // a row of the page buffer: lines and items that are on no page yet
 	prefixKV      = 'w' // an actor's own data, or a page of notices
 	prefixMark    = 'm' // KeyMark and the schema's version
 )
@@ -141,8 +141,8 @@ func KeyShifted(dst []byte, org ledger.ID, a ledger.Account, effective ledger.Da
 	return binary.BigEndian.AppendUint16(dst, uint16(line))
 }
 
-// KeyRecord is record/<org>/<kind>/<id>. In the keys of records and of what is beside them the ids of transactions have
-// their ordered form.
+// KeyRecord is record/<org>/<kind>/<id>. In the keys of records, of their parts and of their sealed rows, the ids of
+// transactions have their ordered form.
 func KeyRecord(dst []byte, org ledger.ID, s ledger.Source) []byte {
 	return appendSource(orgKey(dst, prefixRecord, org), s)
 }

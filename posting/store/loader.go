@@ -33,14 +33,13 @@ type Loader struct {
 	rowCheck  RowCheck
 	batchRoom uint64 // number of bytes that must be free before a batch is written
 
-	flusher      flusher // its memory
-	valuesListed bool    // the rows of the files with values were added
+	flusher      flusher // only for its buffers
+	valuesListed bool    // the rows that describe the files of values were added
 }
 
-// NewLoader begins a store in o.Dir, which must not contain one; it makes the directory if there is
-// none. size is the approximate number of bytes of the rows. The disk must have room for the rows, and
-// besides for what an open store needs. Errors: ErrLocked, ErrNoSpace, or an I/O error
-// that names the path.
+// NewLoader begins a store in o.Dir, which must not contain one; it makes the directory if there is none. size is the
+// approximate number of bytes of the rows. The disk must have room for the rows and for what an open store needs.
+// Errors: ErrLocked, ErrNoSpace, or an I/O error that names the path.
 func NewLoader(o Options, size uint64) (*Loader, error) {
 	if o.MemTable == 0 {
 		o.MemTable = DefaultMemTable
@@ -126,7 +125,8 @@ func (l *Loader) add(e *badger.Entry, version uint64) {
 	badger.KVToBuffer(&l.kv, l.batch)
 }
 
-// listValues adds the rows of the files with values. All rows before these are there, and those behind them have no separated values.
+// listValues adds the rows that describe the files of values. In the order of keys these come after all rows with separated values, so no file grows
+// any more.
 func (l *Loader) listValues() error {
 	if _, err := l.store.values.Flush(); err != nil {
 		return fmt.Errorf("store: %w", err)

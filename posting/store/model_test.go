@@ -16,19 +16,6 @@ import (
 // discardLog is a log that discards everything.
 var discardLog = slog.New(slog.DiscardHandler)
 
-// seed returns a random seed and logs it, so that a failure can be repeated with MIZAN_SEED.
-func seed(t testing.TB) uint64 {
-	t.Helper()
-	s := rand.Uint64()
-	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		if _, err := fmt.Sscan(text, &s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("MIZAN_SEED=%d", s)
-	return s
-}
-
 // model is the expected content of a store.
 type model map[string]string
 

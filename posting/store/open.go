@@ -30,13 +30,13 @@ const (
 	fileMode    = 0o600 // of the files in the data directory
 
 	schemaKey = "mschema"
-	schema    = 9 // version of the forms of rows and of what is beside them; since version 9 the checksums of long values depend on epochs
+	schema    = 9 // version of the forms of rows and of the files beside them
 )
 
-// Open opens the store in o.Dir, or makes a new one if there is none. Errors: ErrLocked,
-// ErrNewerSchema, ErrOlderSchema, ErrNoSpace, ErrUnfinished, *DamageError, or an I/O error that
-// names the path. Open examines every file before Badger may change one, because Badger deletes
-// tables that a shortened list no longer names.
+// Open opens the store in o.Dir, or makes a new one if there is none. Errors: ErrLocked, ErrNewerSchema,
+// ErrOlderSchema, ErrNoSpace, ErrUnfinished, *DamageError, or an I/O error that names the path. Open examines every
+// file before Badger may change one, because Badger deletes tables that its list, if it was shortened, no longer
+// contains.
 func Open(o Options) (*Store, error) {
 	if o.MemTable == 0 {
 		o.MemTable = DefaultMemTable
@@ -216,8 +216,9 @@ func (s *Store) checkSchema() error {
 	return nil
 }
 
-// checkGroups walks the group rows back from the last one, for four times as many bytes of groups as all memtables can
-// hold: most of the bytes of a group are not in memtables (package values). If Badger's list of tables is truncated, the lost rows are in that range.
+// checkGroups walks the group rows back from the last one, over groups of four times as many bytes as all memtables can hold, because most of a
+// group's bytes are in files of values and not in memtables (package values). If Badger's list of tables is truncated, the lost rows are in that
+// range.
 func (s *Store) checkGroups() error {
 	sn := s.Snapshot()
 	defer sn.Close()

@@ -44,7 +44,7 @@ func PagePrefix(dst []byte, org ledger.ID, head []byte) []byte {
 	return append(orgKey(dst, head[0], org), head[1:]...)
 }
 
-// BufferKey names a page-buffer row.
+// BufferKey identifies a page-buffer row.
 type BufferKey struct {
 	Org   ledger.ID
 	Shard byte   // 0 to 15, or Unsharded

@@ -64,8 +64,8 @@ func EncodeRecord(dst []byte, e Envelope, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
-// DecodeRecord parses a record's row. The payload aliases the row. It is incomplete if the envelope's
-// Parts is not 0.
+// DecodeRecord parses a record's row. The payload aliases the row. It is incomplete if the envelope's FurtherRows is
+// not 0.
 func DecodeRecord(row []byte) (e Envelope, payload []byte, ok bool) {
 	r := reader{src: row}
 	form := r.byte()

@@ -20,15 +20,15 @@ type Snapshot struct {
 	store            *Store
 	n                uint64          // number of the group
 	txn              *badger.Txn     // reads the groups that Badger has
-	flushed          uint64          // number of the last of these
-	recent           []*recent.Rows  // the groups after them, the newest first
+	flushed          uint64          // number of the last group that Badger has
+	recent           []*recent.Rows  // the groups after that one, the newest first
 	recentSpace      [2]*recent.Rows // memory of recent
 	buffer           []byte          // memory for the search in recent
 	openedAfterClose bool            // opened after the store was closed: every read fails
 	closed           bool
 }
 
-// Snapshot opens a view of the last durable group. It never waits for a sync.
+// Snapshot opens a snapshot of the store as it is after the last durable group. It never waits for a sync.
 func (s *Store) Snapshot() *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -179,10 +179,10 @@ func (s *Store) updateDebt() error {
 // compactionRoom returns the largest number of bytes that compaction writes at once.
 func (s *Store) compactionRoom() uint64 { return 4 * uint64(max(baseTable, s.options.MemTable)) }
 
-// gate is called before compaction makes a table. It spreads compaction over time (throttle). While room or
-// file handles are lacking, it delays compaction, because Badger would lose the table and hide the error
-// (see badgerfile.CompactionAudit). A lack of handles does not fail the store, because handles become free when
-// connections close.
+// gate is called before compaction makes a table. It spreads compaction over time (throttle). While room or file
+// handles are lacking, it delays compaction, because Badger would lose the table and drop the error (see
+// badgerfile.CompactionAudit). A lack of handles does not fail the store, because handles become free when connections
+// close.
 func (s *Store) gate() {
 	s.parkIfFailed()
 	s.throttle()

@@ -36,12 +36,12 @@ type Options struct {
 	Dir      string       // holds store/, log/, IDENTITY, TABLES and LOCK; Open creates Dir if it is absent
 	MinFree  uint64       // bytes of free disk space below which LowSpace is true
 	MemTable int64        // size of a memtable in bytes; 0 means DefaultMemTable
-	Segment  int64        // size of a segment of the log that is made, in bytes; 0 means that of a memtable. It must hold the largest group
-	Values   int64        // length in bytes from which on a file of long values gets no further ones; 0 means four memtables
+	Segment  int64        // size in bytes of new segments, the log's files; 0 means the size of a memtable. A segment must hold the largest group
+	Values   int64        // length in bytes at which a file of long values is full; 0 means four memtables
 	Log      *slog.Logger // nil: slog.Default
 
-	// Remains are the names of files that other packages write into Dir beside a store. If one of these
-	// files exists but the store does not, Open makes no store and returns ErrRemains.
+	// OtherFiles are the names of files that other packages write into Dir beside a store. If one of these files exists
+	// but the store does not, Open makes no store and returns ErrRemains.
 	OtherFiles []string
 
 	Disk disk.Opener // opens the directories of the log and of the long values; nil: disk.Local
@@ -65,10 +65,10 @@ type Store struct {
 	values   *values.Set         // the long values
 	maxBatch recent.Size         // of one transaction of Badger
 
-	logID              atomic.Uint64 // number of the log that Badger writes; changed while flusher.writing is held
+	logID              atomic.Uint64 // number of the write-ahead log that Badger writes; changed while flusher.writing is held
 	ready              atomic.Bool   // db is set; Badger starts goroutines before that
 	debt               atomic.Uint64 // bytes that Badger has to write before it can accept more
-	logs               atomic.Int64  // number of logs
+	logs               atomic.Int64  // number of Badger's write-ahead logs
 	waitingCompactions atomic.Int32  // number of compactions that wait at the gate (see gate)
 	mayClose           atomic.Bool   // Close has checked that there is room for everything
 	pacing             struct {      // spreads compaction over time (see throttle)
@@ -101,16 +101,18 @@ type liveReads struct {
 	count int
 }
 
-// Each group has versionsOfGroup versions. The first is that of its rows: the groups that are written to Badger together have the one of
-// the last group there. Each further one is of a transaction that has moved values when that group was the last one in Badger
-// (collect.go). The store sets versions itself (managed transactions), for two reasons: a snapshot does not wait for a running
-// write, and the files can be checked for a gap before Badger opens them. Version 1 is the creation of the store.
+// Each group (the rows that become durable together) has versionsOfGroup of Badger's versions. The first version is that of the group's rows; if
+// several groups are written to Badger together, their rows have the first version of the last of these groups. Each further version is for a
+// transaction that moves values while the group is the last one in Badger (collect.go). The store sets versions itself (managed transactions), for
+// two reasons: a snapshot does not wait for a running write, and the files can be checked for a gap before Badger opens them. Version 1 is the
+// creation of the store.
 const versionsOfGroup = 256
 
 // version returns the version of group n's rows.
 func version(n uint64) uint64 { return versionsOfGroup*n + 1 }
 
-// lastVersion returns the greatest version of group n. Snapshots read it: what was moved has the same values.
+// lastVersion returns the greatest version of group n. Snapshots read up to it, because rows whose values were moved
+// have the same values as before.
 func lastVersion(n uint64) uint64 { return version(n) + versionsOfGroup - 1 }
 
 // groupOf returns the group that has a version.
@@ -184,7 +186,7 @@ func (s *Store) apply(g *Group) error {
 	return s.failure()
 }
 
-// add puts a group into memory, where snapshots of it find its rows. It waits for room there.
+// add puts a group's rows into memory, where snapshots find them. It waits until there is room.
 func (s *Store) add(g *Group) error {
 	if err := s.makeRecentRoom(g); err != nil {
 		return err
@@ -206,9 +208,9 @@ func (s *Store) fail(err error) {
 	}
 }
 
-// failOnPanic, when deferred, returns a panic of Badger as an error, and makes the store fail. Badger verifies a table when it opens it,
-// and then reads the file through a memory map: if the file changes later, Badger may panic at each read of that place. The process
-// must end then, because nobody knows what the missing rows are.
+// failOnPanic, when deferred, returns a panic of Badger as an error, and makes the store fail. Badger verifies a table when it opens it, and then
+// reads the file through a memory map: if the file changes later, Badger may panic at each read of that place. The process must end then, because it
+// is unknown which rows are lost.
 func (s *Store) failOnPanic(err *error) {
 	if r := recover(); r != nil {
 		*err = damage.New(s.path, "a table was changed while it was open: Badger stopped with %.200q", fmt.Sprint(r))
@@ -265,8 +267,8 @@ func (s *Store) Close() error {
 	return s.closeFiles()
 }
 
-// Abandon ends the goroutines of a store that has failed and closes its files, for a simulation, whose process outlives the store's. A real process
-// ends instead. It hangs if what failed is Badger itself.
+// Abandon ends the goroutines of a store that has failed and closes its files. It is for a simulation, which continues after the simulated process
+// has ended; a real process ends instead. Abandon hangs if Badger itself has failed.
 func (s *Store) Abandon() {
 	s.stopKeeper()
 	s.stopFlusher()
@@ -282,7 +284,7 @@ func (s *Store) Abandon() {
 // closeBadger flushes the memtables and closes Badger, unless Badger has failed or fails
 // meanwhile: then closing would wait forever.
 func (s *Store) closeBadger(db *badger.DB) error {
-	s.releases.Wait() // they look at tables, which Badger is about to unmap
+	s.releases.Wait() // the releases look at tables, which Badger is about to unmap
 	if err := s.failure(); err != nil {
 		return err
 	}

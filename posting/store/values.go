@@ -16,9 +16,9 @@ import (
 	"mizan/posting/store/values"
 )
 
-// Badger writes a row again each time it merges the table with the row into the next level, so several times as a store grows. So long
-// values of the kinds below, which are nine tenths of all bytes, are in files beside the tables (package values), and their rows in Badger
-// have only the place.
+// Badger writes a row again each time it merges the table with the row into the next level, so several times as a store grows. Therefore the long
+// values of the kinds below, which are nine tenths of all bytes, are in files beside the tables (package values), and a row in Badger has only the
+// place of its value.
 
 const (
 	valuesName = "values" // the directory of the files, in Badger's own
@@ -32,8 +32,8 @@ const (
 	metaPlace = 1 // Badger's user meta of a row whose value is a place
 )
 
-// separatedKinds are the kinds of rows whose long values are separated. A value that is removed soon is cheaper in a table, and one that
-// must vanish (a sealed row) would stay in a file for longer.
+// separatedKinds are the kinds of rows whose long values are separated, that is, stored in files of values. A value that is removed soon is cheaper
+// in a table, and one that must vanish (a sealed row) would stay in a file for longer.
 var separatedKinds = [256]values.Kind{
 	prefixBlock: values.Lasting, prefixPage: values.Lasting, prefixList: values.Lasting, prefixTree: values.Lasting,
 	prefixRecord: values.Replaceable, prefixPart: values.Replaceable,
@@ -57,10 +57,10 @@ func valuesEntry(f values.File) *badger.Entry {
 	return badger.NewEntry(key, appendChecksum(key, f.Append(nil)))
 }
 
-// maxValuesFile returns from which length on a file gets no further values.
+// maxValuesFile returns the length at which a file is full and gets no further values.
 func (s *Store) maxValuesFile() int64 { return cmp.Or(s.options.Values, 4*s.options.MemTable) }
 
-// openValues opens the files with values, which the tables tell.
+// openValues opens the files of values that rows in Badger's tables describe.
 func (s *Store) openValues() error {
 	sn := s.Snapshot()
 	defer sn.Close()
@@ -136,7 +136,8 @@ func (s *Store) readPlace(key, place, dst []byte) ([]byte, error) {
 	return s.values.Read(p, dst)
 }
 
-// separate returns the entry of Badger for a row, whose value it adds to the files if it is long.
+// separate returns Badger's entry for a row. If the row's value is long, separate adds it to the files, and the entry
+// has only its place.
 func (f *flusher) separate(files *values.Set, key, stored []byte) (badger.Entry, error) {
 	kind := separatedKind(key, stored)
 	if kind == 0 {

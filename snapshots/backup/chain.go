@@ -68,7 +68,7 @@ func (c chain) maxBytes() (sum uint64) {
 // rowSource yields the rows of one backup of a chain. A goroutine reads the parts with rows ahead.
 type rowSource struct {
 	parts chan []byte
-	part  []byte            // what has not been read yet of the current part
+	part  []byte            // the unread rest of the current part
 	row   posting.StoredRow // the current row
 	path  string            // path of the backup
 }
@@ -144,7 +144,7 @@ func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, onFile
 // the same key, it uses the row of the last of them.
 func mergeRows(sources []*rowSource, fn func(store.StoredRow) error) error {
 	hasRow := make([]bool, len(sources))
-	// advance moves source i to its next row that counts.
+	// advance moves source i to its next row. It skips rows of the kinds that only the last backup supplies.
 	advance := func(i int) (err error) {
 		for {
 			hasRow[i], err = sources[i].next()

@@ -123,8 +123,8 @@ func tryRestore(t *testing.T, from string, keys backup.Sealer) (parent string, e
 	return parent, err
 }
 
-// An increment has only the rows that were written after one group. It is not restored if the backup that it
-// names as its base ends with an earlier group, because rows would be missing.
+// An increment has only the rows that were written after one group of changes. It is not restored if the backup that
+// it names as its base ends with an earlier group, because rows would be missing.
 func TestIncrementIsRestoredOnlyOnTheBaseThatItNames(t *testing.T) {
 	source := fixture.Copy(t)
 	server := fixture.Start(t, source)

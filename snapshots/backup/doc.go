@@ -1,5 +1,5 @@
-// Package backup takes backups of a running store, verifies them, restores them and removes old
-// ones. A backup is either full or an increment to another backup, its base. format.go describes the form of a
+// Package backup takes backups of a running store, verifies them, restores them and removes old ones. A backup is
+// either full, or an increment: only the changes since another backup, its base. format.go describes the form of a
 // backup's file.
 //
 // Invariants:

@@ -41,7 +41,7 @@ type RestoreConfig struct {
 type Restored struct {
 	Header Header  // the header of the newest backup that was used
 	Used   int     // the number of backups that were used
-	Unused []error // errors of other backups in the directory, which can't be used but were not needed
+	Unused []error // the faults of other backups in the directory, which were not needed
 	Rows   uint64
 	Report *findings.Report
 }
@@ -158,8 +158,8 @@ func (w *fileWriter) close() error {
 	return err
 }
 
-// openAndCheck opens the loaded store as a server does, binds it to its keyring, compares the ends of its journals
-// with the manifest of the newest backup, and runs the checker.
+// openAndCheck opens the loaded store as a server does, binds it to its keyring, compares the sizes and root hashes
+// of its journals with the manifest of the newest backup, and runs the checker.
 func openAndCheck(ctx context.Context, newest *archive, dir string, cfg *RestoreConfig) (report *findings.Report, err error) {
 	log := cfg.Log
 	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: log, AllowUnfinished: true}, Clock: clock.Real{}, Log: log})
@@ -183,7 +183,8 @@ func openAndCheck(ctx context.Context, newest *archive, dir string, cfg *Restore
 	return report, err
 }
 
-// compareHeads returns an error if the ends of the restored journals are not those in the backup's manifest.
+// compareHeads returns an error if the sizes and root hashes of the restored journals are not those in the backup's
+// manifest.
 func compareHeads(j *posting.Journal, a *archive) error {
 	v := j.View()
 	defer v.Close()

@@ -24,7 +24,7 @@ const scheduledChainLength = 24
 // unfinishedSuffix is the suffix of the name of a file to which a backup is being written.
 const unfinishedSuffix = ".unfinished"
 
-// FileName returns the name of a backup in a directory of backups.
+// FileName returns the name that a backup's file gets in a directory of backups.
 func FileName(h *Header) string {
 	return fmt.Sprintf("mizan-%s-%.8s-%s%s", h.TakenAt.UTC().Format("20060102T150405Z"), h.ID, h.Kind(), Suffix)
 }
@@ -223,7 +223,8 @@ func (s *Service) newestChain(list []FoundBackup) []FoundBackup {
 	return nil
 }
 
-// isOfStore tells whether a backup shows a state of the store in which groupHash returns the hashes of groups.
+// isOfStore tells whether a backup shows a state of the store. groupHash returns the hash of one of the store's
+// groups (the changes that became durable with one sync).
 func isOfStore(groupHash func(uint64) ([32]byte, bool, error), h *Header) bool {
 	hash, found, err := groupHash(h.Group)
 	return err == nil && found && fmt.Sprintf("%x", hash) == h.GroupHash

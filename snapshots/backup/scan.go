@@ -94,8 +94,8 @@ func readListed(path string, keyring Sealer) (l FoundBackup, err error) {
 	return l, nil
 }
 
-// isBackup tells from a file's name or first bytes whether the file is a backup. The name is not enough, because
-// whoever saves a streamed backup to a file may choose any name.
+// isBackup tells from a file's name or first bytes whether the file is a backup. The name is not enough, because a
+// client that saves a streamed backup to a file may choose any name.
 func isBackup(path string) bool {
 	hasSuffix := strings.HasSuffix(path, Suffix)
 	info, err := os.Stat(path)
@@ -150,7 +150,7 @@ func choose(path string, at time.Time, keyring Sealer) (c choice, err error) {
 	return c, err
 }
 
-// reasonOf returns a file-system error without the path, which the message names already.
+// reasonOf returns the text of a file-system error without the path, because the message already contains the path.
 func reasonOf(err error) string {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {

@@ -108,7 +108,7 @@ func (s *Service) Stream(base *Base) (io.ReadCloser, error) {
 	return st, nil
 }
 
-// stream is the reading end of a backup that a goroutine writes.
+// stream is the end from which a caller reads a backup while a goroutine writes it.
 type stream struct {
 	*io.PipeReader
 	backup *Backup

@@ -31,8 +31,8 @@ var filesBesideStore = []string{"clock", calls.LogName}
 // it shows.
 const maxDuration = 6 * time.Hour
 
-// Backup is a backup that is being taken. It shows the store as it was after one group; later
-// writes do not change it. The caller must call Close.
+// Backup is a backup that is being taken. It shows the store as it was after one group (the changes that became
+// durable with one sync); later writes do not change it. The caller must call Close.
 type Backup struct {
 	service    *Service
 	ctx        context.Context

@@ -121,9 +121,9 @@ func (c *checker) newOrgCheck(o *scan.Organization) *orgCheck {
 	}
 }
 
-// checkOrganizations checks all organizations one after the other, ordered by id, also an organization that
-// only one stray row names. While an organization is checked, only the short history of each of its records is
-// in memory.
+// checkOrganizations checks all organizations one after the other, ordered by id, including an organization that only
+// a single stray row names. While an organization is checked, only the short history of each of its records is in
+// memory.
 func (c *checker) checkOrganizations() error {
 	ids, err := c.allOrganizations()
 	if err != nil {

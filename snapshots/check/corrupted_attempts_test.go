@@ -76,8 +76,8 @@ func (s *scenarios) refuseTwice() (l *scenario, first, second ledger.ID) {
 	return l, firstTerms.Terminal, secondTerms.Terminal
 }
 
-// Both terminals of an attempt may find that they have charged it. The simulator's log then has two charges with one
-// reference, and the refund of each.
+// Both terminals that an attempt tried may report later that they have charged the payer. The simulator's log then
+// has two charges with one reference, and the refund of each.
 func TestLateMoneyOfTwoTerminalsBreaksNoRule(t *testing.T) {
 	w := fixture.Copy(t)
 	var lines []string
@@ -144,8 +144,8 @@ func TestSoundAttemptsBreakNoRule(t *testing.T) {
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 }
 
-// The writer's clock may have passed the payer's time when it orders the refusal of an attempt. The payment is then due at
-// once, which is later than the payer's time.
+// The payer's time may have ended when the writer orders the refusal of an attempt. The payment is then due at once, which
+// is later than the end of the payer's time.
 func TestRefusalAtTheEndOfThePayersTimeBreaksNoRule(t *testing.T) {
 	w := fixture.Copy(t)
 	s := &scenarios{t: t, w: w, j: fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime.Add(24*time.Hour)), nil)}

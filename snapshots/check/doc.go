@@ -13,7 +13,7 @@
 //	8 canaries                      package canaries
 //	9 a reopened store is the same  a crash test compares the Report.Digest of two checks
 //
-// The text of a rule is the comment at the top of the file that checks it. A group has the changes that were
+// The text of a rule is in the comments at the top of the files that check it. A group has the changes that were
 // written and synced together; the page buffer has lines that are flushed to pages later.
 //
 // Invariants:

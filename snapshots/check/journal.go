@@ -12,9 +12,10 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rule 5, journals. An organization's events are numbered without a gap, and their booked times strictly
-// increase. Each block of events begins where the previous block ends. Groups (the units in which the writer
-// writes) are a chain of hashes up to the last durable group.
+// For rule 5 of the checker (journals, hash trees, groups), this file checks journals. An organization's events are
+// numbered without a gap, and their booked times strictly increase. Each block of events begins where the previous
+// block ends. Groups (each has the changes that became durable with one sync) are a chain of hashes up to the last
+// durable group.
 
 // checkGroups checks that the store's groups are a chain without a gap up to the last durable group, whose number
 // and hash are given.

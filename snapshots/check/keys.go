@@ -14,12 +14,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 4, idempotency keys. A claim (the row that makes a key unique) names the record for which the key was used:
-// an existing record of the key's partner, or a contract or a closed month of the organization. Every cached reply
-// belongs to such a key.
+// For rule 4 of the checker (claims, lists, numbers), this file checks idempotency keys. A claim (the row that makes
+// a key unique) names the record for which the key was used: an existing record of the key's partner, or a contract
+// or a closed month of the organization. Every cached reply belongs to such a key.
 
-// foreignKey is a claim on an idempotency key, if the claim names a record of another organization. All claims
-// of administration requests may do so, because these claims belong to the platform's organization.
+// foreignKey is a claim on an idempotency key that may name a record of another organization. Claims of
+// administration requests may do so, because these claims belong to the platform's organization.
 type foreignKey struct {
 	org       ledger.ID // the organization that has the claim
 	record    ledger.Source

@@ -12,9 +12,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 4, lists. A transaction has several rows in each of its lists: one for its creation and one for each later
-// change, with the booked time of the change. A settlement, subscription or contract has one row in each of its
-// lists. Rows are in the order of booking. They are on pages, or in page buffers (rows that are on no page yet).
+// For rule 4 of the checker (claims, lists, numbers), this file checks lists. A transaction has several rows in each
+// of its lists: one for its creation and one for each later change, with the booked time of the change. A settlement,
+// subscription or contract has one row in each of its lists. Rows are in the order of booking. They are on the list's
+// pages or, as long as no page has them, in page buffers, which many lists share.
 
 // checkLists checks an organization's lists, and that every record is in the lists that must show the record.
 func (c *orgCheck) checkLists() error {

@@ -80,7 +80,7 @@ func TestTransactionCountsItsNotifications(t *testing.T) {
 	})
 }
 
-// KVs are the rows of key and value in which an actor, here the notifier, stores data of its own.
+// The digest covers KVs: the rows of key and value in which an actor, here the notifier, stores data of its own.
 func TestDigestCoversKVs(t *testing.T) {
 	kindOfDigest := make(map[[32]byte]string)
 	for _, kind := range []string{"", "c", "d", "e", "i", "n", "p", "r"} {

@@ -74,7 +74,7 @@ func TestClosedMonthsAreRecomputed(t *testing.T) {
 	}
 }
 
-// The writer accepts these faulty closings; the checker finds the faults.
+// The writer accepts these faulty closings of months; the checker finds the faults.
 func TestFaultyClosingIsFound(t *testing.T) {
 	firstMonth := period.MonthOf(ledger.DateOf(fixture.StartTime))
 	for name, c := range map[string]struct {

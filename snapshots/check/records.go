@@ -11,9 +11,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, records. Each stored record has events, and each record with events is stored. The stamp (the version,
-// times and amounts that the writer stores with a record) agrees with the events. A record that is due at an instant
-// has a timer for that instant.
+// For rule 3 of the checker (states of records), this file checks that records agree with their events. Each stored
+// record has events, and each record with events is stored. The stamp (the version, times and amounts that the writer
+// stores with a record) agrees with the events. A record that is due at an instant has a timer for that instant.
 
 // checkRecords compares every stored record with its history.
 func (c *orgCheck) checkRecords() error {

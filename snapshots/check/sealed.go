@@ -8,7 +8,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, sealed cards. A transaction has a row with a sealed (encrypted) card if and only if its record says so.
+// For rule 3 of the checker (states of records), this file checks sealed cards. A transaction has a row with a sealed
+// (encrypted) card if and only if its record says so.
 
 // checkSealedRows compares the rows with sealed cards with the transactions whose records say that they have a card.
 // It also compares each such row with the hash that the record has of the row.

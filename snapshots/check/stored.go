@@ -11,12 +11,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 3, 4 and 6, hashes in events. A step is the events of one record that are written together. A step's last
-// event has the hashes of the rows written with the step: the record, its sealed (encrypted) row, its notices (stored
-// notifications), and its claims (rows that make keys unique). Whoever changes such a row must change the journal too,
-// and with the journal the root of its hash tree, of which others have copies. The rows are read long after the event.
-// Until then the check holds eight bytes of each hash, made with a seed that is new for each check, so that nobody can
-// prepare a collision.
+// For rules 3, 4 and 6 of the checker (records, claims, notifications), this file checks the hashes in events. A step
+// is the events of one record that are written together. A step's last event has the hashes of the rows written with
+// the step: the record, its sealed (encrypted) row, its notices (stored notifications), and its claims (rows that
+// make keys unique). An attacker who changes such a row must also change the journal, and so the root of its hash
+// tree, of which auditors have copies. The rows are read long after the event. Until then the check holds an
+// eight-byte hash of each hash. Its seed is new for each check, so that nobody can prepare a collision.
 
 // hash64 returns a short form of a hash; 0 for the zero hash.
 func hash64(seed maphash.Seed, h ledger.Hash) uint64 {
@@ -51,7 +51,7 @@ func (j *journal) checkLastStep() {
 	}
 }
 
-// reportUnhashed reports that the journal has left a step before an event had the hash of the record.
+// reportUnhashed reports a step that ended without an event that has the record's hash.
 func (j *journal) reportUnhashed() {
 	j.Report.Breach(findings.RuleStates, "organization %v: an event of %s before event %d has no hash of its record, and is not the last of its step",
 		j.organization.ID, scan.NameOf(j.unhashedRecord), j.lastSeq)
@@ -101,7 +101,7 @@ func (c *checker) addStoredClaim(key, owner []byte) {
 	}
 }
 
-// hashOfClaim returns the hash that an event must have of a claim; false for a claim of which no event has a hash.
+// hashOfClaim returns the hash of a claim that an event must contain; false for a claim whose hash no event contains.
 func (c *checker) hashOfClaim(key, owner []byte) (ledger.Hash, bool) {
 	if !store.ClaimIsHashed(owner) {
 		return ledger.Hash{}, false

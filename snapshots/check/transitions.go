@@ -12,8 +12,9 @@ import (
 	"mizan/snapshots/check/transactions"
 )
 
-// Rule 3, transitions. Every event is a transition of its record's state machine, starts from the
-// state to which the record's previous event led, and has the entry that such a transition requires.
+// For rule 3 of the checker (states of records), this file checks the transitions that events make. Every event is a
+// transition of its record's state machine, starts from the state to which the record's previous event led, and has
+// the entry that such a transition requires.
 
 // entryRuleOf says which entry an event with the name must have if its record is of the kind.
 func entryRuleOf(kind ledger.Kind, name string) scan.EntryRule {

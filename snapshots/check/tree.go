@@ -10,8 +10,9 @@ import (
 	"mizan/posting/store"
 )
 
-// Rule 5, Merkle trees. A block is a row of events. Its Merkle root and its tree row (a row of subtrees) are equal to
-// those that tlog (RFC 6962) computes from the canonical bytes of the events.
+// For rule 5 of the checker (journals, hash trees, groups), this file checks the Merkle trees of journals. A block is
+// a row of events. Its Merkle root and its tree row (a row of subtrees) are equal to those that tlog (RFC 6962)
+// computes from the canonical bytes of the events.
 
 // tree computes an organization's Merkle tree (RFC 6962) with tlog. It stores only the last
 // complete subtree of each level, because appending needs no more.

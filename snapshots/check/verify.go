@@ -116,8 +116,8 @@ func requireOrganization(j *posting.Journal, want ledger.ID) error {
 	return err
 }
 
-// RequireStore returns an error for a directory in which no server was ever started. Opening it would
-// create an empty store, and an empty store breaks no rule.
+// RequireStore returns an error for a directory in which no server was ever started. Opening it would create an empty
+// store, which breaks no rule, so the check would find no fault.
 func RequireStore(data string) error {
 	if _, err := os.Stat(data); err != nil {
 		return err

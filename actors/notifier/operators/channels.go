@@ -20,7 +20,7 @@ import (
 // Bounds of the attempts that are in progress at once.
 const (
 	MaxSends = 8 // to reach recipients
-	MaxMails = 8 // to mail payers; apart, so that many receipts do not delay alerts
+	MaxMails = 8 // to mail payers; bounded apart, so that many receipts do not delay alerts
 )
 
 // DefaultTelegramURL is the address of Telegram's Bot API.
@@ -215,7 +215,7 @@ type failure struct {
 	wait   time.Duration // how long the server asks to wait; 0: it does not ask
 }
 
-// Why a contact was not reached, for people.
+// Reasons for which a contact was not reached, as texts for people.
 const (
 	interrupted          = "interrupted: the service is stopping"
 	nobodyReachable      = "nobody is there to be told" // the reason for an attempt as a whole

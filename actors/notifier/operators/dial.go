@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// maxAnswer bounds, in bytes, what is read of a Bot API response or over one SMTP connection.
+// maxAnswer bounds how many bytes are read of a Bot API response, or over one SMTP connection.
 const maxAnswer = 64 << 10
 
 var errTooLong = errors.New("the answer is longer than its bound")
@@ -70,8 +70,8 @@ func dial(ctx context.Context, address string, o dialOptions) (net.Conn, error) 
 	return encrypted, nil
 }
 
-// boundedConn is a connection that ends at a fixed time, whatever deadlines its user sets, and from
-// which at most maxAnswer bytes are read.
+// boundedConn is a connection that ends at a fixed time, even if its user sets later deadlines, and
+// from which at most maxAnswer bytes are read.
 type boundedConn struct {
 	net.Conn
 	deadline time.Time

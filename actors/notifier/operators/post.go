@@ -16,7 +16,7 @@ import (
 	"github.com/wneessen/go-mail"
 )
 
-// Why an address was not reached, in addition to the reasons of a failed connection.
+// Reasons for which an e-mail address was not reached, in addition to those in channels.go.
 const (
 	noStartTLS     = "the server offers no STARTTLS"
 	invalidAddress = "is no address that mail can be sent to"

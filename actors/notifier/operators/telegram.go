@@ -27,7 +27,7 @@ const (
 	maxDescription = 100       // characters of the Bot API's description that a failure contains
 )
 
-// Why a chat was not reached, in addition to the reasons of a failed connection.
+// Reasons for which a chat was not reached, in addition to those in channels.go.
 const (
 	notBotAPI = "the answer is not the Bot API's"
 	badToken  = "the bot's token is not accepted"

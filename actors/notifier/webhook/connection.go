@@ -26,7 +26,7 @@ type connection struct {
 	destination destination
 	conn        net.Conn // carries the requests: tcp, or TLS over tcp
 	tcp         net.Conn
-	raw         syscall.RawConn // of tcp; nil: it is not a socket, and is not reused
+	raw         syscall.RawConn // of tcp; nil: tcp is not a socket, so the connection is not reused
 
 	opened    time.Time
 	idleSince time.Time // when it last became idle
@@ -154,7 +154,7 @@ func (c *connection) exchange(request []byte, deadline time.Time, bodyWait time.
 // maxInterim bounds the interim headers and the final one together (RFC 9110, 15.2).
 const maxInterim = 8
 
-// readHeader reads headers up to the final one.
+// readHeader reads the headers of interim responses and the final header.
 func (c *connection) readHeader(r *bufio.Reader, header *fasthttp.ResponseHeader) exchangeResult {
 	for range maxInterim {
 		start, _ := r.Peek(len(statusLineForm))

@@ -48,9 +48,9 @@ func (s *connections) take(to destination) *connection {
 	}
 }
 
-// reserve makes room for one more connection, if need be by closing the one that has been idle longest.
-// If maxOpen connections are open, one of them is idle: at most maxOpen deliveries are in progress, and
-// the caller's has no connection yet.
+// reserve makes room for one more connection. If necessary, it closes the connection that has been idle
+// longest. If maxOpen connections are open, one of them is idle: at most maxOpen deliveries are in
+// progress, and the caller's delivery has no connection yet.
 func (s *connections) reserve() {
 	s.mu.Lock()
 	var evicted *connection

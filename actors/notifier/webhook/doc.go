@@ -5,8 +5,8 @@
 //  1. The envelope, the JSON object around a notification's data, is formed when an attempt begins: its
 //     timestamp and signature are of that instant, while the event's id and data are the same at each attempt.
 //  2. The signed bytes are the sent bytes; without a secret there are no signature headers.
-//  3. Any 2xx acknowledges as soon as its header has arrived, whatever the body does; at most 64 KiB of body are
-//     read, and a connection with more is closed.
+//  3. Any 2xx status acknowledges as soon as the response's header has arrived, even if the body is wrong or
+//     never comes. At most 64 KiB of body are read; if the body is longer, the connection is closed.
 //  4. An attempt has 5 s of real time for its connection (name look-up, TCP and TLS together) and 15 s in all; every
 //     read, write and look-up has a deadline.
 //  5. Each new connection is checked after the name look-up, at the dialled address: unless Options.AllowPrivate
@@ -27,14 +27,14 @@
 // Callers: actors/notifier.
 //
 // Rejected:
-//   - net/http's client. It costs 77% more processor time per delivery, the server's part included
-//     (its benchmarks compare them), because each connection needs two goroutines. Up to a third more would
-//     have been acceptable.
+//   - net/http's client. It costs 77% more processor time per delivery, the server's part included (this
+//     package's benchmarks compare them), because each connection needs two goroutines. Up to a third more
+//     would have been acceptable.
 //   - fasthttp's client. It costs only 5% more but breaks this contract: it reuses connections without
 //     looking for left-over bytes, so that a late 200 acknowledges the next delivery; it bounds
-//     connections per host only; it keeps goroutines per host that nothing ends; and if a
-//     connection breaks before the first byte, it reports only EOF. Only its parser of headers and bodies
-//     is used: after a check of the first line, and once a header is complete, because the parser starts
+//     connections per host only; it keeps goroutines per host that nothing ends; and if a connection
+//     breaks before the first byte, it reports only EOF. Only fasthttp's parser of headers and bodies is
+//     used. It is called after a check of the first line and once a header is complete, because it starts
 //     from the beginning with each piece that arrives.
 //   - Resending after every failure before a response. A receiver that crashes on a notification would
 //     get it twice as often.

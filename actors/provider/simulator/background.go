@@ -28,8 +28,8 @@ func (s *Simulator) verifyLater(covered section) {
 	})
 }
 
-// verify returns an error if a line of the section can't be read. Before each chunk it waits until it may read so many
-// bytes.
+// verify returns an error if a line of the section can't be read. Before it reads a chunk, it calls wait with the
+// chunk's size.
 func (s *Simulator) verify(ctx context.Context, part section, wait func(ctx context.Context, byteCount int) error) error {
 	next := part.begin
 	return s.log.eachLine(ctx, part, func(offset int64, text []byte) error {

@@ -161,8 +161,8 @@ func (s *Simulator) write(key []byte, hash uint64, line *record) (*batch, error)
 	return b, nil
 }
 
-// wait returns when the batch is durable, or an error. nil stands for a batch that is. The caller must hold no
-// lock but that of a charge.
+// wait returns when the batch is durable or has failed; the error says why it failed. A nil batch stands for
+// durable lines. The caller must hold no lock except a charge's.
 func (s *Simulator) wait(b *batch) error {
 	switch {
 	case b == nil:
@@ -238,7 +238,7 @@ func (s *Simulator) discard(b *batch, err error) {
 
 // end wakes the callers that wait for the batch, and keeps its buffers for another one.
 func (l *callLog) end(b *batch) {
-	if b.ended == nil { // no other caller knows the batch, so all of it is used again
+	if b.ended == nil { // no other caller knows the batch, so the batch itself is used again
 		b.err = nil
 		b.hasWriter.Store(false)
 		l.spare = b
@@ -261,8 +261,8 @@ func (l *callLog) makeDurable(b *batch) error {
 	return l.file.Sync()
 }
 
-// cutUnwritten cuts off what a failed write has left. The result is errNotWritten only if a power cut can't bring
-// that back either.
+// cutUnwritten cuts off what a failed write has left. The result is errNotWritten only if not even a power cut
+// can bring back what was left.
 func (l *callLog) cutUnwritten(writeError error) error {
 	err := l.file.Truncate(l.durable)
 	if err == nil {

@@ -86,8 +86,8 @@ func (sim *testSimulator) appendPayments(b *testing.B, first, end uint64) {
 	}
 }
 
-// BenchmarkOpen measures a start with a log of many lines: at first without a checkpoint, then with the one that Close
-// wrote, and then with as many further lines as a kill can leave without a checkpoint.
+// BenchmarkOpen measures a start with a log of many lines: first without a checkpoint, then with the checkpoint that
+// Close wrote, and then with as many further lines as a kill can leave after the last checkpoint.
 func BenchmarkOpen(b *testing.B) {
 	for _, lineCount := range []int{1_000_000, 5_000_000} {
 		sim := writeLongLog(b, lineCount)

@@ -10,6 +10,7 @@ import (
 	"mizan/ledger/payment"
 )
 
+// A charge's card number or money_storage type selects one of the decisions below.
 const (
 	slowDelay         = 5 * time.Second  // time that a slow charge or refund takes
 	lostResponseDelay = 10 * time.Second // time until an inquiry finds a result whose response was lost
@@ -38,7 +39,7 @@ type nextStep string
 const (
 	willCharge          nextStep = "charged"
 	willHold            nextStep = "held"
-	willChargeBack      nextStep = "reversed" // the rail charges it back; a hold only after its capture
+	willChargeBack      nextStep = "reversed" // the rail charges the charge back, but a hold only after its capture
 	chargebackCancelled nextStep = "kept"     // the rail would have charged it back, but it was refunded in full
 )
 

@@ -17,8 +17,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// ChallengePath is the path of the challenge page. Requests have the three parameters below, in the
-// query or posted as a form.
+// ChallengePath is the path of the challenge page, on which a payer approves or refuses a charge.
+// Requests have the three parameters below, in the query or posted as a form.
 const ChallengePath = "/simulator/challenge"
 
 // The challenge page's parameters.
@@ -38,7 +38,8 @@ const (
 const passwordMaterial = `{"type":"otp","digits":6}`
 
 // ErrNoChallenge is the error for a charge that does not exist or has no challenge, and for a token
-// that is not the charge's. It is the same in all these cases, so that guessing reveals nothing.
+// that is not the token of this charge. The error is the same in all these cases, so that guessing
+// reveals nothing.
 var ErrNoChallenge = errors.New("simulator: no such challenge")
 
 // Challenge is what the challenge page shows.
@@ -94,8 +95,8 @@ func (line *record) depositAddress() string {
 	return "simulated-" + network + "-" + hex.EncodeToString(digest[:20])
 }
 
-// challengeToken returns the token that authorizes a decision on one charge. It is derived from the key, so
-// it need not be stored.
+// challengeToken returns the token that authorizes a decision on one charge. It is derived from
+// Options.Key, so it need not be stored.
 func (s *Simulator) challengeToken(terminal, reference ledger.ID) string {
 	mac := hmac.New(sha256.New, s.key[:])
 	_, _ = mac.Write(terminal[:]) // a hash never fails
@@ -103,8 +104,8 @@ func (s *Simulator) challengeToken(terminal, reference ledger.ID) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Challenge returns what the page shows for a charge. The token is the one in the page's address.
-// The error is ErrNoChallenge, or says that the log cannot be read.
+// Challenge returns what the page shows for a charge. The token comes from the page's address. The
+// error is ErrNoChallenge, or says that the log cannot be read.
 func (s *Simulator) Challenge(terminal, reference ledger.ID, token string) (Challenge, error) {
 	key := appendKey(make([]byte, 0, keySize), terminal, reference)
 	line, err := s.challengedLine(key, s.index.hash(key), s.challengeToken(terminal, reference), token)
@@ -165,7 +166,7 @@ func (s *Simulator) writeDecision(terminal, reference ledger.ID, token string, a
 }
 
 // challengedLine returns the newest line of a charge that has, or had, a challenge page, if the presented token
-// is the charge's.
+// is the token of this charge.
 func (s *Simulator) challengedLine(key []byte, hash uint64, validToken, presentedToken string) (*record, error) {
 	if !hmac.Equal([]byte(presentedToken), []byte(validToken)) {
 		return nil, ErrNoChallenge

@@ -31,7 +31,7 @@ type charge struct {
 	verdict   payment.Verdict  // VerdictNotFound: there is no charge
 	reason    string
 	next      nextStep
-	at        time.Time // when next happens, if that has a time; else when the charge last changed
+	at        time.Time // when the rail takes the next step, if that has a time; else when the charge last changed
 
 	amount   money.Amount // authorised, or charged
 	captured money.Amount // part of the amount; all of it unless the charge was held
@@ -50,7 +50,7 @@ type charge struct {
 // noCharge is the state of a reference without a charge.
 var noCharge = charge{verdict: payment.VerdictNotFound}
 
-// open turns the empty charge into the charge of a call that opens it.
+// open sets the state of an empty charge from the call that opens the charge.
 func (c *charge) open(call *actors.Call, d *decision, now time.Time) {
 	c.operation, c.amount, c.payerAction = call.Operation, call.Amount, d.payerAction
 	switch {
@@ -84,7 +84,7 @@ func (c *charge) apply(d *decision, now time.Time) {
 	}
 }
 
-// isInProgress tells whether the rail finishes the charge at the time at, without a further call.
+// isInProgress tells whether the rail finishes the charge at the time c.at, without a further call.
 func (c *charge) isInProgress() bool {
 	return c.verdict == payment.VerdictPending || c.verdict == payment.VerdictUnknown
 }

@@ -12,11 +12,11 @@ import (
 	"mizan/internal/durable"
 )
 
-// checkpointEvery is by how many bytes the log grows between two checkpoints. A start reads at most so many bytes, and
-// what was written while the last checkpoint was being written. A smaller log has no checkpoint.
+// checkpointEvery is by how many bytes the log grows between two checkpoints (described below). A start reads at most
+// so many bytes, and what was written while the last checkpoint was being written. A smaller log has no checkpoint.
 const checkpointEvery = 32 << 20
 
-// checkpointMagic begins a checkpoint. Another layout, or another hash of keys, needs another number.
+// checkpointMagic begins a checkpoint. Its number must change if the layout or the hash of keys changes.
 const checkpointMagic = "mizan simulator checkpoint 1\n"
 
 // CheckpointSuffix follows the log's name in the name of the checkpoint's file.
@@ -86,7 +86,7 @@ func (r *checkpointReader) number() int64 {
 	return 0
 }
 
-// count returns a number of elements of the given size, for which there are enough bytes.
+// count reads a number of elements of the given size. If there are too few bytes for so many elements, it returns 0.
 func (r *checkpointReader) count(size int64) int64 {
 	n := r.number()
 	if n < 0 || n > int64(len(r.rest))/size {
@@ -147,7 +147,7 @@ func (s *Simulator) learnCheckpoint(content []byte, length int64) section {
 	return covered
 }
 
-// hasLine tells whether the line ends at an offset of the log's file.
+// hasLine tells whether the log's file has this line, ending at the offset end.
 func (l *callLog) hasLine(text []byte, end int64) bool {
 	begin := end - int64(len(text))
 	if begin < 0 || !isSealed(text) {

@@ -12,8 +12,9 @@ const (
 	sieveProbes = 4 // bits that each hash sets in the sieve
 )
 
-// index finds a charge's newest line by its key. It stores only hashes of keys, so the caller
-// must check that the line has the key.
+// index finds a charge's newest line by the charge's key: the reference and terminal with which
+// each of its lines begins. It stores only hashes of keys, so the caller must check that the line
+// has the key.
 type index struct {
 	bound     int
 	positions map[uint64]uint32 // hash → position in the ring

@@ -8,7 +8,7 @@ import (
 	"mizan/actors"
 )
 
-// forget empties the index, as if the calls had been pushed out of it.
+// forget empties the index, as if later calls had displaced all of its entries.
 func (sim *testSimulator) forget() {
 	clear(sim.index.positions)
 	sim.index.ring = sim.index.ring[:0]

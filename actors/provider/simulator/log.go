@@ -21,16 +21,16 @@ type file interface {
 	Sync() error
 }
 
-// callLog is the log: a file of whole lines, behind which zero bytes may follow, and the lines that are not in the
-// file yet. The bytes of the file below a value of durable that was read under Simulator.mu can be read without mu,
-// because they never change. Simulator.mu guards the other fields, except paddedTo and isShared, which only the goroutine
-// uses that writes a batch.
+// callLog is the log: a file of whole lines, behind which zero bytes may follow, and the lines that are not in the file
+// yet. The bytes of the file below a value of durable that was read under Simulator.mu can be read without mu, because
+// they never change. Simulator.mu guards the other fields, except paddedTo and isShared, which only the goroutine that
+// writes a batch uses.
 type callLog struct {
 	file      file
 	chunkSize int64
 
 	durable    int64  // where the last durable line ends
-	lastLine   int64  // where it begins
+	lastLine   int64  // where the last durable line begins
 	lineCount  int    // how many lines are durable
 	paddedTo   int64  // where the zero bytes behind the lines end
 	isShared   bool   // the last batch had several lines

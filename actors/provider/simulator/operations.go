@@ -46,7 +46,7 @@ var destinations = []payment.Destination{
 	{ID: "sim-bank-4", Name: "Invented Credit Union"},
 }
 
-// result is the result of an operation by the rail (the simulated payment network).
+// result is how the rail (the simulated payment network) has answered an operation.
 type result struct {
 	verdict payment.Verdict
 	reason  string
@@ -118,7 +118,7 @@ func (c *charge) completionDecision(call *actors.Call, now time.Time) decision {
 	return d
 }
 
-// checkAction tells whether the payer did what was requested. If not, the returned decision on the charge is valid.
+// checkAction tells whether the payer did what was requested. If not, the returned decision on the charge applies.
 func (c *charge) checkAction(call *actors.Call, now time.Time) (decision, bool) {
 	switch {
 	case c.payerAction == asksPassword:

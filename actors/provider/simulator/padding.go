@@ -8,8 +8,8 @@ import (
 )
 
 // The log's file is longer than its lines: zero bytes (the padding) follow them. Most batches take the place of padding
-// that is on the disk already, so they need no space of the disk, and their sync changes no metadata, which makes it
-// cheaper by a third or more.
+// that is on the disk already, so they need no new space on the disk, and their sync changes no metadata, which makes
+// the sync cheaper by a third or more.
 const (
 	paddingUnit = 4 << 10
 	minGrowth   = 64 << 10 // the file grows by the length of its lines, but by no less than minGrowth and no more than maxGrowth

@@ -36,9 +36,8 @@ const (
 	noLine = -1
 )
 
-// thenPrefix precedes what the rail (the simulated payment network) does next with a charge. It occurs nowhere
-// else in a line,
-// because free text has a backslash before each quotation mark.
+// thenPrefix comes before what the rail (the simulated payment network) does next with a charge. It occurs
+// nowhere else in a line, because free text has a backslash before each quotation mark.
 var thenPrefix = []byte(`"then":"`)
 
 // sealSize is the length of a line's seal: the checksum field and the brace with which the line ends.
@@ -77,7 +76,7 @@ var errDamaged = errors.New("damaged; restore from a backup")
 //	{"reference":"…","terminal":"…","operation":"refund","request":"…","outcome":"charged","charge":"payment","status":"charged","captured":"1000","refunded":"400","at":"…","amount":"1000","before":"0","org":"…","sum":"…"}
 //
 // batch says how many bytes of lines directly before this one were written and synced together with it; a line without
-// it was the first of its batch. So a line shows that everything before its batch was durable when it was written.
+// batch was the first of its batch. So a line shows that everything before its batch was durable when it was written.
 // sum is the CRC-32C of everything before it.
 type record struct {
 	reference, terminal, org ledger.ID
@@ -107,9 +106,9 @@ func appendKey(dst []byte, terminal, reference ledger.ID) []byte {
 	return append(dst, `",`...)
 }
 
-// appendLine writes the rest of the line that appendKey began. The fields of the call are
-// operation, request, outcome, reason and done. A charge's first line omits the fields of the
-// charge that repeat fields of the call.
+// appendLine writes the part of a line that follows the key, which appendKey wrote. The fields of
+// the call are operation, request, outcome, reason and done. A charge's first line omits the fields
+// of the charge that repeat fields of the call.
 func appendLine(dst []byte, line *record) []byte {
 	begin := len(dst) - keySize
 	dst = append(dst, `"operation":"`...)

@@ -65,8 +65,8 @@ type Simulator struct {
 	endBackground  context.CancelFunc
 	checkpointPath string
 
-	// mu guards what follows. The index and the chargebacks are about durable lines only; other lines are in the
-	// log's batches.
+	// mu guards the fields below. The index and the chargebacks are about durable lines only; other lines are in
+	// the log's batches.
 	mu          sync.Mutex
 	log         callLog
 	index       index
@@ -75,7 +75,7 @@ type Simulator struct {
 	checkpointEvery int64
 	checkpointed    int64 // where the last line of the newest checkpoint ends
 	isCheckpointing bool  // a checkpoint is being written
-	isDamaged       bool  // the log is, so there must be no checkpoint
+	isDamaged       bool  // the log is damaged, so there must be no checkpoint
 }
 
 // bounds are sizes that tests change.
@@ -159,7 +159,7 @@ type submission struct {
 	isRepeat bool   // the call was made before
 }
 
-// Outcomes of a call that certainly did not happen, and of one that may have.
+// outcomeNotSent is for a call that certainly did not happen, outcomeUnknown for a call that may have happened.
 var (
 	outcomeNotSent = actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonUnwritable]}
 	outcomeUnknown = actors.Outcome{Verdict: payment.VerdictUnknown}
@@ -309,7 +309,7 @@ func (s *Simulator) lookUp(ctx context.Context, question *actors.Question, now t
 }
 
 // Reissue implements Reissuer of actors/payment: if the payload that the payer is to sign has expired,
-// Reissue publishes one with the next sequence number. Its result is that of an inquiry.
+// Reissue publishes one with the next sequence number. Its result is the result of an inquiry.
 func (s *Simulator) Reissue(ctx context.Context, question *actors.Question) actors.Outcome {
 	b, err := s.writeReissue(ctx, question)
 	if err == nil {

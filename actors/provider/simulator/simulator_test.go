@@ -7,11 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
-	"strconv"
 	"testing"
 	"time"
 
@@ -287,21 +285,6 @@ func (sim *testSimulator) expect(what string, got, want actors.Outcome) {
 	if !reflect.DeepEqual(got, want) {
 		sim.t.Errorf("%s: %+v, want %+v", what, got, want)
 	}
-}
-
-// newRandom returns a source whose seed is printed; the environment variable MIZAN_SEED repeats a run.
-func newRandom(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		parsed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("MIZAN_SEED: %v", err)
-		}
-		seed = parsed
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
 }
 
 const (

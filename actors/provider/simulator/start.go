@@ -49,8 +49,8 @@ func (s *Simulator) learn(text []byte, offset int64) error {
 	return nil
 }
 
-// cutTail cuts off what follows the whole lines that end at end. If a kill, a power cut or a full disk can't have left
-// these bytes, cutTail returns errDamaged.
+// cutTail cuts off the bytes after the last whole line, which ends at end. If a kill, a power cut or a full disk can't
+// have left these bytes, cutTail returns errDamaged.
 func (l *callLog) cutTail(end, length int64) error {
 	if length == end {
 		return nil
@@ -68,10 +68,11 @@ func (l *callLog) cutTail(end, length int64) error {
 	return l.file.Truncate(end)
 }
 
-// isTornBatch tells whether the bytes, which begin at the offset begin, can be what is left of a batch whose sync did
-// not end: no call of such a batch was answered. A power cut leaves zero bytes where a block of the disk was not
-// written, in any order of blocks, and a kill leaves the first bytes of the batch. Neither changes a byte to another
-// one. A line of a later batch shows that the bytes before that batch were durable, so that they are damaged.
+// isTornBatch tells whether the bytes, which begin at the offset begin, can be the remains of a batch whose sync did
+// not end. No call of such a batch was answered. A power cut leaves zero bytes where a block of the disk was not
+// written; any of the blocks may be missing. A kill leaves the first bytes of the batch. Neither changes a byte to
+// another one. A line of a later batch shows that the bytes before that batch were durable, so that they are
+// damaged.
 func isTornBatch(written []byte, begin int64) bool {
 	if !hasZerosOfBlocksOnly(written, begin) {
 		return false
@@ -86,7 +87,7 @@ func isTornBatch(written []byte, begin int64) bool {
 			if err != nil || line.offset-int64(line.inBatch) > begin {
 				return false
 			}
-		case bytes.IndexByte(part, 0) >= 0: // it lacks a block
+		case bytes.IndexByte(part, 0) >= 0: // the line lacks a block that was not written
 		case hasNewline || !isBeginningOfLine(text):
 			return false
 		}

@@ -88,7 +88,8 @@ func TestABatchCutAnywhereIsCutOffAfterItsLastWholeLine(t *testing.T) {
 	}
 }
 
-// After a power cut any blocks of the last batch may be zero. What precedes the first one stays; nothing else does.
+// After a power cut any blocks of the last batch may be zero. The lines before the first zero block stay; nothing else
+// does.
 func TestAnyLostBlocksOfTheLastBatchAreCutOff(t *testing.T) {
 	content, _, begin := logOfTwoBatches(t)
 	firstBlock, blockCount := begin/diskBlock, (len(content)-1)/diskBlock-begin/diskBlock+1
@@ -156,7 +157,7 @@ func TestZeroBytesWithinABlockAreDamage(t *testing.T) {
 	}
 }
 
-// A change of the padding is damage, or harmless: all lines stay.
+// A change of the padding (the zero bytes after the lines) is either detected as damage or harmless: all lines stay.
 func TestAChangeOfThePaddingHarmsNoLine(t *testing.T) {
 	content, _, _ := logOfTwoBatches(t)
 	for at := range 3 * diskBlock {

@@ -11,7 +11,8 @@ import (
 )
 
 // tokenPrefix begins each token. With a token, a card that was charged before can be charged again. The token says
-// how the card was charged, so that the simulator does the same again, and names the charge. An example is
+// how the card was charged, so that the simulator does the same again, and ends with the charge's reference. An
+// example is
 //
 //	sim_slow_3e0a2c5861f84b538a0a0f2f3a9c1d01
 const tokenPrefix = "sim_"

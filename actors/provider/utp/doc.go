@@ -14,8 +14,9 @@
 // Invariants:
 //  1. A charge is created once, and its txid is our transaction's id, so even a repeated create yields the same
 //     transaction there.
-//  2. Each operation after the create is sent with its own id (Call.Request) as Idempotency-Key. The state of the
-//     transaction determines the operation's outcome: the response to a repeated request may be outdated, or a refusal.
+//  2. Each operation after the create is sent with its own id (Call.Request) as Idempotency-Key. The operation's
+//     outcome follows from the state of the transaction, because the response to a repeated request may be outdated, or
+//     a refusal.
 //  3. Our transaction keeps the other platform's ids of the charge and of its last finished refund
 //     (Outcome.Meta), so the adapter has no memory of its own. A charge whose id never arrived is
 //     searched for by txid in the other platform's list; it counts as unknown there only if the whole list does

@@ -29,8 +29,8 @@ var (
 	errNoProgress       = errors.New("the list's cursor does not move")
 )
 
-// checkIdentity checks that a transaction in a response has our txid and, unless the id is still unknown (empty),
-// that id.
+// checkIdentity checks that a transaction in a response has our txid and the given id. An empty id is not known
+// yet, and is not checked.
 func (s *subject) checkIdentity(tx *transaction, id string) error {
 	if tx.txid != s.reference.String() || id != "" && tx.id != id {
 		return errOtherTransaction

@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// What no log line and no verdict may contain.
+// Texts that no log line and no verdict may contain.
 const (
 	canaryKey    = "mzk_canary-of-the-api-key"
 	canarySecret = "canary-of-the-webhook-secret"

@@ -275,9 +275,9 @@ func parseNumber(t *testing.T, text string) *big.Int {
 	return n
 }
 
-// wantAgreement compares our ledger with the other platform's: the amount that the platform owes us according to our
-// terminals' accounts must equal the change of our balance there, and every transaction of ours that moved money
-// must have exactly one counterpart there.
+// wantAgreement compares our ledger with the ledger of the other platform: the amount that the platform owes us
+// according to our terminals' accounts must equal the change of our balance there, and every transaction of ours
+// that moved money must have exactly one counterpart there.
 func (s *partnerPair) wantAgreement() {
 	s.t.Helper()
 	owed := make(map[string]*big.Int)

@@ -247,8 +247,8 @@ func (r *reply) code() string {
 	return code
 }
 
-// The keys of merchant_meta: those that our responses show for our transaction, and the one that is
-// sent to the other platform.
+// Keys of merchant_meta. Our responses show the first two for our transaction; the third is sent to
+// the other platform.
 const (
 	metaID       = "utp_id"        // the other platform's id of the charge
 	metaRefund   = "utp_refund_id" // the other platform's id of the last refund that has ended

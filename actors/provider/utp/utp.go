@@ -159,7 +159,7 @@ func (s *subject) createsCharge() bool {
 }
 
 // failureOutcome returns the outcome of a request (a submission or an inquiry) that did not succeed. If a submission
-// is definitely refused, the charge is not created, or the operation not carried out.
+// was definitely refused, the charge was not created, or the operation was not carried out.
 func (p *Provider) failureOutcome(s *subject, r *reply, isSubmission bool) actors.Outcome {
 	switch {
 	case !r.mayHaveArrived && isSubmission:

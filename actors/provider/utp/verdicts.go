@@ -96,8 +96,8 @@ func (tx *transaction) action() *payment.Action {
 }
 
 // operationOutcome returns the outcome of an operation, as the transaction shows it; VerdictCharged means that the
-// operation was carried out. If the transaction shows no effect, the operation is in progress if this is
-// the response to it; in a later inquiry, no effect means that the operation never arrived.
+// operation was carried out. If the transaction shows no effect of the operation, the operation is in progress (in
+// the response to it), or never arrived (in a later inquiry).
 func (p *Provider) operationOutcome(tx *transaction, s *subject, isResponse bool) actors.Outcome {
 	_, lastRefundID := storedIDs(s.Meta)
 	o := actors.Outcome{Verdict: payment.VerdictNotFound, Meta: tx.idsToStore(lastRefundID)}
@@ -134,11 +134,11 @@ func (p *Provider) captureOutcome(tx *transaction, s *subject, isResponse bool, 
 	}
 }
 
-// refundOutcome recognises our refund by a refund id other than that of the last finished refund, and by the
-// total amount returned, if the platform shows it.
+// refundOutcome recognises our refund by a refund id that differs from the id of the last finished refund,
+// and by the total amount returned, if the platform shows it.
 func (p *Provider) refundOutcome(tx *transaction, s *subject, lastRefundID string, o *actors.Outcome) {
 	if tx.refundID == "" || tx.refundID == lastRefundID {
-		return // the id is an earlier refund's: ours is not known there
+		return // the id belongs to an earlier refund: the platform does not know ours
 	}
 	refundedAfter, err := s.Refunded.Add(s.amount)
 	isAmountShown := tx.refundedAmount != nil && err == nil
@@ -160,9 +160,9 @@ func (p *Provider) refundOutcome(tx *transaction, s *subject, lastRefundID strin
 	o.Meta = tx.idsToStore(tx.refundID)
 }
 
-// logDifference logs that the other platform has moved another amount than requested, which the protocol
-// permits: the amount of a partial refund is only a request. Our ledger has the requested amount; the
-// difference appears in the settlement.
+// logDifference logs that the other platform has moved another amount than requested. The protocol
+// permits this: the amount of a partial refund is only a request. Our ledger has the requested amount;
+// the difference appears in the settlement.
 func (p *Provider) logDifference(tx *transaction, s *subject) {
 	moved := money.Amount{}
 	if tx.refundedAmount != nil && s.operation == actors.Refund {

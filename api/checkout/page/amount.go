@@ -42,7 +42,8 @@ func ParseAmount(text string, language texts.Separators, asset money.Asset) (amo
 	return amount, 0
 }
 
-// latinDigits writes the digits and separators of other scripts as 0–9, '.' and ',', and removes what only groups or is invisible.
+// latinDigits writes the digits and separators of other scripts as 0–9, '.' and ',', and removes spaces,
+// separators that can only separate groups of digits, and invisible characters.
 func latinDigits(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

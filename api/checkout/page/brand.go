@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Brand is how a page presents the merchant. The zero value is the pages' own.
+// Brand is how a page presents the merchant. The zero value stands for the pages' own look.
 type Brand struct {
 	Logo         string // path of a picture; empty: none
-	Color        string // "#rrggbb", of the buttons; empty: the pages' own
+	Color        string // of the buttons, "#rrggbb"; empty: the pages' own color
 	SupportEmail string // empty: none
 	TermsURL     string // an address that IsWebAddress accepts; empty: none
 }
@@ -48,8 +48,8 @@ func parseColor(text string) (red, green, blue uint8, ok bool) {
 	return uint8(n >> 16), uint8(n >> 8), uint8(n), err == nil && hasSign && len(digits) == 6
 }
 
-// textColor returns the color of text on a color of a luminance, black or white: the one with the higher contrast, which is
-// at least 4.5 for every color (WCAG 2.2, 1.4.3).
+// textColor returns the color of text on a background of the given luminance, black or white: the one with the higher contrast,
+// which is at least 4.5 for every background (WCAG 2.2, 1.4.3).
 func textColor(background float64) string {
 	const black, white = 0, 1
 	if contrast(background, white) >= contrast(background, black) {

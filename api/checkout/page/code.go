@@ -13,8 +13,8 @@ import (
 	"rsc.io/qr"
 )
 
-// quietZone is the margin that a scanner needs around a QR code, in modules (ISO/IEC 18004,
-// 9.1).
+// quietZone is the margin that a scanner needs around a QR code, in modules: the squares of the code (ISO/IEC
+// 18004, 9.1).
 const quietZone = 4
 
 // Code is the picture of a QR code: Side is its height and width in modules, including the
@@ -46,7 +46,7 @@ func NewCode(text string) (Code, error) {
 	return Code{Side: code.Size + 2*quietZone, Path: path.String()}, nil
 }
 
-// SVG returns the code as a picture of its own.
+// SVG returns the code as an SVG document.
 func (c Code) SVG() []byte {
 	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %[1]d" shape-rendering="crispEdges">`+
 		`<rect width="%[1]d" height="%[1]d" fill="#fff"/><path d="%s"/></svg>`, c.Side, c.Path)
@@ -72,8 +72,8 @@ func CodePNG(text string, size int) ([]byte, error) {
 	return appendChunk(picture, "IEND", nil), nil
 }
 
-// compressedRows returns the pixels of a code as a PNG stores them (PNG specification, 9 and 10). In all rows that repeat
-// the row above, the bytes are the differences to it: zeros.
+// compressedRows returns the pixels of a code as a PNG stores them (PNG specification, 9 and 10). In each row that repeats
+// the row above, the bytes are the differences to that row: zeros.
 func compressedRows(code *qr.Code, module, size int) []byte {
 	const asIs, differenceToAbove = 0, 2 // types of filter
 	margin := (size - module*code.Size) / 2

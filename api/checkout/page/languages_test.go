@@ -21,7 +21,8 @@ func TestSuggestedAmountIsWrittenAsInTheLanguage(t *testing.T) {
 	}
 }
 
-// Keyboards of languages from right to left have an Arabic comma and a slash for the separators of numbers.
+// Keyboards of languages from right to left have an Arabic comma and a slash, which people type as the
+// separators of numbers.
 func TestSeparatorsOfKeyboardsFromRightToLeftAreRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"۱۲/۵۰": "1250", "12/5": "1250", "۱٬۲۳۴/۵۰": "123450", "1,234/50": "123450", "1،234،567/5": "123456750", "12،50": "1250", "1،234": "123400", "\u200f۱۲٫۵۰\u200e": "1250",

@@ -14,7 +14,7 @@ var properNames = map[string]string{
 	"maestro": "Maestro",
 }
 
-// sharedNames are the methods that payers know by the name of another one.
+// sharedNames maps a method to the method by whose name payers know it.
 var sharedNames = map[string]string{"encrypted_qr": "qr_code", "open_banking_redirect": "open_banking"}
 
 // CardBrand is a range of the first four digits of card numbers, both bounds included, that belongs to a card scheme.

@@ -21,8 +21,8 @@ type Offer struct {
 	IsOpen   bool          // the payer enters the amount; Sum is then what the page suggests, zero for nothing
 	IsFree   bool          // there is nothing to pay, so the page has no button
 	Typed    string        // what the payer typed as amount, if it is refused
-	Problem  AmountProblem // what is wrong with it; zero: nothing
-	Min, Max money.Amount  // bounds of the amount; zero: none. The page of a refused amount needs the one that was broken
+	Problem  AmountProblem // why the typed amount is refused; zero: it is not
+	Min, Max money.Amount  // bounds of the amount; zero: none. If the amount is refused, the broken bound is set
 }
 
 // Item is one of the products that a page shows.

@@ -7,7 +7,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// Page is one of the pages of this package.
+// Page is what one of the pages for payers shows. Render turns it into HTML.
 type Page interface {
 	file() string // the name of its template's file, without .html
 }
@@ -18,10 +18,10 @@ type Shop struct {
 	Brand    Brand
 }
 
-// Presented returns the shop of a page that contains it.
+// Presented returns the shop itself. A page that embeds a Shop or an Order gets this method, by which shopOf finds the shop.
 func (s Shop) Presented() Shop { return s }
 
-// Order is the order that a page shows.
+// Order is what most pages show of a transaction: the merchant, the sum and what it is for.
 type Order struct {
 	Shop
 	Payout    bool // true: the person at the page gets the money; false: the person pays
@@ -45,23 +45,23 @@ type WrongFields map[string]bool
 // Names of a form's fields.
 const (
 	MethodField = "method" // the money_storage type that the payer chose
-	PayField    = "pay"    // the button of one method: its money_storage type, whichever MethodField has
+	PayField    = "pay"    // the button of one method: its money_storage type, which overrides MethodField
 	TotalField  = "total"  // hidden: the total of a card that the form shows, in minor units
 	CancelField = "cancel" // the button with which the payer gives up
-	StepField   = "step"   // hidden: for what the form is, so that one that is sent twice has no effect at another step
+	StepField   = "step"   // hidden: the step for which the form was shown, so that the form has no effect at another step
 )
 
 // Checkout asks how the payer pays, or how the recipient gets a payout: by a card, or by another method that is offered.
 type Checkout struct {
 	Order
 	Self    string            // the page's own path, where the form posts to
-	Step    string            // value of the field StepField, as of the forms below
+	Step    string            // value of the field StepField, as in the forms below
 	Items   []Item            // what a link shows; empty: nothing
 	Methods []Method          // at least one
 	Chosen  int               // index of the chosen one in Methods
 	Price   *Sum              // what is sold, without the fee; nil: there is no fee, or each method shows its own total
 	Fee     *Sum              // what the payer pays besides; the order's Sum includes it
-	Wrong   WrongFields       // by the protocol's names, such as cardnumber or sort_code, and expiry
+	Wrong   WrongFields       // refused fields, by the protocol's names, such as cardnumber or sort_code, and expiry
 	Typed   map[string][]byte // what the payer typed, of the fields that a refused form shows again
 	Left    time.Duration     // until the page expires
 	Brands  []CardBrand       // the card schemes whose names the page shows
@@ -241,7 +241,7 @@ type Receipt struct {
 	Card     string // scheme and last digits of the card; empty: none
 	Price    *Sum   // what was sold, without the fee; nil: there was no fee
 	Fee      *Sum   // what the payer paid besides
-	Refunded *Sum   // what was returned of it; nil: nothing
+	Refunded *Sum   // what was returned of the sum; nil: nothing
 }
 
 // Stop explains why there is nothing else to show.
@@ -253,7 +253,7 @@ type Stop struct {
 
 	// With the notice TooMany:
 	Self string        // path of the page on which the person may try again
-	Left time.Duration // until then
+	Left time.Duration // until the person may try again
 }
 
 // Test tells whether the notice is about something in the test environment.
@@ -279,7 +279,7 @@ const (
 	StillOpen                     // the link has expired, and the payment may yet be confirmed
 )
 
-// IsAboutTime tells whether time has passed, or has to pass.
+// IsAboutTime tells whether the notice is about time that has passed, or that has to pass.
 func (n Notice) IsAboutTime() bool {
 	return n == Gone || n == StillOpen || n == TooLate || n == Unavailable || n == TooMany
 }

@@ -128,7 +128,7 @@ var hostileTexts = []string{
 
 var tagPattern = regexp.MustCompile(`<(/?[a-zA-Z!][^\s>]*)`)
 
-// Whatever text a page shows, it has the same tags and attributes as with a harmless text.
+// Whatever text a page shows, the page has the same tags and attributes as with a harmless text.
 func TestForeignTextNeverBecomesMarkup(t *testing.T) {
 	harmless := pagesWithText("x")
 	for _, text := range hostileTexts {
@@ -171,7 +171,7 @@ func TestTestMoneyIsMarkedOnThePage(t *testing.T) {
 
 var inlinePattern = regexp.MustCompile(`(?s)<(style|script type="module")>(.*?)</`)
 
-// A page has one script and one style, which its policy names by their hashes, and loads nothing.
+// A page has one script and one style, which its policy names by their hashes. The page loads nothing.
 func TestPolicyNamesTheOnlyScriptAndStyle(t *testing.T) {
 	for _, p := range pagesWithText("x") {
 		html := render(t, "ar", p)
@@ -456,7 +456,7 @@ func TestChallengeHasTwoButtons(t *testing.T) {
 	}
 }
 
-// Without a script a waiting page reloads itself; with it the script asks.
+// Without scripts a waiting page reloads itself; with scripts it requests the page and shows the new one.
 func TestWaitingPagesReloadThemselves(t *testing.T) {
 	for _, c := range []struct {
 		page Page

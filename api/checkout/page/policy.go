@@ -15,10 +15,10 @@ func hashOf(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Policy returns the Content-Security-Policy of a page. It runs no script and uses no style but those of this package.
-// The page's forms may be posted only to the service and, for a Forward, to the provider. No site may show the page in a frame, except
-// a Challenge, which merchants may show in one. The forms of a simulator may lead to any address, because a browser
-// applies the policy also to the redirects after a form, and these lead back to any merchant.
+// Policy returns the Content-Security-Policy of a page. It allows no script and no style but those of this package. The
+// page's forms may be posted only to the service and, for a Forward, to the provider. No site may show the page in a frame,
+// except a Challenge, which merchants may show in one. The forms of the simulator may lead to any address, because a
+// browser applies the policy also to the redirects after a form, and these lead back to any merchant.
 func Policy(p Page) string {
 	directives := []string{
 		"default-src 'none'", "base-uri 'none'", "require-trusted-types-for 'script'", "script-src " + scriptHash, "style-src " + styleHash,

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The recipient of a payout has not paid, has confirmed no payment and collects nothing.
+// The recipient of a payout has not paid, has confirmed no payment and collects nothing, so reasons about these are not shown.
 func TestRecipientSeesOnlyReasonsThatAreTheirs(t *testing.T) {
 	for reason, want := range map[string]string{
 		"card_declined": "The card was declined.", "expired_card": "The card has expired.", "payer_action_expired": "Time ran out before you confirmed.",

@@ -39,9 +39,9 @@ func parseTemplates() map[string]*template.Template {
 	return parsedPages
 }
 
-// Render returns the page as an HTML document in UTF-8. What the payer typed is nowhere else in memory than in the page and
-// in the document. lang is a language tag; the page is in
-// English if there are no texts for that language. An error means a bug in a template.
+// Render returns the page as an HTML document in UTF-8. After it returns, what the payer typed is in memory only in p and
+// in the document. lang is a language tag; the page is in English if there are no texts for that language. An error means a
+// bug in a template.
 func Render(lang string, p Page) ([]byte, error) {
 	var out bytes.Buffer
 	shop := shopOf(p)

@@ -6,14 +6,14 @@ import (
 	"maps"
 )
 
-// typedMark begins a place in a rendered page where fillTyped puts what the payer typed into the field whose name follows, up to
-// typedEnd. html/template would leave copies of the value in memory, which nobody could overwrite.
+// typedMark, the name of a field and typedEnd mark a place in a rendered page. fillTyped puts what the payer typed into that field
+// there. html/template does not, because it would leave copies of the value in memory that nobody could overwrite.
 const (
 	typedMark = "\x1atyped "
 	typedEnd  = "\x1a"
 )
 
-// Typed stands for what the payer typed into a field of a Checkout.
+// Typed returns the mark for what the payer typed into a field of a Checkout; empty if the payer typed nothing.
 func (v view) Typed(field string) string {
 	if len(v.Page.(Checkout).Typed[field]) == 0 {
 		return ""
@@ -21,8 +21,8 @@ func (v view) Typed(field string) string {
 	return typedMark + field + typedEnd
 }
 
-// fillTyped puts what the payer typed into a rendered page. A text of the merchant that looks like such a place shows the
-// payer's own words.
+// fillTyped puts what the payer typed into a rendered page. If a text of the merchant looks like a mark, it only
+// shows the payer's own words.
 func fillTyped(document []byte, typed map[string][]byte) []byte {
 	const longest = 6 // bytes of an escaped character
 	typed = maps.Clone(typed)

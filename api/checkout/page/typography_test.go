@@ -55,7 +55,7 @@ func TestLabelOfTheClockNeedsTheScript(t *testing.T) {
 	}
 }
 
-// Only what waits, or came too late, is shown with a clock.
+// Only notices about time, which has passed or has to pass, have a clock.
 func TestNoticesHaveTheirSymbols(t *testing.T) {
 	const clock, shut, alert = `M32 14v18l12 8`, `M18 32h28`, `M32 16v20M32 47v1`
 	for notice, want := range map[Notice]string{

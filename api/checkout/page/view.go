@@ -15,7 +15,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// view is the data for templates. Its methods are the parts of pages that are put together from texts.
+// view is the data of a page's template. Its methods return the parts of a page that are put together from several texts.
 type view struct {
 	T          *texts.Texts
 	Style      template.CSS
@@ -31,8 +31,8 @@ func (v view) IsTest() bool {
 	return hasOrder && order.Test()
 }
 
-// Initial is the first letter or digit of the merchant's name, which stands for a logo; without one, the first visible
-// character.
+// Initial is the first letter or digit of the merchant's name, which is shown in place of a logo; if there is none, the first
+// visible character.
 func (v view) Initial() string {
 	visible := ""
 	for _, r := range v.Shop.Merchant {
@@ -103,7 +103,7 @@ func (v view) Count(forms texts.Plural, n int) string { return v.T.Count(forms, 
 // Pieces formats a number of pieces.
 func (v view) Pieces(i Item) string { return v.T.Count(v.T.Offer.Pieces, i.Pieces()) }
 
-// Forms is a JSON object of the forms of a number of things, by the names of CLDR, for the script.
+// Forms is a JSON object for the script: the forms of a text with a number, such as one and other, by their names in CLDR.
 func (v view) Forms(forms texts.Plural) string { return toJSON(forms) }
 
 func toJSON(value any) string {
@@ -112,10 +112,10 @@ func toJSON(value any) string {
 	return string(text)
 }
 
-// payoutReasons are the codes that the recipient of a payout is shown. The texts of the others speak of what a payer does, or has.
+// payoutReasons are the failure codes whose texts the recipient of a payout sees. The other texts are about what a payer does or has.
 var payoutReasons = []string{"card_declined", "expired_card", "payer_action_expired"}
 
-// Reason is the text for the code of a failure; empty for a code that the person at the page is not shown.
+// Reason is the text for the code of a failure; empty for a code whose text the person at the page must not see.
 func (v view) Reason(code string, payout bool) string {
 	if payout && !slices.Contains(payoutReasons, code) {
 		return ""
@@ -163,7 +163,7 @@ func (v view) AmountHint() string {
 	return strings.Join(sentences, " ")
 }
 
-// AmountRefusal is the text for the amount that a payer typed.
+// AmountRefusal says why the amount that a payer typed is refused.
 func (v view) AmountRefusal() string {
 	o := v.Page.(Offer)
 	switch o.Problem {
@@ -193,7 +193,7 @@ func (v view) CheckoutTitle() string {
 	return v.T.Fill(v.T.Common.PayTo, "merchant", c.Merchant)
 }
 
-// Again tells the payer of a Checkout whose last attempt was declined how to go on.
+// Again tells a payer whose last attempt was declined how to go on.
 func (v view) Again() string {
 	c, t := v.Page.(Checkout), &v.T.Checkout
 	switch {
@@ -205,7 +205,7 @@ func (v view) Again() string {
 	return t.TryAgain
 }
 
-// ExpiryRefusal is the text for the expiry date of a card that a payer typed.
+// ExpiryRefusal says why the expiry date that a payer typed is refused.
 func (v view) ExpiryRefusal() string {
 	if v.Page.(Checkout).HasExpired {
 		return v.T.Reasons["expired_card"]
@@ -244,7 +244,7 @@ type bankField struct {
 	IsWrong, IsRequired       bool
 }
 
-// Field is a field of a method other than a card.
+// Field returns the field with a name, for a method other than a card.
 func (v view) Field(name string) bankField {
 	c, t := v.Page.(Checkout), &v.T.Checkout
 	labels := map[string]string{

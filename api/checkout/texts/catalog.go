@@ -100,7 +100,7 @@ func compareKeys(prefix string, texts, english map[string]string) (faults []erro
 // checker collects the faults of a catalog.
 type checker struct {
 	lang   string
-	counts map[string]int // of the numbers of each plural category
+	counts map[string]int // how many of the tried numbers are of each plural category
 	faults []error
 }
 
@@ -108,8 +108,8 @@ func (c *checker) add(key, format string, args ...any) {
 	c.faults = append(c.faults, fmt.Errorf("%s: %s: %s", c.lang, key, fmt.Sprintf(format, args...)))
 }
 
-// check checks the texts in value. key is its key, and tag that of its field: holds names the placeholders that a text must have,
-// separated by spaces, and on is "button" for the text of a button.
+// check checks the texts in value. key is the key of value, and tag the tag of its struct field. In the tag, holds lists the
+// placeholders that a text must have, separated by spaces, and on is "button" for the text of a button.
 func (c *checker) check(key string, tag reflect.StructTag, value reflect.Value) {
 	switch value.Kind() {
 	case reflect.String:

@@ -1,7 +1,7 @@
 package texts
 
-// Texts are the texts of the payers' pages in one language. The tag holds names the placeholders that a text must have,
-// each in braces, as in "Pay {amount}"; Fill replaces them. The tag on is "button" for a text that has to be short.
+// Texts are the texts of the payers' pages in one language. In the struct tags, holds lists the placeholders that a text
+// must have in braces, as in "Pay {amount}"; Fill replaces them. The tag on is "button" for a text that has to be short.
 type Texts struct {
 	Lang string `json:"lang"` // ISO 639-1, in lower case; also the value of the HTML attribute lang
 
@@ -157,7 +157,7 @@ type Texts struct {
 		StillOpen string `json:"stillOpen"` // in place of the body of Gone
 	} `json:"notices"`
 	Methods map[string]string `json:"methods"` // names of the ways to pay, by the type of a money_storage
-	Reasons map[string]string `json:"reasons"` // by error_code; a payer is not told other reasons
+	Reasons map[string]string `json:"reasons"` // by error_code; other reasons are not shown to a payer
 	Dates   struct {
 		Months [12]string `json:"months"` // as they stand in a date, January first
 		Moment string     `json:"moment" holds:"d month y hour minute"`

@@ -217,8 +217,8 @@ func (x *exporter) eachPath(fn func(path ledger.Path, assets []money.Asset) erro
 	return fn(path, assets)
 }
 
-// maxHolds is how many holds are cached in memory: most are captured or voided soon, and Book.Held
-// returns the others.
+// maxHolds is how many holds (entries that reserve money) are cached in memory. That is enough because most are captured or
+// voided soon; Book.Held returns the others.
 const maxHolds = 4096
 
 // holds keeps the postings of the newest pending entries.

@@ -5,7 +5,7 @@
 // entries of one environment in the Book's range and, if there is a prefix, only those with an
 // account whose path has the prefix.
 //
-// A hold changes no posted balance. hledger and beancount get holds on separate accounts, named
+// A hold reserves money and changes no posted balance. hledger and beancount get holds on separate accounts, named
 // "pending:" and the account's path (Equity:Pending in beancount), and a capture or a void clears
 // them. So in both formats the ordinary accounts have the posted balances of the trial balance, and
 // the pending accounts its pending balances, with positive debits. Tables have columns for the
@@ -30,6 +30,6 @@
 // Rejected: excelize for XLSX. Its StreamWriter keeps every sheet as XML in temporary files,
 // about a gigabyte for a million rows, before the first byte can be sent, and builds the
 // workbook in memory; a sheet of text and numbers is simple XML that can be streamed. Tests
-// read our files with excelize and with Gnumeric, which is stricter. A second pass for pending
-// amounts: the journal already says which hold a capture closes.
+// read our files with excelize and with Gnumeric, which is stricter. Rejected: a second pass for
+// pending amounts, because the journal already says which hold a capture closes.
 package export

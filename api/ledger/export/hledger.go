@@ -13,8 +13,8 @@ import (
 // instant is the format of booked times.
 const instant = "2006-01-02T15:04:05.000000Z"
 
-// hledgerTypes declares the classes to hledger, for its balance sheet and income statement.
-// Memorandum accounts have no type, and their pairs cancel out.
+// hledgerTypes declares the classes of accounts to hledger, for its balance sheet and income statement.
+// hledger has no type for memorandum accounts. They are equity here, where their pairs cancel out.
 const hledgerTypes = `account A  ; type:A
 account L  ; type:L
 account Q  ; type:E
@@ -104,8 +104,8 @@ func (h *hledger) preamble() error {
 	return nil
 }
 
-// entry writes a transaction: cleared if it posts, pending if it only holds or releases. Holds
-// are virtual postings that balance by themselves.
+// entry writes an entry as a transaction of hledger: cleared if it posts, pending if it only holds or
+// releases. Holds are virtual postings that balance by themselves.
 func (h *hledger) entry(e *ledger.Event) error {
 	buf := append(h.buf[:0], '\n')
 	buf = append(buf, e.Entry.Effective.String()...)

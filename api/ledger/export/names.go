@@ -161,7 +161,7 @@ var beancountRoots = map[ledger.Class]string{
 // beancountPending is the root of accounts of holds; the class's letter follows.
 const beancountPending = "Equity:Pending"
 
-// escape precedes two hexadecimal digits of a byte that beancount accepts nowhere. It is a
+// escape precedes the two hexadecimal digits of a byte that beancount does not accept at its place. It is a
 // capital letter, with which every segment may begin, and no path contains it.
 const escape = "Ξ"
 

@@ -25,7 +25,7 @@ func parts(t *testing.T, content []byte) []*zip.File {
 	return r.File
 }
 
-// Some programs read no row and no cell without a reference.
+// Some programs skip rows and cells that have no reference.
 func TestXLSXRowsAndCellsHaveTheirReferences(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

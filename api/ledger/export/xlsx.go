@@ -20,7 +20,7 @@ const sheetRows = 1 << 20
 const exactDigits = 15
 
 // workbook writes an XLSX file (ECMA-376) from beginning to end without going back: the sheets
-// first, and the parts with the number of sheets last.
+// first, and the parts that depend on the number of sheets last.
 type workbook struct {
 	zip    *zip.Writer
 	limit  int // rows of a sheet, including the heading

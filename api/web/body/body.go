@@ -31,7 +31,7 @@ const (
 	Shares             = 4               // one organization, or one address, gets at most 1/Shares of a budget
 )
 
-// contextKey is where a request keeps the body that Wipe overwrites.
+// contextKey is the name under which a request's context contains the buffer that Wipe overwrites.
 const contextKey = "body"
 
 // buffer holds the body of one request until the response.
@@ -106,7 +106,7 @@ func (b *budget) heldBytes() int {
 	return b.used
 }
 
-// Held returns how many bytes are held for bodies larger than a first buffer.
+// HeldBytes returns how many bytes of memory are held for bodies that do not fit into FirstBuffer bytes.
 func (b *Bodies) HeldBytes() int { return b.authenticated.heldBytes() + b.anonymous.heldBytes() }
 
 // boundOf returns the largest body of the route, in bytes.
@@ -157,7 +157,7 @@ func (bodies *Bodies) Read(req *web.Request) error {
 	if errors.As(err, &refusal) {
 		return err
 	}
-	conn.HangUp(req.RequestCtx) // the position of the next request is unknown
+	conn.HangUp(req.RequestCtx) // it is unknown where on the connection the next request begins
 	if timedOut(err) {
 		return ledger.Refuse(op, web.RequestTimeout, "the request took too long to arrive")
 	}

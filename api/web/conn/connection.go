@@ -131,12 +131,12 @@ type base struct {
 	deadlines deadlines
 }
 
-// read fills p, a part of the buffer of the transport's reader that the reader no longer needs. It
-// first overwrites what the last request has left there.
+// read fills p, a part of the buffer of the transport's reader whose content is no longer needed. It
+// first overwrites what the previous request has left there.
 func (b *base) read(p []byte) (int, error) {
 	if b.buffer == nil {
 		b.buffer = p[:cap(p)]  // an empty reader passes its whole buffer
-		b.used = len(b.buffer) // by an earlier connection
+		b.used = len(b.buffer) // an earlier connection may have used all of it
 		readerBuffers.take(b)
 	}
 	reuses, at := b.reuses(p), len(b.buffer)-cap(p)
@@ -310,7 +310,7 @@ const discardSize = 4 << 10
 var discardBuffers = sync.Pool{New: func() any { return new([discardSize]byte) }}
 
 // Discard reads about n bytes and wipes them, because they may contain card numbers. The error
-// is never nil.
+// is never nil: it is io.ErrShortBuffer if n bytes came before the end.
 func Discard(from io.Reader, n int) (total int, err error) {
 	b := discardBuffers.Get().(*[discardSize]byte)
 	defer discardBuffers.Put(b)

@@ -22,7 +22,7 @@ func TestReadWipesThePreviousData(t *testing.T) {
 	}
 }
 
-// Only what earlier reads have left is overwritten, wherever in the buffer the reader has it.
+// A read overwrites what earlier reads have left in the buffer, and nothing before it, at whatever position it begins.
 func TestEachReadWipesWhatEarlierReadsHaveLeft(t *testing.T) {
 	client, server := net.Pipe()
 	defer func() { _ = client.Close() }()

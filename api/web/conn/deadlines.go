@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// deadlines are a connection's deadlines for reads and writes. The transport sets several for each request, and each is a timer of
-// the runtime. So a deadline is passed on to the socket only before a read or a write that it is for. One goroutine uses the connection.
+// deadlines are a connection's deadlines for reads and writes. The transport sets several of them for each request, and each one that
+// the socket gets costs a timer of the runtime. So the socket gets a deadline only before a read or a write to which it applies. Only
+// one goroutine uses the connection.
 type deadlines struct {
 	wantedRead, read   time.Time // read and write are what the socket has
 	wantedWrite, write time.Time
 }
 
-// writeSlack is how much too early a write may end because its deadline is that of an earlier write.
+// writeSlack is how much too early a write may time out, because the socket still has the deadline of an earlier write.
 const writeSlack = time.Second
 
 func (d *deadlines) wantRead(t time.Time) error {

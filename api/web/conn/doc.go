@@ -9,7 +9,8 @@
 //  2. If the server ends a connection while its caller still sends, it reads for a bounded
 //     time, so that the caller receives the response.
 //  3. CloseAll closes only connections that have sent nothing yet.
-//  4. A read has the deadline that was set last, a write that one or one at most a second earlier.
+//  4. A read has the deadline that was set last. A write has that deadline, or one that is at most a
+//     second earlier.
 //
 // Callers: package api wraps its listeners; body and the route families end connections and ask
 // whether a caller has disconnected.

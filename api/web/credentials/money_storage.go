@@ -14,8 +14,8 @@ const (
 	LastDigits = 4
 )
 
-// MoneyStorage is a money_storage object in a create or in the continuation of a hosted
-// transaction.
+// MoneyStorage is a money_storage object, which has a payer's payment credentials, in a create or in
+// the continuation of a hosted transaction.
 type MoneyStorage struct {
 	Storage  payment.Storage     // aliases the body
 	Storable payment.Credentials // what may be stored
@@ -47,7 +47,7 @@ func (c *MoneyStorage) Check(object []byte, t payment.Type, problems *web.Proble
 }
 
 // Keep copies checked credentials out of the body: the card into Card, and the parts that may be
-// stored into Kept.
+// stored into Storable.
 func (c *MoneyStorage) Keep(t payment.Type, fingerprint func([]byte) string) {
 	c.Storable.Method, _ = payment.Method(c.Storage.Type)
 	c.Storable.Network, _ = money.ParseNetwork(string(c.Storage.Network))

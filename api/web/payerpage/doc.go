@@ -5,8 +5,9 @@
 //     credential of a payer.
 //  2. A token that is forged, or belongs to another transaction, does not reveal whether the
 //     transaction exists.
-//  3. The token of an address to which the pages lead is of a kind of its own. After its end it opens nothing, but proves that
-//     its holder was led there: while the payer may act, api/checkout leads such a payer to the address that lasts.
+//  3. Addresses to which the pages themselves lead have a separate kind of token, the lasting token. Once it has expired it opens
+//     nothing, but still proves that a page has led its holder there: while the payer may act, api/checkout redirects such a payer
+//     to a new lasting address.
 //
 // Callers: api/payments shows addresses, api/checkout opens them, cmd/mizan passes them to the
 // actors that send payers back from a provider.

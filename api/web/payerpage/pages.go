@@ -19,7 +19,7 @@ const (
 	TokenParam = "token"
 
 	// Lifetime is how long the address of a hosted page is valid (specification, "create", rule
-	// 7), and how much longer than the payer may act the address of an opened page is.
+	// 7). It is also how long a lasting address stays valid after the time in which the payer may act.
 	Lifetime = 15 * time.Minute
 
 	// ReceiptLifetime is how long the address of a receipt is valid.
@@ -52,8 +52,8 @@ func (p Pages) Address(org, id ledger.ID, until time.Time) string {
 	return p.Base + p.Path(org, id, "", until)
 }
 
-// Return returns the address to which a provider sends the payer after the payer's action. From
-// until on, the address only shows the way back to the merchant.
+// Return returns the address to which a provider sends the payer after the payer's action. After
+// until, the address only leads back to the merchant.
 func (p Pages) Return(org, id ledger.ID, until time.Time) string {
 	return p.Base + p.Path(org, id, ReturnEnd, until)
 }
@@ -90,7 +90,7 @@ func (p Pages) Open(id ledger.ID, token string, now time.Time) (org ledger.ID, e
 	return p.open(tokenPurpose, id, token, now)
 }
 
-// OpenLasting does what Open does, for the token of a path of Lasting.
+// OpenLasting does what Open does, for the token of a path that Lasting has returned.
 func (p Pages) OpenLasting(id ledger.ID, token string, now time.Time) (org ledger.ID, err error) {
 	return p.open(lastingPurpose, id, token, now)
 }

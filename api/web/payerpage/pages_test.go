@@ -45,7 +45,7 @@ func TestTokenOpensItsOwnPageUntilItExpires(t *testing.T) {
 	}
 }
 
-// An address to which the pages lead proves that a payer was on them, which one that the API shows does not.
+// An address to which the pages lead proves that a payer was on them. An address that the API shows does not prove that.
 func TestTokenOfALastingAddressIsItsOwn(t *testing.T) {
 	p := newPages(t)
 	org, id, expires := uuid.New(), uuid.New(), time.Date(2026, 9, 3, 10, 30, 0, 0, time.UTC)

@@ -16,7 +16,7 @@ import (
 	"sync"
 )
 
-// Access is where a server is, and the credentials of its clients.
+// Access has the address of a server and the credentials of its clients.
 type Access struct {
 	BaseURL        string
 	OrganizationID string
@@ -25,7 +25,8 @@ type Access struct {
 	SessionToken   string // of a user with role admin, who works on contracts
 }
 
-// Clients are the clients of a server over all its starts.
+// Clients are the clients of a server over all its starts. A client works on stories; a story is the sequence of
+// requests about one transaction or contract.
 type Clients struct {
 	IsHeavy bool // half of the transactions have tens of KiB of the merchant's data; set before Work
 
@@ -42,7 +43,7 @@ type Clients struct {
 	unknown   int
 	awaited   int // number of the response with which onAwaited is called
 	onAwaited func()
-	busy      int // responses 503
+	busy      int // number of responses 503
 	kinds     map[string]int
 }
 
@@ -61,7 +62,7 @@ func (c *Clients) Path() string { return c.path }
 // Close closes the file of responses.
 func (c *Clients) Close() error { return errors.Join(c.Flush(), c.file.Close()) }
 
-// Flush writes what has been recorded to the file, and returns the errors since the last call.
+// Flush writes the recorded responses to the file, and returns the errors since the last call.
 func (c *Clients) Flush() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,8 +78,8 @@ func (c *Clients) Answered() int {
 	return c.answered
 }
 
-// AfterResponses lets fn be called when the n-th response from now has arrived, or the first one after it that is not of a read. The client
-// that has received it waits for fn.
+// AfterResponses makes a client call fn when it has received the n-th response from now or, if that one is of a read, the next
+// response that is not. The client waits for fn.
 func (c *Clients) AfterResponses(n int, fn func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +104,7 @@ func (c *Clients) Statuses() map[string]string {
 	return statuses
 }
 
-// Work lets n clients send requests until ctx ends, or until the server has no response for them.
+// Work lets n clients send requests. Each ends when ctx ends or when one of its requests gets no response.
 func (c *Clients) Work(ctx context.Context, a Access, client *http.Client, n int, random *rand.Rand) {
 	var workers sync.WaitGroup
 	for range n {
@@ -117,7 +118,7 @@ func (c *Clients) Work(ctx context.Context, a Access, client *http.Client, n int
 	workers.Wait()
 }
 
-// take returns a story to go on with, mostly one that has begun.
+// take returns a story for a client, mostly one that has already begun.
 func (c *Clients) take(random *rand.Rand) *story {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +126,7 @@ func (c *Clients) take(random *rand.Rand) *story {
 		c.next++
 		return newStory(c.next, c.IsHeavy, random)
 	}
-	// Mostly a recent one, so that stories under way at a fault are gone on with soon.
+	// It takes mostly a recent one, so that stories under way at a fault continue soon after it.
 	fromEnd := 1 + min(int(random.ExpFloat64()*20), len(c.idle)-1)
 	i := len(c.idle) - fromEnd
 	s := c.idle[i]
@@ -133,7 +134,7 @@ func (c *Clients) take(random *rand.Rand) *story {
 	return s
 }
 
-// giveBack lets other clients go on with a story.
+// giveBack lets other clients continue a story.
 func (c *Clients) giveBack(s *story) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,7 +161,7 @@ type session struct {
 	random *rand.Rand
 }
 
-// work takes a story one request further; false if there was no response.
+// work makes the next request of a story. It returns false if no response came.
 func (s *session) work(ctx context.Context) bool {
 	story := s.take(s.random)
 	defer s.giveBack(story)

@@ -32,11 +32,11 @@ var contractLives = []contractLife{
 	}},
 }
 
-// customers is the namespace of the ids of customers, which a contract's number and this name give.
+// customers is the UUID namespace from which, with a contract's number, the id of the contract's customer is derived.
 var customers = uuid.MustParse("6f1c7b8e-4d60-4c43-9d5a-0f9d3e1a7c55")
 
-// contractRequest returns the contract's creation, its next action or, after the last one, a read. Each has an idempotency key, so that its
-// repetition after a fault has no second effect.
+// contractRequest returns the contract's creation, its next action or, after the last one, a read. The creation and the actions
+// have idempotency keys, so that a repetition after a fault has no second effect.
 func (s *story) contractRequest() request {
 	key := fmt.Sprintf("contract-%d-%d", s.number, s.step)
 	switch life := s.contract; {

@@ -9,8 +9,8 @@ import (
 	"net/http"
 )
 
-// Prepare lets the merchant's terminals of env test hold money until a capture, and sets the address of the merchant's notifications. An
-// empty address: none.
+// Prepare makes the merchant's terminals of env test hold money until a capture, and sets the address for the merchant's
+// notifications, unless notifyURL is empty.
 func Prepare(ctx context.Context, a Access, client *http.Client, adminToken, notifyURL string) error {
 	call := func(method, path, body string, into any) error {
 		request, err := http.NewRequestWithContext(ctx, method, a.BaseURL+path, bytes.NewReader([]byte(body)))

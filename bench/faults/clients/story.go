@@ -22,17 +22,17 @@ var cards = []string{
 	"4000000000007726",
 }
 
-// request is a request that a story makes next.
+// request is one request of a story.
 type request struct {
 	kind, method, path, key string
 	body, recordedBody      []byte // recordedBody has no verification value, and of the card's number only the end
 	byUser                  bool   // sent with a user's session instead of the merchant's key
 }
 
-// story is the life of one transaction or contract. One client at a time goes on with it.
+// story is the sequence of requests about one transaction or contract. One client at a time works on it.
 type story struct {
 	number int
-	// The rest of a create is the same at each repetition.
+	// These fields determine the create, which is the same at each repetition.
 	kind, env, card string
 	amount          int
 	metaSize        int // bytes of the merchant's data
@@ -53,7 +53,7 @@ func newStory(number int, isHeavy bool, random *rand.Rand) *story {
 		return s
 	}
 	if roll < 45 {
-		s.env = "test" // whose terminals hold the money first, see Prepare
+		s.env = "test" // where terminals hold the money first, see Prepare
 	}
 	if random.IntN(5) == 0 {
 		s.kind = "payout"
@@ -67,7 +67,7 @@ func newStory(number int, isHeavy bool, random *rand.Rand) *story {
 	return s
 }
 
-// next returns the request with which the story goes on. One that had no response is repeated as it was.
+// next returns the next request of the story. A request that got no response, or 503, is repeated unchanged.
 func (s *story) next(random *rand.Rand) request {
 	if s.pending != nil {
 		return *s.pending
@@ -132,13 +132,13 @@ func (s *story) createBody(card, cvv, meta string) []byte {
 // errUnexpected is the error of a response that no server may give.
 var errUnexpected = errors.New("no server may answer so")
 
-// take takes a response, which is not 503.
+// take checks a response other than 503, and updates the story with it.
 func (s *story) take(r *request, status int, response json.RawMessage) error {
 	s.pending = nil
 	switch {
 	case status == http.StatusOK, status == http.StatusCreated:
 	case s.contract != nil && s.id != "" && (status == http.StatusConflict || status == http.StatusUnprocessableEntity):
-		// The action had an effect before, without a response, or is not possible in this status.
+		// An earlier request without a response has carried out the action, or the action is not possible in this status.
 		s.step++
 		return nil
 	case r.kind != "create" && r.kind != "read" && (status == http.StatusConflict || status == http.StatusUnprocessableEntity):

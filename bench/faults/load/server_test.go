@@ -178,20 +178,6 @@ func (s *testServer) dialFrom(ctx context.Context, lastByte int) (net.Conn, erro
 	return d.DialContext(ctx, "tcp", strings.TrimPrefix(s.Sandbox.BaseURL, "http://"))
 }
 
-// soakTime returns the time in MIZAN_SOAK; 0 if it is not set.
-func soakTime(t *testing.T) time.Duration {
-	t.Helper()
-	text := os.Getenv("MIZAN_SOAK")
-	if text == "" {
-		return 0
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		t.Fatalf("MIZAN_SOAK: %v", err)
-	}
-	return d
-}
-
 // addMerchants makes partners with terminals and one key each in a new data directory, and returns their numbers and keys.
 func addMerchants(t *testing.T, dir string, partners int) (numbers []int64, keys []string) {
 	t.Helper()

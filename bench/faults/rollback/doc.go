@@ -1,9 +1,10 @@
-// Package rollback sets the files of a real server back to an earlier moment, as somebody does who restores an image of the whole disk. Everything
-// in the directory then fits together, and the backups with it; only somebody outside can know better.
+// Package rollback sets the files of a real server back to an earlier moment, as somebody does who restores an image of
+// the whole disk. The files in the directory and the backups then agree with each other, so only somebody who keeps
+// information elsewhere can notice.
 //
 // Invariants:
-//  1. An auditor's watch, which keeps the last head elsewhere, refuses a server that was set back: at once, and also after the server has
-//     booked as much as before, or more.
+//  1. An auditor's watch keeps the last head (the number of events and the root of their hash tree) elsewhere. It refuses a
+//     server that was set back: at once, and also after the server has booked as much as before, or more.
 //  2. A server that was not set back is never refused.
 //  3. If only some of the files are set back, a start is refused in words, or `audit verify` or the watch finds it, or nothing
 //     is lost.

@@ -85,8 +85,8 @@ func leastSquares(samples []Sample) (slope, intercept, spread float64) {
 	return slope, value - slope*at, spread
 }
 
-// correlation returns the correlation of each residual with the next one. Residuals of a line through n points have one of
-// about -1/n without any, which is corrected.
+// correlation returns the correlation of each residual with the next one. Even without correlation, the residuals of a
+// line through n points have a negative one on average; adding 3/n corrects that.
 func correlation(residuals []float64) float64 {
 	var product, square float64
 	for i, r := range residuals {
@@ -101,8 +101,8 @@ func correlation(residuals []float64) float64 {
 	return product/square + 3/float64(len(residuals))
 }
 
-// quantile returns the quantile of Student's distribution for the confidence, with the degrees of freedom. It is the expansion of
-// Cornish and Fisher, which is within a tenth of it from four degrees on.
+// quantile returns the quantile of Student's distribution for the confidence, with the degrees of freedom. It computes the
+// expansion of Cornish and Fisher, whose error is less than a tenth of the quantile if there are at least four degrees.
 func quantile(degrees float64) float64 {
 	z := math.Sqrt2 * math.Erfinv(confidence)
 	g1 := (math.Pow(z, 3) + z) / 4
@@ -114,5 +114,5 @@ func quantile(degrees float64) float64 {
 // Grows tells whether the value certainly grows by more than allowed for each unit of the position.
 func (l Line) Grows(allowed float64) bool { return l.Low > allowed }
 
-// Resolves tells whether a growth of that much for each unit would have been noticed: the bounds are that narrow.
+// Resolves tells whether the bounds are narrow enough that growth by so much for each unit would have been noticed.
 func (l Line) Resolves(growth float64) bool { return (l.High-l.Low)/2 < growth }

@@ -17,7 +17,8 @@ import (
 	"mizan/internal/durable"
 )
 
-// exportMode is the mode of an export's file: only its owner reads it, because it holds the ledger's entries.
+// exportMode is the permission mode of an export's file. Only the file's owner may read it, because it contains the
+// ledger's entries.
 const exportMode = 0o600
 
 // progressInterval is how often the progress line on a terminal is updated.
@@ -99,7 +100,7 @@ func (c *exportCommand) query(l *client.Ledger) (url.Values, error) {
 	return query, nil
 }
 
-// destination returns the file for the export; empty: stdout.
+// destination returns the path of the export's file; the empty path means stdout.
 func (c *exportCommand) destination(l *client.Ledger) (string, error) {
 	if c.Out == nil || *c.Out == "-" {
 		return "", nil
@@ -145,7 +146,7 @@ type writeFault struct{ err error }
 // Error implements error.
 func (f *writeFault) Error() string { return f.err.Error() }
 
-// Unwrap gives errors.Is the reason.
+// Unwrap returns the wrapped error, for errors.Is.
 func (f *writeFault) Unwrap() error { return f.err }
 
 // progress shows how many bytes of an export have arrived.
@@ -188,8 +189,8 @@ func (p *progress) copy(to io.Writer, from io.Reader) error {
 	}
 }
 
-// update overwrites the progress line with the current figure if out is a terminal. In a file each
-// update would add a line.
+// update overwrites the progress line with the current figure. It does so only if out is a terminal, because in a
+// file each update would add a line.
 func (p *progress) update() {
 	now := time.Now()
 	if !p.isTerminal || now.Sub(p.updatedAt) < progressInterval {

@@ -154,8 +154,8 @@ func keyFromFlag(name string, key *string) (string, error) {
 	return *key, nil
 }
 
-// fileSystemCause returns the cause of a file system error. The error's own text may name temporary files, of
-// which the user knows nothing.
+// fileSystemCause returns the cause of a file system error. The error's own text may name temporary files, which the
+// user does not know.
 func fileSystemCause(err error) error {
 	var pathErr *fs.PathError
 	var linkErr *os.LinkError

@@ -230,7 +230,8 @@ func TestAuditComparesLaterResponsesAboutAContract(t *testing.T) {
 	}
 }
 
-// The checker's rule 1 detects a "not found" response to a partner that had been shown the subscription before.
+// The checker's rule 1 detects a "not found" response to a partner to whom an earlier response showed the
+// subscription.
 func TestAuditComparesLaterResponsesAboutASubscription(t *testing.T) {
 	workload := recordWorkload(t)
 	creation := workload.lines[slices.IndexFunc(workload.lines, func(line map[string]any) bool { return routeOf(line) == "POST /subscriptions" })]
@@ -247,7 +248,7 @@ func TestAuditComparesLaterResponsesAboutASubscription(t *testing.T) {
 	}
 }
 
-// A rule that can compare none of the responses reports how many they are.
+// A rule that can compare none of the responses reports how many responses there are.
 func TestAuditReportsRulesWithNothingToCompare(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	server.Stop()

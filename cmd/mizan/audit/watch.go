@@ -98,9 +98,9 @@ func waitFor(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// lock locks the state against other watches: if two watches polled at once, one could overwrite a
-// later head of the other. lock also removes the temporary files of a killed watch. If the state's file is a
-// symbolic link, the link stays.
+// lock locks the state against other watches: if two watches polled at once, one could overwrite a later head that
+// the other has stored. lock also removes the temporary files of a killed watch. If the state's file is a symbolic
+// link, the link stays.
 func (w *watchRun) lock() (release func(), err error) {
 	if w.File == "" {
 		return nil, misused(watchName, "--state: is empty")
@@ -184,8 +184,8 @@ func (w *watchRun) report(format string, args ...any) error {
 	return err
 }
 
-// proveExtension implements evidence.ExtensionProver. If the server signs a head and does not prove it, the head is
-// refused, unless the reason is that the server no longer accepts the session.
+// proveExtension implements evidence.ExtensionProver. If the server signs a head but does not prove that it extends
+// the last one, the head is refused, unless the server no longer accepts the session.
 func (w *watchRun) proveExtension(from, to int64) (tlog.TreeProof, error) {
 	proof, err := w.server.consistencyProof(from, to)
 	var f *client.Fault
@@ -231,7 +231,7 @@ func (w *watchRun) save() error {
 }
 
 // storeRefused stores a refused head beside the state: two contradictory heads that are signed with the same key are
-// evidence against the server's operator, and only the auditor has the two. A head that the key did not sign proves
+// evidence against the server's operator, and only the auditor has both. A head that the key did not sign proves
 // nothing and is not stored.
 func (w *watchRun) storeRefused(signed []byte, refusal *evidence.Refusal) error {
 	fault := refusedEvidence(watchName, refusal)

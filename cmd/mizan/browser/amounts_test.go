@@ -8,8 +8,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// On a small phone a long amount is written smaller and goes on in another line only before or after its currency. A number
-// that is longer than the screen goes on in another line, but not beyond the screen.
+// On a small phone a long amount has a smaller font, and its line breaks only before or after the currency. A number that
+// is wider than the screen breaks into several lines and does not extend beyond the screen.
 func TestLongAmountsFitIntoASmallPhone(t *testing.T) {
 	s := newSite(t)
 	s.prepareMethods(t)

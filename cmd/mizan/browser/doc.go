@@ -1,10 +1,10 @@
-// Package browser tries the payers' pages in a real browser, Chromium. It has only tests, which start the
-// real binary with a sandbox and use the pages as payers do: with a mouse, with the keyboard alone, with and without
-// scripts, on screens of several widths, and in languages of both directions.
+// Package browser tries the payers' pages in a real browser, Chromium. It has only tests, which start the real binary
+// with a sandbox and use the pages as payers do: with a mouse, with the keyboard alone, with and without scripts, on
+// screens of several widths, and in languages written from left to right and from right to left.
 //
 // Invariants:
-//  1. The tests run only if MIZAN_TEST_BROWSER names the browser, as `make browser` does. All other tests need no
-//     browser.
+//  1. The tests run only if MIZAN_TEST_BROWSER contains the browser's path, which `make browser` sets. All other
+//     tests need no browser.
 //  2. No test depends on the wording of a page. Tests find the controls by their names and values, and
 //     read statuses and balances from the API.
 //  3. No test waits for a fixed time: it waits for what the browser reports, within a time limit.

@@ -25,7 +25,7 @@ fetch("https://elsewhere.example/").catch(() => {});
 </script><!-- %s --></html>`, strings.Repeat("x", maxPageBytes))
 }
 
-// The other tests are worth something only if each rule finds a page that breaks it.
+// The other tests prove something only if each of their rules finds the fault in a page that breaks it.
 func TestEveryRuleFindsItsFault(t *testing.T) {
 	s := newSite(t)
 	tb := s.open(t, desktop)

@@ -15,7 +15,7 @@ type flow struct {
 	walk func(tb *tab)
 }
 
-// Payers reach each end, with scripts and without.
+// Payers reach each outcome of a payment, with scripts and without.
 func TestPayersReachTheEnd(t *testing.T) {
 	s := newSite(t)
 	flows := []flow{

@@ -127,7 +127,7 @@ func (p *shownPage) imageOf(v view) string {
 	return fmt.Sprintf("![%s, %s, %d pixels](../cmd/mizan/browser/%s/%s)", p.name, v.lang, v.width, committedScreenshots, p.screenshotName(v))
 }
 
-// The gallery and the committed screenshots belong to the pages that are tried. This needs no browser.
+// The gallery and the committed screenshots show exactly the pages that the tests visit. This test needs no browser.
 func TestGalleryShowsEveryPage(t *testing.T) {
 	if *update {
 		if err := os.WriteFile(galleryFile, []byte(galleryText()), 0o644); err != nil {

@@ -37,7 +37,7 @@ func TestBrowserWritesAmountsExactly(t *testing.T) {
 	}
 }
 
-// The amounts that payers see are those that their browser would write.
+// Payers see amounts as their browser would format them.
 func TestPagesWriteAmountsAsTheBrowserDoes(t *testing.T) {
 	s := newSite(t)
 	tb := s.open(t, desktop)
@@ -67,7 +67,7 @@ func TestPagesWriteAmountsAsTheBrowserDoes(t *testing.T) {
 	}
 }
 
-// A clock runs in the digits of the page.
+// The countdown on a page has the digits of the page's language.
 func TestClockHasTheDigitsOfTheLanguage(t *testing.T) {
 	s := newSite(t)
 	for lang, digits := range map[string]string{"en": "0-9", "ar": "0-9", "fa": "۰-۹", "bn": "০-৯"} {

@@ -117,7 +117,7 @@ func (tb *tab) enter() {
 	tb.follow(chromedp.KeyEvent(kb.Enter))
 }
 
-// A payer without a mouse goes from the link to the end.
+// A payer can use the keyboard alone, from the payment link to the outcome.
 func TestPaymentByKeyboardAlone(t *testing.T) {
 	s := newSite(t)
 	_, address := s.link(t, `"name":"Green tea",`, `"default":1500,"currency":"CAD","min":100`, "dynamic")

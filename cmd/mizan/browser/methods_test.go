@@ -14,8 +14,8 @@ const showAllMethods = `(() => {
 	return [...document.querySelectorAll("button[name=pay]")].every(button => button.checkVisibility());
 })()`
 
-// Where each method has a button with its total, the payer is charged by the method of the pressed button, or by the chosen
-// one for the Enter key in a field.
+// If each method has a button with its total, the payer pays by the method whose button is pressed. The Enter key in a
+// field pays by the chosen method.
 func TestEachMethodIsPaidByItsButtonAndByEnter(t *testing.T) {
 	s := newSite(t)
 	s.prepareMethods(t)
@@ -54,7 +54,7 @@ func TestEachMethodIsPaidByItsButtonAndByEnter(t *testing.T) {
 	}
 }
 
-// In a browser that shows the fields of all methods, the payer chooses the method whose fields the payer fills in.
+// In a browser that shows the fields of all methods, a payer who fills in a method's fields has chosen this method.
 func TestTypingChoosesTheMethod(t *testing.T) {
 	s := newSite(t)
 	s.prepareMethods(t)

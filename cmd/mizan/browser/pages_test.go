@@ -84,7 +84,7 @@ func (p *shownPage) screenshotName(v view) string {
 	return name + ".png"
 }
 
-// Every page in every view keeps the rules, and every page is photographed.
+// Every page keeps the rules in every view, and the test takes a screenshot of each.
 func TestEveryPageIsSound(t *testing.T) {
 	s := newSite(t)
 	s.prepareFee(t)

@@ -9,7 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// What a payer does twice is charged once. Each case has a currency of its own, so the balance tells how often.
+// A payer who repeats a step is charged once. Each case has a currency of its own, so the balance in it shows how
+// often the payer was charged.
 func TestRepeatedStepsChargeOnce(t *testing.T) {
 	s := newSite(t)
 	for _, c := range []struct {
@@ -108,8 +109,8 @@ func payElsewhere(t *testing.T, tb *tab, address string) {
 	tb.pay(cardOther)
 }
 
-// A payer who goes back from the bank after a refused form or a declined card sees the way to the bank and the way out, and no
-// error of the browser, which can't show the response to a form again.
+// A payer who goes back from the bank after a refused form or a declined card sees a page with a link to the bank and a button
+// that cancels. The payer sees no error of the browser, although a browser can't show the response to a form again.
 func TestBackFromTheBankAfterAnotherAttempt(t *testing.T) {
 	s := newSite(t)
 	for name, first := range map[string]string{"declined": cardDeclined, "invalid": cardInvalid} {

@@ -11,7 +11,7 @@ import (
 const firstPaint = `new Promise(resolve => new PerformanceObserver(list => { if (list.getEntriesByName("first-contentful-paint").length) resolve(true); })
 	.observe({type: "paint", buffered: true}))`
 
-// On a slow network the pictures come after the text, which must not move then.
+// On a slow network the pictures arrive after the text. The text must not move when they arrive.
 func TestPicturesDoNotMoveThePage(t *testing.T) {
 	s := newSite(t)
 	for _, p := range []shownPage{{name: "link", show: showLink}, {name: "product", show: showProduct}, {name: "checkout", show: showCheckout}} {

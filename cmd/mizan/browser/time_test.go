@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// The page follows what happens while the payer waits or hesitates. The cases move the one clock, so they run in turn.
+// Pages show what happens while the payer waits or hesitates. All cases move the same clock, so they run one after the
+// other.
 func TestPagesFollowTheClock(t *testing.T) {
 	s := newSite(t)
 	for _, c := range []flow{

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Card fields are spaced as they are typed, and what is too long is cut off.
+// Card fields group the digits while the payer types, and drop the digits that are too many.
 func TestCardFieldsAreSpacedAsTheyAreTyped(t *testing.T) {
 	s := newSite(t)
 	tb := s.open(t, desktop)

@@ -9,9 +9,10 @@ import (
 // StoreLinePrefix begins the line of a fault of the store.
 const StoreLinePrefix = "mizan: storage: "
 
-// TakeLibraryLog replaces the output of package log, which this program does not use. Two libraries do: Badger logs one line
-// before it ends the process with code 1, and that line becomes one like those of other faults of the store. Package net/http logs
-// what another server has sent without a request; that is dropped, because a log never contains a body.
+// TakeLibraryLog replaces the output of package log, which this program does not use. Two libraries do: Badger logs
+// one line before it ends the process with code 1, and that line gets the form that other faults of the store have.
+// Package net/http logs bytes that another server has sent without a request. Such a message is dropped, because a
+// log never contains a body.
 func TakeLibraryLog(stderr io.Writer) {
 	log.SetFlags(0)
 	log.SetPrefix("")

@@ -25,8 +25,8 @@ const (
 	maxBackupRefusal   = 64 << 10        // bytes of a response that is not a backup
 )
 
-// Take sends the request for a backup, with this body, and copies the backup to out as it arrives. After an error,
-// which is a *Fault, out has no complete backup.
+// Take sends the request for a backup, with this body, and copies the backup to out as it arrives. If Take returns an
+// error, which is a *Fault, out has no complete backup.
 func (f *BackupFlags) Take(ctx context.Context, commandName string, s *Streams, body []byte, out io.Writer) error {
 	command := Command{Name: commandName, Streams: s}
 	flags, noOrganization := AdminFlags{URL: f.URL, TokenFile: f.TokenFile, CAFile: f.CAFile, Sandbox: f.Sandbox}, ""

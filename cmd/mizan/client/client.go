@@ -53,8 +53,8 @@ type Reply struct {
 	Resent bool // the first attempt got no response
 }
 
-// Send sends a request, and repeats it once if the connection broke: a read changes nothing, and the
-// server recognizes a write by its key. An error means that no complete response arrived.
+// Send sends a request, and sends it once more if the connection broke. That is safe, because a read changes nothing
+// and the server recognizes a write by its key. An error means that no complete response arrived.
 func (c *Client) Send(r Request) (*Reply, error) {
 	reply, err := c.sendOnce(r)
 	if err == nil || !connectionBroke(err) {
@@ -119,8 +119,8 @@ func withoutURL(err error) error {
 	return urlErr.Err
 }
 
-// connectionBroke tells whether the request may succeed on another connection, which it can't after a bad
-// certificate, a time-out or a response that is too large.
+// connectionBroke tells whether the request may succeed on another connection. It can't after a bad certificate, a
+// time-out or a response that is too large.
 func connectionBroke(err error) bool {
 	var certificateErr *tls.CertificateVerificationError
 	var netErr net.Error

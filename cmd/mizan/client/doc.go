@@ -2,8 +2,8 @@
 // that name the server and the caller, the connection, faults, tables.
 //
 // Invariants:
-//  1. It knows only the server's paths and responses, and imports no other package of the module
-//     (internal/tidy enforces it). So a program over HTTPS can do whatever a command can do.
+//  1. It knows only the server's paths and responses, and imports no other package of the module (internal/tidy
+//     enforces it). So any program that uses HTTPS can do what a command can do.
 //  2. No token, password, secret or card number comes from the command line, where every user of the
 //     machine could read it in the list of processes. Such values come from files, from stdin or, for the
 //     token only, from the environment. No output and no error contains such a value, except that the value of

@@ -28,8 +28,8 @@ const (
 )
 
 // AdminFlags name the server and the administration token. Each value comes from its flag, else from the sandbox.json
-// that --sandbox names, else from the environment. firstOf reads the environment, and not kong, because kong would
-// quote a bad value.
+// that --sandbox names, else from the environment. The environment is read by firstOf and not by kong, because kong
+// would quote a bad value in its error.
 type AdminFlags struct {
 	URL          *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
 	TokenFile    *string `name:"token-file" placeholder:"FILE" help:"File with the admin token; - is stdin ($MIZAN_ADMIN_TOKEN has the token itself)."`

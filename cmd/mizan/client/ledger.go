@@ -46,8 +46,8 @@ func (l *Ledger) NamedOrganization() string { return l.Client.organization }
 // SetOrganization sets the organization if the flags did not name one.
 func (l *Ledger) SetOrganization(organization string) { l.Client.organization = organization }
 
-// Organization returns the named organization's id, or the session's if the server has only one
-// organization. The error is a *Fault, as for Get.
+// Organization returns the id of the organization that was named. If none was named and the server has only one
+// organization, it returns the id of the session's organization. The error is a *Fault, as for Get.
 func (l *Ledger) Organization() (string, error) {
 	if l.Client.organization != "" {
 		return l.Client.organization, nil

@@ -22,7 +22,7 @@ type Member struct {
 	Value jsontext.Value
 }
 
-// ParseObject parses an object, which keeps no reference to raw.
+// ParseObject parses a JSON object. The result keeps no reference to raw.
 func ParseObject(raw []byte) (Object, error) {
 	object := Object{Raw: bytes.Clone(raw)}
 	if err := object.Raw.Compact(); err != nil {
@@ -48,7 +48,8 @@ func ParseObject(raw []byte) (Object, error) {
 	return object, nil
 }
 
-// Value returns a member's value. The name amount.default names a member of the member amount.
+// Value returns a member's value. A name with a dot, such as amount.default, means the member default of the member
+// amount.
 func (o *Object) Value(name string) (jsontext.Value, bool) {
 	outer, inner, isNested := strings.Cut(name, ".")
 	for _, m := range o.Members {
@@ -70,7 +71,7 @@ func (o *Object) Value(name string) (jsontext.Value, bool) {
 // AbsentValue is what tables show for a value that is absent, null or empty.
 const AbsentValue = "-"
 
-// Text formats a JSON value for people.
+// FormatValue formats a JSON value for people.
 func FormatValue(value jsontext.Value) string {
 	text := value.String()
 	switch value.Kind() {
@@ -93,7 +94,7 @@ func FormatValue(value jsontext.Value) string {
 	return Printable(text)
 }
 
-// Scalars formats the elements of a list; isSimple is false if an element is a list or an object.
+// FormatScalars formats the elements of a list; isSimple is false if an element is a list or an object.
 func FormatScalars(list jsontext.Value) (elements []string, isSimple bool) {
 	decoder := jsontext.NewDecoder(bytes.NewReader(list))
 	if _, err := decoder.ReadToken(); err != nil {

@@ -17,10 +17,9 @@ const maxConfigFile = 1 << 20
 // badKey is a wrong key of the file, with a description of the error.
 type badKey struct{ key, text string }
 
-// readConfigFile reads a flat JSON object, whose names are those of flags (with '-' or '_') and whose
-// values are strings, numbers, booleans, or lists of strings. It returns the values as texts for those
-// flags. For a file that can't be read, or is not one object, it returns only err, because the keys are
-// unknown.
+// readConfigFile reads a flat JSON object, whose names are those of flags (with '-' or '_') and whose values are
+// strings, numbers, booleans, or lists of strings. It returns each value as the text that its flag would have. For a
+// file that can't be read, or is not one object, it returns only err, because the keys are unknown.
 func readConfigFile(path string) (values map[string]string, badKeys []badKey, err error) {
 	content, err := cli.ReadFile(path, maxConfigFile)
 	if err != nil {

@@ -23,8 +23,8 @@ const (
 	MaxAdminToken = 512
 )
 
-// Flags are the keys of `mizan serve`. The struct tag `standard` is a key's default. Kong
-// doesn't know that tag, because it could not tell a default from a value that was given.
+// Flags are the keys of `mizan serve`. The struct tag `standard` is a key's default. It is not kong's own tag for
+// defaults, because kong's result does not tell a default from a value that was given.
 type Flags struct {
 	Config               Setting `name:"config" env:"MIZAN_CONFIG" placeholder:"FILE" help:"JSON file with any of these keys."`
 	Data                 Setting `name:"data" env:"MIZAN_DATA" standard:"./data" placeholder:"DIR" help:"Data directory."`

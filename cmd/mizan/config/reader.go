@@ -37,7 +37,8 @@ func (r *reader) reportBad(name, format string, args ...any) {
 
 func (r *reader) text(name string) string { return r.settings[name].Raw }
 
-// oneOf reads a setting that allows certain values. standard, if not empty, is the value of an absent one.
+// oneOf reads a setting that allows certain values. If the setting is absent, the result is standard, unless standard
+// is empty.
 func (r *reader) oneOf(name, standard string, allowed ...string) string {
 	raw := r.text(name)
 	if !r.settings[name].IsSet && standard != "" {
@@ -50,7 +51,7 @@ func (r *reader) oneOf(name, standard string, allowed ...string) string {
 	return raw
 }
 
-// flag reads a boolean setting; standard is the value of an absent one.
+// flag reads a boolean setting; if the setting is absent, the result is standard.
 func (r *reader) flag(name string, standard bool) bool {
 	if !r.settings[name].IsSet {
 		return standard

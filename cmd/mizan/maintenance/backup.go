@@ -24,12 +24,12 @@ type BackupCommands struct {
 	Verify verifyBackupCommand `cmd:"" help:"Read a backup, and the backups that it builds on, to the end."`
 }
 
-// Help is shown above the list of both subcommands.
+// Help returns the text that kong shows above the list of both subcommands.
 func (BackupCommands) Help() string {
 	return "mizan backup --to DIR|FILE [flags] is short for mizan backup take --to DIR|FILE [flags]; mizan backup take --help lists the flags."
 }
 
-// takeBackupCommand is `mizan backup`.
+// takeBackupCommand is `mizan backup take`, or `mizan backup` for short.
 type takeBackupCommand struct {
 	client.BackupFlags
 	To      string  `name:"to" required:"" placeholder:"DIR|FILE" help:"A directory, in which the backup gets a name, or a new file."`
@@ -101,8 +101,9 @@ func (c *takeBackupCommand) receive(ctx context.Context, s *cli.Streams, file *b
 	return header, path, file.Keep(path)
 }
 
-// requestBody returns the request's body, which names the base of an increment: the earlier backup
-// since which it has the changes. The whole base is read first, because an increment to a damaged base can't be restored.
+// requestBody returns the request's body. With --since the request is for an increment, which has only the changes since
+// an earlier backup, its base; the body then names the base. requestBody reads the whole base first, because an increment
+// to a damaged base can't be restored.
 func (c *takeBackupCommand) requestBody(ctx context.Context, keyring backup.Sealer) ([]byte, error) {
 	if c.Since == nil {
 		return []byte("{}"), nil
@@ -202,11 +203,11 @@ func refuseEmpty(flags ...flag) error {
 // warnUnused warns of damaged backups beside those that were used.
 func warnUnused(s *cli.Streams, result *backup.Restored) {
 	for _, err := range result.Unused {
-		_, _ = fmt.Fprintln(s.Err, "mizan: warning: beside it, and not needed: "+cli.OneLine(err.Error())) // an error of this warning can be reported nowhere
+		_, _ = fmt.Fprintln(s.Err, "mizan: warning: beside it, and not needed: "+cli.OneLine(err.Error())) // there is nowhere to report an error
 	}
 }
 
-// sourceFault is backupFault for a backup that a flag names.
+// sourceFault is backupFault for a backup whose path is the value of the flag name.
 func sourceFault(name string, err error) error {
 	if errors.Is(err, backup.ErrChoice) {
 		return cli.BadConfiguration(name + ": " + err.Error())

@@ -13,7 +13,8 @@ import (
 	"mizan/internal/durable"
 )
 
-// clockFile is the name of the file with a manual clock's value. Only a store with a manual clock has the file.
+// clockFile is the name of the file with the value of a manual clock, which moves only when a request moves it. Only
+// a store with a manual clock has the file.
 const clockFile = "clock"
 
 // clockLayout has the journal's resolution, microseconds.

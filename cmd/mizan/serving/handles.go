@@ -19,7 +19,7 @@ import (
 const (
 	minHandles = 1024 // with fewer the server does not start
 
-	compactionHandles = 400 // one compaction of level 0 makes up to 360 tables of 2 MiB before it deletes the old ones; the rest is for the other compactor
+	compactionHandles = 400 // compacting level 0 makes up to 360 tables of 2 MiB before it deletes the old ones; the rest is for the second compactor
 	providerHandles   = 192 // calls to providers: 64 at once, each with the two sockets of a look-up, and 64 handles in reserve
 	operatorHandles   = 24  // messages to operators: 8 at once, each with two sockets, and 8 handles in reserve
 	metricsHandles    = 32  // connections of the metrics listener

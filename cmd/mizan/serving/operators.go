@@ -27,7 +27,7 @@ func (s *server) openOperators() (err error) {
 	return nil
 }
 
-// openAlerts creates the monitor of terminals, which starts with the runtime.
+// openAlerts creates the monitor that raises alerts about terminals. It starts with the runtime.
 func (s *server) openAlerts() (err error) {
 	s.alerts, err = alertactor.New(alertactor.Options{
 		Runtime: s.runtime, Directory: s.directory, Notifier: s.notifier, Decode: paymentcodec.Decode, CanReach: s.operators.Reaches,

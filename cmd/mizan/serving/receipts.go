@@ -8,7 +8,7 @@ import (
 )
 
 // mailReceipt makes one attempt to send the payer of a transaction an e-mail with the address of the receipt. The e-mail
-// is written from what is stored now.
+// is composed from what is stored at the time of the attempt.
 func (s *server) mailReceipt(org, transaction ledger.ID) notifier.Attempt {
 	letters := checkout.Letters{Find: s.payments.Find, Partners: s.directory, Pages: s.pagesConfig()}
 	letter, err := letters.Receipt(org, transaction)

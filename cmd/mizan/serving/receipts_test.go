@@ -211,7 +211,7 @@ func TestNoReceiptIsStoredThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// A receipt that the mail server refuses for a time is sent later, once, also if the process is killed in between. A
+// A receipt that the mail server refuses for a time is sent later, once, even if the process is killed in between. A
 // replay sends it again.
 func TestRefusedReceiptIsSentLater(t *testing.T) {
 	box := &inbox{t: t, blockedChats: map[string]bool{payersAddress: true}}

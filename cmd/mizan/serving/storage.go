@@ -74,10 +74,12 @@ func (s *server) checkRealClock() error {
 		s.cfg.Dir, last.Format(time.RFC3339), clockFile))
 }
 
-// bookedAhead is how far booked times may be ahead of a manual clock. They differ by a microsecond even if the clock stands still.
+// bookedAhead is how far booked times may be ahead of a manual clock. They get ahead because each is at least a
+// microsecond later than the one before, even if the clock stands still.
 const bookedAhead = time.Second
 
-// checkManualClock moves a manual clock to the last booking if it is behind it: its file is then of an earlier moment than the store.
+// checkManualClock moves a manual clock to the last booked time if the clock is behind that time by more than
+// bookedAhead. Such a clock was read from a file that is older than the store.
 func (s *server) checkManualClock() error {
 	last, err := lastBookedTime(s.journal)
 	if err != nil {

@@ -182,7 +182,7 @@ func TestDamagedDirectoryIsRefused(t *testing.T) {
 	}
 }
 
-// TestDamagedSimulatorLogIsRefused replaces a word such that the line still parses.
+// TestDamagedSimulatorLogIsRefused replaces a word in the simulator's log so that the line still parses.
 func TestDamagedSimulatorLogIsRefused(t *testing.T) {
 	testkit.NotUnderRace(t, reasonRefusedStart)
 	server := testkit.Start(t, testkit.Options{})
@@ -208,8 +208,8 @@ func TestDamagedSimulatorLogIsRefused(t *testing.T) {
 	}
 }
 
-// A start does not read the simulator's lines that a checkpoint covers. When the simulator verifies them later and one is
-// damaged, the server ends as if the start had found it.
+// A start does not read the lines of the simulator's log that a checkpoint covers. The simulator verifies them later. If
+// one is damaged, the server ends as if the start had found the damage.
 func TestDamageThatTheSimulatorFindsLaterEndsTheServer(t *testing.T) {
 	testkit.NotUnderRace(t, reasonRefusedStart)
 	server := testkit.Start(t, testkit.Options{})
@@ -370,8 +370,7 @@ func TestLowDiskRefusesCommandsAndStarts(t *testing.T) {
 }
 
 // TestFailedWriteEndsTheProcess makes all writes to files fail from a moment on. Then the log of groups of changes can't be
-// written.
-// The response must not be sent, and the next start determines whether the group is durable.
+// written. The response must not be sent, and the next start determines whether the group is durable.
 func TestFailedWriteEndsTheProcess(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	paidBefore := testkit.Pay(t, server.Partner(), "before")

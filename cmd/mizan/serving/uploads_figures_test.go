@@ -18,8 +18,8 @@ import (
 )
 
 // TestFiguresOfUploads measures the uploads of pictures, for docs/benchmarks.md: the time of a request, the processor
-// time of the server, and by how much the memory of the process grows at most, from its size after the start and one
-// small upload. Each kind has a server of its own.
+// time of the server, and the largest growth of the process's memory, counted from its size after the start and one
+// small upload. Each kind of picture has a server of its own.
 func TestFiguresOfUploads(t *testing.T) {
 	if os.Getenv("MIZAN_FIGURES") == "" {
 		t.Skip("MIZAN_FIGURES is not set")

@@ -6,5 +6,6 @@
 //
 // Callers: tests and benchmarks of internal/picture and cmd/mizan/serving.
 //
-// Rejected: photographs in the repository, of 5 MiB each; pictures of one colour, which cost a decoder little.
+// Rejected: photographs in the repository, because each would have 5 MiB; pictures of one colour, which take a decoder
+// little time.
 package picturetest

@@ -25,8 +25,8 @@ type Upload struct {
 	File []byte // up to MaxUpload
 }
 
-// Uploads returns pictures of every kind that is expensive, with about as many bytes as are allowed. They
-// are like photographs and drawings: soft shapes, edges, grain, and lettering.
+// Uploads returns pictures of every kind that is expensive to decode, with about as many bytes as are allowed. They are
+// like photographs and drawings: soft shapes, edges, grain, and lettering.
 func Uploads(tb testing.TB) []Upload {
 	tb.Helper()
 	uploads := makeUploads()
@@ -109,7 +109,8 @@ func addNoise(into []float32, width, cell int, strength float32, random *rand.Ra
 	}
 }
 
-// drawing returns areas of few colours, of which that many of ten have lettering. A fifth can have an alpha.
+// drawing returns areas of few colours. Of ten areas, lettering says how many have letters. With hasAlpha, a fifth of
+// the picture is half transparent.
 func drawing(width, height, lettering int, hasAlpha bool) *image.RGBA {
 	const cell, alpha = 8, 0x80
 	areas := photograph(width/cell, height/cell)
@@ -165,7 +166,7 @@ func largestJPEG(img image.Image, options *jpegn.EncodeOptions) (largest []byte)
 
 const jfifEnd = 20 // of the segment with which jpegn begins
 
-// turnedJPEG returns a JPEG whose EXIF says that the picture is to be turned right.
+// turnedJPEG returns a JPEG whose EXIF says that the picture is to be turned clockwise.
 func turnedJPEG(file []byte) []byte {
 	exif := "\xff\xd8\xff\xe1\x00\x22Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00"
 	return append([]byte(exif), file[jfifEnd:]...)

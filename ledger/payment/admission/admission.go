@@ -25,8 +25,8 @@ type Admission struct {
 	state State
 }
 
-// MaxAttempts is the number of tried terminals in a record from which failover tries no further one. Each attempt of a
-// hosted payment adds at least one terminal all the same.
+// MaxAttempts bounds failover: it tries no further terminal once the record lists this many tried terminals. A new
+// attempt of a hosted payment still adds at least one terminal.
 const MaxAttempts = 32
 
 // Start begins an admission at s.At. missing is empty or payment.AmountOutOfRange. The request counts as an attempt in
@@ -42,7 +42,7 @@ func Start(s Search, missing payment.Code) (Admission, Task) {
 }
 
 // Refuse begins an admission that only rejects: the request lacks something that every terminal needs. missing tells
-// what. Such a request does not count as an attempt.
+// what it lacks. Such a request does not count as an attempt.
 func Refuse(s Search, missing payment.Code) (Admission, Task) {
 	a := Admission{Search: s, state: Routing, Reason: payment.Failure{Code: missing}}
 	a.Terms.Asset = s.Request.Asset
@@ -63,8 +63,8 @@ func (a *Admission) State() State { return a.state }
 // Waits tells whether the admission waits for the velocity limits.
 func (a *Admission) Waits() bool { return a.state == Counting || a.state == Recounting }
 
-// Velocity takes the velocity limits' result: the first exceeded limit (nil: none), or an error. The error
-// ledger.ClaimTaken means that the attempt repeats a stored one.
+// Call Velocity with the result of the velocity limits: the first exceeded limit (nil: none), or an error. The
+// error ledger.ClaimTaken means that the attempt repeats a stored one.
 func (a *Admission) Velocity(exceeded *directory.Limit, err error) Task {
 	isFirstCount := a.state == Counting // not in failover
 	switch {
@@ -81,10 +81,10 @@ func (a *Admission) Velocity(exceeded *directory.Limit, err error) Task {
 	return a.onObjection(payment.Failure{})
 }
 
-// GuardFunds reports that the account's funds are the only bound on the payout, so the account is asked for them first.
+// Call GuardFunds if the account's funds are the only bound on the payout; then the account is asked for them first.
 func (a *Admission) GuardFunds() Task { return a.step(FundsGuarded) }
 
-// Funds takes the result of AskAccount: whether the account's funds cover the payout.
+// Call Funds with the result of AskAccount: whether the account's funds cover the payout.
 func (a *Admission) Funds(covered bool) Task {
 	if covered {
 		return a.step(Cleared)
@@ -92,24 +92,24 @@ func (a *Admission) Funds(covered bool) Task {
 	return a.Object(payment.Failure{Code: payment.InsufficientBalance})
 }
 
-// RuleOut reports that the terminal's terms exclude the transaction. Such a terminal is not among the attempts that the
+// Call RuleOut if the terminal's terms exclude the transaction. Such a terminal is not among the attempts that the
 // record lists.
 func (a *Admission) RuleOut() Task {
 	a.Tried = append(a.Tried, payment.Attempt{Terminal: a.Terms.Terminal})
 	return a.step(RuledOut)
 }
 
-// Object takes an objection of the writer (posting) or the account.
+// Call Object with an objection of the writer (posting) or of the account.
 func (a *Admission) Object(reason payment.Failure) Task {
 	a.Reason = payment.Failure{}
 	return a.onObjection(reason)
 }
 
-// Lose reports that the writer refused for a reason that is not an objection to the payment, such as a txid in use.
+// Call Lose if the writer refused for a reason that is not an objection to the payment, such as a txid in use.
 func (a *Admission) Lose() Task { return a.step(Lost) }
 
-// LookedAt returns the terminals that were considered for a rejected transaction, and why each did not take it. now is
-// the instant of the rejection.
+// ConsideredTerminals returns the terminals that were considered for a rejected transaction, and why each did not take
+// it. now is the instant of the rejection.
 func (a *Admission) ConsideredTerminals(terminals []*directory.Terminal, rails Rails, now time.Time) []payment.Attempt {
 	switch {
 	case a.Terms.Found():
@@ -136,7 +136,7 @@ func (a *Admission) onObjection(objection payment.Failure) Task {
 	return a.step(Objected)
 }
 
-// passOver adds the terminal and the objection to Stopped, and clears the objection.
+// passOver adds the terminal and the objection to PassedOver, and clears the objection.
 func (a *Admission) passOver() {
 	attempts := a.Terms.AttemptsIfStopped(a.Reason, a.At.Time())
 	a.PassedOver = append(a.PassedOver, attempts...)

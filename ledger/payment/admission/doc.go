@@ -5,8 +5,8 @@
 // Invariants:
 //  1. A transaction is checked against the terminals, the blocklist, the limits and the funds, in
 //     this order; the first objection is the reason of its rejection.
-//  2. A velocity limit that applies counts every attempt once, even if another check objects. Only an
-//     attempt of which nothing is stored is uncounted.
+//  2. A velocity limit that applies counts every attempt once, even if another check objects. An attempt is
+//     taken out of the count again only if nothing of it is stored.
 //  3. Limits on volumes become Terms.Bounds, which the writer (posting) checks: nothing is reserved here.
 //  4. Failover tries the other terminals one by one, each under its own limits. It does not check
 //     the blocklist again, because the payer is the same. If no terminal is left, the

@@ -13,8 +13,8 @@ import (
 	"mizan/ledger/payment/admission"
 )
 
-// Limits see each attempt of a hosted payment's payer with the card and the address of that attempt. Of a second terminal
-// in the same attempt, only limits of terminals count it.
+// Limits see each attempt of a hosted payment's payer with the card and the address of that attempt. An attempt that
+// continues at a second terminal is counted there only by that terminal's own limits.
 func TestEachAttemptOfAHostedPaymentCounts(t *testing.T) {
 	a, b := ledger.ID{0xa}, ledger.ID{0xb}
 	ended := func(at ledger.Micros, card string, terminals ...payment.Attempt) payment.EndedAttempt {

@@ -8,8 +8,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// pageMethod is a money_storage type that a payer can use on a page of the service: the page asks for its keys, or a
-// provider that has only the type can ask for the rest.
+// pageMethod is a money_storage type that a payer can use on a page of the service: the page asks for the type's
+// keys, or the provider gets only the type and asks the payer itself.
 type pageMethod struct {
 	name              string
 	payments, payouts bool // the transactions in which it can be used

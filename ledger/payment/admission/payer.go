@@ -11,7 +11,7 @@ import (
 )
 
 // PayerOf returns the payer or payee of a request: the card, the merchant's data about the customer, and the IP address
-// from which the credentials came. bin is the beginning of the card's number; nil means that of the request. The
+// from which the credentials came. bin is the beginning of the card's number; nil means the request's CardBIN. The
 // returned Payer aliases bin.
 func PayerOf(r *payment.Request, bin []byte) directory.Payer {
 	p := directory.Payer{Card: r.CardFingerprint, BIN: bin, IP: directory.NormalAddress(r.PayerIP)}

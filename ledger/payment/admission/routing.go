@@ -75,8 +75,8 @@ func (s *Search) Offers(terminals []*directory.Terminal, rails Rails) bool {
 	return slices.ContainsFunc(terminals, func(terminal *directory.Terminal) bool { return s.exclusionReason(terminal, rails) == "" })
 }
 
-// CostsMore tells whether a terminal takes the request, but for more than the payer has agreed to pay. It assumes that none
-// takes it for less.
+// CostsMore tells whether a terminal takes the request, but for more than the payer has agreed to pay. It assumes that no
+// terminal takes the request for the agreed total or less.
 func (s *Search) CostsMore(terminals []*directory.Terminal, rails Rails) bool {
 	if s.Request.AgreedTotal.IsZero() {
 		return false

@@ -43,7 +43,7 @@ type boundSet struct {
 	bounds []payment.Bound // shared by payments
 }
 
-// boundSets is immutable; a change replaces it.
+// boundSets has the cached sets of one partner. It is immutable; a change replaces it.
 type boundSets struct{ sets []boundSet }
 
 // day returns the cache of the date. It nearly always is the cache that the previous payment used.

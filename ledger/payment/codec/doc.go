@@ -3,8 +3,8 @@
 //
 // Invariants:
 //  1. A key's number, a flag's bit and the order of an array's fields never change their meaning.
-//  2. Decode(Encode(r)) equals r, except for Finished, which is in the store's row around the payload,
-//     and for the names of counters, which are derived.
+//  2. Decode(Encode(r)) equals r, except for Finished, which is in the store's row around the payload, and for
+//     the keys of counters (Volume.BuildKeys), which are derived.
 //  3. A decoder skips keys that it does not know, and the unknown values at the end of a longer array: a later
 //     release may add both.
 //  4. Decode returns an error for any payload that does not have this form. It never panics, and allocates

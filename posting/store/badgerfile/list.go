@@ -74,7 +74,7 @@ func tablesOf(records []*pb.ManifestChangeSet) map[uint64]*pb.ManifestChange {
 	return tables
 }
 
-// LastFlush returns the number of the table that the last record of the list in dir creates; ok is false if that record is not one of a flush.
+// LastFlush returns the number of the table that the last record of the list in dir creates; ok is false if that record is not of a flush.
 func LastFlush(dir string) (table uint64, ok bool, err error) {
 	l, err := readList(ListPath(dir))
 	if err != nil || len(l.records) == 0 {
@@ -87,15 +87,14 @@ func LastFlush(dir string) (table uint64, ok bool, err error) {
 	return last.Changes[0].Id, true, nil
 }
 
-// leaveOutRecords leaves out the records of tables that Badger has deleted again. When the sync of a record
-// fails, Badger deletes the tables that the record creates, but the record is still in the file or in the
-// kernel's page cache. No rows are lost then: the rows of a flush are still in its log, and the rows of a
-// compaction are still in the tables that it was to replace. Records of another compaction that was in progress
-// at the same time may follow.
+// leaveOutRecords leaves out the records of tables that Badger has deleted again. When the sync of a record fails,
+// Badger deletes the tables that the record creates, but the record is still in the file or in the kernel's page cache.
+// No rows are lost then: the rows of a flush are still in the store's log, and the rows of a compaction are still in
+// the tables that it was to replace. Records of another compaction that was in progress at the same time may follow.
 //
 // A record is left out only if the rows of its tables exist elsewhere:
-//   - The record of a flush is left out only if no other flush follows. Its rows must then be in a log. If
-//     they are not, Examine finds a gap in the versions.
+//   - The record of a flush is left out only if no other flush follows. Its rows must then be in the store's log. If
+//     they are not, the store finds that groups are missing.
 //   - The record of a compaction is left out only if all tables that it replaced exist and no later record
 //     has changed them.
 //

@@ -14,7 +14,7 @@ const (
 	tableSuffix = ".sst"
 )
 
-// ListPath returns the path of Badger's list of tables in Badger's directory.
+// ListPath returns the path of Badger's list of tables, given Badger's directory.
 func ListPath(dir string) string { return filepath.Join(dir, badger.ManifestFilename) }
 
 // LogPath returns the path of the write-ahead log with a number. Each memtable has a log. The log of the memtable

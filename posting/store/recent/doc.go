@@ -1,4 +1,5 @@
-// Package recent keeps the rows of the store's last groups in memory, until Badger gets many groups at once.
+// Package recent keeps the rows of the store's last groups (the rows of a group become durable together) in memory,
+// until many groups are written to Badger at once.
 //
 // The rows are in a skip list of Badger's, with the keys that Badger uses: a row's key and the version of its group, so that
 // a snapshot of an earlier group does not see the rows of later ones. Nothing is ever removed: when Badger has the groups, the

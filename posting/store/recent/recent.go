@@ -39,15 +39,15 @@ const (
 	metaDelete = 1
 )
 
-// New returns an empty set of rows with room for a group of the given size, and for as many others as fit. There are never more
-// than max.
+// New returns an empty set of rows with room for a group of the given size, and for as many others as fit. The set never has more
+// rows or bytes than max.
 func New(max Size, first Size) *Rows {
 	const head = 2 * skl.MaxNodeSize // an empty list has a node
 	r := &Rows{max: max, memory: head + first.memory()}
 	if ordinary := max.Bytes + max.Bytes/4; r.memory < ordinary { // enough for rows of ordinary length
 		r.memory = ordinary
 	}
-	r.list = skl.NewSkiplist(int64(r.memory + skl.MaxNodeSize)) // the part of the last node that is never used may be behind the rest
+	r.list = skl.NewSkiplist(int64(r.memory + skl.MaxNodeSize)) // the unused part of the last node may lie beyond r.memory
 	return r
 }
 
@@ -87,7 +87,7 @@ func appendVersioned(dst, key []byte, version uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, key...), math.MaxUint64-version)
 }
 
-// Versions that no row has: the one before all rows of a key, and the one behind them.
+// Versions that no row has: one that sorts before all versions of a key, and one that sorts behind them.
 const (
 	beforeVersions = math.MaxUint64
 	behindVersions = 0
@@ -151,7 +151,7 @@ func (c *Forward) seekVersion(key []byte, version uint64) {
 	c.it.Seek(c.buffer)
 }
 
-// skipUnseen moves on to the first version that is seen.
+// skipUnseen moves to the next version that is not above upTo, unless the current one is such.
 func (c *Forward) skipUnseen() {
 	for c.it.Valid() && c.Version() > c.upTo {
 		c.seekVersion(c.Key(), c.upTo)
@@ -217,7 +217,8 @@ func (c *Backward) seekBelow(key []byte, version uint64) {
 	c.it.SeekForPrev(c.buffer)
 }
 
-// findVersion finds the version that is seen of the key at the iterator, or of the next lower key that has one.
+// findVersion finds the newest version up to upTo of the key at the iterator, or of the next lower key that has such a
+// version.
 func (c *Backward) findVersion() {
 	c.isValid = false
 	for c.it.Valid() && bytes.HasPrefix(c.Key(), c.prefix) {

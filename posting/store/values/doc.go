@@ -1,17 +1,17 @@
 // Package values keeps the long values of a store's rows in files of their own, so that a row in Badger is small: a key and a
 // Place. A value is written once when its row goes to Badger, and never moves with the tables that Badger merges.
 //
-// A file is a sequence of entries, each with a key and a stored value (entries.go). Values of rows that are never replaced (Lasting) and
-// those of rows that may be (Replaceable) are in different files, because only the latter collect values that nobody needs any more.
+// A file is a sequence of entries, each with a key and a stored value (entries.go). Values of rows that are never replaced (Lasting) and those of
+// rows that may be (Replaceable) are in different files, because only the latter accumulate values that nobody needs any more.
 //
 // Invariants:
 //  1. Flush returns after the entries are durable. The store writes their places to Badger only then.
-//  2. The store has a row for each file, with its length, in the transaction of Badger that has the places. So Open
-//     knows from Badger's tables alone which files there must be. What is behind the lengths is written over later, and files with higher
-//     numbers are made again, or removed when the log is replayed: that is what a crash left of transactions that are not in the tables, and the
-//     store's log has their rows.
-//  3. Bytes within the length of a file never change, and no block of 4 KiB with such bytes is written again, so a torn write can't reach
-//     them: each Flush fills its last block. The row of a removed file stays, so no number is used again that a table knows.
+//  2. The store has a row for each file, with its length, in the transaction of Badger that has the places. So Open knows from Badger's tables alone
+//     which files there must be. A crash may leave bytes after a file's length, and files with higher numbers, from transactions that are not in the
+//     tables. Such bytes are overwritten later, and such files are made again, or removed after the log is replayed, because the store's log has the
+//     rows of these transactions.
+//  3. Bytes within the length of a file never change. Each Flush fills its last block of 4 KiB, so no block with such bytes is written again, and a
+//     torn write can't damage them. The row of a removed file stays, so a number that is in a table is never used again.
 //  4. The checksums depend on the place and on random bytes, the epoch, which are new for each process that writes into a file and for each
 //     file that is made; the file's row has them. So a start can write again where an earlier process has written, and what that process
 //     left there, or a copy of it, is never taken for an entry.

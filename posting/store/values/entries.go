@@ -19,7 +19,7 @@ const (
 	sumSize     = 4
 	minEntry    = lengthsSize + 2*sumSize // bytes of an entry without a key and a value
 
-	// blockSize is the unit in which files grow: what a disk writes at least, or a multiple of it.
+	// blockSize is the unit in which files grow: the smallest unit that a disk writes, or a multiple of it.
 	blockSize = 4096
 )
 
@@ -66,7 +66,7 @@ func (p Place) Start(key []byte) int64 { return int64(p.Offset) - int64(headSize
 // End returns where the entry ends in its file.
 func (e *Entry) End() int64 { return int64(e.Place.Offset) + int64(e.Place.Length) + sumSize }
 
-// HeadError is the damage of an entry whose head does not match its checksum. Nobody knows where the entry ends.
+// HeadError is the damage of an entry whose head does not match its checksum. It is unknown where the entry ends.
 type HeadError struct {
 	At     int64 // where the entry begins
 	damage error
@@ -82,7 +82,7 @@ func damagedValue(path string, p Place) error {
 // readAhead is how many bytes of a file are read at once.
 const readAhead = 256 << 10
 
-// Entries calls fn with each entry of a file from the one on that begins at an offset, in order. It is safe at any time. Errors: *HeadError,
+// Entries calls fn with each entry of a file in order, beginning with the entry at the offset from. It is safe at any time. Errors: *HeadError,
 // *damage.Error, os.ErrClosed if the file was removed, an I/O error that names the path, or the error of fn.
 func (s *Set) Entries(f File, from int64, fn func(Entry) error) error {
 	path := s.Path(f.Number)
@@ -100,7 +100,7 @@ func (s *Set) Entries(f File, from int64, fn func(Entry) error) error {
 			return err
 		}
 		if len(e.Key) == 0 {
-			continue // whatever it has instead of zeros
+			continue // the entry only fills a block, and its content does not matter
 		}
 		if err := fn(e); err != nil {
 			return err
@@ -161,7 +161,7 @@ func (r *entryReader) read(n int) error {
 	return err
 }
 
-// Remove removes a full file, which nobody reads any more and whose row says so durably.
+// Remove removes a full file. Nobody may read it any more, and its row must be durably marked as removed.
 func (s *Set) Remove(number uint32) error {
 	s.mu.Lock()
 	f := s.files[number]

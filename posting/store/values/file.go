@@ -46,7 +46,7 @@ func newExtent(from int64) Extent {
 	return x
 }
 
-// extentAt returns the extent that has an offset.
+// extentAt returns the extent that contains an offset.
 func (f *File) extentAt(offset int64) (found Extent) {
 	for _, x := range f.Extents {
 		if int64(x.From) > offset {
@@ -81,7 +81,8 @@ func ParseFile(number uint32, row []byte) (f File, ok bool) {
 	return f, f.isValid()
 }
 
-// isValid tells whether a row may describe the file: it has whole blocks, and the extents begin at 0 and at later blocks of it.
+// isValid tells whether a row may describe such a file: the file has whole blocks, and its extents begin at 0 and at later
+// blocks.
 func (f *File) isValid() bool {
 	if f.Kind == removed {
 		return f.Length == 0 && len(f.Extents) == 0
@@ -99,7 +100,7 @@ func (f *File) isValid() bool {
 	return next <= f.Length
 }
 
-// Removed returns what the row of the file says when it is removed.
+// Removed returns what the file's row contains after the file was removed.
 func (f File) Removed() File { return File{Number: f.Number, Kind: removed} }
 
 // Place is where a stored value is.

@@ -17,7 +17,7 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// Set is the open files of a store.
+// Set is the open files with a store's long values.
 type Set struct {
 	dir     disk.Directory
 	maxFile int64 // a file of at least this length gets no further entries
@@ -33,7 +33,7 @@ type file struct {
 	File         // Length counts durable entries
 	handle       disk.File
 	isFull       bool   // it gets no further entries
-	hasNewExtent bool   // the last extent is of this process
+	hasNewExtent bool   // the last extent (a part that one process writes) is of this process
 	pending      []byte // entries that are not written yet
 }
 
@@ -102,7 +102,8 @@ func (s *Set) continueFile(f *file) {
 	f.isFull, s.current[f.Kind] = false, f
 }
 
-// findLeftovers finds the files that are listed as removed, and those with a number above all listed ones. There must not be others.
+// findLeftovers finds the files that are listed as removed, and those with a number above all listed ones. Any other file that is not listed is
+// damage.
 func (s *Set) findLeftovers(listed []File) error {
 	names, err := s.dir.Names()
 	if err != nil {
@@ -123,8 +124,8 @@ func (s *Set) findLeftovers(listed []File) error {
 	return nil
 }
 
-// RemoveLeftovers removes the files that Open has found and no row lists, unless they were made again meanwhile. The store calls it when
-// its log is replayed: it then has all rows that these files had. It is safe at any time.
+// RemoveLeftovers removes the files that Open has found and no row lists, unless they were made again meanwhile. The store calls it after it has
+// replayed its log, because it then has all rows whose values were in these files. It is safe at any time.
 func (s *Set) RemoveLeftovers() error {
 	for {
 		if isDone, err := s.removeLeftover(); isDone || err != nil {
@@ -133,7 +134,7 @@ func (s *Set) RemoveLeftovers() error {
 	}
 }
 
-// removeLeftover removes one file, and nobody makes it meanwhile.
+// removeLeftover removes one file. It holds the mutex, so that the file is not made again meanwhile.
 func (s *Set) removeLeftover() (isDone bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +147,7 @@ func (s *Set) removeLeftover() (isDone bool, err error) {
 	return false, s.dir.Remove(nameOf(number))
 }
 
-// keepLeftover forgets that a file should be removed.
+// keepLeftover takes a file off the list of those to be removed, because it is about to be made again.
 func (s *Set) keepLeftover(number uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,8 +204,8 @@ func (s *Set) PendingBytes() (n int) {
 	return n
 }
 
-// Flush makes the added values durable, and returns the files that have grown, whose rows the store must write. After an error the store must not be
-// written any more.
+// Flush makes the added values durable, and returns the files that have grown, whose rows the store must write. After an error the store must not
+// write any more.
 func (s *Set) Flush() (grown []File, err error) {
 	isNew := false
 	for _, kind := range kinds {
@@ -244,7 +245,7 @@ func (f *file) pad() {
 	f.pending = f.Extents[len(f.Extents)-1].appendEntry(f.pending, at, nil, make([]byte, rest-minEntry))
 }
 
-// grow counts the entries that were written.
+// grow adds the entries that were written to the file's length.
 func (s *Set) grow(f *file) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

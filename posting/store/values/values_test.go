@@ -137,7 +137,8 @@ func TestFileRoundTrip(t *testing.T) {
 	}
 }
 
-// A file that should be removed is, and its number is not used again. A file that the store must know and does not is damage.
+// A file whose row is marked as removed is deleted, and its number is not used again. A file without a row, whose number is below
+// those in rows, is damage.
 func TestOpenKnowsRemovedFiles(t *testing.T) {
 	dir := t.TempDir()
 	s := openSet(t, dir, nil)
@@ -165,7 +166,8 @@ func TestOpenKnowsRemovedFiles(t *testing.T) {
 	}
 }
 
-// What a crash leaves behind the listed lengths, and files that are not listed, go; a number may then be used again.
+// A crash may leave bytes after the listed lengths, which are overwritten, and files that are not listed, which are
+// removed. The number of such a file may be used again.
 func TestOpenRemovesWhatIsNotListed(t *testing.T) {
 	dir := t.TempDir()
 	s := openSet(t, dir, nil)
@@ -188,7 +190,8 @@ func TestOpenRemovesWhatIsNotListed(t *testing.T) {
 	}
 }
 
-// Before the log is replayed nobody knows whether its rows replace those of files that are not listed. Replaying may make some of them again.
+// Before the log is replayed it is unknown whether its rows replace those whose values are in files that are not listed. Replaying may make some of
+// them again.
 func TestOpenChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := openSet(t, dir, nil)
@@ -336,8 +339,8 @@ func TestFlushFillsItsLastBlock(t *testing.T) {
 	}
 }
 
-// After a crash the same places are written again: behind what a file should have, and in a file that is made again. What was there before, with
-// the same keys and lengths, is damage if it comes back.
+// After a crash the same places are written again: behind what a file should have, and in a file that is made again. If the bytes that were there
+// before come back, with the same keys and lengths, that is damage.
 func TestBytesOfAnEarlierProcessAreDamage(t *testing.T) {
 	for name, isContinued := range map[string]bool{"file that is continued": true, "file that is made again": false} {
 		t.Run(name, func(t *testing.T) {

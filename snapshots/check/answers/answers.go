@@ -21,11 +21,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1: everything that a response acknowledged is in the store as the response shows it; a definite refusal left
-// nothing; a request without a response took effect entirely or not at all. The responses come from a
-// file (--answers), with one line for each request. A line may name the partner (partner_id); without that name
-// the rule treats all partners of an organization as one. Responses of a kind that the rule can't
-// compare are counted. If the file has only such responses, the rule is skipped.
+// Rule 1 of the checker: everything that a response acknowledged is in the store as the response shows it. A definite
+// refusal left nothing in the store. A request without a response took effect entirely or not at all. The responses
+// come from a file (--answers), with one line for each request. A line may name the partner (partner_id); without
+// that name the rule treats all partners of an organization as one. Responses of a kind that the rule can't compare
+// are counted. If the file has only such responses, the rule is skipped.
 
 // Check compares the responses that clients received with the store.
 type Check struct {
@@ -83,9 +83,9 @@ type responseLine struct {
 	hasTxID bool // the line is a create with a txid
 }
 
-// ReadFile reads the file of responses. A last line that is cut short, as a killed client leaves it, is
-// ignored. Any other line that is not a response means that the program which wrote the file has
-// a bug. A file without responses is an error too, because it proves nothing.
+// ReadFile reads the file of responses. A last line that is cut short, as a killed client leaves it, is ignored. Any
+// other line that is not a response is an error, because the program that wrote the file has a bug. A file without
+// responses is an error too, because it proves nothing.
 func (c *Check) ReadFile(path string) error {
 	if path == "" {
 		c.Report.Skip(findings.RuleAnswers)
@@ -154,7 +154,7 @@ func (c *Check) readLine(lineNumber uint32, l *responseLine) {
 }
 
 // readDirectoryLine reads a response about a record of the directory (an organization, partner, terminal …) or a
-// rate. Such a line may lack an organization. False if the response is about something else.
+// rate. Such a line may lack an organization. The result is false if the response is about something else.
 func (c *Check) readDirectoryLine(lineNumber uint32, path string, l *responseLine) bool {
 	status := *l.Status
 	if path == ratesPath && l.Method == "PUT" && (status == 200 || status == 201) {
@@ -257,8 +257,8 @@ func (c *Check) CheckAll() error {
 	return c.checkRates()
 }
 
-// existsInAnyOrganization tells whether any organization has a record whose response names no organization. A client
-// may omit the organization's header if there is only one organization.
+// existsInAnyOrganization tells whether any organization has the record, if the response that shows the record names
+// no organization. A client may omit the organization's header if there is only one organization.
 func (c *Check) existsInAnyOrganization(recordName directory.RecordName) bool {
 	if recordName.Org != (ledger.ID{}) {
 		return false

@@ -20,19 +20,21 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1, contracts, in the secular and the religious family of paths. The contract entered the shown status at
-// the shown instant, by the requested action; and the shown sums are those that its entries had moved by then. If
-// no event has followed, the contract's JSON form is equal to the response. If one has, the members that an event
-// may set are compared only if the request has a cached reply: the JSON form of that reply is equal to the response.
+// For rule 1 of the checker (acknowledged responses), this file checks responses about contracts. A product has two
+// readings, a secular and a religious form of its API, each with its own paths. The contract entered the shown status
+// at the shown instant, by the requested action. The shown sums are those that its entries had moved by then. If no
+// later event has followed, the contract's JSON form is equal to the response. If a later event has followed, the
+// members that an event may set are compared only if the request has a cached reply, whose JSON form must be equal to
+// the response.
 
 // contractPath is a parsed path, which names a contract or the contracts of a product.
 type contractPath struct {
 	variant contracts.Variant
-	id      string // empty: the path names the list
+	id      string // empty: the path is that of the list
 	action  string // an action, or the part of the contract that is read
 }
 
-// contractsPathPrefix returns the prefix of the paths of a reading's contracts.
+// contractsPathPrefix returns the prefix of the paths of contracts in a reading.
 func contractsPathPrefix(reading *contract.Reading) string { return "/api/v1" + reading.Path + "/" }
 
 // parseContractPath parses a contract's path; false if the path is of another kind.
@@ -203,7 +205,8 @@ func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, stamp *postin
 // compareReply compares a response about a contract with the cached reply to the same request. The cached reply
 // has all columns as they were when the request was answered.
 func (c *Check) compareReply(keyed *keyedResponse, record *shownRecord[shownContract]) {
-	response := &record.shown[slices.IndexFunc(record.shown, func(shown shownContract) bool { return shown.line == keyed.line })] // a line with a key shows one contract
+	// A line with a key shows one contract.
+	response := &record.shown[slices.IndexFunc(record.shown, func(shown shownContract) bool { return shown.line == keyed.line })]
 	reply := contractactor.ReplyID(keyed.org, actors.UserKeyScope+"/"+keyed.key)
 	replyRecord, found, err := c.View.Record(keyed.org, ledger.Source{Kind: ledger.Reply, ID: reply})
 	if err != nil || !found || !actors.ContractReply.Has(replyRecord.Payload) {
@@ -216,7 +219,7 @@ func (c *Check) compareReply(keyed *keyedResponse, record *shownRecord[shownCont
 	}
 	id, payload, err := contractactor.OpenReply(c.Keyring, keyed.org, reply, replyRecord.Payload)
 	if err != nil || id != keyed.source.ID {
-		return // rule 3 reports the reply
+		return // rule 3 (states of records) reports the reply
 	}
 	p, err := contract.ReadRecord(id, payload)
 	if err != nil || record.variant != (contracts.Variant{Product: p.Product, Reading: p.Reading}) {

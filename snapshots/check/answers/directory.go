@@ -16,9 +16,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1, the directory. Each record that the administration created is stored. Its columns that never change have
-// the values that the response shows. If no later write changed the record, all its other columns do too, except secrets, and
-// the record is not one that a response called deleted.
+// For rule 1 of the checker (acknowledged responses), this file checks responses about the directory. Each record that
+// the administration created is stored. Its columns that never change have the values that the response shows. If no
+// later write changed the record, its other columns, except secrets, have the shown values too, and no response says that
+// the record was deleted.
 
 // shownDirectoryRecord is a record of the directory as one response showed it.
 type shownDirectoryRecord struct {
@@ -94,7 +95,7 @@ func (c *Check) readDirectoryRecord(lineNumber uint32, kind ledger.Kind, id stri
 			hash = a.hashOf(value) | 1
 		}
 		if column.Name == productsColumn && id != "" {
-			hash = 0 // a product leaves its links without a write of theirs
+			hash = 0 // a product may be removed from a link without a write to the link
 		}
 		shown.hashes = append(shown.hashes, hash)
 	}

@@ -12,8 +12,9 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rule 1, entries. An entry that a client requested by the seq of its event is equal to the stored entry, and so are
-// the balances after it. An auditor sees all postings, a partner only the postings to the partner's own accounts.
+// For rule 1 of the checker (acknowledged responses), this file checks responses about entries. If a client requested
+// an entry by the seq of its event (the event's number in the journal), the response shows the stored entry and the
+// balances after it. An auditor sees all postings, a partner only the postings to the partner's own accounts.
 
 const entriesPath = "/api/v1/ledger/entries"
 

@@ -14,8 +14,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Rule 1, the comparison of JSON objects. An object in a response is compared, member by member, with the object that the
-// API would make of the stored record.
+// For rule 1 of the checker (acknowledged responses), this file compares JSON objects. An object in a response is
+// compared, member by member, with the object that the API would make of the stored record.
 
 // jsonObject is a JSON object in a response.
 type jsonObject map[string]jsontext.Value

@@ -10,7 +10,8 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rule 1, rates. A response shows the rate as it was after one of the rate's events.
+// For rule 1 of the checker (acknowledged responses), this file checks responses about rates. A response shows the
+// rate as it was after one of the rate's events.
 
 const ratesPath = "/api/v1/rates"
 
@@ -67,7 +68,7 @@ func (c *Check) eachPastRate(org, id ledger.ID, fn func(*directory.Rate)) error 
 	}
 	r, err := directory.Rates.Read(schema.Envelope{Org: org, ID: id, Created: stored.Stamp.Started}, stored.Payload, schema.NoKeys)
 	if err != nil {
-		return nil // rule 3 reports the record, and checkRates the response
+		return nil // rule 3 (states of records) reports the record, and checkRates reports the response
 	}
 	return c.View.SourceEvents(org, source, func(e ledger.Event) (bool, error) {
 		value, err := money.ParseRate(e.To)

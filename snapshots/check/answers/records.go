@@ -99,8 +99,8 @@ func (r *shownRecords[T]) markFound(c *Check, org, id ledger.ID, partner int64) 
 	return record
 }
 
-// reportLost reports the records that responses showed and that the store lacks, and the idempotency keys that
-// name a different record than the response did. It calls onMatchingKey for each key that names the same record.
+// reportLost reports the records that responses showed and that the store lacks, and the idempotency keys that name a
+// different record than the response shows. It calls onMatchingKey for each key that names the same record.
 func (r *shownRecords[T]) reportLost(c *Check, scope func(*shownRecord[T]) string, onMatchingKey func(*keyedResponse, *shownRecord[T])) {
 	for place, slabIndex := range r.index {
 		if record := r.slab.At(slabIndex); !record.inStore {

@@ -12,9 +12,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1, requests. A refused create (the POST of a transaction) left no transaction under its txid or idempotency
-// key. A create without a response left the requested transaction or none. The claim on an idempotency
-// key names the transaction that the response showed.
+// For rule 1 of the checker (acknowledged responses), this file checks the outcomes of requests. A refused create
+// (the POST of a transaction) left no transaction under its txid or idempotency key. A create without a response left
+// the requested transaction or none. The claim on an idempotency key names the transaction that the response showed.
 
 // outcome summarizes the outcomes of all creates with one txid, or of all requests with one idempotency key.
 type outcome struct {
@@ -135,7 +135,7 @@ func (c *Check) checkKeys() {
 		case o.scope != actors.UserKeyScope && record.Kind == ledger.Transaction:
 			stored, found, err := c.View.Record(o.org, record)
 			if err != nil || !found {
-				continue // rule 4 reports the claim
+				continue // rule 4 (claims, lists, numbers) reports the claim
 			}
 			if p, err := paymentcodec.Decode(stored.Payload); err == nil {
 				c.compareRequest(&o.outcome, p)

@@ -12,7 +12,9 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rule 1, screenings. A screening never changes, so its JSON form is equal to every response that shows it.
+// For rule 1 of the checker (acknowledged responses), this file checks responses about screenings. A screening is the
+// stored decision whether an asset or a transaction complies with the rules of religious contracts. It never changes,
+// so its JSON form is equal to every response that shows it.
 
 var screeningsPath = contractsPathPrefix(contract.Religious) + "screen"
 

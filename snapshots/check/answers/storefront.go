@@ -11,8 +11,10 @@ import (
 	"mizan/ledger/storefront"
 )
 
-// Rule 1, payment links, products and images. A response shows addresses under the service's own address, which may
-// change, and whole products of a link. The store has names and ids.
+// For rule 1 of the checker (acknowledged responses), this file checks responses about payment links, products and
+// images. A response shows complete addresses, which begin with the service's own address and change with it, and the
+// whole products of a link. The store has only names and ids. So only the paths of addresses and the ids of products
+// are compared.
 
 // addressColumns are the columns with addresses of the service.
 var addressColumns = []string{"url", "qr_url", "image"}
@@ -24,8 +26,9 @@ func isOfStorefront(kind ledger.Kind) bool {
 	return kind == ledger.Link || kind == ledger.Product || kind == ledger.Image
 }
 
-// storefrontValue returns the value of a column in the form in which responses and the store are compared: of an address its
-// path, of products their ids. isComparable is true for these columns, although they are contextual.
+// storefrontValue returns the value of a column in the form in which responses and the store are compared: the path of an
+// address, and the ids of products. isComparable is true for these columns, although their values depend on more than the
+// record (schema.Column.Contextual).
 func storefrontValue(kind ledger.Kind, column string, value []byte) (comparable []byte, isComparable bool) {
 	if !isOfStorefront(kind) {
 		return value, false
@@ -65,7 +68,7 @@ func storedProducts(l *storefront.Link) []byte {
 	return encodeJSON(products)
 }
 
-// imageID returns the id of the image at an address; empty if it is none.
+// imageID returns the id of the image at an address; empty if the address is not that of an image.
 func imageID(address string) string {
 	id, _, ok := storefront.ParseName(path.Base(address))
 	if !ok {

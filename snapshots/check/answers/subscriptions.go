@@ -15,9 +15,10 @@ import (
 	"mizan/snapshots/check/transactions"
 )
 
-// Rule 1, subscriptions. For each response there is an event after which the subscription's JSON form was
-// equal to the response. Events do not contain the instant of the next renewal. So this instant is compared
-// only for the last of these forms, which is that of the stored subscription.
+// For rule 1 of the checker (acknowledged responses), this file checks responses about subscriptions. For each
+// response there is an event after which the subscription's JSON form was equal to the response. Events do not
+// contain the instant of the next renewal. So this instant is compared only with the last of these forms, which is
+// that of the stored subscription.
 
 const subscriptionsPath = "/api/v1/subscriptions"
 

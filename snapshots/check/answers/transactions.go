@@ -18,8 +18,8 @@ import (
 	"mizan/snapshots/check/transactions"
 )
 
-// Rule 1, transactions. A stored transaction has had the status that a response shows, and in
-// that status its JSON form was equal to the response.
+// For rule 1 of the checker (acknowledged responses), this file checks responses about transactions. A stored
+// transaction has had the status that a response shows, and in that status its JSON form was equal to the response.
 
 const transactionsPath = "/api/v1/transactions"
 

@@ -12,9 +12,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 2, entries. For each asset and environment the sum of debits equals the sum of credits,
-// both posted and pending. Every entry balances and has an effective day. An entry closes only a hold
-// that is open.
+// For rule 2 of the checker (totals, pages, months), this file checks entries. For each asset and environment the sum
+// of debits equals the sum of credits, both posted and pending. Every entry balances and has an effective day. An
+// entry closes only a hold (an entry that reserves money) that is open.
 
 // Check compares an organization's stored accounts with its entries.
 type Check struct {
@@ -108,9 +108,9 @@ func (b *Books) book(e *ledger.Event) (closedHold scan.Hold, fault string) {
 	return closedHold, fault
 }
 
-// apply changes the accounts' totals and adds the entry's lines. The lines that release a captured hold come
-// first. splitFault says what is wrong with how the entry divides an amount between what is available to a partner and
-// what the partner owes; empty: nothing.
+// apply changes the accounts' totals and adds the entry's lines. The lines that release a captured hold come first.
+// splitFault says what is wrong with the entry's division of an amount between a partner's available balance and the
+// partner's debt; it is empty if nothing is wrong.
 func (b *Books) apply(e *ledger.Event, closedHold *scan.Hold) (inRange bool, splitFault string) {
 	entry := e.Entry
 	inRange = b.release(e, closedHold)

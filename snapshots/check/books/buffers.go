@@ -13,11 +13,13 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rules 2, 4 and 5, page buffers. A group is what the writer writes at once. A page buffer has the lines of accounts
-// and lists that one group has written and that are on no stored page yet. Its rows belong to existing groups. The
-// rows of a group are numbered without a gap. They are either all in shards, by a hash of the account or list, or all
-// unsharded. The lines of a group were booked after those of earlier groups. Each chunk of lines is in the shard where
-// readers look for it. If a page repeats a chunk, the page has the same bytes.
+// For rules 2, 4 and 5 of the checker (totals, lists, journals), this file checks page buffers. A group is the
+// changes that become durable with one sync. A page is a row with lines of one account or list. A page buffer has the
+// lines that one group has written and that are on no page yet. Its rows belong to existing groups. The rows of a
+// group are numbered without a gap. Either all rows of a group are in shards, which are chosen by a hash of the
+// account or list, or none is. The lines of a group were booked after those of earlier groups. Each chunk (the lines
+// of one account or list) is in the shard where readers look for it. If a page repeats a chunk, the page has the same
+// bytes.
 
 // bufferedLines is a chunk: the lines of an account or a list in the page buffer of one group, as
 // stored. A page may have the same lines.
@@ -170,7 +172,8 @@ func (c *Check) CheckLeftInBuffers() error {
 	return nil
 }
 
-// ruleOf returns the rule for the lines of a page: one for accounts, one for lists.
+// ruleOf returns the number of the rule that a fault in the pages with the prefix breaks: 2 (totals) for an account,
+// 4 (lists) for a list.
 func ruleOf(prefix []byte) int {
 	if _, ok := store.ParsePagePrefix(prefix); ok {
 		return findings.RuleTotals

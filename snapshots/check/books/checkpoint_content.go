@@ -11,7 +11,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 2, what a checkpoint must contain: for each account the sum of what the events since its base move.
+// For rule 2 of the checker (totals, pages, months), this file checks the content of checkpoints. A checkpoint must
+// contain, for each account, the sum of what the events since the checkpoint's base (an earlier checkpoint) move on
+// the account.
 
 // addMovements adds what an event moves to p.moved, if another checkpoint follows.
 func (p *Checkpoints) addMovements(e *ledger.Event, closedHold scan.Hold) {
@@ -49,7 +51,7 @@ func (p *Checkpoints) move(posting *ledger.Posting, add func(*ledger.Movement, l
 }
 
 // contentSince returns what the given checkpoints and the events since the last of them move, ordered by the accounts'
-// keys. The movements are valid until the next one.
+// keys. Each movement is valid until the next one is yielded.
 func (p *Checkpoints) contentSince(checkpoints []checkpoint) iter.Seq2[string, *ledger.Movement] {
 	content := func(yield func(string, *ledger.Movement) bool) {
 		for _, key := range slices.Sorted(maps.Keys(p.moved)) {

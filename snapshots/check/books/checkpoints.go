@@ -12,41 +12,42 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 2, checkpoints of the trial balance. A checkpoint holds what the events after those of its base, an earlier
-// checkpoint, and up to its own event add to each account's totals. Its rows are a head, which describes the
+// For rule 2 of the checker (totals, pages, months), this file checks checkpoints of the trial balance. A checkpoint
+// belongs to an event, and may have a base, which is an earlier checkpoint. It holds what the events after the base's
+// event, up to and including its own event, add to each account's totals. Its rows are a head, which describes the
 // checkpoint, parts with the accounts, and index rows, which list parts. A missing checkpoint is no fault: the server
 // writes checkpoints when it has time.
 
 // Checkpoints reads an organization's checkpoints along with its events. It recomputes each
 // checkpoint and compares it row by row with the stored one.
 //
-// A checkpoint between whose base and itself there are others is computed from these, which were found right before,
-// and from the events since the last of them. So only the accounts that moved since the last checkpoint are in
-// memory. If a comparison fails, a second reading that keeps the recomputed checkpoints in memory finds and names the
-// fault.
+// If there are checkpoints between a checkpoint and its base, the checkpoint is computed from those, which were
+// compared before and are right, and from the events since the last of them. So only the accounts that moved since
+// the last checkpoint are in memory. If a comparison fails, a second pass over the events, which keeps the recomputed
+// checkpoints in memory, finds and names the fault.
 type Checkpoints struct {
 	*Check
 	isSecondReading bool
-	hasMismatch     bool                        // in the first reading, a comparison has failed
-	moved           map[string]*ledger.Movement // since the last head, by the account's key
-	holds           map[uint64]scan.Hold        // in the second reading: open pending entries, by the seq of their event
+	hasMismatch     bool                        // in the first pass, a comparison has failed
+	moved           map[string]*ledger.Movement // what the events since the last head moved, by the account's key
+	holds           map[uint64]scan.Hold        // in the second pass: open pending entries, by the seq of their event
 	next            func() (scan.KV, bool)      // returns the next row with a head
 	Stop            func()
 	nextHead        store.CheckpointHead // the head of the next checkpoint; seq 0: there is no further one
 	nextHeadRow     []byte               // that head as it is stored
 	rows            map[uint64][]int     // seq of a head that was compared → number of its rows of each height
 	lastSeq         uint64               // seq of the last head that was compared
-	chain           []checkpoint         // the last head that was compared, after its base, the base's base and so on
+	chain           []checkpoint         // the checkpoint that was compared last, preceded by its base, the base's base and so on
 }
 
-// anyRows stands for the rows of a head that is wrong: these are not reported too.
+// anyRows replaces the numbers of rows of a head that is wrong, so that its rows are not reported in addition to it.
 var anyRows = slices.Repeat([]int{math.MaxInt}, math.MaxUint8+1)
 
 // checkpoint is a checkpoint that was compared.
 type checkpoint struct {
 	store.CheckpointID
 	chainAccounts uint64
-	accounts      []movedAccount // what it contains; in the first reading it is not in memory
+	accounts      []movedAccount // the content, which is in memory only in the second pass
 }
 
 // movedAccount is an account in a checkpoint.
@@ -72,8 +73,8 @@ func (c *Check) newCheckpoints(isSecondReading bool) *Checkpoints {
 	return p
 }
 
-// breach reports a fault of a checkpoint. The first reading only records the mismatch, and the second one reports the
-// fault.
+// breach reports a fault of a checkpoint. The first pass only records that there is a mismatch, and the second pass
+// reports the fault.
 func (p *Checkpoints) breach(format string, args ...any) {
 	if !p.isSecondReading {
 		p.hasMismatch = true
@@ -111,7 +112,7 @@ func (p *Checkpoints) Follow(e *ledger.Event, closedHold scan.Hold) {
 	p.addMovements(e, closedHold)
 	for p.nextHead.Seq != 0 && p.nextHead.Seq <= e.Seq {
 		switch {
-		case p.hasMismatch: // the second reading compares all of them
+		case p.hasMismatch: // the second pass compares all checkpoints
 		case p.nextHead.Seq < e.Seq:
 			p.breach("the checkpoint after event %d comes too late", p.nextHead.Seq)
 			p.rows[p.nextHead.Seq] = anyRows

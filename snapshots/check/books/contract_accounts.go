@@ -12,11 +12,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 2, accounts that belong to one contract. A store has several such accounts for each contract, so they are not
-// held in memory. Instead the check sums the hashes of their lines (stored postings) twice, once
-// from the journal and once from the pages, and checks the running totals from line to line
-// while it reads pages. If the sums differ, or running totals are wrong, the check books everything again with
-// all accounts in memory.
+// For rule 2 of the checker (totals, pages, months), this file checks accounts that belong to one contract. A store
+// has several such accounts for each contract, so they are not held in memory. Instead the check sums the hashes of
+// their lines (stored postings) twice, once from the journal and once from the pages, and checks the running totals
+// from line to line while it reads pages. If the sums differ, or running totals are wrong, the check books everything
+// again with all accounts in memory.
 
 // contractAccounts compares the accounts that belong to one contract without holding them in
 // memory. It sums the hashes of their lines from the journal and from the pages. The hashes leave out

@@ -13,10 +13,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 2 and 3, closed months. A month is closed only after its end and only once. Months are
-// closed without a gap from the journal's first month on. The hash of a closed month covers the
-// entries that were booked before the closing and take effect by the month's end. No entry that is booked after
-// the closing takes effect in the month or earlier.
+// For rules 2 and 3 of the checker (totals, states of records), this file checks closed months. A month is closed
+// only after its end and only once. Months are closed without a gap from the journal's first month on. The hash of a
+// closed month covers the entries that were booked before the closing and take effect by the month's end. No entry
+// that is booked after the closing takes effect in the month or earlier.
 
 // Months recomputes the hashes of an organization's closed months from its entries.
 type Months struct {

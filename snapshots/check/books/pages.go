@@ -17,10 +17,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 2, pages. A line is a posting with the running totals of its account. Every running total is the sum of the
-// postings so far. Every line is on a page of its account, or in a page buffer, whose lines are later than all pages.
-// If a line's effective day differs from its booked day, the line is repeated in a row by effective date. No partner's
-// balance is negative by more than its overdraft; holds of refunds and of two-phase payments do not count.
+// For rule 2 of the checker (totals, pages, months), this file checks pages. A line is a posting with the running
+// totals of its account. Every running total is the sum of the postings so far. Every line is on a page (a row with
+// lines of its account) or in a page buffer (a row with lines of many accounts), whose lines are later than all lines
+// on pages. If a line's effective day differs from its booked day, the line is repeated in a row by effective date.
+// No partner's balance is negative by more than its overdraft; holds of refunds and of two-phase payments do not
+// count.
 
 // Book applies an event's entry and returns the hold that it closes.
 func (c *Check) Book(e *ledger.Event) (closedHold scan.Hold) {

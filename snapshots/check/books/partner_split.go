@@ -7,8 +7,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 2 of the store check, the split of a partner's balance. A credit first reduces the amount that the
-// partner owes. The part of a debit that exceeds the available balance is added to that amount.
+// For rule 2 of the checker (totals, pages, months), this file checks the split of a partner's balance. A credit
+// first reduces the amount that the partner owes. The part of a debit that exceeds the available balance is added to
+// that amount.
 
 // isForced tells whether an event holds a partner's money even if too little is available. That is so
 // for refunds, because the money belongs to the payer, and for two-phase payments: if such a payment
@@ -23,7 +24,7 @@ func (a *account) changeForced(change func(money.Amount, money.Amount) (money.Am
 	if p.Side != ledger.Debit {
 		return
 	}
-	if forced, err := change(a.forced, p.Amount); err == nil { // an error is not reported here: it means that a total is out of range too, and that is reported
+	if forced, err := change(a.forced, p.Amount); err == nil { // if it fails, a total is out of range too, and that is reported
 		a.forced = forced
 	}
 }

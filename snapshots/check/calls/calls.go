@@ -18,11 +18,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 7 of the store check: every provider call has its intent, an event that was stored before the call. No
-// charge is sent twice to a terminal, or to a second terminal while the first may have charged it. No capture,
-// void or refund is sent twice. If a transaction moved money, its last call reports the captured and refunded
-// amounts of its entries. A charge that the store has closed is not open at the provider. No line of the
-// simulator's log shows what may be a card number. The rule needs the data directory, which contains this log.
+// Rule 7 of the checker: every provider call has its intent, an event that was stored before the call. No charge is
+// sent twice to a terminal, or to a second terminal while the first may have charged it. No capture, void or refund
+// is sent twice. If a transaction moved money, its last call reports the captured and refunded amounts of its
+// entries. A charge that the store has closed is not open at the provider. No line of the simulator's log shows what
+// may be a card number. The rule needs the data directory, which contains this log.
 
 // LogName is the name of the simulator's log in the data directory.
 const LogName = "simulator.log"
@@ -210,7 +210,7 @@ func (entry *call) apply(histories *scan.Histories, h *scan.History) {
 	withOpenRefund := bookedMoney.Refunded // the refunded amount if the open refund succeeds
 	if h.Refunds >= 0 {
 		if lastRefund := histories.Refunds.At(h.Refunds); lastRefund.State == scan.RefundOpen {
-			withOpenRefund, _ = bookedMoney.Refunded.Add(lastRefund.Provider) // rule 3 has checked the range
+			withOpenRefund, _ = bookedMoney.Refunded.Add(lastRefund.Provider) // rule 3 (states of records) has checked the range
 		}
 	} else if h.OpenRequest == scan.LateRefundRequest {
 		withOpenRefund = bookedMoney.Captured

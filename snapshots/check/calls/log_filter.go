@@ -10,9 +10,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// LengthOfLog returns where the last line ends that has been written to the simulator's log, a file of the given size.
-// While the simulator is in use, zero bytes follow, in whose place it may write at any moment: a copy that began with them
-// could have a later line behind a gap.
+// LengthOfLog returns the offset at which the last written line of the simulator's log ends; size is the size of the file.
+// While the simulator is in use, zero bytes follow this line, and the simulator may overwrite them at any moment. So a
+// copy that included them could have a gap before a later line.
 func LengthOfLog(f io.ReaderAt, size int64) (int64, error) {
 	piece := make([]byte, 64<<10)
 	for size > 0 {

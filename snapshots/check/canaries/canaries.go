@@ -16,8 +16,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 8 of the store check: no canary is in any file of the data directory. A canary is a string that must not
-// be stored, such as a card number that a test has sent. The rule is skipped without a file of canaries.
+// Rule 8 of the checker: no canary is in any file of the data directory. A canary is a string that must not be
+// stored, such as a card number that a test has sent. The rule is skipped without a file of canaries.
 
 // Check searches every file of the data directory for canaries. The parameters canaries and answers are the
 // paths of two input files of the check, which are not searched.

@@ -10,10 +10,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3 of the store check, events of contracts. Each event is a step that the state machine of the contract's
-// product has in the contract's reading (secular or religious). An event has an entry if and only if it moves
-// money, as the product declares for the action (contract.Movement). In the religious reading no entry precedes
-// a review.
+// For rule 3 of the checker (states of records), this file checks events of contracts. A product has two readings:
+// the secular and the religious form of its contracts. Each event is a step that the state machine of the contract's
+// product has in the contract's reading. An event has an entry if and only if it moves money, as the product declares
+// for the action (contract.Movement). In the religious reading no entry precedes a review.
 
 // Variant is a contract product in one of its readings. Events do not name their variant: each event excludes the
 // variants whose state machines do not have its step.
@@ -146,8 +146,8 @@ type Lifecycle struct {
 	payloadHash   uint64           // hash of the record's payload
 	SharedSum     scan.Fingerprint // fingerprint of the contract's entries on the accounts that its control totals sum up
 	ownSum        scan.Fingerprint // fingerprint of the contract's entries on its own accounts
-	LastAction    contract.Action  // the last event that is neither a continuation nor a batch
-	ListHash      uint64           // sum of the hashes of the rows that lists must have of the contract, minus those of the stored rows; 0 at the end of a sound check
+	LastAction    contract.Action  // the last event except continuations (further entries of an action) and batches (an action for some holders)
+	ListHash      uint64           // hashes of the contract's rows that lists must have, minus those of its stored rows; 0 if the lists are right
 	recordVariant variantSet       // the record's variant
 	wasReviewed   bool
 	hadEntry      bool // the last event had an entry
@@ -227,8 +227,8 @@ func (l *Lifecycle) narrowVariants(e *ledger.Event) string {
 	return ""
 }
 
-// firstDay and lastDay bound the day of an entry. A contract's term can be added to the last day and
-// the result still has a year of four digits.
+// firstDay and lastDay bound the day of an entry. A contract's term that begins on lastDay still ends in a year of
+// four digits.
 var (
 	firstDay = ledger.DateOf(time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC))
 	lastDay  = ledger.DateOf(time.Date(9000, 12, 31, 0, 0, 0, 0, time.UTC))

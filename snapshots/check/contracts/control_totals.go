@@ -12,9 +12,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3 of the store check, control totals. Some columns of a contract hold the sum of what the contract has
-// posted on an account that contracts share (contract.ControlTotal). Each such column is equal to the sum of
-// the contract's entries on that account.
+// For rule 3 of the checker (states of records), this file checks control totals. Some columns of a contract hold the
+// sum of what the contract has posted on an account that contracts share (contract.ControlTotal). Each such column is
+// equal to the sum of the contract's entries on that account.
 
 // countedLines are the lines on an account that a control total counts: those of all actions, or of
 // one action.

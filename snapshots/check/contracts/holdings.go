@@ -12,10 +12,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3 of the store check, contracts and their accounts. The balances of a contract's own accounts follow
-// from its columns. An ended contract has no balances, except those that its product leaves open
-// (Product.HoldsNothing). A contract's timer is the one that the product computes. A contract is finished when
-// its status has no further transition.
+// For rule 3 of the checker (states of records), this file checks contracts and their accounts. The balances of a
+// contract's own accounts follow from its columns. An ended contract has no balances, except those that its product
+// leaves open (Product.HoldsNothing). A contract's timer is the one that the product computes. A contract is finished
+// when its status has no further transition.
 
 // CheckContract compares a contract's record with its events and accounts. It calls onRecord with
 // the decoded record, which rule 1 needs.

@@ -16,10 +16,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 4 of the store check, numbers and lists of contracts. The contract numbers with the same prefix are 1 to
-// n, and the counter of that prefix is n. Each other counter of contracts has the number of contracts of one
-// kind. Each contract is exactly once in the list of its product, of its environment, and of each of its
-// parties.
+// For rule 4 of the checker (claims, lists, numbers), this file checks numbers and lists of contracts. The contract
+// numbers with the same prefix are 1 to n, and the counter of that prefix is n. Each other counter of contracts has
+// the number of contracts of one kind. Each contract is exactly once in the list of its product, of its environment,
+// and of each of its parties.
 
 // numberSet is the set of the contract numbers with one prefix.
 type numberSet struct {
@@ -150,7 +150,7 @@ func listRowHash(h *scan.Histories, list ledger.List, id ledger.ID) uint64 {
 	}{list, id})
 }
 
-// CheckListedParties checks rows of a list of contracts: of an environment's contracts, or of a party's.
+// CheckListedParties checks rows of a list that shows the contracts of an environment or of a party.
 func (c *Check) CheckListedParties(list ledger.List, rows []store.Listed) {
 	for i := range rows {
 		source := ledger.Source{Kind: ledger.Contract, ID: rows[i].ID}

@@ -8,9 +8,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// PastEvent is an event of a contract. Moved is the fingerprint of what the contract's entries had posted, up to
-// and including that event, on the accounts that its control totals sum up. Rule 1 of the store check compares
-// past responses with these events.
+// PastEvent is an event of a contract. Moved is the fingerprint of what the contract's entries had posted, up to and
+// including that event, on the accounts that its control totals sum up. Rule 1 of the checker compares past responses
+// with these events.
 type PastEvent struct {
 	Name  contract.Action
 	To    contract.Status

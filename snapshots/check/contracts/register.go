@@ -14,10 +14,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3 of the store check, registers of holders. The register of an issue of certificates has its holders and
-// their subscriptions. These rows follow from the entries of the subscriptions. An action for all holders takes
-// as many batches as the number of holders requires, and the record has the number of batches so far. Each
-// holder was paid the holder's share of the distributions and of the redemption.
+// For rule 3 of the checker (states of records), this file checks registers of holders. An issue of certificates has
+// a register: rows with the holders of the certificates and their subscriptions. These rows follow from the entries
+// of the subscriptions. An action for all holders takes as many batches (events that each carry it out for some
+// holders) as the number of holders requires, and the record has the number of batches so far. Each holder was paid
+// the holder's share of the distributions and of the redemption.
 
 // register is what an issue's events tell about its holders. The rows of the issue's register follow
 // from these events: every subscription is an event whose entry names the investor's account and the price of
@@ -315,7 +316,7 @@ func columnAmount(value any) *big.Int {
 	return new(big.Int)
 }
 
-// amountOf returns the amount in the column of a record that has the name.
+// amountOf returns the amount in the record's column with the name.
 func amountOf(p *contract.Record, name string) *big.Int {
 	return columnAmount(columnNamed(p.Product.Columns, name).Value(p.Values))
 }

@@ -13,10 +13,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 3 and 4 of the store check, cached replies and screenings. The event of a cached reply directly
-// follows an event of a contract, and the reply shows the contract as it was after that event. A screening's
-// decision is what the rules of its version give for its input. If a contract names a screening, the screening
-// exists.
+// For rules 3 and 4 of the checker (states of records, claims), this file checks cached replies and screenings. The
+// event of a cached reply directly follows an event of a contract, and the reply shows the contract as it was after
+// that event. A screening's decision is what the rules of its version give for its input. If a contract names a
+// screening, the screening exists.
 
 // CheckStaffKey checks a claim on an idempotency key of an organization's staff: the claim must
 // name a closed month of the organization, a contract with a cached reply, or a screening. It returns

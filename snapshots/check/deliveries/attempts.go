@@ -9,8 +9,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 6 of the store check, attempts. A stored delivery is a row with the attempts of one notification.
-// Its state follows from these attempts, and its next attempt is due no later than the gap after the last one.
+// For rule 6 of the checker (notifications), this file checks the attempts of deliveries. A stored delivery is a row
+// with the attempts of one notification. Its state follows from these attempts, and its next attempt is due no later
+// than the end of the gap (pause) after the last attempt.
 
 // The limits of attempts. They are written by hand and must equal those of the notifier.
 const (
@@ -34,8 +35,8 @@ func acknowledges(channel posting.Channel, status int) bool {
 // notifiesMerchant tells whether the channel notifies a merchant.
 func notifiesMerchant(c posting.Channel) bool { return c == posting.Webhook || c == posting.Stream }
 
-// notifiesOperators tells whether the channel notifies operators. Only there one delivery has several receivers, who may
-// ask to wait longer.
+// notifiesOperators tells whether the channel notifies operators. Only on these channels does one delivery have several
+// receivers. They may ask for a longer wait.
 func notifiesOperators(c posting.Channel) bool {
 	return c == posting.Operators || c == posting.Bulletin
 }
@@ -135,8 +136,8 @@ func (d *deliveryReader) explainSums() error {
 	return d.Ctx.Err()
 }
 
-// explainPosted looks up the message to operators that a row of PostedRows names. postedIDs has the messages that
-// earlier rows named.
+// explainPosted looks up the message to operators that a row of BulletinKeyRows names. postedIDs has the messages
+// that earlier rows named.
 func (d *deliveryReader) explainPosted(postedIDs map[notifier.ID]bool, id notifier.ID) {
 	switch {
 	case postedIDs[id]:

@@ -20,11 +20,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 6 of the store check, delivery state. A notice is the stored content of one notification. Its
-// destination belongs to its partner. The notice is marked as acknowledged, or has a stored delivery in the
-// state that follows from its attempts, or has not been tried yet. The notifier's cursor names a page of
-// notices: each notice on an earlier page has been tried. Exactly one row leads to each waiting delivery, by
-// its due time; exactly one row leads to each given-up delivery; no row leads to any other delivery.
+// For rule 6 of the checker (notifications), this file checks the delivery state of notices. A notice is the stored
+// content of one notification. The destination of a notice belongs to the notice's partner. The notice is marked as
+// acknowledged, or has a stored delivery in the state that follows from its attempts, or has not been tried yet. The
+// notifier's cursor names a page of notices (a row with consecutive notices): each notice on an earlier page has been
+// tried. Each waiting delivery has exactly one further row, with its due time in the key. Each given-up delivery has
+// exactly one further row too, and no other delivery has one.
 
 // Check compares an organization's notifications and their delivery with its events.
 type Check struct {
@@ -71,12 +72,12 @@ type deliveryReader struct {
 	*Check
 	otherRows     OtherRows
 	oldest        ledger.Micros // retention may have removed deliveries that were booked earlier
-	cursor        ledger.Micros // the first time of the page that the notifier's cursor names
+	cursor        ledger.Micros // time of the first notice on the page that the notifier's cursor names
 	reachedCursor bool          // the page of the cursor has been read
 
 	pullMarks, pullStored func() (scan.KV, bool)
 	marks                 scan.KV                       // the next row of marks; without a key if there is none
-	marksPage             ledger.Micros                 // the first time of the page to which these marks belong
+	marksPage             ledger.Micros                 // time of the first notice on the page to which these marks belong
 	nextDelivery          *notifier.StoredDelivery      // the next stored delivery; nil: none
 	pageMarks             map[notifier.ID]notifier.Mark // the marks of the page being read
 
@@ -332,7 +333,7 @@ func (d *deliveryReader) checkWithoutNotice(delivery *notifier.StoredDelivery) {
 	}
 }
 
-// idOf returns a message's id in the form in which the rows of PostedRows hold it.
+// idOf returns a message's id in the form in which the rows of BulletinKeyRows hold it.
 func idOf(message *notifier.StoredDelivery) []byte { return notifier.KeyOfDelivery(message.ID)[1:] }
 
 // compareWithNotice compares a stored delivery with its notice.

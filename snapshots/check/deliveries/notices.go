@@ -18,12 +18,13 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 6 of the store check, notices and events. A notice is the stored content of one notification. If an
-// address was set, each transition of which a merchant is notified has its notice. The counters of a
-// transaction or subscription equal the number of its notices. A transition may be counted as one without an
-// address only if no address had been set for at least a minute. Each notice belongs to an event and says what
-// happened in it; that of a receipt belongs to the charge of a payment with an address to which mail can be sent. An event has at most one notice for each channel, and contains the hash of its notices.
-// Retention may have removed old notices.
+// For rule 6 of the checker (notifications), this file checks that notices agree with events. A notice is the stored
+// content of one notification. If an address was set, each transition of which a merchant is notified has its notice.
+// The counters of a transaction or subscription equal the number of its notices. A transition may be counted as one
+// without an address only if no address had been set for at least a minute. Each notice belongs to an event and says
+// what happened in it. The notice of a receipt belongs to the charge of a payment with an address to which mail can
+// be sent. An event has at most one notice for each channel, and contains the hash of its notices. Retention may have
+// removed old notices.
 
 // Notices reads one organization's notices along with its events: both are in the order of
 // booking.

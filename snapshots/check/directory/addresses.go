@@ -11,8 +11,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// This file tells rule 6 of the store check, which checks notifications, whether a notification address was
-// certainly set when a transaction began.
+// This file tells rule 6 of the checker, which checks notifications, whether a notification address was certainly set
+// when a transaction began.
 
 // MerchantTerminal is a terminal that only configures notifications.
 type MerchantTerminal struct {

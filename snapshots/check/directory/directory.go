@@ -14,8 +14,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3 of the store check, records of the directory. Each record is in the state to which its events led. The
-// rule collects the unique keys that records must have claimed; rule 4 compares them with the claims.
+// For rule 3 of the checker (states of records), this file checks the records of the directory. Each record is in the
+// state to which its events led. This file also collects the unique keys of the records. Rule 4 checks that each of
+// them has a claim: a stored row that makes the key unique.
 
 // Read reads a stored record of the directory, without its secrets. It returns a pointer to a record type of package
 // ledger/directory.
@@ -29,7 +30,7 @@ func Read(r *scan.Record) (record any, err error) {
 	}, r.Payload, schema.NoKeys)
 }
 
-// TypeOf returns the type of a kind's records; nil if they are no tables of columns.
+// TypeOf returns the type of a kind's records; nil if these records have no table of columns.
 func TypeOf(kind ledger.Kind) schema.AnyType {
 	if records, known := directory.Types[kind]; known {
 		return records
@@ -47,7 +48,7 @@ type Check struct {
 	users               []userReferences  // the users and sessions with the records that they name
 	providerSettlements []providerSettlement
 	bound               []boundProducts          // the links of the organization that have products
-	productOwners       map[scan.RecordKey]int64 // a product's place → the partner's number
+	productOwners       map[scan.RecordKey]int64 // organization and id of a product → its partner's number
 	namedImages         []namedImage             // the images that the organization's links and products name
 	imageNames          map[string]bool          // the organization's images
 }

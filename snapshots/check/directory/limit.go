@@ -8,7 +8,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Limit is a limit on transactions.
+// Limit holds the facts about a limit on transactions that other rules use.
 type Limit struct {
 	LastWrite
 	ID              ledger.ID
@@ -27,8 +27,8 @@ func (l *Limit) Covers(p *payment.Record) bool {
 		(l.terminal == ledger.ID{} || l.terminal == p.Terminal)
 }
 
-// InForceFor tells whether the limit was certainly applied to a transaction: it was in force
-// before the transaction, and the record has the subject for which the limit counts.
+// InForceFor tells whether the limit was certainly applied to a transaction: it was in force before the transaction,
+// and the record has the subject (partner, card or IP address) for which the limit counts.
 func (l *Limit) InForceFor(p *payment.Record) bool {
 	hasSubject := l.Scope == directory.ScopePartner || l.Scope == directory.ScopeCard && p.CardFingerprint != "" || l.Scope == directory.ScopeIP && p.PayerIP.IsValid()
 	return l.active && l.Kind.IsVolume() && hasSubject && p.Attempted >= l.Updated+scan.MaxDecisionTime

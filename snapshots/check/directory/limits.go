@@ -6,8 +6,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3 of the store check, limits and the block list. A limit has a bound, and the partner and the terminal that
-// it names exist. A blocked card is stored as its fingerprint.
+// For rule 3 of the checker (states of records), this file checks limits and the block list. A limit has a bound, and
+// the partner and the terminal that it names exist. A blocked card is stored as its fingerprint.
 
 // limitReferences has a limit, and the partner and terminal that it names, which may be read later than
 // the limit.

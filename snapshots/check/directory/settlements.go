@@ -10,9 +10,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3 of the store check, settlements. A settlement moves money between the institution's bank account and a
-// partner, or between this account and the provider of one of the partner's terminals. The settlement's entries
-// book its amounts.
+// For rule 3 of the checker (states of records), this file checks settlements. A settlement moves money between the
+// institution's bank account and a partner, or between this account and the provider of one of the partner's
+// terminals. The settlement's entries book its amounts.
 
 // providerSettlement is a settlement with a terminal's provider. It is compared with the
 // terminal after the terminal has been read.

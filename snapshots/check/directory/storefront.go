@@ -13,10 +13,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 3 and 4, payment links, products and images. A link and a product are in their partner's list. Each of the
-// records has a claim on its address, which names its organization. The products of a link are products of its partner, and
-// the image of a link or a product exists. An image is stored in the format and the size that its record says, and so
-// are its smaller forms, which show it as a whole.
+// For rules 3 and 4 of the checker (states of records, claims, lists), this file checks payment links, products and images.
+// A link and a product are in their partner's list. The address of each link, product and image has a claim (a row that
+// makes it unique), which names the organization of the link, product or image. The products of a link are products of its
+// partner, and the image of a link or a product exists. An image is stored in the format and the size that its record says,
+// and so are its smaller forms, which show it as a whole.
 
 // Link holds the facts about a payment link that other rules use.
 type Link struct {
@@ -105,8 +106,8 @@ func isPicture(content []byte, format storefront.Format, width, height int64) bo
 	return err == nil && name == string(format) && int64(config.Width) == width && int64(config.Height) == height
 }
 
-// haveSameRatio tells whether the sides of a form have the ratio of the image's, up to two pixels by which they were
-// rounded.
+// haveSameRatio tells whether the sides of a form (a smaller copy of an image) have the same ratio as those of the
+// image. Rounding may have changed them by two pixels.
 func haveSameRatio(f *storefront.Form, m *storefront.Image) bool {
 	const rounding = 2
 	skew := f.Width*m.Height - f.Height*m.Width
@@ -118,7 +119,8 @@ func (c *Check) noteAddressOf(r *scan.Record) {
 	c.Facts.Addresses[storefront.AddressKey(r.Source)] = r.Organization.ID
 }
 
-// CheckStorefront checks what the links and products of an organization name, all of whose records have been read.
+// CheckStorefront checks the products and images that the links and products of an organization name. All records of
+// the organization must have been read.
 func (c *Check) CheckStorefront(o *scan.Organization) {
 	for _, bound := range c.bound {
 		for _, id := range bound.ids {

@@ -8,8 +8,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3 of the store check, users, sessions and tokens. If a user or a session acts as a partner, the partner
-// exists. The user of a session exists. No retired administration token is in force.
+// For rule 3 of the checker (states of records), this file checks users, sessions and tokens. If a user or a session
+// acts as a partner, the partner exists. The user of a session exists. No retired administration token is in force.
 
 // userReferences has a user or a session, and the partner and user that it names, which may be read later.
 type userReferences struct {

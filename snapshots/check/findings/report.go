@@ -49,7 +49,7 @@ const (
 // MaxDetails bounds the lines printed beneath a broken rule.
 const MaxDetails = 20
 
-// Rule is the result of one rule.
+// Rule is what a check found for one of the nine rules.
 type Rule struct {
 	Number   int
 	Outcome  Outcome
@@ -65,7 +65,7 @@ type Counts struct {
 
 	AccountsInMemory uint64 // accounts that were held in memory: all but those that belong to one contract
 	SkippedAnswers   uint64 // lines of the answers file that rule 1 does not compare
-	Reread           uint64 // organizations whose checkpoints were read a second time, with the totals of all accounts
+	Reread           uint64 // organizations whose checkpoints were compared a second time, with the recomputed ones in memory
 }
 
 // Report is the result of a check.

@@ -55,7 +55,7 @@ const (
 	HasRow          Marks = 1 << iota // its row was read
 	HasClaim                          // its claim was read
 	AtSimulator                       // it is routed to the simulator
-	ChargeBooked                      // its charge is booked, or it is a return, which is booked
+	ChargeBooked                      // its charge is booked or, if it is a return, the return
 	BookedLate                        // money arrived after the transaction was closed
 	ChargeReturned                    // a return reverses its charge
 	LateMoneyTaken                    // the rail took money back that had arrived after the transaction was closed
@@ -100,7 +100,7 @@ type Histories struct {
 	Refunds      Slab[Refund]
 	Rerouted     map[ledger.Source][]Fingerprint // a transaction's holds at the terminals before the last one
 	Ended        map[ledger.Source][]Intents     // a hosted payment's attempts that have ended, each with its intents
-	ByCharge     map[ledger.ID]*History          // reference of a charge → its history, if that is not the history of the transaction with this id
+	ByCharge     map[ledger.ID]*History          // reference of a charge → its history, if not that of the transaction whose id is the reference
 	ByLateCharge map[Charge]*History             // a refused charge whose money moved late → the history of the transaction that has this money
 	Returns      map[ledger.ID]ledger.ID         // reversed transaction → its return, according to the reversed transaction's record
 	ReturnOf     map[ledger.ID]ledger.ID         // return → the transaction that it reverses, according to the return's record

@@ -25,7 +25,7 @@ func SameAsset(postings []ledger.Posting) bool {
 // ProviderPrefix is the prefix of the paths of providers' accounts, which have the amounts that providers owe.
 const ProviderPrefix = "A:provider:"
 
-// NetOnProvider returns the net amount that an entry posts on providers' accounts, and the side.
+// NetOnProvider returns the net amount that an entry posts on providers' accounts, and the side on which it is.
 func NetOnProvider(postings []ledger.Posting) (money.Amount, ledger.Side) {
 	sum := SumOf(postings, func(p *ledger.Posting) bool { return strings.HasPrefix(string(p.Account), ProviderPrefix) })
 	if sum.Negative {

@@ -107,7 +107,7 @@ func (c *Scan) StoredIn(org ledger.ID, s ledger.Source) *History {
 	return nil
 }
 
-// KV is a key-value row of the actors, or the error that ended the reading.
+// KV is a key-value row of the actors, or the error because of which no further row can be read.
 type KV struct {
 	Key, Row []byte // valid until the next row is read
 	Err      error
@@ -125,8 +125,8 @@ func (c *Scan) KVs(org ledger.ID, kind notifier.RowKind) iter.Seq[KV] {
 	}
 }
 
-// MaxDecisionTime is longer than any decision takes to reach the journal. For that time after a change of
-// a setting, decisions that were made with the old value may still be booked.
+// MaxDecisionTime is longer than any decision takes to reach the journal. For that time after a setting was changed,
+// decisions that were made with the old value may still be booked.
 const MaxDecisionTime = ledger.Micros(time.Minute / time.Microsecond)
 
 // SortedIDs returns the ids of a set, in order.

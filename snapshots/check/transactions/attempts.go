@@ -12,10 +12,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3 of the store check, attempts of hosted payments. A payer has at most the number of attempts that the terminal of
-// the first one sets. Each attempt was sent to the terminals that it names, and has a reference of its own, which is
-// claimed unless it is the transaction's id. Money that moved for a charge that a terminal had refused has a transaction of
-// its own, which agrees with the charge. The transactions' events say how many attempts have ended.
+// For rule 3 of the checker (states of records), this file checks attempts of hosted payments. A payer has at most as
+// many attempts as the terminal of the first attempt allows. Each attempt was sent to the terminals that it names. It
+// has a reference of its own, by which providers know its charge; the reference is claimed (a stored row makes it
+// unique) unless it is the transaction's id. Money that moved for a charge that a terminal had refused has a transaction
+// of its own, which agrees with the charge. The transactions' events say how many attempts have ended.
 
 // attempts is what the transactions of an organization say about attempts.
 type attempts struct {
@@ -28,7 +29,7 @@ func newAttempts() attempts {
 	return attempts{claims: make(map[string]ledger.ID), ended: make(map[ledger.ID]scan.Intents)}
 }
 
-// lateAttempt is a transaction for the money of a refused charge.
+// lateAttempt is a transaction for money that moved although the terminal had refused the charge.
 type lateAttempt struct {
 	record *scan.Record
 	stored *payment.Record
@@ -94,7 +95,8 @@ func (c *Check) noteReference(r *scan.Record, p *payment.Record, reference ledge
 	}
 }
 
-// checkEnded checks an ended attempt. intents are those of its events.
+// checkEnded checks an ended attempt. intents are the numbers of intents (events stored before provider calls) among
+// its events.
 func (c *Check) checkEnded(r *scan.Record, p *payment.Record, ended *payment.EndedAttempt, intents scan.Intents) {
 	refused, last := refusedOf(ended.Terminals), ended.Last()
 	if min(len(refused), scan.MaxCounted) != int(intents[scan.CallCharge]) || intents[scan.CallCharge] == 0 {
@@ -117,7 +119,8 @@ func (c *Check) checkEnded(r *scan.Record, p *payment.Record, ended *payment.End
 	c.attempts.ended[ended.Reference] = intents
 }
 
-// checkTotal checks the total that a terminal was to charge, or that it was to charge nothing.
+// checkTotal checks the total that a terminal was to charge. It must be zero if the transaction was not sent to the
+// terminal.
 func (c *Check) checkTotal(r *scan.Record, p *payment.Record, tried *payment.Attempt) {
 	if !wasSent(*tried) {
 		if !tried.Total.IsZero() {
@@ -133,8 +136,8 @@ func (c *Check) checkTotal(r *scan.Record, p *payment.Record, tried *payment.Att
 	}
 }
 
-// checkAttemptCount compares the number of a payer's attempts with the setting of the terminal to which the first one was
-// sent, unless the setting may have changed.
+// checkAttemptCount compares the number of attempts that a payer may make with the setting of the terminal to which the
+// first attempt was sent, unless the setting may have changed.
 func (c *Check) checkAttemptCount(r *scan.Record, p *payment.Record) {
 	first, tried := p.Terminal, p.Attempts
 	if len(p.Ended) > 0 {
@@ -148,9 +151,10 @@ func (c *Check) checkAttemptCount(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// CheckLateAttempts compares the transactions for the money of refused charges with these charges. Rule 7 finds the
-// history of an ended attempt's charge by the attempt's reference, and that of late money also by the terminal. All records
-// of the organization must have been read. The error is the store's.
+// CheckLateAttempts compares the transactions for the money of refused charges with these charges. It also enters the
+// histories of these charges into Histories, where rule 7 (provider calls) finds the history of an ended attempt's charge
+// by the attempt's reference, and the history of late money by the terminal and the reference. All records of the
+// organization must have been read. The error is the store's.
 func (c *Check) CheckLateAttempts() error {
 	histories := c.organization.Histories
 	for reference, intents := range c.attempts.ended {
@@ -179,8 +183,8 @@ func (c *Check) CheckLateAttempts() error {
 	return nil
 }
 
-// isRefusedCharge tells whether the transaction that a late one names has had the late one's charge, of the same amount, and
-// the charge's terminal has refused it.
+// isRefusedCharge tells whether the transaction late.AttemptOf had a charge that its terminal refused and that has the
+// reference, terminal and amount of late.
 func (c *Check) isRefusedCharge(late *payment.Record) (bool, error) {
 	stored, found, err := c.View.Record(c.organization.ID, ledger.Source{Kind: ledger.Transaction, ID: late.AttemptOf})
 	if err != nil || !found {
@@ -204,7 +208,8 @@ func (c *Check) isRefusedCharge(late *payment.Record) (bool, error) {
 	}), nil
 }
 
-// CheckReference checks a claim on the reference of an attempt: the transaction that it names has such an attempt.
+// CheckReference checks a claim on the reference of an attempt: the transaction that the claim names has an attempt
+// with this reference.
 func (c *Check) CheckReference(key string, transaction ledger.ID) {
 	if c.attempts.claims[key] == transaction {
 		delete(c.attempts.claims, key)

@@ -12,9 +12,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 2 and 3, payment links. A transaction with a link is a hosted payment of the link's partner, and its payer used one
-// of the methods that the link offered when the payment began. A link has three
-// counters: its transactions, the charged ones, and the sum of their amounts.
+// For rules 2 and 3 of the checker (totals, states of records), this file checks payment links. A transaction with a link
+// is a hosted payment of the link's partner, and its payer used one of the methods that the link offered when the payment
+// began. A link has three counters: its transactions, the charged ones, and the sum of their amounts.
 
 // checkMethod checks that a transaction's payer used a method that was offered.
 func (c *Check) checkMethod(r *scan.Record, p *payment.Record) {

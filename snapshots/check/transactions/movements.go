@@ -9,9 +9,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3 of the store check, entries of transactions and settlements. The events that move money have entries. The
-// entries close the record's holds, and move no more than was held or captured. Money that
-// arrives after a transaction is closed stays on the suspense account until it is refunded.
+// For rule 3 of the checker (states of records), this file checks entries of transactions and settlements. The events
+// that move money have entries. The entries close the record's holds, and move no more than was held or captured.
+// Money that arrives after a transaction is closed stays on the suspense account until it is refunded.
 
 // FollowEntry adds an event's entry to the record's history. closedHold is the hold that the entry closes, if any.
 func (c *Check) FollowEntry(h *scan.History, e *ledger.Event, closedHold scan.Hold) {

@@ -8,8 +8,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3 of the store check, intents. A transaction has at most one open request to its provider at a time. An
-// intent, which is an event that is stored before a call, precedes each outcome.
+// For rule 3 of the checker (states of records), this file checks the intents of provider calls. A transaction has at
+// most one open request to its provider at a time. An intent, which is an event that is stored before a call,
+// precedes each outcome.
 
 // intent describes an event that must be durable before a provider is called.
 type intent struct {

@@ -168,7 +168,8 @@ func (p *Past) refunds() (refunds []payment.RefundRecord, refunded money.Amount)
 		}
 	}
 	for i := range refunds {
-		if refunds[i].Status == payment.RefundSucceeded && !p.Stored.SettledLate { // refunds of money that arrived too late are not in the sum: the money was never the merchant's
+		// Refunds of money that arrived too late are not in the sum, because the money was never the merchant's.
+		if refunds[i].Status == payment.RefundSucceeded && !p.Stored.SettledLate {
 			refunded, _ = refunded.Add(refunds[i].Amount)
 		}
 	}

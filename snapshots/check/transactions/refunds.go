@@ -7,9 +7,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3 of the store check, refunds in the record. The record lists the refunds that its events requested, in
-// order and with their outcomes. Failed refunds may be missing, because a record drops them to
-// make room.
+// For rule 3 of the checker (states of records), this file checks the refunds that records list. A record lists the
+// refunds that its events requested, in order and with their outcomes. Failed refunds may be missing, because a
+// record drops them to make room.
 
 // checkRefundRecords compares the refunds in the record with those that its events requested.
 func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, bookedRefunds []bookedRefund) {

@@ -15,9 +15,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 3 and 4 of the store check, subscriptions. Each numbered renewal of a subscription is one transaction
-// with the subscription's amount and terminal. The number of settled renewals equals the subscription's number
-// of paid renewals. Every renewal has the claim on its name, which makes the name unique.
+// For rules 3 and 4 of the checker (states of records, claims), this file checks subscriptions. Each numbered renewal
+// of a subscription is one transaction with the subscription's amount and terminal. The number of settled renewals
+// equals the subscription's number of paid renewals. Every renewal has the claim on its name, which makes the name
+// unique.
 
 // FollowSubscription counts a subscription's renewals and checks that they do not overlap: each begins
 // after the previous one has ended.

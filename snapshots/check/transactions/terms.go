@@ -10,9 +10,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3 of the store check, terms. The amounts in the record follow from its terms, and the terms from its
-// terminal's settings and the rate. Each refund returns its part of the fee, and the conversions of all
-// refunds add up.
+// For rule 3 of the checker (states of records), this file checks the terms of transactions. The amounts in the
+// record follow from its terms, and the terms from its terminal's settings and the rate. Each refund returns its part
+// of the fee, and the conversions of all refunds add up.
 
 // checkTerms recomputes a transaction's amounts from its terms, and compares the terms with
 // its terminal's settings.

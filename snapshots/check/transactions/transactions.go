@@ -13,11 +13,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3 of the store check, transactions. The record is in the state to which its events led, and its entries
-// book its amounts. It has exactly what its status needs: a closed transaction has no pending
-// money and no encrypted card and waits for no provider, and an open transaction has a timer. A return (the
-// transaction that books a charge back) has the entry of what is left of its charge, with debits and credits swapped. The
-// charge and its return name each other.
+// For rule 3 of the checker (states of records), this file checks transactions. The record is in the state to which
+// its events led, and its entries book its amounts. It has exactly what its status needs: a closed transaction has no
+// pending money and no encrypted card and waits for no provider, and an open transaction has a timer. A return (the
+// transaction that books a charge back) has an entry for the part of its charge that is left, with debits and credits
+// swapped. The charge and its return name each other.
 
 // Check compares an organization's transactions and subscriptions, as they are
 // stored, with their events.

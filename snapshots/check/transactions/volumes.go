@@ -13,10 +13,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 2 and 3 of the store check, volumes. A volume is the sum of the transactions in one time window of
-// a limit. A transaction that is under way or settled counts towards each volume
-// limit that covers it, and towards no other. A limit has two counters: the sum of its
-// transactions that are under way or settled, and the sum of those that are settled.
+// For rules 2 and 3 of the checker (totals, states of records), this file checks volumes. A volume is the sum of the
+// transactions in one time window of a limit. A transaction that is under way or settled counts towards each volume
+// limit that covers it, and towards no other. A limit has two counters: the sum of its transactions that are under
+// way or settled, and the sum of those that are settled.
 
 // sums has the two counters of a volume, computed from transactions: total includes those under way.
 type sums struct{ total, settled big.Int }

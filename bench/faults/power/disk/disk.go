@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// SectorSize is the size in bytes of what the device writes entirely or not at all.
+// SectorSize is the size of a sector, which the device writes entirely or not at all, in bytes.
 const SectorSize = 512
 
-// Disk is the device's content and its power. It is safe for concurrent use.
+// Disk is a block device in memory: its content, its cache of writes that were not flushed, and its power. It is safe
+// for concurrent use.
 type Disk struct {
 	mu         sync.Mutex
 	isOff      bool
@@ -28,8 +29,8 @@ type Disk struct {
 	delays  *rand.Rand
 }
 
-// Trigger says at which write or flush the power fails: the first one that is at least the After-th from now and finds at least
-// Unflushed writes in the cache, or the Latest-th, whatever is in the cache. The zero value never lets the power fail.
+// Trigger says at which write or flush after CutAt the power fails: at the first one from the After-th on that finds at least
+// Unflushed writes in the cache, but not later than at the Latest-th. If Latest is 0, the power does not fail.
 type Trigger struct {
 	After     uint64
 	Unflushed int
@@ -112,7 +113,7 @@ func (d *Disk) writeAt(generation int, p []byte, at int64) syscall.Errno {
 	return 0
 }
 
-// flush makes the writes that have been acknowledged before durable.
+// flush makes durable the writes that were acknowledged before it began.
 func (d *Disk) flush(generation int) syscall.Errno {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -133,7 +134,7 @@ func (d *Disk) flush(generation int) syscall.Errno {
 			return syscall.EIO
 		}
 	}
-	if end <= d.dropped { // another flush has taken these writes meanwhile
+	if end <= d.dropped { // another flush has made these writes durable meanwhile
 		return 0
 	}
 	flushed := d.unflushed[:end-d.dropped]
@@ -182,7 +183,7 @@ func (d *Disk) Cut() {
 	d.turnOff()
 }
 
-// SlowFlushes lets each flush take a random time of up to slowest; 0: no time.
+// SlowFlushes makes each further flush take a random time of up to slowest. If slowest is 0, flushes take no time.
 func (d *Disk) SlowFlushes(slowest time.Duration, random *rand.Rand) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

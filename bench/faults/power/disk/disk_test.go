@@ -78,7 +78,7 @@ func TestCutKeepsWhatWasFlushedAndLosesTheRest(t *testing.T) {
 	}
 }
 
-// Each loss leaves one of the contents that it may leave, and within some seeds each of them.
+// Each loss leaves one of the contents that it may leave, and with some number of seeds it leaves each of them.
 func TestLossesLoseTearAndReorder(t *testing.T) {
 	for loss, want := range map[Loss][]string{
 		LoseAll:       {"[9 9]"},
@@ -158,8 +158,8 @@ func TestPowerFailsAtTheFirstWriteThatFindsEnoughInTheCache(t *testing.T) {
 	}
 }
 
-// A flush that the power cuts short acknowledges nothing. One that succeeds has made durable what was written before it began, and
-// nothing else.
+// A flush that a power cut interrupts acknowledges nothing. One that succeeds has made durable what was written before
+// it began, and nothing else.
 func TestSlowFlushMakesDurableWhatWasWrittenBeforeIt(t *testing.T) {
 	d := newDisk(t, 2)
 	d.SlowFlushes(time.Hour, rand.New(rand.NewPCG(1, 0)))

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// Loss chooses what is lost of the writes that were not flushed.
+// Loss chooses which of the writes that were not flushed are lost at a cut of the power.
 type Loss int
 
 // The kinds of loss.
@@ -32,7 +32,7 @@ func (l Loss) String() string {
 	return [...]string{"some lost, some torn", "all lost", "one lost", "none lost", "all torn", "earlier half lost"}[l]
 }
 
-// Outcome says what has become of the writes that were not flushed at a cut.
+// Outcome counts the writes that were not flushed at a cut, and those of them that were lost entirely (Lost) or in part (Torn).
 type Outcome struct{ Unflushed, Lost, Torn int }
 
 // String describes the outcome.
@@ -40,7 +40,7 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("%d writes not flushed, %d of them lost and %d torn", o.Unflushed, o.Lost, o.Torn)
 }
 
-// Restore returns the power after a cut. Of the writes that were not flushed, it keeps what the loss chooses.
+// Restore switches the power on again after a cut. Of the writes that were not flushed, it drops what the loss chooses.
 func (d *Disk) Restore(loss Loss, random *rand.Rand) Outcome {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -74,7 +74,8 @@ func (d *Disk) Restore(loss Loss, random *rand.Rand) Outcome {
 	return o
 }
 
-// chooser returns a function that tells for each sector of the i-th of n writes, in their order, whether it survives.
+// chooser returns a function that tells whether the next sector of the i-th of n writes survives. It must be called for
+// the sectors in their order.
 func (l Loss) chooser(n int, random *rand.Rand) func(i int) bool {
 	coin := func(probability float64) bool { return random.Float64() < probability }
 	switch l {

@@ -12,9 +12,9 @@ import (
 // namespaceVariable is set in a process that InPrivateNamespace has started.
 const namespaceVariable = "MIZAN_TEST_PRIVATE_MOUNTS"
 
-// InPrivateNamespace runs a test process once more, as a child whose mounts nobody else sees, and returns the child's exit code; in the
-// child it calls run. When the child ends, in whatever way, the kernel unmounts what it has mounted, and its loop devices and
-// FUSE connections end too. Without root it calls run in this process, whose tests of volumes are then skipped.
+// InPrivateNamespace starts the test program once more, as a child in a mount namespace of its own, and returns the child's exit
+// code. In the child it calls run. When the child ends, in whatever way, the kernel unmounts what it has mounted, and its loop
+// devices and FUSE connections end too. Without root it calls run in this process, whose tests of volumes are then skipped.
 func InPrivateNamespace(run func() int) int {
 	if os.Getenv(namespaceVariable) != "" || os.Geteuid() != 0 {
 		return run()

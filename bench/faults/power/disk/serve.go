@@ -16,11 +16,12 @@ import (
 const (
 	fuseDevice  = "/dev/fuse"
 	maxRequest  = 1 << 20 // bytes of a read or a write; the kernel splits longer ones
-	filePrefix  = "disk-" // the device's file has the generation's number behind it, so that the kernel's caches of an earlier one are not used
+	filePrefix  = "disk-" // the generation's number follows, so that the kernel uses no cache of an earlier one
 	fileModeBit = 0o600
 )
 
-// root is the directory of the FUSE file system. Its only file is that of the present generation.
+// root is the directory of the FUSE file system. Its only file is the device in the present generation (the number of
+// times that the power has returned).
 type root struct {
 	fs.Inode
 	disk *Disk
@@ -45,7 +46,7 @@ var (
 
 // serve mounts the file system at a directory and serves it until it is unmounted.
 func serve(d *Disk, dir string) (*fuse.Server, error) {
-	syscall.ForkLock.RLock() // no child may start before closeOnExec
+	syscall.ForkLock.RLock() // no child may start before closeOnExec has run
 	defer syscall.ForkLock.RUnlock()
 	server, err := fs.Mount(dir, &root{disk: d}, &fs.Options{MountOptions: fuse.MountOptions{
 		DirectMountStrict: true, // without the program fusermount
@@ -60,9 +61,10 @@ func serve(d *Disk, dir string) (*fuse.Server, error) {
 	return server, closeOnExec()
 }
 
-// closeOnExec keeps the connections to the kernel's FUSE from child processes, because the library (2.12.1, with a direct mount) does not. A
-// connection ends when its last holder does. A server that inherits it would keep it alive after this process has died, and would
-// wait for ever for its own disk, together with every program that lists loop devices.
+// closeOnExec keeps child processes from inheriting the handles of FUSE connections, because the library (2.12.1, with
+// a direct mount) does not. A connection ends when the last process with a handle ends. A server that inherits the
+// handle would keep the connection open after this process has died. It would then wait for ever for its own disk, and
+// so would every program that lists loop devices.
 func closeOnExec() error {
 	const handles = "/proc/self/fd"
 	entries, err := os.ReadDir(handles)
@@ -104,14 +106,14 @@ func (f *file) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) sy
 	return 0
 }
 
-// Setattr implements fs.NodeSetattrer. It changes nothing: the kernel sets times.
+// Setattr implements fs.NodeSetattrer. It changes nothing, because the kernel sets only times, which the file does not keep.
 func (f *file) Setattr(_ context.Context, _ fs.FileHandle, _ *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	f.setAttr(&out.Attr)
 	return 0
 }
 
-// Open implements fs.NodeOpener. Nothing of the file is cached by the kernel, so that each write of the loop device arrives here before
-// it is acknowledged.
+// Open implements fs.NodeOpener. It keeps the kernel from caching the file, so that each write of the loop device
+// arrives here before it is acknowledged.
 func (f *file) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	return nil, fuse.FOPEN_DIRECT_IO, 0
 }
@@ -121,7 +123,7 @@ func (f *file) Read(_ context.Context, _ fs.FileHandle, dest []byte, at int64) (
 	return fuse.ReadResultData(dest[:f.disk.readAt(dest, at)]), 0
 }
 
-// Write implements fs.NodeWriter. The library uses data again, and the disk copies it.
+// Write implements fs.NodeWriter. The disk copies data, because the library reuses its memory.
 func (f *file) Write(_ context.Context, _ fs.FileHandle, data []byte, at int64) (uint32, syscall.Errno) {
 	if errno := f.disk.writeAt(f.generation, data, at); errno != 0 {
 		return 0, errno

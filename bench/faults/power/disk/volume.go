@@ -111,8 +111,8 @@ func (v *Volume) Mount() error {
 	})
 }
 
-// withLoopDevice attaches a loop device to the device's file and calls fn with its name. The loop device ends when nothing uses it any
-// more, that is after fn, or when a file system that fn has mounted is unmounted.
+// withLoopDevice attaches a loop device to the device's file and calls fn with the loop device's name. The loop device ends when
+// nothing uses it any more: after fn, or once a file system that fn has mounted is unmounted.
 func (v *Volume) withLoopDevice(fn func(device string) error) error {
 	backing, err := os.OpenFile(filepath.Join(v.deviceDir, fileName(v.Generation())), os.O_RDWR, 0)
 	if err != nil {
@@ -148,7 +148,8 @@ func (v *Volume) withLoopDevice(fn func(device string) error) error {
 	return fmt.Errorf("disk: other programs took %d loop devices", attachAttempts)
 }
 
-// Detach unmounts the file system of a device without power. The kernel's caches are dropped. Processes with open files in it must have ended.
+// Detach cuts the power and unmounts the file system, so that the kernel drops its caches. Processes with open files in
+// the file system must have ended.
 func (v *Volume) Detach() error {
 	v.Cut()
 	if err := v.shutDown(); err != nil {
@@ -161,7 +162,7 @@ func (v *Volume) Detach() error {
 func (v *Volume) shutDown() error {
 	dir, err := os.Open(v.Dir)
 	if err != nil {
-		return nil // it has stopped itself already: the unmount tells
+		return nil // the file system has stopped itself; otherwise the unmount reports an error
 	}
 	defer func() { _ = dir.Close() }()
 	if err := unix.IoctlSetPointerInt(int(dir.Fd()), shutdownRequest, shutdownWithoutLog); err != nil && err != unix.EIO {
@@ -185,7 +186,7 @@ func (v *Volume) unmount() error {
 	}
 }
 
-// Reboot is what follows a cut: the file system is detached, the power returns, and the file system is mounted again.
+// Reboot does what follows a cut: it detaches the file system, returns the power, and mounts the file system again.
 func (v *Volume) Reboot(loss Loss, random *rand.Rand) (Outcome, error) {
 	if err := v.Detach(); err != nil {
 		return Outcome{}, err
@@ -194,7 +195,7 @@ func (v *Volume) Reboot(loss Loss, random *rand.Rand) (Outcome, error) {
 	return o, v.Mount()
 }
 
-// StartWriting lets the kernel write what a file has in memory to the device, without a flush. It returns without waiting.
+// StartWriting makes the kernel begin to write a file's cached pages to the device, without a flush. It returns without waiting.
 func StartWriting(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

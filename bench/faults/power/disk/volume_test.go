@@ -47,8 +47,9 @@ func newVolume(t *testing.T, kind string) *Volume {
 	return v
 }
 
-// A program that acknowledges what it has not synced must be seen to lose it, and one that syncs must not. This shows that flushes of the
-// file system reach the device, and that nothing else keeps the data: not the loop device, not a cache of the kernel.
+// A program that acknowledges what it has not synced must lose it here, and one that syncs must lose nothing. This
+// shows that flushes of the file system reach the device, and that nothing else keeps the data: not the loop device,
+// not a cache of the kernel.
 func TestVolumeLosesWhatWasNotSynced(t *testing.T) {
 	for _, kind := range kinds(t) {
 		t.Run(kind, func(t *testing.T) {
@@ -113,8 +114,8 @@ func TestWritesReachTheDeviceBeforeAFlush(t *testing.T) {
 	}
 }
 
-// A test process that dies, as at a time-out, must take its volumes with it, also if a child of it still works on them: else the child waits for
-// ever for a disk that nobody serves.
+// When a test process dies, for example at a time-out, its volumes must end too, even if its child still works on them. Otherwise
+// the child waits for ever for a disk that nobody serves.
 func TestVolumeEndsWithItsProcess(t *testing.T) {
 	const variable = "MIZAN_TEST_DYING_PROCESS"
 	kind := kinds(t)[0]

@@ -3,13 +3,13 @@
 // head. It checks them with a key and needs neither a server nor a store.
 //
 // Invariants:
-//  1. Only the key is trusted. A head is valid if the key has signed exactly its bytes and the
-//     head names its organization. An event is proven if the hash of its canonical bytes leads to a
-//     head's root. Everything shown is decoded from those bytes.
-//  2. A proof's file has one form. A check encodes the proven content again and compares: a
-//     file that differs in any byte, including its readable part, is refused.
-//  3. A watch moves only from its head to a head that is proven to extend it. A refused head leaves
-//     the watch unchanged.
+//  1. Only the key is trusted. A head is valid if the key has signed exactly its bytes and the head names its
+//     organization. An event is proven if the hash of its canonical bytes (the encoding that the journal hashes),
+//     combined with the hashes in the proof, gives a head's root hash. Everything shown is decoded from those bytes.
+//  2. The file of a proof has exactly one valid form. A check encodes the proven content again and compares: a file
+//     that differs in any byte, including its readable part, is refused.
+//  3. A watch replaces its head only with a head that is proven to extend it, which means that the same events come
+//     first. A refused head leaves the watch unchanged.
 //  4. No input causes a panic, because the auditor does not trust the source of files and responses.
 //     Each input has a bound on its size.
 //

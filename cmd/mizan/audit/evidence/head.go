@@ -18,12 +18,12 @@ const MaxHead = 4 << 10
 // never ends.
 const maxTreeSize = 1 << 62
 
-// Head is a server's statement of how many events an organization's journal has and of their root hash. Its
-// signature was checked.
+// Head is a server's signed statement of how many events an organization's journal has, and of their root hash.
+// OpenHead has checked the signature.
 type Head struct {
 	Organization uuid.UUID
-	Tree         tlog.Tree // the number of events, and the root over them
-	Signed       []byte    // the note as the server signed it
+	Tree         tlog.Tree // the number of events, and the root hash of the tree over them
+	Signed       []byte    // the whole note: the text and the server's signature
 }
 
 // ParseKey reads a verifier key, and accepts only the form in which package note writes it. The error
@@ -40,8 +40,8 @@ func ParseKey(text string) (note.Verifier, error) {
 	return key, nil
 }
 
-// OpenHead checks a signed note. The note must have exactly one signature, which must be by the key, and it must
-// name its organization. The error is a *Refusal.
+// OpenHead checks a signed note. The note must have exactly one signature, made with the key, and its text must name
+// an organization. The error is a *Refusal.
 func OpenHead(signed []byte, key note.Verifier) (*Head, error) {
 	if len(signed) > MaxHead {
 		return nil, refuse("the head is larger than %d bytes", MaxHead)

@@ -17,7 +17,7 @@ import (
 // most 256 postings.
 const MaxFile = 1 << 20
 
-// proofForm is the value of the first member of a proof's file.
+// proofForm identifies the format of a proof's file. It is the value of the file's first member.
 const proofForm = "mizan proof 1"
 
 // Proof proves that an event is in an organization's journal.
@@ -40,8 +40,8 @@ type proofFile struct {
 	Head         string         `json:"head"`
 }
 
-// Prove checks that the leaf's event is in the head's journal and returns the proof. The
-// error is a *Refusal.
+// Prove checks that the event with the canonical bytes leaf is in the journal that the head describes, and returns
+// the proof. The error is a *Refusal.
 func Prove(leaf []byte, path tlog.RecordProof, head *Head) (*Proof, error) {
 	event, err := ledger.ParseCanonical(leaf)
 	if err != nil {
@@ -75,7 +75,7 @@ func (p *Proof) Encode() []byte {
 		Event: newReadableEvent(&p.Event), Leaf: p.Leaf, Path: p.Path, Head: string(p.Head.Signed),
 	}
 	if f.Path == nil {
-		f.Path = []tlog.Hash{} // null is refused; the only event of a journal has an empty path
+		f.Path = []tlog.Hash{} // the only event of a journal has an empty path, which is encoded as [], because Check refuses null
 	}
 	return encodeJSON(f)
 }

@@ -7,13 +7,13 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// watchForm is the value of the first member of a watch's state.
+// watchForm identifies the format of a watch's state. It is the value of the state's first member.
 const watchForm = "mizan watch 1"
 
-// Watch is an auditor's memory of an organization's journal: the last head, that is the signed size and root hash,
-// that was proven to extend all earlier heads.
+// Watch is what an auditor remembers of an organization's journal: the last head (signed size and root hash) that was
+// proven to extend all earlier heads.
 type Watch struct {
-	Key  string // the verifier key, as ParseKey takes it
+	Key  string // the verifier key, in the form that ParseKey reads
 	Head *Head
 }
 

@@ -9,7 +9,8 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// deliveryCommands are `mizan admin deliveries …`. A parked notification was given up until it is replayed.
+// deliveryCommands are `mizan admin deliveries …`. A parked notification is not tried again until somebody replays
+// it.
 type deliveryCommands struct {
 	List         listDeliveries `cmd:"" help:"List notifications of merchants, operators and payers, the newest first."`
 	Show         showDelivery   `cmd:"" help:"Show one with its attempts."`

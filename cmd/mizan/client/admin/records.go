@@ -20,7 +20,7 @@ func describe(t schema.AnyType, typePaths paths, list *listOfPartner, show *show
 	create.Fields, update.Fields = flagsOf(t, false), flagsOf(t, true)
 }
 
-// recordID is what identifies a record in its path.
+// recordID is the type of the id in a record's path.
 type recordID interface {
 	client.ID | client.PartnerNumber
 }

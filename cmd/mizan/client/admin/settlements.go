@@ -18,8 +18,8 @@ type settlementCommands struct {
 
 const settlementsPath = "/settlements"
 
-// settledParty has the flags that name whose settlements a command is for: a partner's with its bank, or
-// a terminal's with its provider.
+// settledParty has the flags that select the settlements of a command: those of a partner with its bank, or those of
+// a terminal with its provider.
 type settledParty struct {
 	Partner  *client.PartnerNumber `name:"partner" xor:"of" required:"" placeholder:"N" json:"-" help:"With this partner's bank."`
 	Terminal *client.ID            `name:"terminal" xor:"of" required:"" placeholder:"ID" json:"-" help:"With this terminal's provider."`

@@ -8,10 +8,10 @@ import (
 	"mizan/ledger/schema"
 )
 
-// amountNames are the members of contracts, and of rows in them, that are amounts in minor units. The
-// response does not tell which members are amounts: of a product's two readings (secular and religious)
-// one has amounts as strings, like texts, and the other as integers, like counts. So the names come
-// from the columns of the products.
+// amountNames are the members of contracts, and of rows in them, that are amounts in minor units. The response does
+// not tell which members are amounts. A product has two readings, a secular and a religious form of its API: in one
+// of them amounts are strings, as texts are, and in the other integers, as counts are. So the names come from the
+// columns of the products.
 var amountNames = func() map[string]bool {
 	names := make(map[string]bool)
 	for _, p := range contract.Products {

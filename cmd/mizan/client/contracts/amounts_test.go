@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// A statement tells by its name whether a member is an amount, so a name must be that of an amount
-// everywhere or nowhere. Its number of decimals for each currency must be the ledger's.
+// A statement recognizes an amount by the member's name. So members with the same name must be amounts in all
+// contracts or in none. The statement's number of decimals for each currency must be the ledger's.
 func TestStatementKnowsEveryAmount(t *testing.T) {
 	seen := make(map[string]bool)
 	var inspect func(table *schema.Table)

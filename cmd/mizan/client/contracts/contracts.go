@@ -45,8 +45,8 @@ type showContract struct {
 	ID client.ID `arg:"" help:"The contract, of either reading."`
 }
 
-// collections are the paths under which a contract may be: each product has one in each of its readings
-// (secular and religious), and a contract's id tells neither product nor reading.
+// collections are the paths under which a contract may be. Each product has one path in each of its readings (its
+// secular and its religious form), and a contract's id tells neither the product nor the reading.
 var collections = func() (paths []string) {
 	for _, reading := range contract.Readings {
 		for _, p := range contract.Products {

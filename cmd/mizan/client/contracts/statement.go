@@ -143,8 +143,8 @@ func appendMember(table *textTable, member client.Member, currency string) (tabl
 	return tables, nil
 }
 
-// serviceKeys are the keys that the service itself writes into the metadata of a product's contracts,
-// with the names of the members of their values; a key without members has a text value.
+// serviceKeys maps each key that the service itself writes into the metadata of a product's contracts to the names of
+// the members of its value. A key without names has a text as its value.
 type serviceKeys map[string]map[string]bool
 
 // serviceKeysOf maps the products, by their names in paths, to the metadata keys that the service writes.
