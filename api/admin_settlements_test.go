@@ -3,8 +3,7 @@ package api_test
 import (
 	"fmt"
 	"math/big"
-	"math/rand/v2"
-	"os"
+	"mizan/internal/testseed"
 	"strconv"
 	"strings"
 	"sync"
@@ -173,7 +172,7 @@ func TestSettlementRouteDoesNotFindOtherRecords(t *testing.T) {
 func TestSettlementsAddUp(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	random := newRandom(t)
+	random := testseed.Random(t)
 	partnerID := f.admin().post("/api/v1/partners", `{"name":"Sums","login":"sums","pass":"nine-Lions-paint"}`).want(201, "").at("id")
 	key := f.admin().post("/api/v1/api_keys", `{"name":"k","partner_id":`+partnerID+`}`).want(201, "").at("key")
 	terminalID := f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":`+partnerID+`,"provider":"simulator","type":"payment","env":"test",`+
@@ -231,22 +230,6 @@ func (f *fixture) balanceOf(path string) string {
 		return "0"
 	}
 	return r.at("data.0.balance")
-}
-
-// newRandom returns a random source and logs its seed. The environment variable MIZAN_SEED sets the seed of an
-// earlier run.
-func newRandom(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		parsed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("MIZAN_SEED: %v", err)
-		}
-		seed = parsed
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
 }
 
 func TestUnsupportedCurrenciesOfSettlementsAreNamed(t *testing.T) {

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"mizan/internal/testseed"
 	"net/url"
 	"strings"
 	"testing"
@@ -216,7 +217,7 @@ func TestDeliveriesOfOneTransactionAreListedByIt(t *testing.T) {
 // stored pages: if few of their deliveries match, the response has few rows and a cursor.
 func TestEachDeliveryIsListedExactlyOnce(t *testing.T) {
 	t.Parallel()
-	f, random := newFixture(t), newRandom(t)
+	f, random := newFixture(t), testseed.Random(t)
 	s := f.newWebhookReceiver()
 	for range 80 { // each is written on its own, and so on a stored page of its own
 		s.answerWith([]int{200, 200, 200, 500}[random.IntN(4)])

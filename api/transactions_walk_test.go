@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"mizan/internal/testseed"
 	"mizan/ledger/payment"
 )
 
@@ -27,10 +28,10 @@ func (f *fixture) walkPages(random *rand.Rand, query string, afterPage func()) m
 	return seen
 }
 
-// Payments are made while the pages are read, and slow ones that were made before settle.
+// While the pages are read, further payments are made, and slow payments, which were made before, settle.
 func TestPagingByStartShowsEachTransactionOnceDuringWrites(t *testing.T) {
 	t.Parallel()
-	f, random := newFixture(t), newRandom(t)
+	f, random := newFixture(t), testseed.Random(t)
 	create := func(slow bool) string {
 		body := paymentBody(`"amount":"1"`)
 		if slow {
@@ -74,7 +75,7 @@ func TestPagingByStartShowsEachTransactionOnceDuringWrites(t *testing.T) {
 
 func TestPagingByUpdateShowsEachUnchangedTransactionOnce(t *testing.T) {
 	t.Parallel()
-	f, random := newFixture(t), newRandom(t)
+	f, random := newFixture(t), testseed.Random(t)
 	var records []*payment.Record
 	versions, changedIDs := map[*payment.Record]uint64{}, map[string]bool{}
 	change := func(r *payment.Record) {

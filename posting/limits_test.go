@@ -3,32 +3,18 @@ package posting_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/uuid"
 
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"
 	"mizan/posting/store"
 )
-
-// random returns a source of random numbers and logs its seed. The environment variable MIZAN_SEED sets the seed, to
-// repeat a run.
-func random(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		if _, err := fmt.Sscan(text, &seed); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 // recordWithoutEntry returns a change of one new record that moves no money.
 func recordWithoutEntry(id ledger.ID) posting.Change {
@@ -258,7 +244,7 @@ func worstCase(random *rand.Rand, steps, events, postings int) *posting.Change {
 }
 
 func TestChangeStaysWithinItsSizeEstimate(t *testing.T) {
-	random := random(t)
+	random := testseed.Random(t)
 	var rows, bytes int
 	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 32 << 20}
 	f.wrapLog = func(l posting.Log) posting.Log {
@@ -297,7 +283,7 @@ func TestNoGroupExceedsTheStoresLimit(t *testing.T) {
 			continue // it runs the same code, only with fewer and larger groups
 		}
 		t.Run(name, func(t *testing.T) {
-			random := random(t)
+			random := testseed.Random(t)
 			d := blockedDisk()
 			f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: memTable}
 			f.wrapLog = func(l posting.Log) posting.Log { d.Log = l; return d }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -190,7 +191,7 @@ type changingList struct {
 }
 
 func newChangingList(t *testing.T, n int) *changingList {
-	c := &changingList{fixture: open(t), random: random(t), versions: map[ledger.ID]uint64{}}
+	c := &changingList{fixture: open(t), random: testseed.Random(t), versions: map[ledger.ID]uint64{}}
 	for range n {
 		c.create()
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"
@@ -45,7 +46,7 @@ func TestJournalMatchesItsModel(t *testing.T) {
 	if testing.Short() {
 		rounds = 10 // and more, until there was a refusal with each code
 	}
-	random := random(t)
+	random := testseed.Random(t)
 	p := &modelRun{
 		fixture: &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), cached: 1, memTable: 4 << 20},
 		random:  random, model: newModel(), orgs: []ledger.ID{org, uuid.New()},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -369,7 +370,7 @@ func TestInvalidNoticePanicsInItsCaller(t *testing.T) {
 
 // After random changes, groups and restarts, the stored notices are those that were handed over.
 func TestStoredNoticesEqualThoseHandedOver(t *testing.T) {
-	random := random(t)
+	random := testseed.Random(t)
 	f := open(t)
 	var recorder noticeRecorder
 	recorder.listen(f.Journal)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/posting"
 )
@@ -25,7 +26,7 @@ func TestSequenceNumbersAreUniqueWithoutGaps(t *testing.T) {
 	d := blockedDisk()
 	f := openOn(t, d)
 	otherOrg := uuid.New()
-	random := random(t)
+	random := testseed.Random(t)
 	numbersOf := make(map[string][]uint64)
 	for round := range 4 {
 		var changes []*posting.Change

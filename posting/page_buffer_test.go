@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -25,7 +26,7 @@ type bufferFixture struct {
 func newBufferFixture(t *testing.T, maxGroups, cacheEntries int) *bufferFixture {
 	d := &bufferFixture{maxCompared: 100, modelRun: &modelRun{
 		fixture: &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), bufferedGroups: maxGroups, cached: cacheEntries},
-		random:  random(t), model: newModel(), orgs: []ledger.ID{org, uuid.New()},
+		random:  testseed.Random(t), model: newModel(), orgs: []ledger.ID{org, uuid.New()},
 	}}
 	d.reopen()
 	t.Cleanup(func() { _ = d.Close() })

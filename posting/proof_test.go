@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -53,7 +54,7 @@ func bookEvents(t *testing.T, f *fixture, events int, random *rand.Rand) (roots 
 }
 
 func TestInclusionProofOfEveryEventInEveryTree(t *testing.T) {
-	random := random(t)
+	random := testseed.Random(t)
 	f := open(t)
 	roots, leaves := bookEvents(t, f, 90, random)
 	v := f.View()
@@ -78,7 +79,7 @@ func TestInclusionProofOfEveryEventInEveryTree(t *testing.T) {
 }
 
 func TestConsistencyProofOfEveryPairOfTrees(t *testing.T) {
-	random := random(t)
+	random := testseed.Random(t)
 	f := open(t)
 	roots, _ := bookEvents(t, f, 90, random)
 	v := f.View()
@@ -101,7 +102,7 @@ func TestConsistencyProofOfEveryPairOfTrees(t *testing.T) {
 
 func TestProofOutOfRangeIsRefused(t *testing.T) {
 	f := open(t)
-	bookEvents(t, f, 5, random(t))
+	bookEvents(t, f, 5, testseed.Random(t))
 	v := f.View()
 	defer v.Close()
 	for _, c := range []struct {
@@ -143,7 +144,7 @@ func wantRefusedField(t *testing.T, err error, field string) {
 }
 
 func TestProofDoesNotDependOnLaterEvents(t *testing.T) {
-	random := random(t)
+	random := testseed.Random(t)
 	f := open(t)
 	roots, _ := bookEvents(t, f, 60, random)
 	prove := func() posting.Inclusion {

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"strconv"
 	"testing"
 	"time"
 
 	"mizan/actors"
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -308,15 +307,7 @@ func TestUsageTimesOut(t *testing.T) {
 
 // In whatever order attempts arrive, the window counts as many as a search through a list of all attempts.
 func TestWindowAgreesWithANaiveList(t *testing.T) {
-	seed := rand.Uint64()
-	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := testseed.Random(t)
 	for round := range 50 {
 		limit := velocityLimit(1+random.Int64N(8), directory.ScopeCard)
 		window, counted := newWindow(limit), map[string][]ledger.Micros{}

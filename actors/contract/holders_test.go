@@ -3,9 +3,6 @@ package contract
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -13,6 +10,7 @@ import (
 
 	"mizan/actors"
 	"mizan/internal/testkit"
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
@@ -63,15 +61,7 @@ func openIssue(t *testing.T, reading *contract.Reading) *holdersFixture {
 // fillIssue makes an issue and its subscribers.
 func fillIssue(t *testing.T, reading *contract.Reading) *filledIssue {
 	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := testseed.Random(t)
 	issue := holdersFixture{fixture: openFixture(t), reading: reading, certificatesOf: make(map[ledger.ID]int64)}
 	created, err := issue.service.Create(Create{Org: issue.org, Product: contract.Certificate, Reading: reading, Env: money.Prod, Input: parseInput(t, issueBody)})
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/internal/testkit"
+	"mizan/internal/testseed"
 )
 
 // issueOnServer is an issue of certificates with many holders on a real server. It counts each holder's certificates
@@ -365,14 +366,7 @@ func (p *issueOnServer) wantBalances(holdersPrefix string, payout func(n int64) 
 // Each action for all holders of a large issue is completed exactly once, whenever the server is killed. The test
 // computes the expected sums itself, in both readings (secular and religious).
 func TestKillsLoseNoHolderAndPayEachOnce(t *testing.T) {
-	seed := rand.Uint64()
-	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
+	seed := testseed.Seed(t)
 	for name, religious := range map[string]bool{"secular": false, "religious": true} {
 		if testing.Short() && religious == (seed%2 == 0) { // the readings differ in the amounts, not in the code that a kill interrupts
 			continue

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mizan/actors"
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/posting"
 )
@@ -157,7 +158,7 @@ func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 // Many notices to many destinations at once, on the machine's clock.
 func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 	f := newFixture(t, onRealClock)
-	random := newRandom(t)
+	random := testseed.Random(t)
 	receiver := startReceiver(t, alwaysStatus(200))
 	var to []ledger.ID
 	for range 30 {
@@ -195,7 +196,7 @@ func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 // of their due times, four at a time.
 func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 	f := newFixture(t)
-	random := newRandom(t)
+	random := testseed.Random(t)
 	dead := startReceiver(t, alwaysStatus(500))
 	to := f.destinationOf(dead)
 	var wantOrder []string
@@ -236,7 +237,7 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 	}
 }
 
-// Fresh notices and due ones take turns, so neither wait until all of the others were tried.
+// Fresh notices and due notices take turns, so that neither kind waits until all notices of the other kind were tried.
 func TestFreshNoticesDoNotWaitForDueOnes(t *testing.T) {
 	f := newFixture(t)
 	r := startReceiver(t, alwaysStatus(500))

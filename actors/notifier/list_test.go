@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/posting"
 )
@@ -51,7 +52,7 @@ func describeAll(all []*Delivery) (texts []string) {
 // selects those that match, newest first.
 func TestListAgreesWithSingleReads(t *testing.T) {
 	t.Parallel()
-	random := newRandom(t)
+	random := testseed.Random(t)
 	f := newFixture(t)
 	answering, failing := f.destinationOf(startReceiver(t, alwaysStatus(200))), uuid.New()
 	var ids []ID

@@ -13,6 +13,7 @@ import (
 
 	"mizan/actors"
 	"mizan/internal/clock"
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -189,7 +190,7 @@ func (c *copyingLog) Apply(g *store.Group) error {
 // After a kill before any group of Changes, the restarted notifier delivers or parks every durable notice, with the
 // same event_id and data as without the kill, after at most six attempts.
 func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
-	random := newRandom(t)
+	random := testseed.Random(t)
 	var mu sync.Mutex
 	seed := random.Uint64()
 	answer := func(a *arrival) int { // depends on event and attempt only, so it is the same in each run

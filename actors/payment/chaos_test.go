@@ -15,6 +15,7 @@ import (
 	"mizan/actors"
 	paymentactor "mizan/actors/payment"
 	"mizan/actors/provider/simulator"
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -70,7 +71,7 @@ func (c *chaos) newFakeProvider() *fakeProvider {
 // random. Still each call that the rail has received belongs to exactly one transaction, which ends
 // with the rail's outcome; money and counters balance, and no work is left.
 func TestRandomFailuresLoseAndRepeatNoCall(t *testing.T) {
-	c := &chaos{random: newRandom(t)}
+	c := &chaos{random: testseed.Random(t)}
 	f := openWith(t, func(f *fixture) {
 		provider := c.newFakeProvider()
 		lose := provider.inquire
@@ -252,7 +253,7 @@ func (c *chaos) requestRandomOperation(f *fixture, transactionCount int) {
 // terminals of which one holds money until a commit. In the end the ledger agrees with the rail's log, no call
 // was made twice, and all transactions have ended.
 func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
-	c := &chaos{random: newRandom(t)}
+	c := &chaos{random: testseed.Random(t)}
 	f := openWith(t, func(f *fixture) {
 		f.mayGiveUpCharges = true
 		provider := c.newFakeProvider()

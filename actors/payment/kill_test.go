@@ -13,6 +13,7 @@ import (
 	paymentactor "mizan/actors/payment"
 	"mizan/actors/provider/simulator"
 	"mizan/internal/clock"
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/payment"
 	"mizan/posting"
@@ -30,7 +31,7 @@ type killer struct {
 	forever    chan struct{} // closed at the end of the test
 }
 
-// setRequest makes the goroutine that calls it that of the request.
+// setRequest records that the calling goroutine is the goroutine of the request.
 func (k *killer) setRequest(onStop func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -149,8 +150,8 @@ func (s *script) advance(d time.Duration) {
 	}
 }
 
-// restartAfterKill abandons the killed runtime and starts another, with a clock of its own, which the
-// abandoned runtime can't move.
+// restartAfterKill abandons the killed runtime and starts another one with its own clock, so that the
+// abandoned runtime can't move the new clock.
 func (s *script) restartAfterKill() {
 	for wasKilled := true; wasKilled; {
 		now := s.fixture.Clock.Now()
@@ -368,7 +369,7 @@ func TestKillAtAnyPointCausesNoSecondCall(t *testing.T) {
 			}
 			firstPoint, step := 1, 1
 			if testing.Short() { // a short run looks for data races, for which any points suffice; make test tries all of them
-				firstPoint, step = 1+newRandom(t).IntN(3), 3
+				firstPoint, step = 1+testseed.Random(t).IntN(3), 3
 			}
 			for killPoint := firstPoint; killPoint <= points; killPoint += step {
 				t.Run(fmt.Sprint("killed at ", killPoint), func(t *testing.T) { runKilledAt(t, i, killPoint) })
@@ -379,7 +380,7 @@ func TestKillAtAnyPointCausesNoSecondCall(t *testing.T) {
 
 // The second kill comes soon after the first, sometimes during the recovery.
 func TestTwoKillsAtAnyPointsCauseNoSecondCall(t *testing.T) {
-	random, pairs := newRandom(t), 24
+	random, pairs := testseed.Random(t), 24
 	if testing.Short() {
 		pairs = 8
 	}

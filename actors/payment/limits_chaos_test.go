@@ -12,6 +12,7 @@ import (
 	"mizan/actors"
 	paymentactor "mizan/actors/payment"
 	"mizan/actors/provider/simulator"
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -150,7 +151,7 @@ func TestKillAtAFullLimitAdmitsNoFurtherAttempt(t *testing.T) {
 // in the end equals the amount that the transactions have moved. The checker compares the counters with
 // the transactions.
 func TestVolumesEqualMovedMoneyAfterRandomFailures(t *testing.T) {
-	c := &chaos{random: newRandom(t)}
+	c := &chaos{random: testseed.Random(t)}
 	const maxVolume = 300
 	dailyVolume := limit(directory.DailyVolume, maxVolume, nil)
 	otherLimit := limit(directory.MonthlyVolume, 200, nil)

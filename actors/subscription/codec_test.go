@@ -2,31 +2,16 @@ package subscription_test
 
 import (
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"strconv"
 	"testing"
-	"time"
 
 	subscriptionactor "mizan/actors/subscription"
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/subscription"
 )
-
-// newRandom returns a source whose seed is printed; MIZAN_SEED repeats a run.
-func newRandom(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("MIZAN_SEED: %v", err)
-		}
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 // fullRecord returns a subscription with a value in every field.
 func fullRecord(random *rand.Rand) *subscription.Record {
@@ -51,7 +36,7 @@ func fullRecord(random *rand.Rand) *subscription.Record {
 
 // This test fails if the codec lacks a field of the record.
 func TestEveryFieldOfASubscriptionIsStored(t *testing.T) {
-	random := newRandom(t)
+	random := testseed.Random(t)
 	for range 200 {
 		want := fullRecord(random)
 		for _, v := range []reflect.Value{reflect.ValueOf(*want), reflect.ValueOf(want.Terms), reflect.ValueOf(want.Progress)} {
@@ -69,7 +54,7 @@ func TestEveryFieldOfASubscriptionIsStored(t *testing.T) {
 }
 
 func TestADamagedSubscriptionIsAnErrorAndNeverAPanic(t *testing.T) {
-	r := fullRecord(newRandom(t))
+	r := fullRecord(testseed.Random(t))
 	payload := subscriptionactor.Encode(r)
 	for i := range payload {
 		if _, err := subscriptionactor.Decode(r.ID, payload[:i]); err == nil {

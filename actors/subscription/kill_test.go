@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mizan/internal/testkit"
+	"mizan/internal/testseed"
 )
 
 // hangTimeout is how long a test waits before it fails because the server hangs.
@@ -73,7 +74,7 @@ func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
 	}
 	started := clockOf(t, server)
 	target := fmt.Sprintf(`{"now":%q}`, started.Add(renewalsEach*periodDays*24*time.Hour+12*time.Hour).Format(time.RFC3339Nano))
-	random := newRandom(t)
+	random := testseed.Random(t)
 	kills, maxKills := 0, 12
 	if testing.Short() {
 		maxKills = 4 // enough for a short run: each kill comes at another point

@@ -2,22 +2,20 @@ package conformance_test
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"mizan/internal/testkit"
+	"mizan/internal/testseed"
 )
 
 // Timers fire once and in order, and a request with an idempotency key is executed once, even if the
 // server is killed while the clock jumps over months or while payments are under way.
 func TestTimersAndKeyedRequestsRunOnceAcrossKills(t *testing.T) {
-	random := newRandom(t)
+	random := testseed.Random(t)
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	session, ad := func() caller { return caller{t, server.Session()} }, func() caller { return caller{t, server.Admin()} }
 	var leases, deposits []string
@@ -91,18 +89,4 @@ func TestTimersAndKeyedRequestsRunOnceAcrossKills(t *testing.T) {
 // payRent pays a lease's rent in a round of the test, with an idempotency key for the round.
 func payRent(c *testkit.Client, path string, round int) (*testkit.Answer, error) {
 	return c.With("idempotency-key", fmt.Sprintf("%s/%d", path, round)).Post(path+"/payment", params{"amount": "100"})
-}
-
-// newRandom returns a random source and prints its seed; MIZAN_SEED repeats a run.
-func newRandom(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("MIZAN_SEED: %v", err)
-		}
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
 }

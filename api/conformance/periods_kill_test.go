@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"mizan/internal/testkit"
+	"mizan/internal/testseed"
 )
 
 // The server is killed while a month is being closed and new entries get dates in it. Then the month is
 // either closed completely and once, or not at all. A closed month stays closed.
 func TestMonthCloseIsAtomicAcrossKills(t *testing.T) {
-	random := newRandom(t)
+	random := testseed.Random(t)
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	session := func() caller { return caller{t, server.Session()} }
 	var deposits []string

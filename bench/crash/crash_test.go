@@ -1,13 +1,12 @@
 package crash
 
 import (
-	"math/rand/v2"
-	"os"
 	"strconv"
 	"testing"
 	"time"
 
 	"mizan/internal/testkit"
+	"mizan/internal/testseed"
 )
 
 // Numbers of kills in the two campaigns of `make test`, and in each campaign of a soak test.
@@ -23,7 +22,7 @@ func TestStoreSurvivesKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills a server for a minute")
 	}
-	campaignSeed := seedFromEnv(t)
+	campaignSeed := testseed.Seed(t)
 	t.Run("real clock", func(t *testing.T) { newCampaign(t, campaignSeed, testKills, false).run() })
 	t.Run("manual clock", func(t *testing.T) { newCampaign(t, campaignSeed, manualClockTestKills, true).run() })
 }
@@ -31,15 +30,8 @@ func TestStoreSurvivesKills(t *testing.T) {
 // TestSoak runs campaigns for the time in MIZAN_SOAK, each with its own store and seed,
 // alternately on the real clock and on a manual one.
 func TestSoak(t *testing.T) {
-	text := os.Getenv("MIZAN_SOAK")
-	if text == "" {
-		t.Skip("MIZAN_SOAK=30m says for how long")
-	}
-	duration, err := time.ParseDuration(text)
-	if err != nil {
-		t.Fatalf("MIZAN_SOAK: %v", err)
-	}
-	firstSeed := seedFromEnv(t)
+	duration := testseed.SoakTime(t)
+	firstSeed := testseed.Seed(t)
 	for began, n := time.Now(), firstSeed; n == firstSeed || time.Since(began) < duration; n++ {
 		manualClock := n%2 == 1 // depends on the seed, so that a campaign can be repeated alone
 		ok := t.Run(strconv.FormatUint(n, 10), func(t *testing.T) {
@@ -51,18 +43,4 @@ func TestSoak(t *testing.T) {
 			return
 		}
 	}
-}
-
-// seedFromEnv returns MIZAN_SEED, or a random seed if the variable is not set.
-func seedFromEnv(t *testing.T) uint64 {
-	t.Helper()
-	text := os.Getenv("MIZAN_SEED")
-	if text == "" {
-		return rand.Uint64()
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("MIZAN_SEED: %v", err)
-	}
-	return n
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mizan/internal/testkit"
+	"mizan/internal/testseed"
 )
 
 // noticeTestKills is the number of kills in `make test`. MIZAN_NOTICE_KILLS sets another number.
@@ -146,7 +147,7 @@ func TestNoNotificationIsLostOverKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills a server for half a minute")
 	}
-	kills, campaignSeed := noticeTestKills, seedFromEnv(t)
+	kills, campaignSeed := noticeTestKills, testseed.Seed(t)
 	if text := os.Getenv("MIZAN_NOTICE_KILLS"); text != "" {
 		var err error
 		if kills, err = strconv.Atoi(text); err != nil {

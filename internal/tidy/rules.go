@@ -48,6 +48,7 @@ var layers = []layer{
 	{"internal/source", nil},
 	{"internal/steps", nil},
 	{"internal/tidy", nil},
+	{"internal/testseed", nil},
 	{"internal/wiping", nil},
 	{"internal/testkit", uptoRuntimeAndStore},
 

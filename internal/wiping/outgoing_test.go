@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mizan/internal/testseed"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -39,7 +40,7 @@ const requestHead = "POST /\r\n/ HTTP/1.1\r\nHost: x\r\r\n\r\n"
 // body is written from the memory of its Body, which is then overwritten. A request without a Body arrives
 // unchanged.
 func TestBodyIsWrittenFromItsOwnMemoryAndOverwritten(t *testing.T) {
-	random := newRandom(t)
+	random := testseed.Random(t)
 	for range 2000 {
 		c := &recordingConn{}
 		o := &outgoingConn{Conn: c, writeBody: c.Write}

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Listen returns a listener of TLS connections that keep nothing of what was read. Its Accept
-// returns a *Conn; the handshake happens at the first read or write.
+// Listen returns a listener of TLS connections that overwrite in memory what they have read. Its Accept returns a
+// *Conn; the handshake happens at the first read or write.
 func Listen(l net.Listener, config *tls.Config) net.Listener { return &listener{l, config} }
 
 type listener struct {
@@ -67,7 +67,7 @@ const headerBytes = 5
 type recordConn struct {
 	net.Conn
 	header         [headerBytes]byte
-	headerReturned int // how many header bytes were returned; if all were, the payload follows
+	headerReturned int // how many header bytes were returned to crypto/tls; after all of them the payload follows
 	payloadLeft    int // how many payload bytes are still to come
 
 	received   *[]byte // nil: all received bytes were returned

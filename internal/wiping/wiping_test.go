@@ -12,30 +12,15 @@ import (
 	"io"
 	"math/big"
 	mathrand "math/rand/v2"
+	"mizan/internal/testseed"
 	"net"
-	"os"
 	"reflect"
-	"strconv"
 	"testing"
 	"time"
 )
 
 // secretText is repeated to make the plaintext in these tests.
 var secretText = []byte("4716583900000012;cvv=739;")
-
-// newRandom returns a random source and prints its seed; MIZAN_SEED repeats a run.
-func newRandom(t *testing.T) *mathrand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
-	return mathrand.New(mathrand.NewPCG(seed, 0))
-}
 
 // checkingConn returns received data in pieces of random length. Whenever crypto/tls asks for a new record, it
 // checks all memory that crypto/tls has lent for a read.
@@ -130,7 +115,7 @@ func tlsConfigs(t *testing.T) map[string]*tls.Config {
 func TestPlaintextIsWipedBeforeEachWait(t *testing.T) {
 	for name, config := range tlsConfigs(t) {
 		t.Run(name, func(t *testing.T) {
-			random := newRandom(t)
+			random := testseed.Random(t)
 			c, socket, client := connectTLS(t, random, config)
 			for range 60 {
 				plaintext := bytes.Repeat(secretText, 1+random.IntN(1<<random.IntN(12)))
@@ -164,7 +149,7 @@ func TestUnreadPlaintextIsWipedAtClose(t *testing.T) {
 	for name, config := range tlsConfigs(t) {
 		for _, bytesRead := range []int{0, 1, 700, len(secretText) * 40} {
 			t.Run(fmt.Sprintf("%s, %d bytes taken", name, bytesRead), func(t *testing.T) {
-				c, socket, client := connectTLS(t, newRandom(t), config)
+				c, socket, client := connectTLS(t, testseed.Random(t), config)
 				if _, err := client.Write(bytes.Repeat(secretText, 40)); err != nil {
 					t.Fatal(err)
 				}
@@ -189,7 +174,7 @@ func TestUnreadPlaintextIsWipedAtClose(t *testing.T) {
 // If nothing wiped the plaintext, the tests above would find it.
 func TestPlaintextIsFoundWithoutWiping(t *testing.T) {
 	serverSide, clientSide := net.Pipe()
-	socket := &checkingConn{Conn: serverSide, t: t, random: newRandom(t)}
+	socket := &checkingConn{Conn: serverSide, t: t, random: testseed.Random(t)}
 	server := tls.Server(socket, tlsConfigs(t)["1.3"])
 	client := tls.Client(clientSide, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
 	go func() { _, _ = client.Write(secretText) }()

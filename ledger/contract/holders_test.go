@@ -5,29 +5,15 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"testing"
 
 	"github.com/google/uuid"
 
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/money"
 )
-
-// newRandom returns a source of random numbers and logs its seed. To repeat a run, set MIZAN_SEED to the seed.
-func newRandom(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if seedText := os.Getenv("MIZAN_SEED"); seedText != "" {
-		var err error
-		if seed, err = strconv.ParseUint(seedText, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 // issueWithHolders is an issue with many holders, and the balances that its accounts should have by the
 // test's own arithmetic.
@@ -182,7 +168,7 @@ func (issue *issueWithHolders) giveAwayRemainder() {
 // numbers of holders are the largest that needs no batches, this number plus one, a number that fills the last
 // batch, and a random number.
 func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
-	random := newRandom(t)
+	random := testseed.Random(t)
 	counts := []int{maxAtOnce + 1, 126 * 12, maxAtOnce + random.IntN(900), maxAtOnce}
 	for i, reading := range Readings {
 		for k, end := range []Action{Redeem, RedeemEarly, Default} {
@@ -267,7 +253,7 @@ func (issue *issueWithHolders) bookRemainingBatches() {
 // A row of the register of holders has only one stored form: changed bytes are refused, or are the form of another
 // row.
 func TestOtherFormsOfRegisterRowsAreRefused(t *testing.T) {
-	random := newRandom(t)
+	random := testseed.Random(t)
 	for range 2_000 {
 		subscription := Subscription{Number: 7, Holder: 1 + random.Int64N(1<<random.IntN(60)), Investor: uuid.New(), Certificates: 1 + random.Int64N(1<<random.IntN(60)), On: ledger.Date(1 + random.Int32N(1<<30))}
 		holder := Holder{Number: 9, Investor: uuid.New(), Certificates: 1 + random.Int64N(1<<random.IntN(60))}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"
@@ -204,7 +205,7 @@ func TestACheckpointMergesThoseThatAreNotMuchGreater(t *testing.T) {
 // However many accounts move from checkpoint to checkpoint, each checkpoint of a chain has more than twice as many as
 // the one above it.
 func TestChainsStayShort(t *testing.T) {
-	random := random(t)
+	random := testseed.Random(t)
 	for range 100 {
 		var chain []balances.Checkpoint
 		bound := 1 + random.Uint64N(100_000)
@@ -376,7 +377,7 @@ func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 // Reading the next page of a trial balance uses the turnover (the sum of the events since the checkpoint) that was
 // computed for the page before. Each moment has a balance of its own, even if readers of several moments alternate.
 func TestPagesOfATrialBalanceShareTheTurnover(t *testing.T) {
-	random := random(t)
+	random := testseed.Random(t)
 	f := open(t)
 	var instants []ledger.Micros
 	for day := range 3 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"
@@ -169,7 +170,7 @@ func (f *fixture) checkQueries(random *rand.Rand, instants []ledger.Micros, days
 }
 
 func TestTrialBalanceFromCheckpointsEqualsThePages(t *testing.T) {
-	random := random(t)
+	random := testseed.Random(t)
 	for name, book := range map[string]func(*fixture, *rand.Rand, int) []ledger.Micros{"few accounts": history, "many accounts": historyOfMany} {
 		t.Run(name, func(t *testing.T) {
 			f := open(t)

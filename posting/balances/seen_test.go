@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting/balances"
@@ -78,7 +79,7 @@ func trialOfEvents(f *fixture, day ledger.Date, seen ledger.Micros, env money.En
 // If Seen is set, a trial balance by effective date counts only what was booked by that instant, even if
 // later entries are dated to the same day or before.
 func TestTrialBalanceByDateRespectsSeen(t *testing.T) {
-	random := random(t)
+	random := testseed.Random(t)
 	f := open(t)
 	const days = 20
 	instants := history(f, random, days)

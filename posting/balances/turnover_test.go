@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"
@@ -118,7 +119,7 @@ func TestCachedTurnoverIsForOneCheckpoint(t *testing.T) {
 // Results are right even if the cached turnover begins after a query's first account or ends before its last one:
 // another query may have cached it, or there were too many accounts.
 func TestCachedTurnoverOfOtherAccountsChangesNoResult(t *testing.T) {
-	random := random(t)
+	random := testseed.Random(t)
 	f := open(t)
 	f.MustSubmit(fullChange(org, 1, 50)) // enough events for their turnover to be cached
 	const days = 10

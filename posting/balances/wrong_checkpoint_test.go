@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"
@@ -20,7 +21,7 @@ import (
 func TestMissingCheckpointRowsOnlyCostTime(t *testing.T) {
 	f := open(t)
 	f.draft = balances.DraftCheckpointInShortRows
-	random := random(t)
+	random := testseed.Random(t)
 	instants := historyOfMany(f, random, 30)
 	checkpoints := f.makeCheckpoints(balances.Checkpoint{})
 	rows := f.checkpointRows()
@@ -179,7 +180,7 @@ func TestCheckpointIsNotMadeOfAWrongOne(t *testing.T) {
 	}
 }
 
-// A chain that is longer than any that is made is not followed.
+// A chain that is longer than any real one is not followed.
 func TestEndlessChainIsNotFollowed(t *testing.T) {
 	f := open(t)
 	for _, c := range []struct {

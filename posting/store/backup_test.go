@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"mizan/internal/testseed"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,7 +73,7 @@ func sameRows(a, b []StoredRow, withGroups bool) bool {
 // A loaded store equals its source: it has every row and the chain of groups. After
 // further groups the two stores are still equal.
 func TestLoadedStoreEqualsItsSource(t *testing.T) {
-	hist := history{seed: seed(t), rows: 60, value: 3000, keys: 300}
+	hist := history{seed: testseed.Seed(t), rows: 60, value: 3000, keys: 300}
 	for _, groups := range []uint64{0, 1, 2, 121} {
 		s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 		hist.continueTo(t, s, groups)
@@ -198,7 +199,7 @@ func TestDamagedRowIsNotBackedUp(t *testing.T) {
 // A snapshot can be read in several calls of StoredRows. The rows stay the same while further groups are
 // applied, flushed and compacted.
 func TestRepeatedStoredRowsShowOneGroup(t *testing.T) {
-	hist := history{seed: seed(t), rows: 60, value: 3000, keys: 300}
+	hist := history{seed: testseed.Seed(t), rows: 60, value: 3000, keys: 300}
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	hist.continueTo(t, s, 60)

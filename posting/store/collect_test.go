@@ -15,6 +15,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"mizan/internal/testseed"
 	"mizan/posting/store/values"
 )
 
@@ -60,8 +61,8 @@ func versionsOf(s *Store, key []byte) (all []uint64) {
 	return all
 }
 
-// Badger would not know which of two rows with one version is the newer one. So each move has a version of its own, also when no group comes
-// between, and after another opening; when they are used up, moving waits for a group.
+// Badger would not know which of two rows with one version is the newer one. So each move has a version of its own, also when no group comes between
+// two moves, and after the store was opened again. When the versions of a group are used up, moving waits for the next group.
 func TestEachMoveHasAVersionOfItsOwn(t *testing.T) {
 	s, all := storeWithValues(t, Options{})
 	dir, row := s.options.Dir, valuesKey(1)
@@ -93,7 +94,7 @@ func TestEachMoveHasAVersionOfItsOwn(t *testing.T) {
 	mustMove(t, s, all[4:5])
 }
 
-// A move changes no row, so an increment since the last group does not have it.
+// A move changes no row, so an increment since the last group does not contain the moved rows.
 func TestMovesAreNoChanges(t *testing.T) {
 	s, all := storeWithValues(t, Options{})
 	defer closeStore(t, s)
@@ -139,7 +140,7 @@ func TestFailedMoveFailsTheStore(t *testing.T) {
 	settle(s)
 }
 
-// While space is low, values are not moved: that takes space first.
+// While space is low, values are not moved, because moving takes space before it frees any.
 func TestValuesAreNotMovedInLowSpace(t *testing.T) {
 	s, all := storeWithValues(t, Options{MinFree: math.MaxUint64})
 	defer closeStore(t, s)
@@ -161,7 +162,7 @@ func TestFailedSyncOfValuesLosesNothing(t *testing.T) {
 	if err != nil {
 		t.Skip("NOT TRIED: strace is not installed here")
 	}
-	hist := childHistory(seed(t), fewKeys)
+	hist := childHistory(testseed.Seed(t), fewKeys)
 	for _, fault := range []string{"fdatasync:error=EIO:when=1", "fdatasync:error=EIO:when=4+", "pwrite64:error=ENOSPC:when=3"} {
 		t.Run(fault, func(t *testing.T) {
 			dir := t.TempDir()
@@ -181,7 +182,8 @@ func TestFailedSyncOfValuesLosesNothing(t *testing.T) {
 	}
 }
 
-// A file whose values have moved stays until tables have a later group, because a start may need it before, and until no snapshot reads an earlier state.
+// A file whose values have moved stays until tables have a later group, because a start may need it until then, and until no snapshot reads an
+// earlier state.
 func TestCollectedFileGoesWhenNobodyNeedsIt(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"mizan/internal/mapfault"
+	"mizan/internal/testseed"
 )
 
 // childVariable is the environment variable that makes the test binary a child process, which opens a store and
@@ -234,7 +235,7 @@ func wantHistoryIn(t *testing.T, s *Store, hist history, m model, from, acked ui
 }
 
 func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
-	randomSeed := seed(t)
+	randomSeed := testseed.Seed(t)
 	r := rand.New(rand.NewPCG(randomSeed, 2))
 	hist, m, dir := childHistory(randomSeed, fewKeys), make(model), t.TempDir()
 	var checkedUpTo, acked uint64

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"mizan/internal/testseed"
 	"slices"
 	"strings"
 	"testing"
@@ -58,7 +59,7 @@ func storeWithVersions(t *testing.T, r *rand.Rand) (*Store, model) {
 }
 
 func TestCursorsAgreeWithASortedMap(t *testing.T) {
-	r := rand.New(rand.NewPCG(seed(t), 1))
+	r := rand.New(rand.NewPCG(testseed.Seed(t), 1))
 	s, m := storeWithVersions(t, r)
 	defer closeStore(t, s)
 	sn := s.Snapshot()

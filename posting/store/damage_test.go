@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"mizan/internal/testseed"
 	"mizan/posting/store/badgerfile"
 )
 
@@ -66,9 +67,8 @@ func files(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// tryOpening opens a damaged store, applies a group and opens the store again. refusal is the error with which
-// Open refuses the store, or a reader is told of the damage. fault is a failure of the test: refusal is not one clear line, or the store has other
-// content than expected.
+// tryOpening opens a damaged store, applies a group and opens the store again. refusal is the error of Open if it refuses the store, or the error of
+// a reader that finds the damage. fault is a failure of the test: refusal is not one clear line, or the store has other content than expected.
 func (sp *specimen) tryOpening(dir string) (refusal error, fault error) {
 	for round := range 2 {
 		s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog})
@@ -242,7 +242,7 @@ func readFile(t testing.TB, path string) []byte {
 }
 
 func TestDamageIsDetectedOrHarmless(t *testing.T) {
-	randomSeed, soak := seed(t), os.Getenv("MIZAN_SOAK") != ""
+	randomSeed, soak := testseed.Seed(t), os.Getenv(testseed.SoakVariable) != ""
 	for _, isClosed := range []bool{false, true} {
 		sp := newSpecimen(t, randomSeed, 800, isClosed)
 		r := rand.New(rand.NewPCG(randomSeed, 3))
@@ -308,7 +308,7 @@ func dropTree(t *testing.T, dir string) {
 }
 
 func TestMissingFileIsDetectedOrHarmless(t *testing.T) {
-	sp := newSpecimen(t, seed(t), 300, false)
+	sp := newSpecimen(t, testseed.Seed(t), 300, false)
 	survey, err := badgerfile.Examine(filepath.Join(sp.dir, storeName))
 	if err != nil {
 		t.Fatal(err)
@@ -316,7 +316,7 @@ func TestMissingFileIsDetectedOrHarmless(t *testing.T) {
 	names := files(t, sp.dir)
 	lastSegment, refusedTables := filepath.Base(segments(t, sp.dir)[0]), 0
 	if testing.Short() { // the race detector sees the same goroutines whichever file of a kind is gone
-		names = chooseFiles(rand.New(rand.NewPCG(seed(t), 5)), names)
+		names = chooseFiles(rand.New(rand.NewPCG(testseed.Seed(t), 5)), names)
 	}
 	for _, name := range names {
 		dir := sp.copy(t)
@@ -344,7 +344,7 @@ func TestMissingFileIsDetectedOrHarmless(t *testing.T) {
 // Files that were deleted long ago may reappear if somebody copies a backup over the directory, or restores an
 // older state of the file system.
 func TestReappearingFilesAreHarmless(t *testing.T) {
-	sp := newSpecimen(t, seed(t), 600, false)
+	sp := newSpecimen(t, testseed.Seed(t), 600, false)
 	dir := sp.copy(t)
 	defer dropTree(t, dir)
 	var reappearedFiles []string
@@ -404,15 +404,8 @@ func segments(t testing.TB, dir string) []string {
 // TestSoakDamage damages small stores for the duration in MIZAN_SOAK. It flips one bit at a time, all over every
 // file.
 func TestSoakDamage(t *testing.T) {
-	text := os.Getenv("MIZAN_SOAK")
-	if text == "" {
-		t.Skip("set MIZAN_SOAK to a duration")
-	}
-	duration, err := time.ParseDuration(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	start, randomSeed := time.Now(), seed(t)
+	duration := testseed.SoakTime(t)
+	start, randomSeed := time.Now(), testseed.Seed(t)
 	r := rand.New(rand.NewPCG(randomSeed, 4))
 	flips := 0
 	for time.Since(start) < duration {

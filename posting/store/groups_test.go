@@ -13,6 +13,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"mizan/internal/testseed"
 	"mizan/posting/log"
 	"mizan/posting/store/badgerfile"
 )
@@ -27,7 +28,7 @@ func reopen(dir string) (last uint64, err error) {
 	return last, s.Close()
 }
 
-// Badger gets no group that is not in the log: its tables would have what was never acknowledged.
+// Badger gets no group that is not in the log, because its tables would then have rows that were never acknowledged.
 func TestGroupIsInTheLogBeforeItIsInTables(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer abandonStore(t, s)
@@ -52,7 +53,7 @@ func TestGroupIsInTheLogBeforeItIsInTables(t *testing.T) {
 	}
 }
 
-// The log compares the frame with its checksum. That the rows are those of the group only the group's hash tells.
+// The log compares a frame with its checksum. But only the group's hash tells whether the rows are those of the group.
 func TestRowsOfTheLogMustHaveTheirGroupsHash(t *testing.T) {
 	for name, payload := range map[string][]byte{
 		"other rows":             {opSet, 0, 0, 0, 1, 0, 0, 0, 0, 'a'},
@@ -120,7 +121,7 @@ func TestNextSegmentIsMadeInTheBackground(t *testing.T) {
 	}
 }
 
-// A segment is not made in advance if the disk has no room for it besides what Badger has to write.
+// A segment is not made in advance if the disk has no room for both the segment and what Badger still has to write.
 func TestNextSegmentNeedsRoom(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -163,7 +164,7 @@ func TestStaleSegmentIsRefused(t *testing.T) {
 	openRefused(t, "a stale segment", killedDir)
 }
 
-// A log that can't be replayed is refused before the files of values are removed that no table knows.
+// A log that can't be replayed is refused before files of values that no table knows are removed.
 func TestRefusalLeavesTheValues(t *testing.T) {
 	dir, killedDir := t.TempDir(), t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
@@ -255,7 +256,7 @@ func TestFailedSyncOfRecoveryLeavesNoTrace(t *testing.T) {
 	if err != nil {
 		t.Skip("NOT TRIED: strace is not installed here")
 	}
-	hist := childHistory(seed(t), fewKeys)
+	hist := childHistory(testseed.Seed(t), fewKeys)
 	dir, lost, found := t.TempDir(), t.TempDir(), t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	hist.continueTo(t, s, 5)
@@ -278,7 +279,7 @@ func TestFailedSyncOfRecoveryLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// The log of a store that was not completed is removed, and that may be interrupted too.
+// The log of a store that was not completed is removed, and this removal may be interrupted too.
 func TestCreationIsInterruptedTwice(t *testing.T) {
 	hist := childHistory(1, fewKeys)
 	for changes := range 12 {

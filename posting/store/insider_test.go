@@ -14,6 +14,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"mizan/bench/faults"
+	"mizan/internal/testseed"
 	"mizan/posting/store/values"
 )
 
@@ -60,10 +61,10 @@ func writeEntry(t *testing.T, s *Store, e *badger.Entry) {
 	}
 }
 
-// The rows about files of values, and the places of values in rows, are no rows of the journal, so no checker compares them. A changed one
-// is refused, or changes nothing, even if its checksum is right.
+// The rows that describe files of values, and the places of values in rows, do not follow from the journal, so no checker compares them. A changed
+// row of this kind is refused, or changes nothing, even if its checksum is right.
 func TestInsiderChangeOfARowOfValuesIsFoundOrHarmless(t *testing.T) {
-	randomSeed := seed(t)
+	randomSeed := testseed.Seed(t)
 	random := rand.New(rand.NewPCG(randomSeed, 9))
 	sp := newSpecimen(t, randomSeed, 400, true)
 	plain := open(t, Options{Dir: sp.copy(t), MemTable: minMemTable})
@@ -100,7 +101,7 @@ func TestInsiderChangeOfARowOfValuesIsFoundOrHarmless(t *testing.T) {
 	}
 	var table faults.Table
 	names := slices.Sorted(maps.Keys(changes))
-	if os.Getenv("MIZAN_SOAK") == "" {
+	if os.Getenv(testseed.SoakVariable) == "" {
 		random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 		names = names[:10]
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/dgraph-io/badger/v4/pb"
 	"google.golang.org/protobuf/proto"
 
+	"mizan/internal/testseed"
 	"mizan/posting/log"
 	"mizan/posting/store/badgerfile"
 )
@@ -90,7 +91,7 @@ func wantNoLoss(t *testing.T, p *process, dir string, hist history) {
 // table again, the rows are still in their log; if a compaction has, they are in the tables that it was to
 // replace.
 func TestFailedTableListSyncLosesNothing(t *testing.T) {
-	hist := childHistory(seed(t), fewKeys)
+	hist := childHistory(testseed.Seed(t), fewKeys)
 	for _, fault := range []string{
 		"1 any once", "2 any on", "3 any once", "6 any on",
 		"1 compaction once", "1 compaction on", "2 compaction once",
@@ -112,7 +113,7 @@ func TestFailedTableListSyncLosesNothing(t *testing.T) {
 
 // When a store is closed, the last sync of the list is that of the last flush.
 func TestFailedTableListSyncAtCloseLosesNothing(t *testing.T) {
-	hist := childHistory(seed(t), fewKeys)
+	hist := childHistory(testseed.Seed(t), fewKeys)
 	t.Setenv(faultVariable, "2 any on")
 	dir := t.TempDir()
 	p := startFaulty(t, dir, hist, 3)
@@ -129,7 +130,7 @@ func TestFailedSystemCallOnTheTableListLosesNothing(t *testing.T) {
 	if err != nil {
 		t.Skip("NOT TRIED: strace is not installed here")
 	}
-	hist := childHistory(seed(t), fewKeys)
+	hist := childHistory(testseed.Seed(t), fewKeys)
 	for _, fault := range []string{
 		"fsync:error=EIO:when=1", "fsync:error=ENOSPC:when=2+", "write:error=ENOSPC:when=1", "write:error=EIO:when=2+",
 	} {
@@ -155,7 +156,7 @@ func tableChanges(op pb.ManifestChange_Operation, level uint32, ids ...uint64) (
 // one meanwhile. A record with missing tables is left out only if no row is lost.
 func TestRecordOfAFailedSyncIsLeftOutWithoutLoss(t *testing.T) {
 	const create, drop = pb.ManifestChange_CREATE, pb.ManifestChange_DELETE
-	hist := childHistory(seed(t), fewKeys)
+	hist := childHistory(testseed.Seed(t), fewKeys)
 	dir := t.TempDir()
 	p := startChild(t, dir, hist, 250)
 	p.readUntil(t, "done")

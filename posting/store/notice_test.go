@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/posting/store/badgerfile"
 )
@@ -59,7 +60,7 @@ func pageOf(notices []Notice) *NoticePage {
 }
 
 func TestNoticePageRoundTrip(t *testing.T) {
-	r := rand.New(rand.NewPCG(seed(t), 0))
+	r := rand.New(rand.NewPCG(testseed.Seed(t), 0))
 	p := new(NoticePage)
 	for range 200 {
 		want := randomNotices(r, 1+r.IntN(20))
@@ -112,7 +113,7 @@ func TestNoticePageIsFullBeforeItsBound(t *testing.T) {
 
 // A truncated page is detected, except when it is cut between two notices.
 func TestTruncatedNoticePageIsRefused(t *testing.T) {
-	r := rand.New(rand.NewPCG(seed(t), 0))
+	r := rand.New(rand.NewPCG(testseed.Seed(t), 0))
 	want := randomNotices(r, 12)
 	noticesUpTo := map[int]int{1: 0} // number of whole notices in the first bytes of the page, by the number of bytes
 	for n := range want {
@@ -192,7 +193,7 @@ func TestParseNoticePageRefusesOtherKeys(t *testing.T) {
 
 // If a byte of a stored page is changed, Open reports the damage.
 func TestDamagedNoticePageIsDetected(t *testing.T) {
-	r := rand.New(rand.NewPCG(seed(t), 0))
+	r := rand.New(rand.NewPCG(testseed.Seed(t), 0))
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	p := pageOf(randomNotices(r, 20))

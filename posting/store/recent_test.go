@@ -11,13 +11,14 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"mizan/internal/testseed"
 	"mizan/posting/store/recent"
 )
 
 // Each snapshot shows the rows of its group, however many groups follow and wherever its rows are by then: in memory, on their way
 // to Badger, or in Badger.
 func TestSnapshotsOutliveTheFlushOfTheirGroups(t *testing.T) {
-	hist := history{seed: seed(t), rows: 20, value: 200, keys: 60}
+	hist := history{seed: testseed.Seed(t), rows: 20, value: 200, keys: 60}
 	random := rand.New(rand.NewPCG(hist.seed, 1))
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	snapshots, models := []*Snapshot{s.Snapshot()}, []model{{}}
@@ -47,7 +48,7 @@ func TestSnapshotsOutliveTheFlushOfTheirGroups(t *testing.T) {
 	closeStore(t, s)
 }
 
-// A row that a recent group removes is gone, although Badger still has it, and one that a later group sets again is back.
+// A row that a recent group removes is gone, although Badger still has it. A row that a later group sets again is back.
 func TestRecentGroupsHideWhatBadgerHas(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)

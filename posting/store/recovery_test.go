@@ -10,6 +10,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"mizan/internal/testseed"
 	"mizan/posting/log"
 	"mizan/posting/store/badgerfile"
 )
@@ -17,7 +18,7 @@ import (
 // killed returns the directory of a store with groups that was killed, and the last group.
 func killed(t *testing.T, groups uint64) (dir string, hist history, acked uint64) {
 	t.Helper()
-	hist, dir = childHistory(seed(t), fewKeys), t.TempDir()
+	hist, dir = childHistory(testseed.Seed(t), fewKeys), t.TempDir()
 	p := startChild(t, dir, hist, groups)
 	p.readUntil(t, "done")
 	return dir, hist, p.kill(t)
@@ -33,7 +34,7 @@ func openRefused(t *testing.T, what, dir string) (path string) {
 	return damage.Path
 }
 
-// Badger's own logs were never synced, so they are not read. All that they have is in the log.
+// Badger's own logs were never synced, so they are not read. All their rows are in the store's log of groups.
 func TestLogsOfBadgerAreNotBelieved(t *testing.T) {
 	for _, harm := range []func(path string) error{
 		os.Remove,
@@ -66,7 +67,7 @@ func replaceLog(t *testing.T, dir string, after log.Mark) {
 	}
 }
 
-// The groups that no table has are in the log. A log that lacks them, or that goes on with others, is damage.
+// The groups that no table has are in the log. A log that lacks them, or that has other groups instead, is damage.
 func TestLogMustContinueTheTables(t *testing.T) {
 	o := Options{MemTable: minMemTable, Log: discardLog}
 	closed, open5 := t.TempDir(), t.TempDir() // the same store, with its groups in tables and not

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"mizan/internal/testseed"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,7 +99,7 @@ func (p *process) wantNoSpace(t *testing.T) {
 }
 
 func TestFullDiskStopsTheStoreWithAnError(t *testing.T) {
-	hist, expected := childHistory(seed(t), manyKeys), make(model)
+	hist, expected := childHistory(testseed.Seed(t), manyKeys), make(model)
 	var checkedUpTo uint64
 	dir := smallDisk(t, 30)
 	for i, mib := range []int{30, 33, 50} {
@@ -121,7 +122,7 @@ func TestFullDiskStopsTheStoreWithAnError(t *testing.T) {
 }
 
 func TestOpenRefusesAFullDisk(t *testing.T) {
-	hist := childHistory(seed(t), manyKeys)
+	hist := childHistory(testseed.Seed(t), manyKeys)
 	dir := smallDisk(t, 64)
 	ballast := occupy(t, dir, 100<<10)
 	data := filepath.Join(dir, "data")
@@ -146,7 +147,7 @@ func TestOpenRefusesAFullDisk(t *testing.T) {
 // space, writes a table through a memory map. The process ends with one line, and a new process continues when
 // there is room again.
 func TestAnotherProcessFillsTheDisk(t *testing.T) {
-	hist, dir := childHistory(seed(t), manyKeys), smallExt4(t, 500)
+	hist, dir := childHistory(testseed.Seed(t), manyKeys), smallExt4(t, 500)
 	t.Setenv(memTableVariable, fmt.Sprint(DefaultMemTable)) // a larger table takes longer to write
 	faults, rounds := 0, 2
 	if testing.Short() {

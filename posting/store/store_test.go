@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"mizan/internal/testseed"
 	"mizan/posting/store/badgerfile"
 )
 
@@ -56,7 +57,7 @@ func TestNewStoreIsEmpty(t *testing.T) {
 }
 
 func TestStoreEqualsItsHistoryAfterEachReopening(t *testing.T) {
-	hist := history{seed: seed(t), rows: 60, value: 3000, keys: 300}
+	hist := history{seed: testseed.Seed(t), rows: 60, value: 3000, keys: 300}
 	dir, expected := t.TempDir(), make(model)
 	var hash [32]byte
 	for n := uint64(0); n <= 120; n += 30 {
@@ -82,7 +83,7 @@ func TestStoreEqualsItsHistoryAfterEachReopening(t *testing.T) {
 }
 
 func TestSnapshotNeverChanges(t *testing.T) {
-	hist := history{seed: seed(t), rows: 60, value: 3000, keys: 100}
+	hist := history{seed: testseed.Seed(t), rows: 60, value: 3000, keys: 100}
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	var snapshots []*Snapshot
 	var contents []model

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"mizan/internal/testseed"
 	"mizan/posting/store/values"
 )
 
@@ -100,10 +101,10 @@ func rewrite(t *testing.T, s *Store, r *rand.Rand, stop func() bool) model {
 	return m
 }
 
-// Files with values that rows do not need any more are removed, and no row changes, also not for a snapshot that is older.
+// Files whose values rows do not need any more are removed. No row changes, not even for a snapshot that was opened before.
 func TestReplacedValuesAreCollected(t *testing.T) {
 	dir := t.TempDir()
-	r := rand.New(rand.NewPCG(seed(t), 0))
+	r := rand.New(rand.NewPCG(testseed.Seed(t), 0))
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	for i := range 200 { // a lasting row in the first group, so that both kinds have files
 		set(t, s, fmt.Sprintf("b%03d", i), strings.Repeat("b", 200))
@@ -165,7 +166,7 @@ func TestReplacedValuesAreCollected(t *testing.T) {
 // A move of values is the last thing that Badger has when the store is closed: all values are found afterwards, also when further groups follow.
 func TestMovedValuesAreFoundAfterAnotherOpening(t *testing.T) {
 	dir := t.TempDir()
-	r := rand.New(rand.NewPCG(seed(t), 0))
+	r := rand.New(rand.NewPCG(testseed.Seed(t), 0))
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	kept := make(model)
 	for i := range 500 {
@@ -205,7 +206,7 @@ func TestMovedValuesAreFoundAfterAnotherOpening(t *testing.T) {
 	}
 }
 
-// A running store notices damage in values that rows need, also if nobody reads them. A value that was replaced may be damaged, and so may the
+// A running store notices damage in values that rows need, even if nobody reads them. A value that was replaced may be damaged, and so may the
 // lengths and the key before it, which tell where the next value begins.
 func TestDamagedValueEndsTheStoreIfARowNeedsIt(t *testing.T) {
 	for name, c := range map[string]struct {

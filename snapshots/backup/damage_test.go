@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"mizan/internal/testseed"
 	"mizan/snapshots/backup"
 	"mizan/snapshots/fixture"
 )
@@ -40,7 +41,7 @@ func alterBackup(t testing.TB, dir string, chain []backup.FoundBackup, index int
 func TestFlippedBitAnywhereInABackupIsDetected(t *testing.T) {
 	_, full, increment, keys := backUpChain(t)
 	chain := []backup.FoundBackup{full, increment}
-	random := fixture.Rand(t)
+	random := testseed.Random(t)
 	dir := t.TempDir()
 	for index, original := range chain {
 		offsets := []int64{0, 8, 9, 13, 20, original.Size - 1, original.Size - 32, original.Size - 36, original.Size - 41}
@@ -84,8 +85,8 @@ func TestBackupWithMissingOrRepeatedBytesIsNotRestored(t *testing.T) {
 	}
 }
 
-// A backup that was killed leaves no file with a backup's name. RemoveUnfinished removes the file that
-// the killed backup has left, but no file that is still being written.
+// If the process that takes a backup is killed, it leaves no file with a backup's name. RemoveUnfinished removes the
+// file that the killed process has left, but no file that is still being written.
 func TestKilledBackupLeavesNoFileWithABackupName(t *testing.T) {
 	server := fixture.Start(t, fixture.Copy(t))
 	dir := t.TempDir()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/jsonform"
 	"mizan/ledger/payment"
@@ -37,7 +38,7 @@ func lineShowing(org, id ledger.ID, form []byte) string {
 
 // A correct response stays correct, no matter what happens to its transaction later.
 func TestResponsesBetweenRandomEventsAreCorrect(t *testing.T) {
-	w, random := fixture.Copy(t), fixture.Rand(t)
+	w, random := fixture.Copy(t), testseed.Random(t)
 	var lines []string
 	runScenario(t, w, func(s *scenarios) {
 		for range 200 {

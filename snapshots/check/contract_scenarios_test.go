@@ -3,13 +3,13 @@ package check_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"testing"
 	"time"
 
 	"mizan/actors"
 	contractactor "mizan/actors/contract"
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
@@ -89,13 +89,7 @@ func (d randomInput) creationBody(t testing.TB, p *contract.Product) schema.Inpu
 
 // After random requests and random passage of time, the checker finds no fault in the contracts.
 func TestRandomContractRequestsBreakNoRule(t *testing.T) {
-	seed := rand.Uint64()
-	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		var err error
-		seed, err = strconv.ParseUint(text, 10, 64)
-		fixture.Must(t, err)
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
+	seed := testseed.Seed(t)
 	random := randomInput{rand.New(rand.NewPCG(seed, 0)), fixture.StartTime}
 	w := fixture.Copy(t)
 	acceptedCounts := make(map[string]int) // product in a reading (religious or secular) → number of accepted requests

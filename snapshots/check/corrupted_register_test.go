@@ -3,13 +3,11 @@ package check_test
 import (
 	"encoding/binary"
 	"fmt"
-	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 
 	contractactor "mizan/actors/contract"
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/posting/store"
@@ -128,14 +126,7 @@ var registerFaults = []contractFault{
 
 // The checker finds one changed byte in any row of any register.
 func TestEveryByteOfARegisterIsChecked(t *testing.T) {
-	seed := rand.Uint64()
-	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		var err error
-		seed, err = strconv.ParseUint(text, 10, 64)
-		fixture.Must(t, err)
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := testseed.Random(t)
 	for range 24 {
 		w := copyContractStore(t, fixture.Paged)
 		changed := ""

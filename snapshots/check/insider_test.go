@@ -17,6 +17,7 @@ import (
 	paymentactor "mizan/actors/payment"
 	"mizan/bench/faults"
 	"mizan/internal/clock"
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -214,12 +215,7 @@ func TestInsiderChangeOfAnyRowIsFound(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("MIZAN_CHANGES")); err == nil {
 		changeCount = n
 	}
-	seed := rand.Uint64()
-	if n, err := strconv.ParseUint(os.Getenv("MIZAN_SEED"), 10, 64); err == nil {
-		seed = n
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := testseed.Random(t)
 	var table faults.Table
 	contractSample := copyContractStore(t, fixture.Buffered)
 	missingKinds := map[string]bool{"sealed": true, "part": true, "record y": true, "record a": true, "shifted": true, "checkpoint": true, "kv n": true, "claim i": true, "record d": true}
@@ -266,19 +262,15 @@ func reportInsiders(t *testing.T, table *faults.Table) {
 	}
 }
 
-// An earlier value of a row has right checksums, and was right once. The checker finds it nevertheless: an insider may write it back,
-// or, if the value is in a file of values, only the place of the earlier one.
+// An insider may write an earlier value of a row back. If the value is in a file of long values, it is enough to
+// write back the earlier value's place in that file. The earlier value was right once, so all checksums are right.
+// The checker finds it nevertheless.
 func TestInsiderEarlierValueOfAnyRowIsFound(t *testing.T) {
 	rowsPerKind := 6 // the number of rows of each kind that are tried
-	if os.Getenv("MIZAN_SOAK") != "" {
+	if os.Getenv(testseed.SoakVariable) != "" {
 		rowsPerKind = 300
 	}
-	seed := rand.Uint64()
-	if n, err := strconv.ParseUint(os.Getenv("MIZAN_SEED"), 10, 64); err == nil {
-		seed = n
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := testseed.Random(t)
 	contractSample := copyContractStore(t, fixture.Buffered)
 	var table faults.Table
 	kindsTried := make(map[string]bool)
@@ -313,15 +305,10 @@ func TestInsiderEarlierValueOfAnyRowIsFound(t *testing.T) {
 // reading faster.
 func TestInsiderRemovalOfAnyRowIsFound(t *testing.T) {
 	rowsPerKind := 8 // the number of rows of each kind that are tried
-	if os.Getenv("MIZAN_SOAK") != "" {
+	if os.Getenv(testseed.SoakVariable) != "" {
 		rowsPerKind = 300
 	}
-	seed := rand.Uint64()
-	if n, err := strconv.ParseUint(os.Getenv("MIZAN_SEED"), 10, 64); err == nil {
-		seed = n
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := testseed.Random(t)
 	contractSample := copyContractStore(t, fixture.Buffered)
 	redundantKinds := map[string]bool{"page buffer": true, "page": true, "checkpoint": true} // kinds of rows that readers may not need
 	for _, attacker := range []*insider{openInsider(t, storeWithAllRowKinds(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &contractSample.Store, contractSample.at)} {

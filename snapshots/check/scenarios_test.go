@@ -9,6 +9,7 @@ import (
 
 	paymentactor "mizan/actors/payment"
 	"mizan/internal/clock"
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -219,7 +220,7 @@ func (l *scenario) refundLate(changes ...change) {
 // groups (units of writing) the lines of accounts stay in page buffers before they are written to pages.
 func TestRandomScenariosAreSound(t *testing.T) {
 	for _, bufferedGroups := range []int{fixture.Paged, fixture.Buffered, 1, 30} {
-		w, r := fixture.CopyWithLayout(t, min(bufferedGroups, fixture.Buffered)), fixture.Rand(t)
+		w, r := fixture.CopyWithLayout(t, min(bufferedGroups, fixture.Buffered)), testseed.Random(t)
 		w.Layout = bufferedGroups
 		statuses := make(map[payment.Status]int)
 		runScenario(t, w, func(s *scenarios) {

@@ -12,6 +12,7 @@ import (
 	directoryactor "mizan/actors/directory"
 	paymentactor "mizan/actors/payment"
 	subscriptionactor "mizan/actors/subscription"
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/directory"
@@ -198,8 +199,8 @@ func TestChangedCachedReplyIsFoundAndNeverReturned(t *testing.T) {
 	defer func() { a.server.Close() }()
 	ins.journal = a.server.Journal
 	ins.read()
-	step, start := 3, fixture.Rand(t).IntN(3)
-	if os.Getenv("MIZAN_SOAK") != "" {
+	step, start := 3, testseed.Random(t).IntN(3)
+	if os.Getenv(testseed.SoakVariable) != "" {
 		step = 1
 	}
 	t.Logf("every byte of %d from byte %d", step, start)

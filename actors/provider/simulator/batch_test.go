@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mizan/actors"
+	"mizan/internal/testseed"
 	"mizan/ledger/payment"
 )
 
@@ -67,8 +68,8 @@ func TestCallReturnsOnlyAfterItsLineIsDurable(t *testing.T) {
 	}
 }
 
-// A call relies on the line of a charge that another call has just written, or has not written yet: its result has
-// what the line says, and is returned only after the line is durable.
+// A call relies on the line of a charge that another call has just written, or has not written yet: its result
+// follows from the line, and is returned only after the line is durable.
 func TestPendingLinesAreReadAndWaitedFor(t *testing.T) {
 	for _, isWriting := range []bool{true, false} {
 		for what, ask := range map[string]func(sim *testSimulator){
@@ -243,8 +244,8 @@ func TestNothingIsSyncedAfterAFailedSync(t *testing.T) {
 	sim.expect("the next", sim.submit(cardCall(4, actors.Pay, "4242424242424242")), chargedOutcome(4))
 }
 
-// A batch is not written, because the disk is full or the write fails. Neither its calls happened, nor the calls that
-// were collected meanwhile, some of which continue its lines. An inquiry about such a line has no result.
+// A batch is not written, because the disk is full or the write fails. Its calls never happened, and neither did the
+// calls that were collected meanwhile, some of which continue its lines. An inquiry about such a line has no result.
 func TestCallsOfABatchThatIsNotWrittenNeverHappened(t *testing.T) {
 	for what, fail := range map[string]func(sim *testSimulator, disk *volatileFile, fails bool){
 		"no padding": func(sim *testSimulator, disk *volatileFile, fails bool) {
@@ -278,7 +279,7 @@ func TestCallsOfABatchThatIsNotWrittenNeverHappened(t *testing.T) {
 			)
 			fail(sim, disk, false)
 			before := sim.content()
-			random := newRandom(t)
+			random := testseed.Random(t)
 			for range 20 {
 				disk.mu.Lock()
 				content := disk.afterPowerCut(random)

@@ -18,6 +18,7 @@ import (
 
 	"mizan/actors"
 	"mizan/internal/clock"
+	"mizan/internal/testseed"
 	"mizan/ledger/payment"
 )
 
@@ -87,7 +88,7 @@ func (sim *testSimulator) reopenWithoutCheckpoint() {
 }
 
 func TestAStartFromACheckpointLearnsWhatAWholeReadLearns(t *testing.T) {
-	random := newRandom(t)
+	random := testseed.Random(t)
 	for range 40 {
 		sim := openSmall(t)
 		sim.makeRandomCalls(random, 20+random.IntN(300))
@@ -119,7 +120,7 @@ func TestAStartFromACheckpointLearnsWhatAWholeReadLearns(t *testing.T) {
 // checkpointAndLog returns a checkpoint and its log, which has a few lines more.
 func checkpointAndLog(t *testing.T) (checkpoint, log []byte) {
 	sim := openSmall(t)
-	sim.makeRandomCalls(newRandom(t), 100)
+	sim.makeRandomCalls(testseed.Random(t), 100)
 	sim.background.Wait()
 	sim.writeCheckpoint()
 	sim.submit(cardCall(1000, actors.Pay, "4242424242424242"))
@@ -166,7 +167,7 @@ func TestACheckpointThatIsDamagedOrOfAnotherLogIsIgnored(t *testing.T) {
 	}
 	otherSim := openSmall(t)
 	otherSim.submit(cardCall(1, actors.Pay, "4000000000000002"))
-	otherSim.makeRandomCalls(newRandom(t), 200)
+	otherSim.makeRandomCalls(testseed.Random(t), 200)
 	if isUsed(checkpoint, otherSim.content()) {
 		t.Error("used for another log")
 	}
@@ -181,9 +182,9 @@ func TestACheckpointThatIsDamagedOrOfAnotherLogIsIgnored(t *testing.T) {
 	}
 }
 
-// A checkpoint with the right checksum, but with wrong numbers, is never misread as something that crashes.
+// A checkpoint with the right checksum, but with wrong numbers, never crashes the simulator that reads it.
 func TestACheckpointWithWrongNumbersCrashesNothing(t *testing.T) {
-	random := newRandom(t)
+	random := testseed.Random(t)
 	checkpoint, log := checkpointAndLog(t)
 	for range 20_000 {
 		changed := slices.Clone(checkpoint)
@@ -197,7 +198,7 @@ func TestACheckpointWithWrongNumbersCrashesNothing(t *testing.T) {
 	}
 }
 
-// A killed simulator has the checkpoints that it wrote meanwhile; what a killed write has left is removed.
+// A killed simulator leaves the checkpoints that it has written; the remains of an interrupted write are removed.
 func TestCheckpointsAreWrittenWhileTheLogGrows(t *testing.T) {
 	sim := openSmall(t)
 	last := int64(0)
@@ -238,8 +239,8 @@ func TestASmallLogHasNoCheckpoint(t *testing.T) {
 	}
 }
 
-// A start with a checkpoint does not read the older lines. Who reads a damaged one gets no answer, and the
-// verification that follows the start reports it. The next start refuses the log.
+// A start with a checkpoint does not read the older lines. A call that reads a damaged line gets no
+// answer, and the verification that follows the start reports the damage. The next start refuses the log.
 func TestDamageThatACheckpointCoversIsReported(t *testing.T) {
 	sim := openSmall(t)
 	for n := range uint64(50) {
@@ -297,7 +298,7 @@ func TestACheckpointOfADamagedLogIsRemoved(t *testing.T) {
 	}
 }
 
-// The verification asks for each chunk before it reads it, and ends with its context.
+// The verification waits for permission before it reads each chunk, and ends with its context.
 func TestTheVerificationIsPaced(t *testing.T) {
 	sim := openSmall(t)
 	for n := range uint64(400) {

@@ -13,6 +13,7 @@ import (
 
 	"mizan/actors"
 	"mizan/internal/clock"
+	"mizan/internal/testseed"
 	"mizan/ledger/payment"
 )
 
@@ -137,10 +138,10 @@ func (disk *volatileFile) gate() {
 	disk.syncBegun, disk.syncMayEnd = make(chan struct{}), make(chan struct{})
 }
 
-// After a power cut at any moment, the log still has every call whose outcome was returned, whichever blocks of the
-// last batch the disk has written.
+// After a power cut at any moment, the log still has every call whose outcome was returned, no matter which blocks
+// of the last batch the disk has written.
 func TestPowerCutLosesNoReturnedOutcome(t *testing.T) {
-	random := newRandom(t)
+	random := testseed.Random(t)
 	rounds := 60
 	if testing.Short() {
 		rounds = 20

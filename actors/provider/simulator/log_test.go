@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mizan/actors"
+	"mizan/internal/testseed"
 	"mizan/ledger/payment"
 )
 
@@ -220,7 +221,7 @@ func TestLogOfOneTornLineBecomesEmpty(t *testing.T) {
 // TestReadingInChunksAgreesWithSplitting compares eachLine and findLast with a plain split of random
 // content. Some lines are too long for a chunk; eachLine stops there.
 func TestReadingInChunksAgreesWithSplitting(t *testing.T) {
-	random := newRandom(t)
+	random := testseed.Random(t)
 	const chunkSize = 64
 	for range 300 {
 		var content []byte

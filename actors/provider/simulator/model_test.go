@@ -10,6 +10,7 @@ import (
 
 	"mizan/actors"
 	"mizan/internal/secret"
+	"mizan/internal/testseed"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
@@ -246,7 +247,7 @@ func randomCall(random *rand.Rand, chargeNumber uint64, openingCall *actors.Call
 // TestRandomCallsAgreeWithTheModel makes random calls, answers challenges, advances time and
 // restarts at random, with or without checkpoints, and compares the simulator's outcomes with the model's.
 func TestRandomCallsAgreeWithTheModel(t *testing.T) {
-	random := newRandom(t)
+	random := testseed.Random(t)
 	const chargeCount = 4
 	rounds := 60
 	if testing.Short() {

@@ -19,6 +19,7 @@ import (
 	"mizan/bench/faults/trial"
 	"mizan/bench/server"
 	"mizan/internal/testkit"
+	"mizan/internal/testseed"
 )
 
 const (
@@ -121,10 +122,10 @@ func pathOf(c *trial.Case, name string) string {
 	return filepath.Join(c.Dir, name)
 }
 
-// Every file that a server leaves has a kind, and each kind but one is left.
+// Every file that a server leaves has a kind, and the server leaves a file of each kind but one.
 func TestEveryFileHasAKind(t *testing.T) {
 	testkit.NotUnderRace(t, "it is about files")
-	seed := trial.Seed(t)
+	seed := testseed.Seed(t)
 	c := newTemplate(t, seed, 1, 20).Begin(t)
 	t.Cleanup(c.Close)
 	seen := kindsOf(t, allFiles(t, c))
@@ -151,13 +152,13 @@ func TestDamagedFilesAreNoticed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts twenty servers")
 	}
-	campaign(t, trial.Seed(t), 2, 20, casesInTest, 0)
+	campaign(t, testseed.Seed(t), 2, 20, casesInTest, 0)
 }
 
 // TestSoakDamage tries all cases again and again for the time in MIZAN_SOAK.
 func TestSoakDamage(t *testing.T) {
-	duration := trial.SoakTime(t)
-	campaign(t, trial.Seed(t), 0, 0, 0, duration)
+	duration := testseed.SoakTime(t)
+	campaign(t, testseed.Seed(t), 0, 0, 0, duration)
 }
 
 func campaign(t *testing.T, seed uint64, rounds, requests, count int, duration time.Duration) {

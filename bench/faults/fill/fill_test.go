@@ -12,6 +12,7 @@ import (
 	"mizan/bench/faults/trial"
 	"mizan/bench/server"
 	"mizan/internal/testkit"
+	"mizan/internal/testseed"
 )
 
 const (
@@ -44,15 +45,15 @@ func TestFullDiskLosesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts eight servers")
 	}
-	seed := trial.Seed(t)
+	seed := testseed.Seed(t)
 	w := rand.New(rand.NewPCG(seed, 0)).IntN(len(ways) - 1)
 	campaign(t, seed, trial.Small, []way{ways[w], ways[len(ways)-1]}, 0)
 }
 
 // TestSoakFill runs all ways again and again, for the time in MIZAN_SOAK.
 func TestSoakFill(t *testing.T) {
-	duration := trial.SoakTime(t)
-	campaign(t, trial.Seed(t), trial.Options{}, ways, duration)
+	duration := testseed.SoakTime(t)
+	campaign(t, testseed.Seed(t), trial.Options{}, ways, duration)
 }
 
 func campaign(t *testing.T, seed uint64, o trial.Options, ways []way, duration time.Duration) {

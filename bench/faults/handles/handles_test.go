@@ -16,6 +16,7 @@ import (
 	"mizan/bench/faults/trial"
 	"mizan/bench/server"
 	"mizan/internal/testkit"
+	"mizan/internal/testseed"
 )
 
 const (
@@ -44,7 +45,7 @@ func TestFewHandlesLoseNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts ten servers")
 	}
-	seed := trial.Seed(t)
+	seed := testseed.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	list := limits()
 	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -53,7 +54,7 @@ func TestFewHandlesLoseNothing(t *testing.T) {
 
 // TestSoakHandles tries all limits, and as many lowered ones as the time in MIZAN_SOAK allows.
 func TestSoakHandles(t *testing.T) {
-	duration, seed := trial.SoakTime(t), trial.Seed(t)
+	duration, seed := testseed.SoakTime(t), testseed.Seed(t)
 	campaign(t, trial.NewTemplate(t, seed, trial.Options{}), rand.New(rand.NewPCG(seed, 0)), limits(), 1, duration)
 }
 

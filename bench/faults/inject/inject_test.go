@@ -17,6 +17,7 @@ import (
 	"mizan/bench/faults/trial"
 	"mizan/bench/server"
 	"mizan/internal/testkit"
+	"mizan/internal/testseed"
 )
 
 const (
@@ -84,7 +85,7 @@ func injections(random *rand.Rand) (list []injection) {
 func TestEveryCallOfTheServerIsKnown(t *testing.T) {
 	tracer := trial.Tracer(t)
 	testkit.NotUnderRace(t, "the detector makes calls of its own")
-	seed := trial.Seed(t)
+	seed := testseed.Seed(t)
 	template := trial.NewTemplate(t, seed, trial.Small)
 	for _, isNew := range []bool{true, false} {
 		c := template.Begin(t)
@@ -130,13 +131,13 @@ func TestFailedSystemCallsLoseNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts ten servers")
 	}
-	campaign(t, trial.Seed(t), trial.Small, casesInTest, 0)
+	campaign(t, testseed.Seed(t), trial.Small, casesInTest, 0)
 }
 
 // TestSoakInject runs all cases, again and again with other draws, for the time in MIZAN_SOAK.
 func TestSoakInject(t *testing.T) {
-	duration := trial.SoakTime(t)
-	campaign(t, trial.Seed(t), trial.Options{}, 0, duration)
+	duration := testseed.SoakTime(t)
+	campaign(t, testseed.Seed(t), trial.Options{}, 0, duration)
 }
 
 // campaign runs the first cases of a shuffled list or, if count is 0, as many as there is time for.

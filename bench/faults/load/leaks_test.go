@@ -23,6 +23,7 @@ import (
 	"mizan/bench/faults/trend"
 	"mizan/bench/generator"
 	"mizan/bench/server"
+	"mizan/internal/testseed"
 )
 
 const (
@@ -65,7 +66,8 @@ type leakRun struct {
 	errs []error // guarded by mu, as the samples; of what happens beside the load
 }
 
-// TestSampledQuantitiesAreThere runs the soak's load for a moment, so that every change meets it. So short a run has no verdict.
+// TestSampledQuantitiesAreThere runs the load of TestSoakLeaks for a moment, so that each run of the tests exercises
+// it. So short a run gives no verdict.
 func TestSampledQuantitiesAreThere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("loads a server for some seconds")
@@ -82,10 +84,7 @@ func TestSampledQuantitiesAreThere(t *testing.T) {
 
 // TestSoakLeaks loads a server evenly for the time in MIZAN_SOAK, and fails if something grows.
 func TestSoakLeaks(t *testing.T) {
-	duration := soakTime(t)
-	if duration == 0 {
-		t.Skip("MIZAN_SOAK=30m says for how long")
-	}
+	duration := testseed.SoakTime(t)
 	r := newLeakRun(t)
 	r.load(duration, warmUpRequests)
 	r.judge()

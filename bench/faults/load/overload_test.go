@@ -16,6 +16,7 @@ import (
 
 	"mizan/bench/generator"
 	"mizan/internal/testkit"
+	"mizan/internal/testseed"
 )
 
 // scale is how large an overload is.
@@ -65,11 +66,9 @@ func TestServerSurvivesOverload(t *testing.T) {
 	newOverload(t, testScale).run()
 }
 
-// TestSoakOverload is the same at full size. MIZAN_SOAK has no effect on its length.
+// TestSoakOverload is TestServerSurvivesOverload at full size. MIZAN_SOAK has no effect on its length.
 func TestSoakOverload(t *testing.T) {
-	if soakTime(t) == 0 {
-		t.Skip("MIZAN_SOAK=10m makes it run")
-	}
+	testseed.SoakTime(t)
 	newOverload(t, soakScale).run()
 }
 

@@ -11,6 +11,7 @@ import (
 	"mizan/bench/faults/trial"
 	"mizan/bench/server"
 	"mizan/internal/testkit"
+	"mizan/internal/testseed"
 )
 
 const (
@@ -30,13 +31,13 @@ func TestPausesLoseNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts six servers")
 	}
-	seed := trial.Seed(t)
+	seed := testseed.Seed(t)
 	campaign(t, trial.NewTemplate(t, seed, trial.Small), seed, testRounds, casesInTest, 0)
 }
 
 // TestSoakPause runs new cases for the time in MIZAN_SOAK.
 func TestSoakPause(t *testing.T) {
-	duration, seed := trial.SoakTime(t), trial.Seed(t)
+	duration, seed := testseed.SoakTime(t), testseed.Seed(t)
 	campaign(t, trial.NewTemplate(t, seed, trial.Options{}), seed, soakRounds, 0, duration)
 }
 

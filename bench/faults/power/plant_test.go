@@ -12,6 +12,7 @@ import (
 	"mizan/bench/faults"
 	"mizan/bench/faults/power/disk"
 	"mizan/internal/testkit"
+	"mizan/internal/testseed"
 )
 
 // plantAnswers is how many responses come before the cut of a server that does not sync.
@@ -34,13 +35,14 @@ func withoutSyncs(t *testing.T, dir string) string {
 	return path
 }
 
-// A server that acknowledges what it has not synced must be caught, or the campaign could not find that a server loses what it acknowledged.
+// A server that acknowledges what it has not synced must be caught. Otherwise the campaign could not find that a server
+// loses what it has acknowledged.
 func TestServerWithoutSyncsIsCaught(t *testing.T) {
 	if testing.Short() {
 		t.Skip("cuts the power of servers for some seconds")
 	}
 	sum, kind := new(cases), available(t)[0]
-	c := newCampaign(t, kind, seedFromEnv(t), false, sum)
+	c := newCampaign(t, kind, testseed.Seed(t), false, sum)
 	s, _ := c.start() // a store that is durable
 	if err := s.Stop(time.Minute); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package power
 
 import (
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"mizan/bench/faults"
 	"mizan/bench/faults/power/disk"
 	"mizan/internal/testkit"
+	"mizan/internal/testseed"
 )
 
 // Numbers of cuts in the run of `make test`, and in each campaign of a soak test.
@@ -46,7 +46,7 @@ func TestStoreSurvivesPowerCuts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("cuts the power for some seconds")
 	}
-	seed, sum := seedFromEnv(t), new(cases)
+	seed, sum := testseed.Seed(t), new(cases)
 	for _, kind := range available(t) {
 		t.Run(kind, func(t *testing.T) { newCampaign(t, kind, seed, false, sum).run(testCuts) })
 	}
@@ -55,15 +55,8 @@ func TestStoreSurvivesPowerCuts(t *testing.T) {
 
 // TestSoak runs campaigns for the time in MIZAN_SOAK, each on a new volume, alternately on each file system.
 func TestSoak(t *testing.T) {
-	text := os.Getenv("MIZAN_SOAK")
-	if text == "" {
-		t.Skip("MIZAN_SOAK=30m says for how long")
-	}
-	duration, err := time.ParseDuration(text)
-	if err != nil {
-		t.Fatalf("MIZAN_SOAK: %v", err)
-	}
-	kinds, firstSeed, sum := available(t), seedFromEnv(t), new(cases)
+	duration := testseed.SoakTime(t)
+	kinds, firstSeed, sum := available(t), testseed.Seed(t), new(cases)
 	if only := os.Getenv("MIZAN_POWER_KIND"); only != "" {
 		kinds = []string{only}
 	}
@@ -99,18 +92,4 @@ func printTable(t *testing.T, table *faults.Table) {
 	for _, silent := range table.Silent() {
 		t.Error(silent)
 	}
-}
-
-// seedFromEnv returns MIZAN_SEED, or a random seed if the variable is not set.
-func seedFromEnv(t *testing.T) uint64 {
-	t.Helper()
-	text := os.Getenv("MIZAN_SEED")
-	if text == "" {
-		return rand.Uint64()
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("MIZAN_SEED: %v", err)
-	}
-	return n
 }

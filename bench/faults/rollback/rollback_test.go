@@ -14,6 +14,7 @@ import (
 	"mizan/bench/faults"
 	"mizan/bench/faults/trial"
 	"mizan/internal/testkit"
+	"mizan/internal/testseed"
 )
 
 const (
@@ -28,13 +29,13 @@ func TestRollbackIsNoticed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts ten servers")
 	}
-	campaign(t, trial.Seed(t), trial.Options{Rounds: 2, Requests: 20}, partsInTest, 0)
+	campaign(t, testseed.Seed(t), trial.Options{Rounds: 2, Requests: 20}, partsInTest, 0)
 }
 
 // TestSoakRollback runs new cases for the time in MIZAN_SOAK.
 func TestSoakRollback(t *testing.T) {
-	duration := trial.SoakTime(t)
-	campaign(t, trial.Seed(t), trial.Options{}, 1, duration)
+	duration := testseed.SoakTime(t)
+	campaign(t, testseed.Seed(t), trial.Options{}, 1, duration)
 }
 
 func campaign(t *testing.T, seed uint64, o trial.Options, count int, duration time.Duration) {

@@ -20,12 +20,12 @@ import (
 	"mizan/internal/testkit"
 )
 
-// Errors of checks.
+// The reasons for which a check of a case fails.
 var (
 	ErrWrongAnswers = errors.New("wrong answers")               // a client got a response that is not right
 	ErrNoWords      = errors.New("it ended without any reason") // a program ended, and did not say why
 	ErrNoStart      = errors.New("it does not start again")
-	ErrVerify       = errors.New("audit verify") // the checker found something, and said what
+	ErrVerify       = errors.New("audit verify") // the checker found a fault, and described it
 )
 
 // Case is one data directory, on which one fault is tried.
@@ -39,7 +39,7 @@ type Case struct {
 	root     string // what Close removes
 	flags    []string
 	metrics  string // address of the server's metrics
-	log      *log   // of the last start
+	log      *log   // stderr of the server's last start
 	running  []*server.Server
 }
 
@@ -85,7 +85,8 @@ func (c *Case) Renew() {
 	}
 }
 
-// Launch starts the server and does not wait until it is ready. The wrapper executes the server, with a fault.
+// Launch starts the server and does not wait until it is ready. The wrapper, if there is one, is a command that
+// executes the server with a fault.
 func (c *Case) Launch(wrapper ...string) *server.Server {
 	c.tb.Helper()
 	c.log = new(log)
@@ -97,7 +98,7 @@ func (c *Case) Launch(wrapper ...string) *server.Server {
 	return s
 }
 
-// WaitReady waits until the server is ready. False: it has ended before, or does not become ready.
+// WaitReady waits until the server is ready. It returns false if the server has ended or is not ready within the time-out.
 func (c *Case) WaitReady(s *server.Server, timeout time.Duration) bool {
 	ctx, cancel := context.WithTimeout(c.tb.Context(), timeout)
 	defer cancel()
@@ -108,7 +109,7 @@ func (c *Case) WaitReady(s *server.Server, timeout time.Duration) bool {
 	return true
 }
 
-// keepAuthority copies the authority that clients trust, because the server's file may be damaged later.
+// keepAuthority copies the certificate authority that clients trust, because the server's own file may be damaged later.
 func (c *Case) keepAuthority(s *server.Server) {
 	c.tb.Helper()
 	if s.Sandbox.CAFile == "" {
@@ -154,10 +155,10 @@ func (c *Case) pool(s *server.Server) *orders.Pool {
 	return pool
 }
 
-// Work is a load.
+// Work describes the load that Load makes.
 type Work struct {
 	Clients       int           // concurrent ones
-	Requests      int           // in all, with a response or without one; those until Meanwhile has returned are not counted
+	Requests      int           // in all, with or without a response, not counting those that begin before Meanwhile returns
 	MaxUnanswered int           // so many requests without a response end the load; 0: no bound
 	Timeout       time.Duration // for one request; 0: a minute
 	Random        *rand.Rand
@@ -203,7 +204,7 @@ func (c *Case) Load(s *server.Server, w Work) {
 
 // Ending is how a server ended.
 type Ending struct {
-	Itself bool   // before it was asked to stop
+	Itself bool   // it ended before it was asked to stop
 	Hung   bool   // it did not end, and was killed
 	Code   int    // exit code; -1: a signal ended it
 	Log    string // its stderr
@@ -237,7 +238,7 @@ func (e Ending) words() string {
 	return strings.ReplaceAll(e.Log, "\n", " | ")
 }
 
-// lines returns the lines of stderr that are not of the log.
+// lines returns the lines of stderr that begin with "mizan: " and so are not lines of the server's log.
 func (e Ending) lines() (lines []string) {
 	for line := range strings.Lines(e.Log) {
 		if strings.HasPrefix(line, "mizan: ") {
@@ -257,7 +258,8 @@ func (e Ending) OfRuntime() bool {
 		(strings.Contains(e.Log, "fatal error: ") || strings.Contains(e.Log, "runtime: ") || strings.Contains(e.Log, "runtime/cgo: ") || strings.Contains(e.Log, "SIGSEGV") || e.Log == "")
 }
 
-// Fault returns what is wrong with the ending; nil if the server stopped as it was asked to, or said in one line why it did not.
+// Fault returns what is wrong with the ending; nil if the server stopped as it was asked to, or if it (in one line) or
+// Go's runtime said why it ended.
 func (e Ending) Fault() error {
 	lines := e.lines()
 	switch {
@@ -283,7 +285,8 @@ func (c *Case) End(s *server.Server) Ending {
 	return c.AwaitEnd(s)
 }
 
-// AwaitEnd waits for the end of a server that was asked to stop; a second request would end it at once.
+// AwaitEnd waits for the end of a server that was asked to stop. It does not ask again, because a second request ends a
+// server at once.
 func (c *Case) AwaitEnd(s *server.Server) Ending {
 	c.tb.Helper()
 	var e Ending
@@ -356,7 +359,7 @@ func (c *Case) Check(random *rand.Rand) error {
 	return c.Verify()
 }
 
-// Verify compares the closed store with all responses.
+// Verify compares the closed store with all responses (`audit verify`).
 func (c *Case) Verify() error {
 	c.tb.Helper()
 	if err := c.wrongAnswers(); err != nil {
@@ -397,7 +400,7 @@ func (c *Case) mustHaveRightAnswers() {
 	}
 }
 
-// Keep moves the files of the case to a place where they stay, and returns it.
+// Keep moves the files of the case to a directory that Close does not remove, and returns its path.
 func (c *Case) Keep() string {
 	to := filepath.Join(os.TempDir(), "mizan-kept-"+filepath.Base(c.root))
 	if err := os.Rename(c.root, to); err != nil && !errors.Is(err, os.ErrExist) {

@@ -12,5 +12,5 @@
 //
 // Callers: tests in the folders of bench/faults.
 //
-// Rejected: one long-lived server for all cases. After the first fault nobody could tell which of them did a later damage.
+// Rejected: one long-lived server for all cases. After the first fault nobody could tell which fault caused a later damage.
 package trial

@@ -19,7 +19,7 @@ import (
 // traceTimeout is how long strace may take to write its last lines.
 const traceTimeout = 2 * time.Second
 
-// Tracer returns the path of strace. Without it, or where it may not look into processes, the test is skipped.
+// Tracer returns the path of strace. If strace is not installed or may not trace processes, Tracer skips the test.
 func Tracer(tb testing.TB) string {
 	tb.Helper()
 	path, err := exec.LookPath("strace")
@@ -32,8 +32,8 @@ func Tracer(tb testing.TB) string {
 	return path
 }
 
-// Traced returns the wrapper of Launch with which strace makes system calls of the server fail. The server stays a child of the
-// test, because strace runs as a grandchild.
+// Traced returns a wrapper for Launch: strace, which makes system calls of the server fail as args, its arguments, say. The
+// server stays a child of the test, because strace runs as a grandchild.
 func (c *Case) Traced(tracer string, args ...string) []string {
 	return append([]string{tracer, "-D", "-f", "--seccomp-bpf", "-q", "-o", c.traceFile()}, args...)
 }
@@ -47,15 +47,16 @@ func (c *Case) Injected(s *server.Server) int {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	var content []byte
-	// strace writes what it still has when the server has ended. If it could not see the end, the lines until then count.
+	// strace writes its last lines after the server has ended. If the line about the end does not come in time, the lines
+	// so far count.
 	for limit := time.Now().Add(traceTimeout); !bytes.Contains(content, end) && time.Now().Before(limit); <-tick.C {
 		content, _ = os.ReadFile(c.traceFile())
 	}
 	return bytes.Count(content, []byte("(INJECTED)"))
 }
 
-// Attach makes system calls of a running server fail from now on. It returns when strace is attached, false if the server ended
-// meanwhile. strace ends with the server.
+// Attach makes system calls of a running server fail from now on. It returns true once strace is attached, and false if the
+// server ended before that. strace ends with the server.
 func (c *Case) Attach(s *server.Server, tracer string, args ...string) bool {
 	c.tb.Helper()
 	cmd := exec.Command(tracer, append([]string{"-f", "-o", c.traceFile(), "-p", strconv.Itoa(s.PID())}, args...)...)

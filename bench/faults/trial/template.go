@@ -33,9 +33,9 @@ const (
 	pollInterval     = 20 * time.Millisecond
 )
 
-// Template is the directory of a stopped server, from which cases begin.
+// Template has the files of a stopped server. Each case begins with a copy of them.
 type Template struct {
-	Dir    string // has data, backups, answers and, for each round before the last, data.1, data.2 … and backups.1 … as they were after it
+	Dir    string // has data, backups, answers and, as they were after each earlier round k, data.k and backups.k
 	Rounds int
 	Booked time.Time // what a manual clock showed when the last transaction was booked
 
@@ -54,10 +54,11 @@ type Options struct {
 	Flags       []string // further arguments of serve
 }
 
-// Small are the options of templates for short tests, which need no earlier moment.
+// Small are the options of templates for short tests, which need no files of an earlier round.
 var Small = Options{Rounds: 1, Requests: 20}
 
-// NewTemplate makes a template by real starts, requests and stops.
+// NewTemplate makes a template with a real server: in each round it starts the server, makes requests, takes a backup
+// and stops the server.
 func NewTemplate(tb testing.TB, seed uint64, o Options) *Template {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "mizan-trial-")
@@ -129,13 +130,14 @@ const (
 	watchName   = "watch" // what an auditor remembers of the last head
 )
 
-// Begin makes a case from the template, in the directory of temporary files. It is removed by Close.
+// Begin makes a case from the template, in the directory of temporary files. Close removes the case's files.
 func (t *Template) Begin(tb testing.TB) *Case {
 	tb.Helper()
 	return t.begin(tb, "", "--sparse=always")
 }
 
-// BeginUnder makes a case whose server has its files in a directory of the caller. // have all their space, as the server has reserved it.
+// BeginUnder makes a case whose server has its files in a directory of the caller. Close does not remove these files. They
+// have no holes, so they occupy all the space that the server has reserved.
 func (t *Template) BeginUnder(tb testing.TB, parent string) *Case {
 	tb.Helper()
 	return t.begin(tb, parent, "--sparse=never")
@@ -220,8 +222,9 @@ func (c *Case) Backup(s *server.Server) testkit.Result {
 	return testkit.Run(c.tb, []string{"MIZAN_ADMIN_TOKEN=" + s.Sandbox.AdminToken}, args...)
 }
 
-// Watch compares the running server's head with the last one that it saw, as an auditor does who keeps it elsewhere. Exit code 4: the
-// server does not extend what was seen.
+// Watch runs `audit watch`, with which an auditor compares the server's head (the number of events and the root of
+// their hash tree) with the last head, which the auditor keeps elsewhere. Exit code 4 means that the server's events do
+// not extend those of the last head.
 func (c *Case) Watch(s *server.Server) testkit.Result {
 	c.tb.Helper()
 	args := []string{"audit", "watch", "--url", s.Sandbox.BaseURL, "--organization", s.Sandbox.OrganizationID, "--state", filepath.Join(c.root, watchName)}
@@ -231,14 +234,15 @@ func (c *Case) Watch(s *server.Server) testkit.Result {
 	return testkit.Run(c.tb, []string{"MIZAN_SESSION_TOKEN=" + s.Sandbox.AuditorToken}, args...)
 }
 
-// metricsAddress returns an address that nobody uses: a port of an address of this machine that no connection is made from.
+// metricsAddress returns an address for the server's metrics that nobody else uses: a fixed port on a random loopback
+// address, from which no program connects.
 func metricsAddress() string {
 	n := rand.Uint32()
 	return fmt.Sprintf("127.%d.%d.%d:9464", 1+n>>8%250, n>>16&0xff, 1+n>>24%250)
 }
 
-// UnverifiedBytes returns how many bytes of values the running server has not yet compared with their checksums, and whether it
-// says so.
+// UnverifiedBytes returns how many bytes of values the running server has not yet compared with their checksums. known is false
+// if the server's metrics do not say it.
 func (c *Case) UnverifiedBytes() (n int64, known bool) {
 	client := http.Client{Timeout: readyTimeout}
 	response, err := client.Get("http://" + c.metrics + "/metrics")
@@ -256,8 +260,8 @@ func (c *Case) UnverifiedBytes() (n int64, known bool) {
 	return 0, false
 }
 
-// CopyTree copies a file or a directory with all that is in it. It is cp, because that makes holes quickly: most of a log's bytes
-// are zeros.
+// CopyTree copies a file or a directory with all that is in it. It runs cp, which quickly makes holes for zeros: most
+// of a log's bytes are zeros.
 func CopyTree(tb testing.TB, from, to string) {
 	tb.Helper()
 	copyTree(tb, from, to, "--sparse=always")
@@ -286,7 +290,7 @@ func Files(tb testing.TB, dir string) (names []string) {
 	return names
 }
 
-// WaitForFile waits until a file has a text.
+// WaitForFile waits until a file contains a text.
 func WaitForFile(tb testing.TB, path, text string) {
 	tb.Helper()
 	testkit.WaitUntil(tb, path+" has "+text, func() bool {

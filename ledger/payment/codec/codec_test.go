@@ -4,32 +4,16 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"os"
 	"reflect"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"mizan/internal/testseed"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	paymentcodec "mizan/ledger/payment/codec"
 )
-
-// newRandom returns a random source whose seed is printed; MIZAN_SEED repeats a run.
-func newRandom(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("MIZAN_SEED: %v", err)
-		}
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 // wholeValues has, for each type that is stored as one value, a function that makes random values of it.
 var wholeValues = map[reflect.Type]func(*rand.Rand) any{
@@ -121,7 +105,7 @@ func recordWith(random *rand.Rand, isChosen func() bool) *payment.Record {
 
 // A new field of the record, or of a type inside it, fails here if the codec does not store it.
 func TestEveryFieldOfATransactionIsStored(t *testing.T) {
-	want := recordWith(newRandom(t), func() bool { return true })
+	want := recordWith(testseed.Random(t), func() bool { return true })
 	got, err := paymentcodec.Decode(paymentcodec.Encode(want))
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("stored\n%+v (%v), want\n%+v", got, err, want)
@@ -134,7 +118,7 @@ func TestEveryFieldOfATransactionIsStored(t *testing.T) {
 
 // No field is decoded as another one, and none is lost if the fields beside it are empty.
 func TestAnySubsetOfFieldsIsStored(t *testing.T) {
-	random := newRandom(t)
+	random := testseed.Random(t)
 	for range 2_000 {
 		oneIn := 1 + random.IntN(6)
 		want := recordWith(random, func() bool { return random.IntN(oneIn) == 0 })
@@ -145,7 +129,7 @@ func TestAnySubsetOfFieldsIsStored(t *testing.T) {
 }
 
 func TestADamagedTransactionIsAnErrorAndNeverAPanic(t *testing.T) {
-	payload := paymentcodec.Encode(recordWith(newRandom(t), func() bool { return true }))
+	payload := paymentcodec.Encode(recordWith(testseed.Random(t), func() bool { return true }))
 	for i := range payload {
 		if _, err := paymentcodec.Decode(payload[:i]); err == nil {
 			t.Fatalf("cut to %d bytes: read", i)

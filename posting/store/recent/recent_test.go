@@ -6,23 +6,11 @@ import (
 	"iter"
 	"maps"
 	"math/rand/v2"
-	"os"
+	"mizan/internal/testseed"
 	"slices"
 	"strings"
 	"testing"
 )
-
-// seed returns a random seed and logs it, so that a failure can be repeated with MIZAN_SEED.
-func seed(t *testing.T) uint64 {
-	s := rand.Uint64()
-	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		if _, err := fmt.Sscan(text, &s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("MIZAN_SEED=%d", s)
-	return s
-}
 
 // state is what the rows are after a group; a removed row has the value "-".
 type state map[string]string
@@ -81,7 +69,7 @@ func read(t *testing.T, c cursor) (keys, values []string) {
 // Whatever was added, a reader sees the state after the group that it asks for: in Get, and in both directions from any key, within
 // any prefix.
 func TestReadersSeeTheStateAfterTheirGroup(t *testing.T) {
-	random := rand.New(rand.NewPCG(seed(t), 0))
+	random := rand.New(rand.NewPCG(testseed.Seed(t), 0))
 	rows := New(Size{10_000, 1 << 20}, Size{})
 	current, states := state{}, []state{{}}
 	for n := 1; n <= 200; n++ {

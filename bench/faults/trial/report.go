@@ -1,0 +1,21 @@
+package trial
+
+import (
+	"strings"
+	"testing"
+
+	"mizan/bench/faults"
+)
+
+// Report logs a campaign's table and fails the test for each silent case.
+func Report(tb testing.TB, table *faults.Table) {
+	tb.Helper()
+	var text strings.Builder
+	if err := table.Write(&text); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Logf("\n%s", text.String())
+	for _, description := range table.Silent() {
+		tb.Errorf("silent: %s", description)
+	}
+}

@@ -1,0 +1,64 @@
+package testseed
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// The environment variables.
+const (
+	SeedVariable = "MIZAN_SEED" // a seed, as a decimal number
+	SoakVariable = "MIZAN_SOAK" // how long a soak test runs, for example 10m
+)
+
+// Seed returns the seed in MIZAN_SEED, or a random one if the variable is not set, and logs it.
+func Seed(tb testing.TB) uint64 {
+	tb.Helper()
+	return SeedOr(tb, rand.Uint64())
+}
+
+// SeedOr returns the seed in MIZAN_SEED, or the given one if the variable is not set, and logs it.
+func SeedOr(tb testing.TB, seed uint64) uint64 {
+	tb.Helper()
+	if text := os.Getenv(SeedVariable); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			tb.Fatalf("%s: %v", SeedVariable, err)
+		}
+	}
+	tb.Logf("%s=%d", SeedVariable, seed)
+	return seed
+}
+
+// Random returns a source of random numbers that begins with Seed.
+func Random(tb testing.TB) *rand.Rand {
+	tb.Helper()
+	return rand.New(rand.NewPCG(Seed(tb), 0))
+}
+
+// SoakTime returns the duration in MIZAN_SOAK. Without the variable the test is skipped.
+func SoakTime(tb testing.TB) time.Duration {
+	tb.Helper()
+	d, isSet := SoakTimeIfSet(tb)
+	if !isSet {
+		tb.Skip("MIZAN_SOAK=10m says for how long")
+	}
+	return d
+}
+
+// SoakTimeIfSet returns the duration in MIZAN_SOAK, and whether the variable is set.
+func SoakTimeIfSet(tb testing.TB) (d time.Duration, isSet bool) {
+	tb.Helper()
+	text := os.Getenv(SoakVariable)
+	if text == "" {
+		return 0, false
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		tb.Fatalf("%s: %v", SoakVariable, err)
+	}
+	return d, true
+}
