@@ -113,6 +113,7 @@ var layers = []layer{
 	{"cmd/mizan/client/*", []string{"cmd/mizan/client"}},
 	{"cmd/mizan/cli", slices.Concat(commonPackages, []string{"posting/store", "cmd/mizan/client"})},
 	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"cmd/mizan/cli"})},
+	{"cmd/mizan/serving/certificates", slices.Concat(commonPackages, []string{"cmd/mizan/cli"})},
 	{"cmd/mizan/serving", slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config"})},
 	{"cmd/mizan/audit/evidence", slices.Concat(commonPackages, ledgerPackages)},
 	{"cmd/mizan/audit", commandImports},
@@ -133,6 +134,9 @@ var allowedImporters = []struct{ module, packages string }{
 	{"github.com/gen2brain/jpegn", "internal/picture/..."},
 	{"github.com/chromedp", "cmd/mizan/browser"},
 	{"github.com/hanwen/go-fuse", "bench/faults/power/disk"},
+	{"github.com/pelletier/go-toml", "cmd/mizan/config"},
+	{"github.com/coreos/go-systemd", "cmd/mizan/serving"},
+	{"golang.org/x/crypto/acme", "cmd/mizan/serving/..."},
 }
 
 // pureModules are the only modules that ledger/** may import besides the standard library and
@@ -167,7 +171,7 @@ var impureNames = map[string][]string{
 // topLevel lists the names that the root may have, besides those that .gitignore names.
 var topLevel = []string{
 	"ledger", "actors", "posting", "api", "snapshots", "cmd", "bench", "internal", "docs", "tools",
-	"go.mod", "go.sum", "Makefile", "README.md", "CONTRIBUTING.md", ".ci", ".git", ".gitignore",
+	"go.mod", "go.sum", "Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", ".ci", ".git", ".gitignore",
 }
 
 // maxPackageFiles is how many files a package may have, not counting tests.

@@ -276,7 +276,7 @@ func (s *server) listen(context.Context) error {
 	socket := s.listener
 	s.listener = s.gate.Listener(s.listener)
 	if s.transport.config != nil {
-		s.listener = wiping.Listen(s.listener, s.transport.config)
+		s.listener = wiping.Listen(s.listener, s.transport.config, api.PlainHTTPResponse)
 	}
 	if err := s.serveMetrics(); err != nil {
 		return err
@@ -336,7 +336,9 @@ func (s *server) serve(ctx context.Context) error {
 	s.core.Store(coreReady)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(s.listener) }()
+	s.obtainCertificates(ctx)
 	s.announce()
+	s.notifySupervisor(supervisorReady, "STATUS=serving on "+s.address)
 	for ctx.Err() == nil {
 		select {
 		case err := <-ended:
@@ -348,6 +350,7 @@ func (s *server) serve(ctx context.Context) error {
 	}
 	s.core.Store(coreStopping)
 	s.log.Info("stopping")
+	s.notifySupervisor(supervisorStopping)
 	s.runtime.Quit()
 	s.stopBy = time.Now().Add(stopBound)
 	shutdownCtx, cancel := context.WithDeadline(context.Background(), s.stopBy)
