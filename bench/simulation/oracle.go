@@ -23,6 +23,7 @@ func (w *world) heal() {
 	w.note("heal")
 	w.random = rand.New(rand.NewPCG(w.plan.Seed, 1))
 	w.plan.Faults = Faults{} // the copy of this world
+	w.isDiskFull = false
 	if !w.start(Round{}) {
 		return
 	}
