@@ -21,9 +21,8 @@ import (
 )
 
 const (
-	readyTimeout  = time.Minute
-	startsToKill  = 4  // one after the other, in a case about starts
-	tablesToMerge = 11 // starts and stops of a soak test's template, each of which leaves a table: more than Badger keeps unmerged
+	startsToKill  = 4 // one after the other, in a case about starts
+	tablesToMerge = 9 // starts and stops of a soak test's template, each of which leaves a table: the next start merges them
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
