@@ -211,7 +211,7 @@ func (s *Service) addReply(op string, reply *idempotentReply, change *posting.Ch
 		return ledger.Refuse(op, ledger.Invalid, "the answer is too long to be kept for an idempotency key")
 	}
 	change.Claims = append([]ledger.Claim{reply.key.Claim(directory.PlatformOrg, subject, org[:])}, change.Claims...)
-	change.Steps = append(change.Steps, step(org, 0, record, directory.NewAnswer(id)))
+	change.Steps = append(change.Steps, step(org, 0, record, directory.NewAdminReply(id)))
 	return nil
 }
 

@@ -116,7 +116,7 @@ func (t *transaction) buildRequest(ask payment.Ask, job *providerJob) (err error
 	r := t.record
 	kind := chargeOperation(r)
 	if (ask == payment.AskOp || ask == payment.AskInquireOp) && r.Op.Kind != payment.OpComplete {
-		kind, job.answer.opID = providerOperations[r.Op.Kind], r.Op.Request
+		kind, job.answer.opID = providerOperations[r.Op.Kind], r.Op.ID
 	}
 	switch ask {
 	case payment.AskSubmit:
@@ -192,7 +192,7 @@ func (t *transaction) chargeCall(terminal *directory.Terminal, call *actors.Call
 func (t *transaction) operationCall(terminal *directory.Terminal, call *actors.Call) error {
 	r := t.record
 	*call = actors.Call{
-		Org: t.key.Org, Reference: r.ChargeReference(), Operation: providerOperations[r.Op.Kind], Request: r.Op.Request, Terminal: terminal,
+		Org: t.key.Org, Reference: r.ChargeReference(), Operation: providerOperations[r.Op.Kind], Request: r.Op.ID, Terminal: terminal,
 		Method: r.Method, Material: t.submission.material, Choice: r.Op.Choice,
 		ChargeState: t.chargeState(),
 	}
@@ -278,7 +278,7 @@ func (t *transaction) chargeState() actors.ChargeState {
 		SubmittedSince: t.submittedSince(), ChargedAmount: r.SubmittedAmount(), Meta: r.RailMeta, ActionKnown: r.Status == payment.ActionRequired && r.Action != nil,
 	}
 	if r.Op != nil && r.Op.Kind == payment.OpRefund && !r.Op.Late {
-		state.Refunded = r.Returned()
+		state.Refunded = r.ReturnedAmount()
 	}
 	return state
 }

@@ -169,7 +169,7 @@ func (t *transaction) onDue(c *actors.Context, m actors.Due) {
 		t.commit(c, d, m)
 		return
 	}
-	if ask == payment.AskNothing || isEarly && t.record.NotKnown() {
+	if ask == payment.AskNothing || isEarly && t.record.ReportedUnknown() {
 		return
 	}
 	err := t.ask(c, ask, isEarly)
@@ -272,7 +272,7 @@ func (t *transaction) askAfterCommit(c *actors.Context, ask payment.Ask) {
 	if ask != payment.AskSubmit && ask != payment.AskOp {
 		t.submission.wipe() // no later call needs the card
 	}
-	if ask == payment.AskNothing || ask == payment.AskInquire && t.record.NotKnown() {
+	if ask == payment.AskNothing || ask == payment.AskInquire && t.record.ReportedUnknown() {
 		return
 	}
 	if err := t.ask(c, ask, false); err != nil {

@@ -81,7 +81,7 @@ func (s *Service) fixedAsset(view *posting.View, old, next *storefront.Link) ([]
 	if next.Asset() == old.Asset() {
 		return nil, nil
 	}
-	guard := ledger.LinkIsUnpaid(old.Org, old.ID)
+	guard := ledger.LinkHasNoPayments(old.Org, old.ID)
 	began, err := view.Counter(old.Org, guard.Key, "")
 	if err == nil && !began.IsZero() {
 		field := "amount.currency"
@@ -159,13 +159,13 @@ func (s *Service) CreateImage(ctx context.Context, org ledger.ID, draft storefro
 // PublicImage returns the content of an image, or of one of its smaller forms, and its format; nil if there is nothing
 // with that name.
 func (s *Service) PublicImage(name string) (content []byte, format storefront.Format, err error) {
-	id, purpose, isForm := storefront.ParseFormName(name)
+	id, purpose, isForm := storefront.ParseSizedImageName(name)
 	if isForm {
 		m, err := public(s, &images, id)
 		if m == nil {
 			return nil, "", err
 		}
-		form := m.FormFor(purpose)
+		form := m.SizedFor(purpose)
 		return form.Content, form.Format, err
 	}
 	id, format, ok := storefront.ParseName(name)

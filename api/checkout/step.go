@@ -157,7 +157,7 @@ func (h *Handlers) outcomeOf(payer *visitor, r *record) (outcome page.Outcome, h
 		outcome.Back, outcome.Waits = payer.back, true
 	}
 	if result == page.Returned {
-		_, outcome.Sum.Amount = r.Returning()
+		_, outcome.Sum.Amount = r.ReturningAmounts()
 	} else if r.Type == payment.Payment {
 		outcome.Refunded = refundedOf(r)
 	}
@@ -294,7 +294,7 @@ func resultOf(r *record) (result page.Result, hasEnded bool) {
 	case payment.Rejected, payment.Failed:
 		return page.NotDone, true
 	case payment.Refunding, payment.Refunded:
-		if returning, _ := r.Returning(); returning != r.Settled() {
+		if returning, _ := r.ReturningAmounts(); returning != r.Settled() {
 			return page.Done, true
 		}
 		return page.Returned, true

@@ -83,15 +83,15 @@ func (b *Block) Prefix() (prefix netip.Prefix, ok bool) {
 // Blocks are the columns of blocklist entries. Payers' data are compared with the column "compared". The column "value"
 // is only shown: for a card it has the first and last digits.
 var Blocks = schema.NewType[Block]("blocklist entry",
-	columns.ID(func(b *Block) *ledger.ID { return &b.ID }),
+	columns.IDColumn(func(b *Block) *ledger.ID { return &b.ID }),
 	schema.TextField(schema.Word(1, "kind", blockKindNames(), schema.Required, schema.Fixed,
 		schema.Help("kind of value")), func(b *Block) *BlockKind { return &b.Kind }),
 	schema.Shown(schema.Text(0, "value", schema.Constant,
 		schema.Help("value that is refused; for a card, its first six and last four digits")), func(b *Block) (string, bool) { return b.Shown(), true }),
 	schema.Field(schema.Bool(2, "active", schema.NotNull,
 		schema.Help("whether the value is refused")), func(b *Block) *bool { return &b.Active }),
-	columns.Created(func(b *Block) *ledger.Micros { return &b.Created }),
-	columns.Updated(func(b *Block) *ledger.Micros { return &b.Updated }),
+	columns.CreatedColumn(func(b *Block) *ledger.Micros { return &b.Created }),
+	columns.UpdatedColumn(func(b *Block) *ledger.Micros { return &b.Updated }),
 	schema.Field(schema.Text(3, "compared", schema.NotShown, schema.Needed), func(b *Block) *string { return &b.Value }),
 	schema.Field(schema.Text(4, "masked", schema.NotShown), func(b *Block) *string { return &b.Masked }),
 ).Invariant(func(b *Block) string {

@@ -136,7 +136,7 @@ func TestAnEventThatIsNotInTheTablePanics(t *testing.T) {
 		}
 	}
 	var zero admission.Admission
-	if !panics(func() { zero.Lose() }) {
+	if !panics(func() { zero.OnWriterRefusal() }) {
 		t.Error("the zero value takes a step")
 	}
 }
