@@ -83,15 +83,15 @@ func (r *fakePayers) Current(c paymentactor.Command, _ bool) (paymentactor.Resul
 	return r.Find(c.Org, c.ID)
 }
 
-// Returned implements checkout.Payers.
-func (r *fakePayers) Returned(org, id ledger.ID) (paymentactor.Result, error) {
+// OnReturn implements checkout.Payers.
+func (r *fakePayers) OnReturn(org, id ledger.ID) (paymentactor.Result, error) {
 	r.change(func() { r.returnedCalls++ })
 	return r.result()
 }
 
-// ChargeReturned implements checkout.Payers.
-func (r *fakePayers) ChargeReturned(org, reference ledger.ID) (paymentactor.Result, error) {
-	return r.Returned(org, reference)
+// OnChargeReturn implements checkout.Payers.
+func (r *fakePayers) OnChargeReturn(org, reference ledger.ID) (paymentactor.Result, error) {
+	return r.OnReturn(org, reference)
 }
 
 // CancelByPayer implements checkout.Payers.

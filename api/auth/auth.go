@@ -107,10 +107,10 @@ func (a *Authenticator) AuthenticateAdmin(credentials *Credentials) error {
 	return unauthorized()
 }
 
-// PartnerKeyOrSession authenticates a caller that reads a partner's data: the partner's key, or
+// AuthenticatePartnerKeyOrSession authenticates a caller that reads a partner's data: the partner's key, or
 // a session of role partner, which acts as its partner. All other callers get the
 // same refusals as from AuthenticatePartnerKey.
-func (a *Authenticator) PartnerKeyOrSession(credentials *Credentials) (Principal, error) {
+func (a *Authenticator) AuthenticatePartnerKeyOrSession(credentials *Credentials) (Principal, error) {
 	if len(credentials.APIKey) != 0 || len(credentials.Bearer) == 0 {
 		return a.AuthenticatePartnerKey(credentials)
 	}
@@ -125,10 +125,10 @@ func (a *Authenticator) PartnerKeyOrSession(credentials *Credentials) (Principal
 	return Principal{}, unauthorized()
 }
 
-// LedgerReader authenticates a caller that reads the ledger: a session with one of the roles,
-// or a caller that PartnerKeyOrSession admits, who sees only that partner's accounts. The
+// AuthenticateLedgerReader authenticates a caller that reads the ledger: a session with one of the roles,
+// or a caller that AuthenticatePartnerKeyOrSession admits, who sees only that partner's accounts. The
 // administration token gets Forbidden, because it has no role in an organization.
-func (a *Authenticator) LedgerReader(credentials *Credentials, roles ...directory.Role) (Principal, error) {
+func (a *Authenticator) AuthenticateLedgerReader(credentials *Credentials, roles ...directory.Role) (Principal, error) {
 	if len(credentials.Bearer) == 0 {
 		return a.AuthenticatePartnerKey(credentials)
 	}
@@ -155,13 +155,13 @@ func (a *Authenticator) AuthenticateSession(credentials *Credentials, roles ...d
 	return a.authenticatePerson(credentials, false, roles)
 }
 
-// SessionToEnd authenticates a person who ends the session. It differs from AuthenticateSession
+// AuthenticateSessionToEnd authenticates a person who ends the session. It differs from AuthenticateSession
 // in one point: a session of a deactivated partner is admitted too.
-func (a *Authenticator) SessionToEnd(credentials *Credentials, roles ...directory.Role) (Principal, error) {
+func (a *Authenticator) AuthenticateSessionToEnd(credentials *Credentials, roles ...directory.Role) (Principal, error) {
 	return a.authenticatePerson(credentials, true, roles)
 }
 
-// authenticatePerson does what AuthenticateSession does or, if ending is true, what SessionToEnd does.
+// authenticatePerson does what AuthenticateSession does or, if ending is true, what AuthenticateSessionToEnd does.
 func (a *Authenticator) authenticatePerson(credentials *Credentials, ending bool, roles []directory.Role) (Principal, error) {
 	const op = "auth.Session"
 	if len(credentials.Bearer) == 0 {

@@ -34,7 +34,7 @@ type Conn struct {
 
 // Call Known when the credential of the current request has proved valid. The gate then closes the
 // connection later than connections that never had one.
-func (c *Conn) Known() {
+func (c *Conn) MarkKnown() {
 	c.known.Store(true)
 	c.since.Store(time.Now().UnixNano())
 }

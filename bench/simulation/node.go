@@ -148,7 +148,7 @@ func (n *node) apiConfig(w *world, log *slog.Logger) api.Config {
 	cfg := api.Config{
 		Payments: w.services.payments, Contracts: w.services.contracts, Directory: n.directory, Journal: n.journal, Clock: n.clock, Log: log,
 		BeginCommand: n.runtime.Enter, ProviderCalls: n.runtime.Calling, Signer: n.keyring.Signer(), HeadKey: n.keyring.VerifierKey(), Fingerprint: n.keyring.Fingerprint,
-		Pages: payerpage.Pages{Base: baseURL, Tokens: n.keyring.PageTokens()}, Payers: w.services.payments, ProviderUpdates: w.services.payments, Usage: w.services.accounts,
+		Pages: payerpage.Pages{Base: baseURL, Tokens: n.keyring.PageTokens()}, Payers: w.services.payments, ProviderUpdates: w.services.payments, UsageReader: w.services.accounts,
 		Storefront: storefrontactor.New(n.journal, n.directory, baseURL), Deliveries: n.notifier, Subscriptions: w.services.renewals, Periods: periodactor.New(n.runtime),
 		Backup: func(since *admin.BackupBase) (io.ReadCloser, error) { return n.backups.Stream((*backup.Base)(since)) },
 		Status: func() api.Status { return api.Status{Core: api.StatusOK, DB: api.StatusOK} },
