@@ -35,8 +35,8 @@ func TestReplyHasTheTimeOfItsEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, _ := f.org(p.Org)
-	place, _ := o.partner(p.Number)
-	booked := place.now.Load().stamp.Updated
+	inView, _ := o.partner(p.Number)
+	booked := inView.now.Load().stamp.Updated
 	if err := f.rename(p, adminKey("later"), "three", ""); err != nil {
 		t.Fatal(err)
 	}

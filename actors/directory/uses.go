@@ -13,19 +13,19 @@ import (
 
 // A new use of a key or session is stored only if the stored last use is at least this old.
 const (
-	noteKeysEvery     = ledger.Micros(3600 * 1_000_000)
-	noteSessionsEvery = ledger.Micros(300 * 1_000_000)
+	storeKeyUseEvery     = ledger.Micros(3600 * 1_000_000)
+	storeSessionUseEvery = ledger.Micros(300 * 1_000_000)
 )
 
-// maxNotes bounds the notes (writes of a last use) that wait or are being made durable, in all organizations
+// maxPendingUses bounds the notes (writes of a last use) that wait or are being made durable, in all organizations
 // together. A use beyond the bound is not noted; the next use tries again.
-const maxNotes = 64
+const maxPendingUses = 64
 
 // pendingUses queues the last uses of keys and sessions, which the organizations' actors write in the background. A
 // request compares a few atomics and, if a note is due and there is room, leaves a note here. Each organization has
 // at most one Change of notes in progress.
 type pendingUses struct {
-	reserved atomic.Int64 // notes that wait or are being written, at most maxNotes
+	reserved atomic.Int64 // notes that wait or are being written, at most maxPendingUses
 
 	mu      sync.Mutex
 	queued  map[ledger.ID][]pendingUse // guarded by mu: by organization
@@ -35,8 +35,8 @@ type pendingUses struct {
 // pendingUse is a note that is to be written. The organization's actor calls step, which returns the step to write;
 // false if nothing is left to write.
 type pendingUse struct {
-	noteInProgress *atomic.Bool
-	step           func(*organization) (publishableStep, bool)
+	writeInProgress *atomic.Bool
+	step            func(*organization) (publishableStep, bool)
 }
 
 // publishableStep is a step of a Change and the function that publishes it.
@@ -45,12 +45,12 @@ type publishableStep struct {
 	put  func(posting.Stamp)
 }
 
-// note is a command that writes notes, without a waiting caller. As an actors.Observer it does not count against the
+// useWrite is a command that writes notes, without a waiting caller. As an actors.Observer it does not count against the
 // bound of waiting commands.
-type note struct{ *command }
+type useWrite struct{ *command }
 
 // Observes implements actors.Observer.
-func (*note) Observes() {}
+func (*useWrite) Observes() {}
 
 func newPendingUses() *pendingUses {
 	return &pendingUses{queued: make(map[ledger.ID][]pendingUse), writing: make(map[ledger.ID]bool)}
@@ -59,10 +59,10 @@ func newPendingUses() *pendingUses {
 // begin reserves a place for a note and sets the flag inProgress. It returns false if the flag is already set or
 // all places are taken.
 func (n *pendingUses) begin(inProgress *atomic.Bool) bool {
-	if inProgress.Load() || n.reserved.Load() >= maxNotes || !inProgress.CompareAndSwap(false, true) {
+	if inProgress.Load() || n.reserved.Load() >= maxPendingUses || !inProgress.CompareAndSwap(false, true) {
 		return false
 	}
-	if n.reserved.Add(1) > maxNotes {
+	if n.reserved.Add(1) > maxPendingUses {
 		n.reserved.Add(-1)
 		inProgress.Store(false)
 		return false
@@ -72,7 +72,7 @@ func (n *pendingUses) begin(inProgress *atomic.Bool) bool {
 
 // recordKeyUse starts a note of a key's use if the stored last use is old.
 func (s *Service) recordKeyUse(keyInView *viewRecord[directory.APIKey], k *directory.APIKey, now ledger.Micros) {
-	if k.Used != 0 && now-k.Used < noteKeysEvery || !s.pendingUses.begin(&keyInView.savingUse) {
+	if k.Used != 0 && now-k.Used < storeKeyUseEvery || !s.pendingUses.begin(&keyInView.savingUse) {
 		return
 	}
 	s.queueUse(k.Org, pendingKeyUse(keyInView, k.ID))
@@ -96,7 +96,7 @@ func pendingKeyUse(keyInView *viewRecord[directory.APIKey], id ledger.ID) pendin
 // recordSessionUse starts a note of a session's use if the stored last use is old. Sessions that never expire
 // by inactivity need no note.
 func (s *Service) recordSessionUse(sessionInView *viewRecord[directory.Session], session *directory.Session, now ledger.Micros) {
-	if session.MaxIdle == 0 || now-session.Used < noteSessionsEvery || !s.pendingUses.begin(&sessionInView.savingUse) {
+	if session.MaxIdle == 0 || now-session.Used < storeSessionUseEvery || !s.pendingUses.begin(&sessionInView.savingUse) {
 		return
 	}
 	s.queueUse(session.Org, pendingSessionUse(sessionInView, session.Hash))
@@ -120,12 +120,12 @@ func pendingSessionUse(sessionInView *viewRecord[directory.Session], hash [32]by
 // queueUse queues a note for the organization's actor, and sends the actor a message unless the
 // actor already has one.
 func (s *Service) queueUse(org ledger.ID, u pendingUse) {
-	notes := s.pendingUses
-	notes.mu.Lock()
-	notes.queued[org] = append(notes.queued[org], u)
-	mustTell := !notes.writing[org]
-	notes.writing[org] = true
-	notes.mu.Unlock()
+	pending := s.pendingUses
+	pending.mu.Lock()
+	pending.queued[org] = append(pending.queued[org], u)
+	mustTell := !pending.writing[org]
+	pending.writing[org] = true
+	pending.mu.Unlock()
 	if mustTell {
 		s.sendUses(org)
 	}
@@ -136,7 +136,7 @@ func (s *Service) sendUses(org ledger.ID) {
 	var batch []pendingUse
 	var publishers usePublishers
 	var once sync.Once
-	s.registry.Tell(org, &note{&command{
+	s.registry.Tell(org, &useWrite{&command{
 		op: "directory.note",
 		decide: func(ledger.Micros) (*posting.Change, error) {
 			batch = s.pendingUses.take(org)
@@ -191,27 +191,27 @@ func (n *pendingUses) take(org ledger.ID) []pendingUse {
 // refused the message before it took the batch, the queued notes are treated in the same way: if they were sent again
 // at once, the actor would get messages forever.
 func (s *Service) finishBatch(org ledger.ID, batch []pendingUse) {
-	notes := s.pendingUses
+	pending := s.pendingUses
 	if len(batch) == 0 {
-		batch = notes.take(org)
+		batch = pending.take(org)
 	}
-	notes.reserved.Add(-int64(len(batch)))
+	pending.reserved.Add(-int64(len(batch)))
 	for i := range batch {
-		batch[i].noteInProgress.Store(false)
+		batch[i].writeInProgress.Store(false)
 	}
-	notes.mu.Lock()
-	hasQueued := len(notes.queued[org]) > 0
+	pending.mu.Lock()
+	hasQueued := len(pending.queued[org]) > 0
 	if !hasQueued {
-		delete(notes.writing, org)
+		delete(pending.writing, org)
 	}
-	notes.mu.Unlock()
+	pending.mu.Unlock()
 	if hasQueued {
 		s.sendUses(org)
 	}
 }
 
-// notesAtOnce bounds the uses that one Change of FlushUses records.
-const notesAtOnce = 512
+// maxUsesPerChange bounds the uses that one Change of FlushUses records.
+const maxUsesPerChange = 512
 
 // FlushUses stores the last uses of keys and sessions that are in memory only, so that a clean stop loses none. The
 // caller calls FlushUses after requests have ended. Without new uses it writes nothing. If ctx ends first, the
@@ -230,7 +230,7 @@ func (s *Service) FlushUses(ctx context.Context) (firstErr error) {
 
 func (s *Service) flushUsesOf(ctx context.Context, o *organization) error {
 	const op = "directory.NoteUses"
-	for uses := range slices.Chunk(o.unrecordedUses(ledger.MicrosOf(s.rt.Clock.Now())), notesAtOnce) {
+	for uses := range slices.Chunk(o.unrecordedUses(ledger.MicrosOf(s.rt.Clock.Now())), maxUsesPerChange) {
 		var publishers usePublishers
 		err := s.run(ctx, o.id, op, func(ledger.Micros) (change *posting.Change, err error) {
 			current, ok := s.org(o.id)

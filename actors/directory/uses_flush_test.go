@@ -80,7 +80,7 @@ func (f *fixture) sessionOf(org ledger.ID, token []byte) *directory.Session {
 func TestUsesAreStoredInBatches(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
-	const keys = 3*notesAtOnce + 1
+	const keys = 3*maxUsesPerChange + 1
 	for _, m := range must(f.AddMerchants(t.Context(), org.ID, MerchantsDraft{Partners: 7, Keys: keys})) {
 		for _, value := range m.Keys {
 			if _, _, ok := f.Authenticate(org.ID, []byte(value)); !ok {
@@ -90,7 +90,7 @@ func TestUsesAreStoredInBatches(t *testing.T) {
 	}
 	f.Runtime.Quiesce()
 	noted := f.countUses(org.ID)
-	wantChanges := (keys - noted + notesAtOnce - 1) / notesAtOnce
+	wantChanges := (keys - noted + maxUsesPerChange - 1) / maxUsesPerChange
 	if n := f.countChanges(func() { must(0, f.FlushUses(t.Context())) }); n != uint64(wantChanges) {
 		t.Errorf("%d changes, want %d", n, wantChanges)
 	}

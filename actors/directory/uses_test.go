@@ -103,8 +103,8 @@ func TestRefusedNoteIsTriedAgain(t *testing.T) {
 
 func TestNotesInProgressAreBounded(t *testing.T) {
 	n := newPendingUses()
-	flags := make([]atomic.Bool, maxNotes+1)
-	for i := range maxNotes {
+	flags := make([]atomic.Bool, maxPendingUses+1)
+	for i := range maxPendingUses {
 		if !n.begin(&flags[i]) {
 			t.Fatalf("no place for note %d", i+1)
 		}
@@ -112,11 +112,11 @@ func TestNotesInProgressAreBounded(t *testing.T) {
 			t.Fatal("two notes of one key are under way")
 		}
 	}
-	if n.begin(&flags[maxNotes]) || flags[maxNotes].Load() {
+	if n.begin(&flags[maxPendingUses]) || flags[maxPendingUses].Load() {
 		t.Error("one too many is under way")
 	}
 	n.reserved.Add(-1)
-	if !n.begin(&flags[maxNotes]) {
+	if !n.begin(&flags[maxPendingUses]) {
 		t.Error("no place though there is one")
 	}
 }
@@ -173,11 +173,11 @@ func TestNotesAreDroppedIfTheDirectoryCannotBeRead(t *testing.T) {
 	}
 }
 
-// While the organization's actor is busy, requests continue, and up to maxNotes notes wait for it.
+// While the organization's actor is busy, requests continue, and up to maxPendingUses notes wait for it.
 func TestNoRequestWaitsForANote(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
-	const keys = maxNotes + 36
+	const keys = maxPendingUses + 36
 	merchant := must(f.AddMerchants(t.Context(), org.ID, MerchantsDraft{Partners: 1, Keys: keys}))[0]
 	started, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -195,14 +195,14 @@ func TestNoRequestWaitsForANote(t *testing.T) {
 			}
 		}
 	}
-	if got := f.pendingUses.reserved.Load(); got != maxNotes {
-		t.Errorf("%d notes wait, want %d", got, maxNotes)
+	if got := f.pendingUses.reserved.Load(); got != maxPendingUses {
+		t.Errorf("%d notes wait, want %d", got, maxPendingUses)
 	}
 	close(release)
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	if got := f.countUses(org.ID); got != maxNotes || f.pendingUses.reserved.Load() != 0 {
+	if got := f.countUses(org.ID); got != maxPendingUses || f.pendingUses.reserved.Load() != 0 {
 		t.Errorf("%d notes, %d under way", got, f.pendingUses.reserved.Load())
 	}
 	for _, value := range merchant.Keys {

@@ -342,7 +342,7 @@ func (t *transaction) settleWithRefusal(c *actors.Context, m *failover) {
 		passedOver = t.admission.PassedOver
 	}
 	t.cause, t.admission = nil, admission.Admission{}
-	t.settleFor(c, m.providerAnswer, passedOver...)
+	t.decideOutcome(c, m.providerAnswer, passedOver...)
 	if !c.Committing() {
 		t.resumeDue(c)
 	}

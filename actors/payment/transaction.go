@@ -30,7 +30,7 @@ type transaction struct {
 	cause             any              // the message that is being admitted or decided on; it is handled again if the writer refuses the decision
 	stashedOperations []*operation     // operations that wait for the answer to the provider call in progress
 	waiters           []*caller        // callers that get the first outcome as their reply
-	waiterRoom        [1]*caller       // memory of waiters: nearly always one waits
+	waiterMemory      [1]*caller       // memory of waiters: nearly always one waits
 	deferred          deferred
 }
 

@@ -197,7 +197,7 @@ func (s *Service) PublicProduct(id ledger.ID) (*storefront.Product, error) {
 }
 
 // public finds a record of any organization by its address.
-func public[R any](s *Service, t *store[R], id ledger.ID) (*R, error) {
+func public[R any](s *Service, t *recordKind[R], id ledger.ID) (*R, error) {
 	view := s.journal.View()
 	defer view.Close()
 	owner, found, err := view.Claim(directory.PlatformOrg, ledger.ClaimAddress, storefront.AddressKey(ledger.Source{Kind: t.kind, ID: id}))

@@ -111,7 +111,7 @@ func (n *node) startServices(w *world, log *slog.Logger) (err error) {
 	if n.directory, err = directoryactor.Start(n.runtime, n.keyring); err != nil {
 		return err
 	}
-	n.directory.AllowPrivateHooks(true)
+	n.directory.AllowPrivateAddresses(true)
 	w.services.accounts = account.New(n.runtime)
 	var monitor *alertactor.Monitor
 	pages := payerpage.Pages{Base: baseURL, Tokens: n.keyring.PageTokens()}
@@ -147,7 +147,7 @@ func (n *node) startServices(w *world, log *slog.Logger) (err error) {
 func (n *node) apiConfig(w *world, log *slog.Logger) api.Config {
 	cfg := api.Config{
 		Payments: w.services.payments, Contracts: w.services.contracts, Directory: n.directory, Journal: n.journal, Clock: n.clock, Log: log,
-		BeginCommand: n.runtime.Enter, ProviderCalls: n.runtime.Calling, Signer: n.keyring.Signer(), HeadKey: n.keyring.VerifierKey(), Fingerprint: n.keyring.Fingerprint,
+		BeginCommand: n.runtime.Enter, ProviderCalls: n.runtime.RunningJobs, Signer: n.keyring.Signer(), HeadKey: n.keyring.VerifierKey(), Fingerprint: n.keyring.Fingerprint,
 		Pages: payerpage.Pages{Base: baseURL, Tokens: n.keyring.PageTokens()}, Payers: w.services.payments, ProviderUpdates: w.services.payments, UsageReader: w.services.accounts,
 		Storefront: storefrontactor.New(n.journal, n.directory, baseURL), Deliveries: n.notifier, Subscriptions: w.services.renewals, Periods: periodactor.New(n.runtime),
 		Backup: func(since *admin.BackupBase) (io.ReadCloser, error) { return n.backups.Stream((*backup.Base)(since)) },

@@ -58,7 +58,7 @@ func newMetrics(s *server) *metrics {
 		if s.runtime == nil {
 			return 0
 		}
-		return float64(s.runtime.Live())
+		return float64(s.runtime.ActorsWithWork())
 	})
 	m.registerCounter("mizan_checkpoints_total", "Checkpoints of trial balances made.", func() float64 {
 		if s.checkpoints == nil {

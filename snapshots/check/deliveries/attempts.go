@@ -58,10 +58,10 @@ func (d *deliveryReader) checkState(delivery *notifier.StoredDelivery) {
 // stateFault says how a delivery's state differs from the one that follows from its attempts;
 // empty if it does not differ.
 func stateFault(delivery *notifier.StoredDelivery) string {
-	if delivery.Round < 0 || delivery.Round > len(delivery.Attempts) || len(delivery.Attempts) > maxKeptAttempts {
+	if delivery.AttemptsBeforeReplay < 0 || delivery.AttemptsBeforeReplay > len(delivery.Attempts) || len(delivery.Attempts) > maxKeptAttempts {
 		return "has a wrong number of attempts before it was requested again, or too many attempts"
 	}
-	round := delivery.Attempts[delivery.Round:] // the attempts after the event, or after the last request to deliver again
+	round := delivery.Attempts[delivery.AttemptsBeforeReplay:] // the attempts after the event, or after the last request to deliver again
 	if len(round) > maxAttempts {
 		return "was tried more than six times"
 	}

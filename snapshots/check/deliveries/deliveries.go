@@ -185,7 +185,7 @@ func (d *deliveryReader) checkNotice(pageTime ledger.Micros, n *store.Notice) {
 // requestedAgain tells whether a stored delivery was acknowledged at its first attempt and then
 // requested again.
 func requestedAgain(stored *notifier.StoredDelivery, mark *notifier.Mark) bool {
-	if stored.Round == 0 || len(stored.Attempts) == 0 {
+	if stored.AttemptsBeforeReplay == 0 || len(stored.Attempts) == 0 {
 		return false
 	}
 	return len(stored.Attempts) == maxKeptAttempts || stored.Attempts[0] == mark.Attempt
