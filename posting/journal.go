@@ -209,15 +209,15 @@ func (j *Journal) LowSpace() bool { return j.store.LowSpace() }
 // Submit.
 func (j *Journal) Bind(keyring [32]byte) error { return j.store.Bind(keyring) }
 
-// Bound returns the identity of the keyring that the store is tied to; zeros if there is none.
-func (j *Journal) Bound() [32]byte { return j.store.Bound() }
+// BoundKeyring returns the identity of the keyring that the store is tied to; zeros if there is none.
+func (j *Journal) BoundKeyring() [32]byte { return j.store.BoundKeyring() }
 
 // Size returns the store's size in bytes.
 func (j *Journal) Size() int64 { return j.store.Size() }
 
-// Unverified returns how many bytes of the files of long values, as they were when the store was opened, were not compared with their
+// UnverifiedBytes returns how many bytes of the files of long values, as they were when the store was opened, were not compared with their
 // checksums since.
-func (j *Journal) Unverified() int64 { return j.store.Unverified() }
+func (j *Journal) UnverifiedBytes() int64 { return j.store.UnverifiedBytes() }
 
 // LastGroup returns the number and hash of the last durable group.
 func (j *Journal) LastGroup() (uint64, [32]byte) { return j.store.LastGroup() }
@@ -246,8 +246,8 @@ func (j *Journal) stop() error {
 	return nil
 }
 
-// leave notes a caller that gets no receipt, because the journal has failed. The process is about to end.
-func (j *Journal) leave(done func(Receipt)) {
+// keepUnanswered notes a caller that gets no receipt, because the journal has failed. The process is about to end.
+func (j *Journal) keepUnanswered(done func(Receipt)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.unanswered = append(j.unanswered, done)

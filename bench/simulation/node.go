@@ -80,7 +80,7 @@ func (w *world) startNode(dir string) (n *node, err error) {
 		return nil, err
 	}
 	n.journal, err = posting.Open(posting.Options{
-		Store: store.Options{Dir: dir, MemTable: memTable, Segment: segment, Values: valuesFile, Log: log, Disk: n.disk.open, MustExist: true},
+		Store: store.Options{Dir: dir, MemTable: memTable, SegmentSize: segment, ValuesFileSize: valuesFile, Log: log, Disk: n.disk.open, MustExist: true},
 		Clock: n.clock, Log: log, Fatal: n.fail,
 	})
 	if err != nil {
