@@ -213,7 +213,7 @@ func TestLimitIsCreatedOncePerIdempotencyKey(t *testing.T) {
 	}
 }
 
-// fakeUsage is an admin.LimitUsage that returns what a test sets, and records the subjects it was asked for.
+// fakeUsage is an admin.UsageReader that returns what a test sets, and records the subjects it was asked for.
 type fakeUsage struct {
 	usage    directory.Usage
 	err      error

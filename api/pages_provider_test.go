@@ -28,7 +28,7 @@ type fakePayers struct {
 	record        payment.Record
 	due           ledger.Micros         // deadline of a hosted transaction
 	err           error                 // the error of every command
-	returnedCalls int                   // how often Returned was called
+	returnedCalls int                   // how often OnReturn was called
 	lastContinue  paymentactor.Continue // the last Continue command
 }
 
@@ -54,7 +54,7 @@ func (r *fakePayers) result() (paymentactor.Result, error) {
 	return paymentactor.Result{Record: &record, Stamp: posting.Stamp{Due: r.due}}, r.err
 }
 
-// returnedCount returns how often Returned was called.
+// returnedCount returns how often OnReturn was called.
 func (r *fakePayers) returnedCount() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

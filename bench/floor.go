@@ -118,7 +118,7 @@ func (r *serverRun) againstFloor(ctx context.Context, firstNumber uint64) (o gen
 }
 
 // roundsIn returns into how many rounds of each kind a duration is divided. The number is even, so that both orders of the
-// kinds (see turns) come equally often.
+// kinds (see kindOrder) come equally often.
 func roundsIn(d time.Duration) int {
 	n := int(min(max((d+roundDuration-1)/roundDuration, minRounds), maxRounds))
 	return n + n%2

@@ -41,7 +41,7 @@ func (p *payments) resolveUnknown(ctx context.Context, d *generator.Dialer) (int
 	return len(unresolved), nil
 }
 
-// resolver sends the requests of settle on its own connection.
+// resolver sends the requests of resolveUnknown on its own connection.
 type resolver struct {
 	paymentJob *paymentJob
 	dialer     *generator.Dialer

@@ -22,7 +22,7 @@ var _ Sealer = (*secret.Keyring)(nil)
 // Answer is the reply to a write that came with an idempotency key.
 type Answer struct {
 	Status int
-	Body   []byte // as made by the function that was passed to Once
+	Body   []byte // as made by the function that was passed to WithStoredReply
 
 	// Booked is the time at which the write's event was booked, and Seq is the event's number in the
 	// journal. They are known only after the body is made, so the body leaves room for them, and
@@ -133,7 +133,7 @@ func OpenAnswer(keys Sealer, org, id ledger.ID, payload []byte) (Answer, error) 
 // unreadableReply raises an alarm and returns the refusal for a repeated request whose reply is damaged.
 func (s *Service) unreadableReply(org, id ledger.ID, why error) error {
 	s.rt.AlarmUnreadableReply(org, id, why)
-	return actors.ReplyLost("directory.Answered")
+	return actors.ReplyLost("directory.StoredReply")
 }
 
 // Write carries out a write, as the method write does, for the records of another package. It refuses to write in an
@@ -181,7 +181,7 @@ func (s *Service) checkUnclaimed(op string, key *actors.Key) error {
 	return err
 }
 
-// StoreReply serves writes of other packages' actors. It adds the claim of the key in ctx (see Once) and the
+// StoreReply serves writes of other packages' actors. It adds the claim of the key in ctx (see WithStoredReply) and the
 // reply, which is made from the result, to the organization's Change. Without a key, StoreReply does nothing.
 // After an error, the Change must not be submitted. If the journal's writer refuses the Change, the key may
 // have been claimed before: call StoredReply again.
@@ -191,7 +191,7 @@ func (s *Service) StoreReply(ctx context.Context, org ledger.ID, change *posting
 		return nil
 	}
 	answer := ledger.Source{Kind: ledger.AdminReply, ID: directory.CachedReplyID(reply.key.ClaimKey())} // no other record is stored under the key's id
-	return s.addReply("directory.KeepAnswer", reply, change, org, answer, result)
+	return s.addReply("directory.StoreReply", reply, change, org, answer, result)
 }
 
 // addReply adds the key's claim and the sealed reply to a change; subject is the record that the reply is about.

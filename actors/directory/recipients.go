@@ -128,7 +128,7 @@ func (s *Service) AlertTerminals(fn func(org ledger.ID, terminals []*directory.T
 }
 
 // Receives tells whether the organization has a terminal or a partner with the id. Nothing else can
-// have received notifications, because Recipient returns only terminals and partners.
+// have received notifications, because Destination returns only terminals and partners.
 func (s *Service) Receives(org, recipient ledger.ID) bool {
 	o, ok := s.org(org)
 	if !ok {

@@ -31,7 +31,7 @@ func TestCleanStopStoresTheLastUses(t *testing.T) {
 		t.Fatal("not let in")
 	}
 	if got := f.countUses(firstOrg.ID); got != 1 {
-		t.Fatalf("%d notes of the key before the stop", got)
+		t.Fatalf("%d uses of the key before the stop", got)
 	}
 	must(0, f.FlushUses(t.Context()))
 	f.restart()
@@ -114,11 +114,11 @@ func TestUsesBeyondTheStopsDeadlineAreLost(t *testing.T) {
 		<-f.commands.inside
 	}
 	if got := f.countUses(org.ID); got != 1 {
-		t.Errorf("%d notes", got)
+		t.Errorf("%d uses", got)
 	}
 }
 
-// If one organization's notes (writes of last uses) are refused, another organization's notes are still written.
+// If one organization's last uses are refused, another organization's last uses are still written.
 func TestRefusedNotesOfOneOrganizationDoNotAffectOthers(t *testing.T) {
 	f := open(t)
 	staleOrg, org := f.newOrganization("One"), f.newOrganization("Two")
@@ -137,6 +137,6 @@ func TestRefusedNotesOfOneOrganizationDoNotAffectOthers(t *testing.T) {
 		t.Errorf("the stale one: %v", err)
 	}
 	if got := f.countUses(org.ID); got != 2 {
-		t.Errorf("%d notes of the other one, want 2", got)
+		t.Errorf("%d uses of the other one, want 2", got)
 	}
 }

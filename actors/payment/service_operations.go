@@ -52,7 +52,7 @@ func (s *Service) OnReturn(org, id ledger.ID) (Result, error) {
 	return s.operate(Command{Org: org, ID: id}, &operation{kind: opPayerReturned})
 }
 
-// OnChargeReturn does what Returned does, for the transaction whose charge a provider knows by the reference.
+// OnChargeReturn does what OnReturn does, for the transaction whose charge a provider knows by the reference.
 func (s *Service) OnChargeReturn(org, reference ledger.ID) (Result, error) {
 	id, err := s.transactionOf(org, reference)
 	if err != nil {

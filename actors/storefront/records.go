@@ -156,17 +156,17 @@ func (s *Service) CreateImage(ctx context.Context, org ledger.ID, draft storefro
 	})
 }
 
-// PublicImage returns the content of an image, or of one of its smaller forms, and its format; nil if there is nothing
+// PublicImage returns the content of an image, or of one of its smaller sizes, and its format; nil if there is nothing
 // with that name.
 func (s *Service) PublicImage(name string) (content []byte, format storefront.Format, err error) {
-	id, purpose, isForm := storefront.ParseSizedImageName(name)
-	if isForm {
+	id, purpose, isSized := storefront.ParseSizedImageName(name)
+	if isSized {
 		m, err := public(s, &images, id)
 		if m == nil {
 			return nil, "", err
 		}
-		form := m.SizedFor(purpose)
-		return form.Content, form.Format, err
+		sized := m.SizedFor(purpose)
+		return sized.Content, sized.Format, err
 	}
 	id, format, ok := storefront.ParseName(name)
 	if !ok {

@@ -69,7 +69,7 @@ func (a *Authenticator) AuthenticatePartnerKey(credentials *Credentials) (Princi
 	org, wellFormed := organization(credentials.Organization)
 	if len(credentials.APIKey) == 0 && len(credentials.Bearer) != 0 {
 		if _, live := a.session(org, wellFormed, credentials); live {
-			return Principal{}, ledger.Refuse("auth.PartnerKey", ledger.Forbidden, "this needs a partner's key")
+			return Principal{}, ledger.Refuse("auth.AuthenticatePartnerKey", ledger.Forbidden, "this needs a partner's key")
 		}
 	}
 	key, partner, known := a.Directory.Authenticate(org, credentials.APIKey)
@@ -83,7 +83,7 @@ func (a *Authenticator) AuthenticatePartnerKey(credentials *Credentials) (Princi
 		return Principal{}, unauthorized()
 	}
 	if !partner.Active {
-		return Principal{}, ledger.Refuse("auth.PartnerKey", ledger.Forbidden, "the partner is deactivated")
+		return Principal{}, ledger.Refuse("auth.AuthenticatePartnerKey", ledger.Forbidden, "the partner is deactivated")
 	}
 	return Principal{Org: org, Key: key, Partner: partner}, nil
 }
@@ -102,7 +102,7 @@ func (a *Authenticator) AuthenticateAdmin(credentials *Credentials) error {
 	case admin:
 		return nil
 	case live:
-		return ledger.Refuse("auth.AdminToken", ledger.Forbidden, "this needs the administration token")
+		return ledger.Refuse("auth.AuthenticateAdmin", ledger.Forbidden, "this needs the administration token")
 	}
 	return unauthorized()
 }
@@ -120,7 +120,7 @@ func (a *Authenticator) AuthenticatePartnerKeyOrSession(credentials *Credentials
 	case live && session.Roles.Has(directory.PartnerRole):
 		return a.actAsPartner(org, session, credentials)
 	case live:
-		return Principal{}, refuseRole("auth.PartnerKeyOrSession")
+		return Principal{}, refuseRole("auth.AuthenticatePartnerKeyOrSession")
 	}
 	return Principal{}, unauthorized()
 }
@@ -141,9 +141,9 @@ func (a *Authenticator) AuthenticateLedgerReader(credentials *Credentials, roles
 	case live && session.Roles.Has(directory.PartnerRole):
 		return a.actAsPartner(org, session, credentials)
 	case live:
-		return Principal{}, refuseRole("auth.LedgerReader")
+		return Principal{}, refuseRole("auth.AuthenticateLedgerReader")
 	case admin:
-		return Principal{}, ledger.Refuse("auth.LedgerReader", ledger.Forbidden, "this needs a session of the organization")
+		return Principal{}, ledger.Refuse("auth.AuthenticateLedgerReader", ledger.Forbidden, "this needs a session of the organization")
 	}
 	return Principal{}, unauthorized()
 }
@@ -163,7 +163,7 @@ func (a *Authenticator) AuthenticateSessionToEnd(credentials *Credentials, roles
 
 // authenticatePerson does what AuthenticateSession does or, if ending is true, what AuthenticateSessionToEnd does.
 func (a *Authenticator) authenticatePerson(credentials *Credentials, ending bool, roles []directory.Role) (Principal, error) {
-	const op = "auth.Session"
+	const op = "auth.authenticatePerson"
 	if len(credentials.Bearer) == 0 {
 		_, err := a.AuthenticatePartnerKey(credentials)
 		if err == nil {

@@ -32,10 +32,10 @@ type Payers interface {
 	// Current returns the transaction. If the action (what the payer has to do) has expired, its
 	// provider renews it first. onPayerPage is true if the payer's page makes the call.
 	Current(c paymentactor.Command, onPayerPage bool) (paymentactor.Result, error)
-	// Call Returned when the payer has come back from the provider. There is no error if the
+	// Call OnReturn when the payer has come back from the provider. There is no error if the
 	// payer had nothing to do there.
 	OnReturn(org, id ledger.ID) (paymentactor.Result, error)
-	// OnChargeReturn does what Returned does, for the transaction whose charge the provider knows by the reference.
+	// OnChargeReturn does what OnReturn does, for the transaction whose charge the provider knows by the reference.
 	OnChargeReturn(org, reference ledger.ID) (paymentactor.Result, error)
 	// CancelByPayer ends the transaction before any money has moved. The error is NotReversible if it has ended or
 	// settled, and Conflict while another operation is under way.

@@ -164,7 +164,7 @@ func (h *Handlers) outcomeOf(payer *visitor, r *record) (outcome page.Outcome, h
 	return outcome, true
 }
 
-// lastShownTotal returns the total that the page had promised to the payer of a hosted payment that ended before a terminal set
+// lastShownTotal returns the total that the page showed last to the payer of a hosted payment that ended before a terminal set
 // its fee: the total to which the payer has agreed, else the total that all offered methods share. If there is neither, the page
 // has shown the amount without a fee, as it is in the record.
 func (h *Handlers) lastShownTotal(org ledger.ID, r *record, inRecord money.Amount) money.Amount {

@@ -166,7 +166,7 @@ func (draft *BlockDraft) normalized(op string) (string, error) {
 		}
 		return draft.Value, nil
 	case BlockCard:
-		if len(draft.Value) != CardFingerprintLength || strings.ContainsFunc(draft.Value, isNotHex) || draft.Masked == "" {
+		if len(draft.Value) != CardFingerprintLength || !consistsOf(draft.Value, isHex) || draft.Masked == "" {
 			return refuse("invalid cardnumber")
 		}
 		return draft.Value, nil
@@ -178,7 +178,7 @@ func (draft *BlockDraft) normalized(op string) (string, error) {
 		return address, nil
 	case BlockPhone:
 		number := NormalPhone(draft.Value)
-		if len(number) < MinPhone || len(number) > MaxPhone || strings.ContainsFunc(draft.Value, isNotInPhoneNumber) {
+		if len(number) < MinPhone || len(number) > MaxPhone || !consistsOf(draft.Value, isInPhoneNumber) {
 			return refuse("must be a telephone number of 5 to 15 digits")
 		}
 		return number, nil
@@ -201,11 +201,16 @@ func (draft *BlockDraft) normalized(op string) (string, error) {
 	return "", ledger.RefuseField(op, "kind", "must be bin, card, email, phone, ip or country")
 }
 
-func isDigits(s string) bool { return !strings.ContainsFunc(s, isNotDigit) }
+// consistsOf tells whether each character of the text satisfies the predicate.
+func consistsOf(s string, satisfies func(rune) bool) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !satisfies(r) })
+}
 
-func isNotDigit(r rune) bool { return r < '0' || r > '9' }
+func isDigits(s string) bool { return consistsOf(s, isDigit) }
 
-func isNotHex(r rune) bool { return isNotDigit(r) && (r < 'a' || r > 'f') }
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
-// isNotInPhoneNumber tells whether r is none of the characters with which people write telephone numbers.
-func isNotInPhoneNumber(r rune) bool { return isNotDigit(r) && !strings.ContainsRune("+-.() /", r) }
+func isHex(r rune) bool { return isDigit(r) || r >= 'a' && r <= 'f' }
+
+// isInPhoneNumber tells whether r is one of the characters with which people write telephone numbers.
+func isInPhoneNumber(r rune) bool { return isDigit(r) || strings.ContainsRune("+-.() /", r) }

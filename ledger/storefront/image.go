@@ -18,7 +18,7 @@ type Image struct {
 	Width   int64 // pixels
 	Height  int64
 	Content []byte
-	Sizes   []SizedImage // smaller forms for payers' pages
+	Sizes   []SizedImage // smaller copies of the image for payers' pages
 	Created ledger.Micros
 
 	Base string // scheme and host of the public addresses; set when the image is shown
@@ -33,13 +33,13 @@ const (
 	JPEG Format = "jpg"
 )
 
-// Bounds of an image. With its smaller forms it fits into a record.
+// Bounds of an image. With its smaller sizes it fits into a record.
 const (
 	MaxImage = 720 << 10 // bytes of the content
 	MaxSide  = 2048      // pixels
 )
 
-// Purpose is what a smaller form of an image is for: the end of its name.
+// Purpose is what a smaller size of an image is for: the end of its name.
 type Purpose string
 
 // The purposes.
@@ -49,22 +49,22 @@ const (
 	ForThumbnail Purpose = "thumbnail" // of a product, a square of 64 CSS pixels
 )
 
-// SizeBounds are the largest sizes of a smaller form of an image.
+// SizeBounds are the largest sides and content of a smaller size of an image.
 type SizeBounds struct {
 	Purpose       Purpose
 	Width, Height int // pixels: at least two for a CSS pixel
 	Bytes         int // of the content
 }
 
-// SmallerSizes lists the smaller forms, the largest first. An image has no form for a purpose if its own content is within
-// SizeBounds.Bytes and a smaller form would gain nothing: then the image itself is shown.
+// SmallerSizes lists the smaller sizes, the largest first. An image has no smaller size for a purpose if its own content is within
+// SizeBounds.Bytes and a smaller size would gain nothing: then the image itself is shown.
 var SmallerSizes = []SizeBounds{
 	{ForPage, 960, 960, 240 << 10},
 	{ForLogo, 960, 96, 48 << 10},
 	{ForThumbnail, 192, 192, 32 << 10},
 }
 
-// SizedImage is a smaller form of an image.
+// SizedImage is an image in one of the smaller sizes.
 type SizedImage struct {
 	Purpose       Purpose
 	Format        Format
@@ -102,7 +102,7 @@ var sizedImages = schema.NewType[SizedImage]("form",
 	schema.Field(schema.NewCell[[]byte](5, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.Needed}), func(f *SizedImage) *[]byte { return &f.Content }),
 )
 
-// mayHave tells whether the image may have a form: the form is within the bounds of its purpose, its sides are not
+// mayHave tells whether the image may have a smaller size: the size is within the bounds of its purpose, its sides are not
 // longer than the image's, and its content is smaller.
 func (m *Image) mayHave(f *SizedImage) bool {
 	for _, b := range SmallerSizes {
@@ -114,7 +114,7 @@ func (m *Image) mayHave(f *SizedImage) bool {
 	return false
 }
 
-// SizedFor returns the image's form for a purpose: the image itself if it has no smaller one.
+// SizedFor returns the image in the size for a purpose: the image itself if it has no smaller size for it.
 func (m *Image) SizedFor(purpose Purpose) SizedImage {
 	for _, f := range m.Sizes {
 		if f.Purpose == purpose {
@@ -127,14 +127,14 @@ func (m *Image) SizedFor(purpose Purpose) SizedImage {
 // Name is the last part of the image's address.
 func (m *Image) Name() string { return hex.EncodeToString(m.ID[:]) + "." + string(m.Format) }
 
-// SizedImageName returns the name of an image's form, the last part of its address. name is the image's own name. The name of
-// a form says nothing about the format, which the record alone knows.
+// SizedImageName returns the name of an image in the size for a purpose, the last part of its address. name is the image's own name. The name
+// of a size says nothing about the format, which the record alone knows.
 func SizedImageName(name string, purpose Purpose) string {
 	digits, _, _ := strings.Cut(name, ".")
 	return digits + "-" + string(purpose)
 }
 
-// ParseSizedImageName returns the id and the purpose in a form's name.
+// ParseSizedImageName returns the id and the purpose in the name of a size.
 func ParseSizedImageName(name string) (id ledger.ID, purpose Purpose, ok bool) {
 	digits, suffix, _ := strings.Cut(name, "-")
 	purpose = Purpose(suffix)

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// contractLifecycle is the life of a contract: how it is created, and its actions.
+// contractLifecycle is the lifecycle of a contract: how it is created, and its actions.
 type contractLifecycle struct {
 	path, body string // %s stands for a customer's id
 	steps      []contractStep

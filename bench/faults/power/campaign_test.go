@@ -82,7 +82,7 @@ type cases struct {
 }
 
 // newCampaign makes a volume for a campaign. With heavy transactions, the log fills a file of its own every few cuts.
-func newCampaign(t *testing.T, kind string, seed uint64, isHeavy bool, sum *cases) *campaign {
+func newCampaign(t *testing.T, kind string, seed uint64, hasLargeData bool, sum *cases) *campaign {
 	t.Helper()
 	t.Logf("MIZAN_SEED=%d repeats this campaign's choices", seed)
 	root, err := os.MkdirTemp("", "mizan-power-")
@@ -117,7 +117,7 @@ func newCampaign(t *testing.T, kind string, seed uint64, isHeavy bool, sum *case
 	if c.clients, err = clients.Open(filepath.Join(root, "answers")); err != nil {
 		t.Fatal(err)
 	}
-	c.clients.HasLargeData = isHeavy
+	c.clients.HasLargeData = hasLargeData
 	t.Cleanup(func() { _, _ = c.clients.Close(), c.log.Close() })
 	if err := os.WriteFile(c.canariesFile, []byte(strings.Join(clients.Canaries(), "\n")+"\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func (r *reader) reportBad(name, format string, args ...any) {
 
 func (r *reader) text(name string) string { return r.settings[name].Raw }
 
-// oneOf reads a setting that allows certain values. If the setting is absent, the result is standard, unless standard
+// oneOf reads a setting that allows certain values. If the setting is absent, the result is defaultValue, unless defaultValue
 // is empty.
 func (r *reader) oneOf(name, defaultValue string, allowed ...string) string {
 	raw := r.text(name)
@@ -51,7 +51,7 @@ func (r *reader) oneOf(name, defaultValue string, allowed ...string) string {
 	return raw
 }
 
-// flag reads a boolean setting; if the setting is absent, the result is standard.
+// flag reads a boolean setting; if the setting is absent, the result is defaultValue.
 func (r *reader) flag(name string, defaultValue bool) bool {
 	if !r.settings[name].IsSet {
 		return defaultValue

@@ -38,7 +38,7 @@ const (
 	Uncountable     Event = "uncountable"      // the attempt could not be counted (Admission.Fault)
 	FundsGuarded    Event = "funds_guarded"    // the account's funds are the only bound on the payout
 	RuledOut        Event = "ruled_out"        // the terminal's terms exclude the transaction
-	WriterRefused   Event = "lost"             // the writer refused for a reason that is no objection to the payment
+	WriterRefused   Event = "writer_refused"   // the writer refused for a reason that is no objection to the payment
 	ProviderRefused Event = "provider_refused" // the terminal refused, or the call was never sent
 )
 
@@ -47,21 +47,21 @@ type Task string
 
 // The tasks. Each comment names the method of Admission that takes the result. Tasks without a
 // method end the admission, or wait for the writer of package
-// posting (Object, Lose).
+// posting (Object, OnWriterRefusal).
 const (
-	FindTerminal   Task = "find_terminal" // Find
-	Screen         Task = "screen"        // Screen
-	Count          Task = "count"         // count the attempt, directly or by the account's actor: Velocity
-	Recount        Task = "recount"       // count the attempt by the account's actor: Velocity
-	AskAccount     Task = "ask_account"   // ask the account's actor for the funds: Funds
-	Begin          Task = "begin"         // decide on the charge and hand the decision to the writer, or call GuardFunds
-	Write          Task = "write"         // hand the decision to the writer
-	Reject         Task = "reject"        // decide to reject for Reason, and hand the decision to the writer
-	Reroute        Task = "reroute"       // decide on the other terminal and hand the decision to the writer, or call RuleOut
-	AnswerStored   Task = "answer_stored" // answer with the stored transaction
-	Withdraw       Task = "withdraw"      // return Fault to the caller
-	UncountAttempt Task = "take_back"     // uncount the attempt and return the writer's refusal
-	KeepAnswer     Task = "let_stand"     // the first terminal's answer becomes the charge's final answer
+	FindTerminal   Task = "find_terminal"   // Find
+	Screen         Task = "screen"          // Screen
+	Count          Task = "count"           // count the attempt, directly or by the account's actor: Velocity
+	Recount        Task = "recount"         // count the attempt by the account's actor: Velocity
+	AskAccount     Task = "ask_account"     // ask the account's actor for the funds: Funds
+	Begin          Task = "begin"           // decide on the charge and hand the decision to the writer, or call GuardFunds
+	Write          Task = "write"           // hand the decision to the writer
+	Reject         Task = "reject"          // decide to reject for Reason, and hand the decision to the writer
+	Reroute        Task = "reroute"         // decide on the other terminal and hand the decision to the writer, or call RuleOut
+	AnswerStored   Task = "answer_stored"   // answer with the stored transaction
+	Withdraw       Task = "withdraw"        // return Fault to the caller
+	UncountAttempt Task = "uncount_attempt" // uncount the attempt and return the writer's refusal
+	KeepAnswer     Task = "keep_answer"     // the first terminal's answer becomes the charge's final answer
 )
 
 // Step is one entry of the transition table.
