@@ -14,7 +14,7 @@ import (
 	"mizan/posting/store"
 )
 
-// Bounds of the writer.
+// Bounds of the writer. A group is the changes that become durable with one sync.
 const (
 	MaxQueue  = 32_768         // changes that wait for a group; further commands are refused
 	MaxGroup  = 8_192          // changes in a group
@@ -30,11 +30,11 @@ const (
 // ErrStopped is the error of a closed journal: the process is ending.
 var ErrStopped = errors.New("the journal is closed")
 
-// Log receives prepared groups. The local implementation is the store, which makes a group durable before
-// Apply returns.
+// Log makes prepared groups durable: when Apply returns nil, the group is durable. The store implements it.
 type Log interface {
 	Apply(g *store.Group) error
-	// Confirm makes it durable that the last group is. It is called from time to time, also while Apply is.
+	// Confirm durably records which group is the last durable one, so that a loss of that group is noticed. It may be
+	// called while Apply runs.
 	Confirm() error
 }
 
@@ -52,9 +52,13 @@ type Options struct {
 	// 65,536 of each.
 	Cached int
 
-	// BufferedGroups is the maximum number of groups that have lines in the page buffer; 0: 1,024. If it is
-	// negative, nothing is buffered: each group stores a page for every account that it moves.
+	// BufferedGroups is the maximum number of groups that have lines in the page buffer (rows with lines that are on no
+	// stored page yet); 0: 1,024. If it is negative, nothing is buffered: each group stores a page for every account
+	// whose totals it changes.
 	BufferedGroups int
+
+	// Queue is the maximum number of changes that wait for a group; 0: MaxQueue. Tests that fill the queue choose a small one.
+	Queue int
 
 	// WrapLog, if set, wraps the Log to which the committer writes. Tests use it to simulate failing or
 	// blocking disks.
@@ -81,9 +85,10 @@ type Journal struct {
 	wake       sync.Cond
 	overlapAt  int         // guarded by mu: see defaultOverlap
 	queue      []submitted // guarded by mu
+	maxQueue   int         // from Options
 	dequeued   int         // guarded by mu: changes taken from queue that are not in a group yet
 	closed     bool
-	unanswered []func(Receipt) // guarded by mu: of changes that no group has, or whose group has failed
+	unanswered []func(Receipt) // guarded by mu: callbacks of changes that are in no group, or whose group has failed
 	prepared   int             // guarded by mu: groups that are prepared and not durable yet
 
 	groups         chan *prepared // from the orderer to the committer
@@ -139,6 +144,9 @@ func Open(o Options) (*Journal, error) {
 	for range 2 {
 		j.freeGroups <- &prepared{group: store.NewGroup(n+1, hash)}
 	}
+	if j.maxQueue = o.Queue; j.maxQueue == 0 {
+		j.maxQueue = MaxQueue
+	}
 	if o.Cached == 0 {
 		o.Cached = maxCached
 	}
@@ -183,7 +191,7 @@ func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 	if j.closed {
 		return ErrStopped
 	}
-	if !c.MustRecord && len(j.queue)+j.dequeued >= MaxQueue {
+	if !c.MustRecord && len(j.queue)+j.dequeued >= j.maxQueue {
 		j.Stats.Refused.Add(1)
 		return ledger.Refuse("posting.Submit", ledger.Unavailable, "the writer's queue is full")
 	}
@@ -215,8 +223,8 @@ func (j *Journal) BoundKeyring() [32]byte { return j.store.BoundKeyring() }
 // Size returns the store's size in bytes.
 func (j *Journal) Size() int64 { return j.store.Size() }
 
-// UnverifiedBytes returns how many bytes of the files of long values, as they were when the store was opened, were not compared with their
-// checksums since.
+// UnverifiedBytes returns how many bytes of the files of long values have not been compared with their checksums since the store was opened. Bytes that
+// were added since then do not count.
 func (j *Journal) UnverifiedBytes() int64 { return j.store.UnverifiedBytes() }
 
 // LastGroup returns the number and hash of the last durable group.
@@ -230,8 +238,8 @@ func (j *Journal) Close() error {
 	return j.store.Close()
 }
 
-// stop takes no further changes, and returns when all submitted ones are written, or the journal has failed. The error is ErrStopped if it was
-// stopped before.
+// stop makes the journal refuse further changes. It returns when all submitted ones are durable, or when the journal has failed. The error is
+// ErrStopped if the journal was stopped before.
 func (j *Journal) stop() error {
 	j.mu.Lock()
 	if j.closed {
@@ -246,15 +254,17 @@ func (j *Journal) stop() error {
 	return nil
 }
 
-// keepUnanswered notes a caller that gets no receipt, because the journal has failed. The process is about to end.
+// keepUnanswered keeps the callback of a change that gets no receipt, because the journal has failed. Only Drop calls these
+// callbacks.
 func (j *Journal) keepUnanswered(done func(Receipt)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.unanswered = append(j.unanswered, done)
 }
 
-// Drop ends the waits of all callers of a journal that has failed, with ErrStopped, and takes no further changes. It is for a simulation,
-// whose process outlives the journal's; whoever gets these errors must not show them to anybody. Abandon follows.
+// Drop sends a receipt with ErrStopped to all callers that still wait for a journal that has failed, and makes the journal refuse further changes. It
+// is for a simulation, which continues after the simulated process has ended; the simulation must not pass these errors on to its clients. Abandon
+// must be called afterwards.
 func (j *Journal) Drop() {
 	_ = j.stop() // it was not stopped before
 	for _, done := range j.unanswered {
@@ -287,8 +297,8 @@ func (j *Journal) watch() {
 	}
 }
 
-// defaultOverlap is how many changes wait before a group is prepared although the one before it is not durable yet. With fewer it is
-// better to wait: a group that is prepared early takes no further changes, and each group costs a sync.
+// If at least defaultOverlap changes wait, a group is prepared although the previous group is not durable yet. With fewer changes it is better to
+// wait: a group that is prepared early takes no further changes, and each group costs a sync.
 const defaultOverlap = 1_024
 
 // take waits for submitted changes and returns them. The queue reuses the memory of the previous batch. ok is
@@ -305,8 +315,8 @@ func (j *Journal) take(previous []submitted) (batch []submitted, ok bool) {
 	return batch, len(batch) > 0
 }
 
-// gather lets other goroutines run as long as they submit changes, so that all changes that can be submitted without waiting for
-// anything are in one group. On a machine with idle processors that takes no time. The caller holds mu.
+// gather lets other goroutines run as long as they submit changes, so that all changes that are ready to be submitted get into
+// one group. If processors are idle, that takes hardly any time. The caller holds mu, which gather releases meanwhile.
 func (j *Journal) gather() {
 	for n := 0; n < len(j.queue) && len(j.queue) < j.overlapAt; {
 		n = len(j.queue)

@@ -143,6 +143,9 @@ func (w *world) keep(line *answerLine) {
 	if line.Status != 0 {
 		w.answered++
 	}
+	if line.Status == http.StatusServiceUnavailable {
+		w.refused++
+	}
 }
 
 // writeAnswers writes the kept lines to a file; false: nothing was answered yet.

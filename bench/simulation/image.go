@@ -20,11 +20,12 @@ import (
 )
 
 // Image is the files with which every world begins: a sandbox whose partner has a webhook, a terminal that holds money, one that takes
-// a fee, and limits.
+// a fee, limits, and a payment link.
 type Image struct {
 	dir     string
 	sandbox *directoryactor.Sandbox
 	limit   string // id of the limit of a month
+	link    string // id of the payment link
 }
 
 // webhookURL is the address of the merchants' servers.
@@ -72,7 +73,7 @@ func NewImage(root string) (i *Image, err error) {
 	if len(w.violations) > 0 {
 		err = errors.Join(err, errors.New(w.violations[0]))
 	}
-	return &Image{killed, w.sandbox, w.limit}, err
+	return &Image{killed, w.sandbox, w.limit, w.link}, err
 }
 
 // fillMemtable writes rows and removes them again, more than a memtable takes: the first process of a world writes a table when it replays them, and the
@@ -113,5 +114,10 @@ func (w *world) setUp() error {
 		}
 		w.limit = a.get("id") // of the last one
 	}
+	a := c.request(byPartner, http.MethodPost, linksPath, "", fmt.Sprintf(`{"env":"prod","name":"Anything","amount":{"default":1000,"currency":%q},"amount_type":"dynamic","pay_config":{}}`, plainCurrency))
+	if a.status != http.StatusCreated {
+		return fmt.Errorf("a link is answered %d: %s", a.status, a.body)
+	}
+	w.link = a.get("id")
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -81,7 +82,7 @@ func (w *world) startNode(dir string) (n *node, err error) {
 	}
 	n.journal, err = posting.Open(posting.Options{
 		Store: store.Options{Dir: dir, MemTable: memTable, SegmentSize: segment, ValuesFileSize: valuesFile, Log: log, Disk: n.disk.open, MustExist: true},
-		Clock: n.clock, Log: log, Fatal: n.fail,
+		Clock: n.clock, Log: log, Fatal: n.fail, Queue: w.queue(),
 	})
 	if err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func (w *world) startNode(dir string) (n *node, err error) {
 	n.server = api.New(n.apiConfig(w, log))
 	n.listener = newPipeListener()
 	go func() { n.served <- n.server.Serve(n.listener) }()
-	n.client = &http.Client{Transport: &http.Transport{DialContext: n.dial, MaxIdleConnsPerHost: 16}}
+	n.client = &http.Client{Transport: &http.Transport{DialContext: n.dial, MaxIdleConnsPerHost: 16}, CheckRedirect: stayHere}
 	return n, nil
 }
 
@@ -148,7 +149,7 @@ func (n *node) apiConfig(w *world, log *slog.Logger) api.Config {
 	cfg := api.Config{
 		Payments: w.services.payments, Contracts: w.services.contracts, Directory: n.directory, Journal: n.journal, Clock: n.clock, Log: log,
 		BeginCommand: n.runtime.Enter, ProviderCalls: n.runtime.RunningJobs, Signer: n.keyring.Signer(), HeadKey: n.keyring.VerifierKey(), Fingerprint: n.keyring.Fingerprint,
-		Pages: payerpage.Pages{Base: baseURL, Tokens: n.keyring.PageTokens()}, Payers: w.services.payments, ProviderUpdates: w.services.payments, UsageReader: w.services.accounts,
+		Pages: payerpage.Pages{Base: baseURL, Tokens: n.keyring.PageTokens()}, Payers: w.services.payments, Challenges: w.rail, ProviderUpdates: w.services.payments, UsageReader: w.services.accounts,
 		Storefront: storefrontactor.New(n.journal, n.directory, baseURL), Deliveries: n.notifier, Subscriptions: w.services.renewals, Periods: periodactor.New(n.runtime),
 		Backup: func(since *admin.BackupBase) (io.ReadCloser, error) { return n.backups.Stream((*backup.Base)(since)) },
 		Status: func() api.Status { return api.Status{Core: api.StatusOK, DB: api.StatusOK} },
@@ -158,6 +159,22 @@ func (n *node) apiConfig(w *world, log *slog.Logger) api.Config {
 		cfg.Advance = n.runtime.Advance
 	}
 	return cfg
+}
+
+// stayHere follows redirects to the service only.
+func stayHere(r *http.Request, _ []*http.Request) error {
+	if !strings.HasPrefix(r.URL.String(), baseURL+"/") {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// queue returns how many changes may wait for the writer; 0: as many as in production.
+func (w *world) queue() int {
+	if w.plan.Faults.Overflows {
+		return 3
+	}
+	return 0
 }
 
 // fail is called when the store takes no more writes. A real process ends.

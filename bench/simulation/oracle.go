@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mizan/actors"
+	"mizan/ledger"
 	"mizan/ledger/payment"
 )
 
@@ -22,6 +23,7 @@ func (w *world) heal() {
 	w.note("heal")
 	w.random = rand.New(rand.NewPCG(w.plan.Seed, 1))
 	w.plan.Faults = Faults{} // the copy of this world
+	w.isDiskFull = false
 	if !w.start(Round{}) {
 		return
 	}
@@ -34,6 +36,7 @@ func (w *world) heal() {
 	w.compareOrders(c)
 	w.compareBalance(c)
 	w.compareLimit(c)
+	w.compareLink(c)
 	w.compareContracts(c)
 	w.compareNotifications()
 	w.compareProvider()
@@ -57,7 +60,9 @@ func (w *world) finishWork(c *client) {
 		w.collectAll()
 	}
 	for _, o := range w.book.orders {
-		do("repeat "+o.txid, o.create)
+		if !o.isLinked {
+			do("repeat "+o.txid, o.create)
+		}
 	}
 	for _, k := range w.book.contracts {
 		if k.body != "" {
@@ -70,8 +75,9 @@ func (w *world) finishWork(c *client) {
 	for range 8 { // holds end, and merchants' servers are told again
 		w.letPass(c, 12*time.Hour)
 	}
+	w.book.orders = slices.DeleteFunc(w.book.orders, (*order).isUnknown) // no payer has its page
 	for _, o := range w.book.orders {
-		do("read "+o.txid, o.read)
+		do("read "+o.txid, func(c *client) { o.read(c) })
 	}
 }
 
@@ -105,7 +111,7 @@ func (w *world) compareOrders(c *client) {
 		case o.id == "":
 			w.violate("%s: repeated creates without an answer", o.txid)
 		case !o.isFinal():
-			w.violate("%s of card %s has no end: %s after %v", o.txid, o.card.number[12:], o.status, o.seen)
+			w.violate("%v has no end: %s after %v", o, o.status, o.seen)
 		}
 	}
 }
@@ -320,14 +326,24 @@ var timers = map[string]bool{}
 // compareNotifications checks that the merchant's server has acknowledged the final status of each order.
 func (w *world) compareNotifications() {
 	type told struct{ id, status string }
-	accepted := make(map[told]bool)
+	accepted, events := make(map[told]bool), make(map[told]map[string]bool)
 	for _, n := range w.receivers.accepted {
 		accepted[told{n.Data.ID, n.Data.Status}] = true
+	}
+	for id, n := range w.receivers.events {
+		about := told{n.Data.ID, n.Data.Status}
+		if events[about] == nil {
+			events[about] = make(map[string]bool)
+		}
+		events[about][id] = true
 	}
 	for _, o := range w.book.orders {
 		for _, status := range o.seen {
 			if slices.Contains(notified, status) && !accepted[told{o.id, status}] {
 				w.violate("%s, %s: the merchant's server was never told that it is %s", o.txid, o.id, status)
+			}
+			if n := len(events[told{o.id, status}]); n > 1 && len(o.refunds) == 0 && slices.Contains([]string{"charged", "rejected", "failed", "reversed"}, status) {
+				w.violate("%s, %s: the merchant's server was told of %d events that it is %s", o.txid, o.id, n, status)
 			}
 		}
 	}
@@ -338,13 +354,17 @@ var notified = []string{"action_required", "payment_suspended", "payout_suspende
 
 // compareProvider compares what the provider was asked, and answered, with what the service says.
 func (w *world) compareProvider() {
-	byReference := make(map[string][]railCall)
+	opened, byAmount := make(map[ledger.ID]string), make(map[string][]railCall) // no two orders have the same amount, and a payer's attempts have references of their own
 	for _, call := range w.rail.calls {
-		byReference[call.reference.String()] = append(byReference[call.reference.String()], call)
+		if call.operation == actors.Pay || call.operation == actors.PayOut {
+			opened[call.reference] = call.amount
+		}
+		amount := opened[call.reference]
+		byAmount[amount] = append(byAmount[amount], call)
 	}
 	for _, o := range w.book.orders {
 		charges, isVoided := 0, false
-		for _, call := range byReference[o.id] {
+		for _, call := range byAmount[strconv.Itoa(o.amount)] {
 			switch {
 			case (call.operation == actors.Pay || call.operation == actors.PayOut) && (call.verdict == payment.VerdictCharged || call.verdict == payment.VerdictHeld):
 				charges++

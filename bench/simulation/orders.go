@@ -27,15 +27,46 @@ var (
 	overFunds   = outcome{"rejected", "insufficient_balance"}
 )
 
-// card is how the simulator treats a card number.
-type card struct {
-	number   string
+// means is a means of payment, and how the simulator treats it.
+type means struct {
+	number   string    // of a card
+	method   string    // type of money_storage; empty: bank_card
 	outcomes []outcome // that it leads to without a fault
-	needsOTP bool
+	asks     asked
 	reverses bool // a charge is taken back a minute later
 }
 
-var cards = []card{
+// asked is what a payer, or the recipient of a payout, has to do before money moves.
+type asked uint8
+
+const (
+	asksNothing   asked = iota
+	asksPassword        // a one-time password
+	asksDecision        // approve or refuse on the page of the payer's bank
+	asksSignature       // the signature of a payload that is valid for a minute
+	asksBank            // the choice of the receiving bank
+)
+
+// storage returns the money_storage of a request.
+func (m *means) storage() string {
+	if m.method != "" {
+		return fmt.Sprintf(`{"type":%q}`, m.method)
+	}
+	return fmt.Sprintf(`{"type":"bank_card","cardnumber":%q,"cardholder":"ZOE QUIX","exp_month":"12","exp_year":"2040","cvv":"737"}`, m.number)
+}
+
+// String returns the method, or the last digits of the card.
+func (m *means) String() string {
+	if m.method != "" {
+		return m.method
+	}
+	return "card " + m.number[12:]
+}
+
+// authenticated are the outcomes of a charge that the payer has to confirm.
+var authenticated = []outcome{charged, {"rejected", "authentication_failed"}, expired}
+
+var cards = []means{
 	{number: "4242424242424242", outcomes: []outcome{charged}},
 	{number: "5555555555554444", outcomes: []outcome{charged}},
 	{number: "4000000000000002", outcomes: []outcome{{"rejected", "card_declined"}}},
@@ -44,10 +75,24 @@ var cards = []card{
 	{number: "4000000000000119", outcomes: []outcome{{"failed", "processing_error"}}},
 	{number: "4000000000000077", outcomes: []outcome{charged}},
 	{number: "4000000000000341", outcomes: []outcome{charged}},
-	{number: "4000002500003155", outcomes: []outcome{charged, {"rejected", "authentication_failed"}, expired}, needsOTP: true},
+	{number: "4000002500003155", outcomes: authenticated, asks: asksPassword},
+	{number: "4000000000003220", outcomes: authenticated, asks: asksDecision},
+	{number: "4000000000003063", outcomes: authenticated, asks: asksDecision},
 	{number: "4000000000000259", outcomes: []outcome{charged, {"reversed", ""}}, reverses: true},
 	{number: "4000000000005126", outcomes: []outcome{charged}},
 	{number: "4000000000007726", outcomes: []outcome{charged}},
+}
+
+// otherMeans are the methods other than cards, by the kind of transaction.
+var otherMeans = map[string][]means{
+	"payment": {
+		{method: "qr_code", outcomes: authenticated, asks: asksDecision},
+		{method: "native_gas", outcomes: authenticated, asks: asksSignature},
+	},
+	"payout": {
+		{method: "sepa", outcomes: []outcome{charged, expired}, asks: asksBank},
+		{method: "open_banking", outcomes: []outcome{charged, expired}, asks: asksBank},
+	},
 }
 
 // Currencies. A payment in holdCurrency is held until it is committed, those in limitedCurrency have a daily limit, the terminal takes a fee
@@ -74,7 +119,8 @@ type order struct {
 	kind     string // payment or payout
 	currency string
 	amount   int
-	card     *card
+	means    *means // nil: the payer chooses on a page
+	isLinked bool   // the payer begins it at the payment link; it has no txid, and is not asked for again
 	body     string
 	key      string // idempotency key of its create; empty: none
 
@@ -87,6 +133,7 @@ type order struct {
 	seen      []string // statuses in the order in which they were shown
 	disturbed bool     // a crash or a lost call came while it was not final
 	cancels   bool     // a cancel was sent
+	tries     []*means // that were sent for a payment whose payer chooses
 	commits   []int    // amounts of commits that were sent
 	refunds   []refund
 }
@@ -117,18 +164,18 @@ func newBook(w *world) *book { return &book{world: w} }
 
 // newOrder makes a random order.
 func (b *book) newOrder(random *rand.Rand) *order {
-	kind, currency, c := "payment", plainCurrency, &cards[0]
+	kind, currency, m := "payment", plainCurrency, &cards[0]
 	if random.IntN(3) > 0 {
-		c = &cards[random.IntN(len(cards))]
+		m = &cards[random.IntN(len(cards))]
 	}
-	isPlain := !c.needsOTP && !c.reverses
-	switch random.IntN(8) {
+	isPlain := m.asks == asksNothing && !m.reverses
+	switch random.IntN(12) {
 	case 0:
 		currency = holdCurrency
 	case 1:
 		currency = limitedCurrency
 	case 2:
-		if !c.reverses {
+		if !m.reverses {
 			currency = feeCurrency
 		}
 	case 3:
@@ -139,13 +186,20 @@ func (b *book) newOrder(random *rand.Rand) *order {
 		if isPlain {
 			kind = "payout"
 		}
+	case 5, 6:
+		m, currency = nil, []string{plainCurrency, holdCurrency, feeCurrency}[random.IntN(3)]
+	case 7:
+		m = &otherMeans[kind][random.IntN(len(otherMeans[kind]))]
+	case 8:
+		kind = "payout"
+		m = &otherMeans[kind][random.IntN(len(otherMeans[kind]))]
 	}
-	return b.newOrderOf(random, kind, currency, c)
+	return b.newOrderOf(random, kind, currency, m)
 }
 
 // newOrderOf makes an order.
-func (b *book) newOrderOf(random *rand.Rand, kind, currency string, c *card) *order {
-	o := &order{number: len(b.orders), kind: kind, currency: currency, card: c}
+func (b *book) newOrderOf(random *rand.Rand, kind, currency string, m *means) *order {
+	o := &order{number: len(b.orders), kind: kind, currency: currency, means: m}
 	o.txid = fmt.Sprintf("order-%d", o.number)
 	o.amount = 1_000 + 7*o.number // unique, so that calls and notifications can be told apart
 	if currency == scarceCurrency {
@@ -154,9 +208,12 @@ func (b *book) newOrderOf(random *rand.Rand, kind, currency string, c *card) *or
 	if random.IntN(4) == 0 {
 		o.key = "key-" + o.txid
 	}
-	o.body = fmt.Sprintf(`{"params":{"txid":%q,"type":%q,"env":"prod","amount":"%d","currency":%q,"returnUrl":"https://shop.example/paid","failUrl":"https://shop.example/failed",`+
-		`"money_storage":{"type":"bank_card","cardnumber":%q,"cardholder":"ZOE QUIX","exp_month":"12","exp_year":"2040","cvv":"737"}}}`,
-		o.txid, o.kind, o.amount, o.currency, o.card.number)
+	payer := `"hosted":true`
+	if m != nil {
+		payer = `"money_storage":` + m.storage()
+	}
+	o.body = fmt.Sprintf(`{"params":{"txid":%q,"type":%q,"env":"prod","amount":"%d","currency":%q,"returnUrl":"https://shop.example/paid","failUrl":"https://shop.example/failed",%s}}`,
+		o.txid, o.kind, o.amount, o.currency, payer)
 	b.orders = append(b.orders, o)
 	return o
 }
@@ -188,6 +245,27 @@ func (b *book) disturb() {
 	}
 }
 
+// hostedAttempts is how often a payer may try to pay on a page, before a refusal is the end.
+const hostedAttempts = 3
+
+// sent are the means with which the order was tried.
+func (o *order) sent() []*means {
+	if o.means != nil {
+		return []*means{o.means}
+	}
+	return o.tries
+}
+
+// hasSent tells whether one of these means was tried.
+func (o *order) hasSent(matches func(*means) bool) bool {
+	return slices.ContainsFunc(o.sent(), matches)
+}
+
+// String returns what the order is about.
+func (o *order) String() string {
+	return fmt.Sprintf("%s (%s of %d %s by %v)", o.txid, o.kind, o.amount, o.currency, o.sent())
+}
+
 // allows tells whether the order may end like that.
 func (o *order) allows(w *world, e outcome) bool {
 	switch {
@@ -195,16 +273,19 @@ func (o *order) allows(w *world, e outcome) bool {
 		o.currency == scarceCurrency && e == overFunds,
 		e == interrupted && (o.disturbed || w.plan.Faults.LostCalls),
 		e == noTerminal && w.plan.Faults.LostCalls,
-		e == unsent && o.card.needsOTP && (o.disturbed || w.plan.Faults.LostCalls),
+		e == unsent && (o.disturbed || w.plan.Faults.LostCalls) && o.hasSent(func(m *means) bool { return m.asks != asksNothing }),
 		e == cancelled && o.cancels,
+		e == expired && o.means == nil,
 		e == released && o.currency == holdCurrency:
 		return true
 	case e.status == "reversed":
-		return o.card.reverses && o.kind == "payment"
+		return o.kind == "payment" && o.hasSent(func(m *means) bool { return m.reverses })
 	case e.status == "refunded" || e.status == "refunding":
 		return len(o.refunds) > 0
+	case e.status == "rejected" && o.means == nil && len(o.tries) < hostedAttempts:
+		return false
 	}
-	return slices.Contains(o.card.outcomes, e)
+	return o.hasSent(func(m *means) bool { return slices.Contains(m.outcomes, e) })
 }
 
 // before lists the statuses before a final one, and those that a charge may move on to.
@@ -220,8 +301,8 @@ func (o *order) learn(w *world, shown order, a answer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	fail := func(format string, values ...any) {
-		w.violations = append(w.violations, fmt.Sprintf("%s (%s of %d %s, card %s): %s; known before: %s %q, seen %v; answer %s",
-			o.txid, o.kind, o.amount, o.currency, o.card.number[12:], fmt.Sprintf(format, values...), shown.status, shown.code, o.seen, a.body))
+		w.violations = append(w.violations, fmt.Sprintf("%v: %s; known before: %s %q, seen %v; answer %s",
+			o, fmt.Sprintf(format, values...), shown.status, shown.code, o.seen, a.body))
 	}
 	switch {
 	case id == "" || a.get("txid") != o.txid && a.get("txid") != "":
@@ -287,7 +368,7 @@ func withoutAction(a answer) string {
 	if json.Unmarshal(a.body, &members) != nil {
 		return string(a.body)
 	}
-	for _, name := range []string{"widget_url", "simple_auth_redirect_url", "auth_params", "additional_params_for_auth", "expires_at"} {
+	for _, name := range []string{"widget_url", "simple_auth_redirect_url", "auth_params", "additional_params_for_auth", "expires_at", "availble_destinations"} {
 		delete(members, name)
 	}
 	return fmt.Sprint(members) // by name
@@ -312,16 +393,18 @@ func (o *order) learnKeyed(w *world, a answer, isFirst bool) bool {
 	return isFirst
 }
 
-// read reads the order's transaction.
-func (o *order) read(c *client) {
+// read reads the order's transaction, and returns the answer.
+func (o *order) read(c *client) answer {
 	shown := o.known(c.world)
-	switch a := c.request(byPartner, http.MethodGet, transactionsPath+"/"+shown.id, "", ""); a.status {
+	a := c.request(byPartner, http.MethodGet, transactionsPath+"/"+shown.id, "", "")
+	switch a.status {
 	case 0, http.StatusServiceUnavailable:
 	case http.StatusOK:
 		o.learn(c.world, shown, a)
 	default:
 		c.world.violate("%s: %s, which was answered, is answered %d: %s", o.txid, shown.id, a.status, a.body)
 	}
+	return a
 }
 
 // act sends a command about the order's transaction, which may be refused.
@@ -348,11 +431,6 @@ func (o *order) cancel(c *client) {
 func (o *order) commit(c *client, amount int) {
 	c.world.locked(func() { o.commits = append(o.commits, amount) })
 	o.act(c, http.MethodPost, transactionsPath+"/commit/"+o.known(c.world).id, fmt.Sprintf(`{"params":{"amount":"%d"}}`, amount))
-}
-
-// authenticate sends a one-time password.
-func (o *order) authenticate(c *client, otp string) {
-	o.act(c, http.MethodPost, transactionsPath+"/additional_params_for_auth/"+o.known(c.world).id, fmt.Sprintf(`{"additional_params_for_auth":{"otp":%q}}`, otp))
 }
 
 // giveBack refunds an amount.

@@ -49,6 +49,7 @@ type Faults struct {
 	Misdirects  bool `json:"misdirects,omitempty"`   // a power cut writes what was not synced to another place of the file
 	CrashStarts bool `json:"crash_starts,omitempty"` // the process ends while it starts
 	Leaps       bool `json:"leaps,omitempty"`        // the clock leaps
+	Overflows   bool `json:"overflows,omitempty"`    // the writer's queue is short, and clients come all at once
 }
 
 // NewPlan returns the plan of a seed.
@@ -59,7 +60,8 @@ func NewPlan(seed uint64) Plan {
 		SyncFails: chance(0.3), SlowDisk: chance(0.5), FullDisk: chance(0.2), LostCalls: chance(0.6), TwiceCalls: chance(0.4),
 		Receivers: chance(0.6), Flips: chance(0.3), CrashStarts: chance(0.4), Leaps: chance(0.4),
 	}}
-	p.Faults.Misdirects = chance(0.05)
+	p.Faults.Misdirects = chance(0.1)
+	p.Faults.Overflows = chance(0.3)
 	for range 3 + random.IntN(10) {
 		r := Round{Seed: random.Uint64(), Steps: 5 + random.IntN(120), End: Kill}
 		switch roll := random.Float64(); {

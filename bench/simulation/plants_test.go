@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"mizan/internal/testkit"
+	"mizan/internal/testseed"
 )
 
 // repository is the root of the repository, as seen from this package's directory.
@@ -60,9 +61,8 @@ func TestPlantsAreCaught(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seed := environment(t, "MIZAN_SEED", rand.Uint64N(1<<32))
+	seed := testseed.SeedOr(t, rand.Uint64N(1<<32))
 	replays := environment(t, "MIZAN_REPLAYS", 0)
-	t.Logf("MIZAN_SEED=%d", seed)
 	for _, p := range plants {
 		if !selected.MatchString(p.name) {
 			continue

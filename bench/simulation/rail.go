@@ -25,6 +25,7 @@ type rail struct {
 // railCall is a call that reached the provider.
 type railCall struct {
 	reference ledger.ID
+	amount    string
 	operation actors.Operation
 	verdict   payment.Verdict
 }
@@ -62,7 +63,7 @@ func (r *rail) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 		}
 	}
 	r.mu.Lock()
-	r.calls = append(r.calls, railCall{call.Reference, call.Operation, outcome.Verdict})
+	r.calls = append(r.calls, railCall{call.Reference, call.Amount.String(), call.Operation, outcome.Verdict})
 	r.mu.Unlock()
 	if v := r.world.await(parkAnswer, key); v == verdictDead || v == verdictFail || ctx.Err() != nil {
 		return unreachable()
@@ -81,6 +82,27 @@ func (r *rail) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
 		return unreachable()
 	}
 	return outcome
+}
+
+// Reissue implements Reissuer of actors/payment.
+func (r *rail) Reissue(ctx context.Context, q *actors.Question) actors.Outcome {
+	if v := r.world.await(parkCall, "reissue for "+callKey(q.Operation, q.Amount.String(), q.ChargedAmount.String())); v == verdictDead || v == verdictFail {
+		return unreachable()
+	}
+	return r.inner.Reissue(ctx, q)
+}
+
+// Challenge implements checkout.Challenges.
+func (r *rail) Challenge(terminal, reference ledger.ID, token string) (simulator.Challenge, error) {
+	return r.inner.Challenge(terminal, reference, token)
+}
+
+// Decide implements checkout.Challenges.
+func (r *rail) Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error) {
+	if r.world.isDisconnected() {
+		return "", ledger.ID{}, context.DeadlineExceeded
+	}
+	return r.inner.Decide(terminal, reference, token, approve)
 }
 
 // NextReport makes the service poll for reports: what the provider has taken back.

@@ -15,9 +15,10 @@ type receivers struct {
 	world *world
 
 	mu       sync.Mutex
-	conns    map[net.Conn]bool // the service's ends; guarded by mu
-	accepted []notification    // acknowledged with 200
-	seen     map[string]string // event id → data, of every attempt that arrived
+	conns    map[net.Conn]bool       // the service's ends; guarded by mu
+	accepted []notification          // acknowledged with 200
+	data     map[string]string       // by event id, of every attempt that arrived
+	events   map[string]notification // by event id
 }
 
 // notification is what a merchant's server was told.
@@ -33,7 +34,7 @@ type notification struct {
 }
 
 func newReceivers(w *world) *receivers {
-	return &receivers{world: w, conns: make(map[net.Conn]bool), seen: make(map[string]string)}
+	return &receivers{world: w, conns: make(map[net.Conn]bool), data: make(map[string]string), events: make(map[string]notification)}
 }
 
 // dial implements webhook.Dial.
@@ -107,10 +108,10 @@ func (r *receivers) note(n *notification, body []byte, isAccepted bool) {
 	if n.EventID == "" {
 		return
 	}
-	if earlier, exists := r.seen[n.EventID]; exists && earlier != data {
+	if earlier, exists := r.data[n.EventID]; exists && earlier != data {
 		r.world.violate("event %s was sent with other data: %s, before %s", n.EventID, data, earlier)
 	}
-	r.seen[n.EventID] = data
+	r.data[n.EventID], r.events[n.EventID] = data, *n
 	if isAccepted {
 		r.accepted = append(r.accepted, *n)
 	}

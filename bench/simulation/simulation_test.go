@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mizan/internal/testkit"
+	"mizan/internal/testseed"
 )
 
 // inBubble calls fn in a bubble of testing/synctest, after what lives as long as a process has been started outside of it. One goroutine runs at a
@@ -131,14 +132,14 @@ func (l *laboratory) report(r Result) {
 }
 
 // count is what worlds have gone through.
-type count struct{ worlds, crashes, checks, answers int }
+type count struct{ worlds, crashes, checks, answers, refusals int }
 
 func (c *count) add(r Result) {
-	c.worlds, c.crashes, c.checks, c.answers = c.worlds+1, c.crashes+r.Crashes, c.checks+r.Checks, c.answers+r.Answers
+	c.worlds, c.crashes, c.checks, c.answers, c.refusals = c.worlds+1, c.crashes+r.Crashes, c.checks+r.Checks, c.answers+r.Answers, c.refusals+r.Refusals
 }
 
 func (c count) String() string {
-	return fmt.Sprintf("%d worlds, %d crashes, %d checks of a store, %d answers", c.worlds, c.crashes, c.checks, c.answers)
+	return fmt.Sprintf("%d worlds, %d crashes, %d checks of a store, %d answers, %d of them for want of room", c.worlds, c.crashes, c.checks, c.answers, c.refusals)
 }
 
 // environment returns a variable as a number, or the default.
@@ -163,21 +164,17 @@ func TestWorldsKeepThePromises(t *testing.T) {
 	if testing.Short() {
 		budget = 2 * time.Second
 	}
-	if text := os.Getenv("MIZAN_SOAK"); text != "" {
-		var err error
-		if budget, err = time.ParseDuration(text); err != nil {
-			t.Fatal(err)
-		}
+	if d, isSet := testseed.SoakTimeIfSet(t); isSet {
+		budget = d
 	}
 	var plans []Plan
 	switch {
 	case os.Getenv("MIZAN_PLAN") != "":
 		plans, budget = keptPlans(t), 0
-	case os.Getenv("MIZAN_SEED") == "":
+	case os.Getenv(testseed.SeedVariable) == "":
 		plans = keptPlans(t)
 	}
-	seed := environment(t, "MIZAN_SEED", 1)
-	t.Logf("MIZAN_SEED=%d", seed)
+	seed := testseed.SeedOr(t, 1)
 	inBubble(t, func(t *testing.T) {
 		l := newLaboratory(t)
 		var logf func(string, ...any)

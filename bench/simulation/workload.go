@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -162,17 +163,23 @@ func (w *world) choose() *operation {
 			return b.rush(random, o)
 		}
 		return &operation{name: "create " + o.txid, run: o.create}
-	case roll < 44: // again, perhaps while the first is under way
-		if o := b.recent(random, func(*order) bool { return true }); o != nil {
+	case roll < 40:
+		o := b.newLinkedOrder(random)
+		return &operation{name: "buy " + o.txid, run: o.buy}
+	case roll < 45: // again, perhaps while the first is under way
+		if o := b.recent(random, func(o *order) bool { return !o.isLinked }); o != nil {
+			if w.plan.Faults.Overflows && random.IntN(4) == 0 {
+				return &operation{name: "repeat many times " + o.txid, run: o.createAtOnce}
+			}
 			return &operation{name: "repeat " + o.txid, run: o.create}
 		}
 	case roll < 50:
 		if o := b.recent(random, func(o *order) bool { return o.id != "" }); o != nil {
-			return &operation{name: "read " + o.txid, run: o.read}
+			return &operation{name: "read " + o.txid, run: func(c *client) { o.read(c) }}
 		}
-	case roll < 60:
+	case roll < 62:
 		return w.chooseFollowUp()
-	case roll < 66:
+	case roll < 68:
 		if o := b.recent(random, func(o *order) bool { return o.kind == "payment" && (o.status == "charged" || o.status == "refunded") }); o != nil {
 			amount := 1 + random.IntN(o.amount)
 			return &operation{name: fmt.Sprintf("refund %d of %s", amount, o.txid), run: func(c *client) { o.giveBack(c, amount) }}
@@ -210,20 +217,18 @@ func (b *book) rush(random *rand.Rand, o *order) *operation {
 // chooseFollowUp draws a command about an order that waits for one.
 func (w *world) chooseFollowUp() *operation {
 	o := w.book.recent(w.random, func(o *order) bool {
-		return o.status == "action_required" || o.status == "payment_suspended" || o.status == "payout_suspended" || o.status == "charging"
+		return o.status == "created" && o.means == nil || slices.Contains([]string{"action_required", "payment_suspended", "payout_suspended", "charging"}, o.status)
 	})
 	if o == nil {
 		return nil
 	}
 	roll := w.random.IntN(10)
 	switch {
+	case o.status == "created" && roll < 9:
+		return w.chooseAttempt(o)
 	case o.status == "action_required" && roll < 8:
-		otp := "123456"
-		if roll < 2 {
-			otp = "000000"
-		}
-		return &operation{name: "authenticate " + o.txid, run: func(c *client) { o.authenticate(c, otp) }}
-	case o.status != "charging" && o.status != "action_required" && roll < 7:
+		return &operation{name: "what is asked for " + o.txid, run: func(c *client) { o.answerAction(c, roll >= 2) }}
+	case strings.HasSuffix(o.status, "_suspended") && roll < 7:
 		amount := o.amount
 		if o.kind == "payment" && roll < 3 {
 			amount = 1 + w.random.IntN(o.amount)
@@ -318,7 +323,7 @@ func (w *world) chooseSubscription() *operation {
 		}}
 	}
 	o := b.recent(w.random, func(o *order) bool {
-		return o.kind == "payment" && o.status == "charged" && o.card == &cards[0] && o.currency == plainCurrency
+		return o.kind == "payment" && o.status == "charged" && o.means == &cards[0] && o.currency == plainCurrency
 	})
 	if o == nil {
 		return nil

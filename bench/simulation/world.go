@@ -35,6 +35,7 @@ type world struct {
 	random  *rand.Rand // of the round; only the world's goroutine draws from it
 	sandbox *directoryactor.Sandbox
 	limit   string // id of the limit of a month
+	link    string // id of the payment link
 	root    string // of the world's files
 	trace   hash.Hash64
 	logf    func(string, ...any) // nil: nothing is logged
@@ -68,6 +69,7 @@ type world struct {
 	mu         sync.Mutex
 	answers    []byte // guarded by mu
 	answered   int    // guarded by mu
+	refused    int    // guarded by mu
 	violations []string
 }
 
@@ -108,6 +110,7 @@ type Result struct {
 	Crashes    int
 	Checks     int    // of a whole store
 	Answers    int    // that clients got
+	Refusals   int    // answers that said that the service had no room or could not store anything
 	Trace      uint64 // a hash of all decisions and answers
 }
 
@@ -115,11 +118,11 @@ type Result struct {
 // have ended when it returns.
 func Run(plan Plan, from *Image, root string, logf func(string, ...any)) Result {
 	w := newWorld(plan, root, logf)
-	w.sandbox, w.limit = from.sandbox, from.limit
+	w.sandbox, w.limit, w.link = from.sandbox, from.limit, from.link
 	if err := w.live(from); err != nil {
 		w.violate("%v", err)
 	}
-	return Result{plan, w.violations, w.crashed, w.checks, w.answered, w.trace.Sum64()}
+	return Result{plan, w.violations, w.crashed, w.checks, w.answered, w.refused, w.trace.Sum64()}
 }
 
 func newWorld(plan Plan, root string, logf func(string, ...any)) *world {
