@@ -65,7 +65,7 @@ func (s *Service) unwrittenReport(reachedOperators []byte) report {
 // attempt before it reached anybody.
 func (s *Service) attempt(k destinationKey, n *posting.Notice, reachedOperators []byte) (r report, hasReport bool) {
 	startTime := time.Now()
-	r, hasReport = s.attemptUnobserved(k, n, reachedOperators)
+	r, hasReport = s.makeAttempt(k, n, reachedOperators)
 	if hasReport && !r.interrupted && s.observer != nil {
 		s.observe(n.Channel, r.Failure != "", time.Since(startTime))
 	}
@@ -78,9 +78,9 @@ func (s *Service) observe(channel posting.Channel, failed bool, took time.Durati
 	s.observer(channel, failed, took)
 }
 
-// attemptUnobserved makes an attempt without calling the observer. A panic counts as a failed attempt, so that
+// makeAttempt makes an attempt without calling the observer. A panic counts as a failed attempt, so that
 // the notice does not hold up others.
-func (s *Service) attemptUnobserved(k destinationKey, n *posting.Notice, reachedOperators []byte) (r report, hasReport bool) {
+func (s *Service) makeAttempt(k destinationKey, n *posting.Notice, reachedOperators []byte) (r report, hasReport bool) {
 	defer func() {
 		if panicValue := recover(); panicValue != nil {
 			s.runtime.Recovered("a delivery", panicValue)

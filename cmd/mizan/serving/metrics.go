@@ -58,7 +58,7 @@ func newMetrics(s *server) *metrics {
 		if s.runtime == nil {
 			return 0
 		}
-		return float64(s.runtime.Live())
+		return float64(s.runtime.ActorsWithWork())
 	})
 	m.registerCounter("mizan_checkpoints_total", "Checkpoints of trial balances made.", func() float64 {
 		if s.checkpoints == nil {
@@ -136,7 +136,7 @@ func (m *metrics) registerJournal(s *server) {
 	m.registerCounter("mizan_changes_refused_total", "Commands refused for a full queue or a nearly full disk.", func() float64 { return float64(j.Stats.Refused.Load()) })
 	m.registerCounter("mizan_written_bytes_total", "Bytes of rows written.", func() float64 { return float64(j.Stats.Bytes.Load()) })
 	m.registerGauge("mizan_queue_depth", "Changes waiting for the writer.", func() float64 { return float64(j.QueueDepth()) })
-	m.registerGauge("mizan_store_unverified_bytes", "Bytes of the files of long values, as they were at the start, that were not compared with their checksums since. Damage that a row needs ends the process.", func() float64 { return float64(j.Unverified()) })
+	m.registerGauge("mizan_store_unverified_bytes", "Bytes of the files of long values, as they were at the start, that were not compared with their checksums since. Damage that a row needs ends the process.", func() float64 { return float64(j.UnverifiedBytes()) })
 	m.registerGauge("mizan_store_bytes", "Size of the store.", func() float64 { return float64(j.Size()) })
 	m.registerGauge("mizan_low_space", "1 while commands are refused for want of disk space.", func() float64 {
 		if j.LowSpace() {

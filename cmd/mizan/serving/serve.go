@@ -164,7 +164,7 @@ func (s *server) openDirectory(context.Context) (err error) {
 	if s.directory, err = directoryactor.Start(s.runtime, s.keyring); err != nil {
 		return cli.StorageFault("%v", err)
 	}
-	s.directory.AllowPrivateHooks(s.cfg.PrivateHooks)
+	s.directory.AllowPrivateAddresses(s.cfg.PrivateHooks)
 	_, isSandbox := s.directory.Sandbox()
 	switch {
 	case s.directory.AdminTokenRetired([]byte(s.cfg.AdminToken)):
@@ -371,9 +371,9 @@ func errorText(err error) string {
 func (s *server) apiConfig() api.Config {
 	cfg := api.Config{
 		Payments: s.payments, Contracts: s.contracts, Directory: s.directory, Journal: s.journal, Clock: s.clock, Log: s.log,
-		BeginCommand: s.runtime.Enter, ProviderCalls: s.runtime.Calling, Signer: s.keyring.Signer(), HeadKey: s.keyring.VerifierKey(), Fingerprint: s.keyring.Fingerprint,
+		BeginCommand: s.runtime.Enter, ProviderCalls: s.runtime.RunningJobs, Signer: s.keyring.Signer(), HeadKey: s.keyring.VerifierKey(), Fingerprint: s.keyring.Fingerprint,
 		TrustedProxies: s.cfg.Proxies, BehindProxy: s.cfg.TLS == "off" && len(s.cfg.Proxies) > 0,
-		RateLimit: s.cfg.RateLimit, Observe: s.metrics.observe, Pages: s.pagesConfig(), Payers: s.payments, ProviderUpdates: s.payments, Usage: s.accounts,
+		RateLimit: s.cfg.RateLimit, Observe: s.metrics.observe, Pages: s.pagesConfig(), Payers: s.payments, ProviderUpdates: s.payments, UsageReader: s.accounts,
 		Storefront: storefrontactor.New(s.journal, s.directory, s.baseURL), Deliveries: s.notifier, Subscriptions: s.renewals, Periods: periodactor.New(s.runtime), Backup: s.startBackup,
 	}
 	identity := s.identityConfig()
