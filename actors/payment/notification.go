@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"mizan/actors"
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/jsonform"
@@ -66,7 +67,7 @@ func (a *recipient) selects(e *ledger.Event) bool {
 // notices returns a decision's notices to the merchant, to the terminal's operators and to the payer. A notice to the
 // merchant has the status after its own event, but its other fields have the values after the last event. A notice to
 // the payer is empty: the receipt is written from the record when it is sent.
-func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipient) (notices []posting.Notice) {
+func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipient, origin tracing.Origin) (notices []posting.Notice) {
 	for i := range d.Events {
 		e := &d.Events[i]
 		if !payment.Notifiable(e) {
@@ -75,14 +76,14 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipien
 		if merchant.hasAddress && merchant.selects(e) {
 			notice := s.newNotification(org, d.Record, e)
 			notices = append(notices, posting.Notice{
-				Event: i, Channel: posting.Webhook, To: merchant.destination, Body: notice.fields.appendTo(nil, d.Record), Subject: notice,
+				Event: i, Channel: posting.Webhook, To: merchant.destination, Body: notice.fields.appendTo(nil, d.Record), Subject: notice, Origin: origin,
 			})
 		}
 		if body := s.newOperatorAlert(org, d.Record, e); body != nil {
-			notices = append(notices, posting.Notice{Event: i, Channel: posting.Operators, To: d.Record.Terminal, Body: body})
+			notices = append(notices, posting.Notice{Event: i, Channel: posting.Operators, To: d.Record.Terminal, Body: body, Origin: origin})
 		}
 		if s.sendsReceipts && payment.IsFirstCharge(e) && admission.ReceiptAddress(d.Record) != "" {
-			notices = append(notices, posting.Notice{Event: i, Channel: posting.PayerReceipt, To: d.Record.Terminal})
+			notices = append(notices, posting.Notice{Event: i, Channel: posting.PayerReceipt, To: d.Record.Terminal, Origin: origin})
 		}
 	}
 	return notices

@@ -16,7 +16,7 @@ type layer struct {
 // Lists of packages that several layers may import. uptoPosting is posting with everything below it;
 // commandImports is what the commands may import.
 var (
-	commonPackages      = []string{"internal/assert", "internal/clock", "internal/disk", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/picture", "internal/secret", "internal/source", "internal/steps", "internal/wiping"}
+	commonPackages      = []string{"internal/assert", "internal/clock", "internal/disk", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/picture", "internal/secret", "internal/source", "internal/steps", "internal/tracing", "internal/wiping"}
 	ledgerPackages      = []string{"ledger/..."}
 	uptoPosting         = slices.Concat(commonPackages, ledgerPackages, []string{"posting", "posting/balances"})
 	uptoStore           = slices.Concat(commonPackages, ledgerPackages, []string{"posting/store"})
@@ -49,6 +49,9 @@ var layers = []layer{
 	{"internal/steps", nil},
 	{"internal/tidy", nil},
 	{"internal/testseed", nil},
+	{"internal/tracing", nil},
+	{"internal/tracing/otlp", []string{"internal/tracing"}},
+	{"internal/tracing/otlptest", nil},
 	{"internal/wiping", nil},
 	{"internal/testkit", uptoRuntimeAndStore},
 
@@ -112,8 +115,9 @@ var layers = []layer{
 	{"cmd/mizan/client/contracts", []string{"cmd/mizan/client", "ledger/contract", "ledger/schema"}},                   // paths and amounts are those of the products
 	{"cmd/mizan/client/*", []string{"cmd/mizan/client"}},
 	{"cmd/mizan/cli", slices.Concat(commonPackages, []string{"posting/store", "cmd/mizan/client"})},
-	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"cmd/mizan/cli"})},
-	{"cmd/mizan/serving", slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config"})},
+	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"api/accesslog", "cmd/mizan/cli"})},
+	{"cmd/mizan/serving", slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config", "internal/tracing/otlp"})},
+	{"cmd/mizan/serving/metrics", uptoAPI},
 	{"cmd/mizan/audit/evidence", slices.Concat(commonPackages, ledgerPackages)},
 	{"cmd/mizan/audit", commandImports},
 	{"cmd/mizan/maintenance", slices.Concat(commandImports, []string{"cmd/mizan/serving"})},
@@ -133,6 +137,8 @@ var allowedImporters = []struct{ module, packages string }{
 	{"github.com/gen2brain/jpegn", "internal/picture/..."},
 	{"github.com/chromedp", "cmd/mizan/browser"},
 	{"github.com/hanwen/go-fuse", "bench/faults/power/disk"},
+	{"go.opentelemetry.io", "internal/tracing/..."},
+	{"github.com/prometheus/client_golang", "cmd/mizan/serving/metrics"},
 }
 
 // pureModules are the only modules that ledger/** may import besides the standard library and

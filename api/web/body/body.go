@@ -224,7 +224,7 @@ func (b *buffer) grow(length, bound int) error {
 		size = min(size, length)
 	}
 	if !b.budget.charge(b.owner, size) {
-		return ledger.Refuse("body.Read", ledger.Unavailable, "too many large requests are being read")
+		return ledger.Refuse("body.Read", ledger.Unavailable, "too many large requests are being read").By(ledger.LimitBodies)
 	}
 	oldBuf, oldCharge := b.buf, b.charged
 	b.buf, b.charged = append(make([]byte, 0, size), oldBuf...), size

@@ -35,5 +35,6 @@ func (s *server) reload() {
 		return
 	}
 	s.level.Set(newConfig.Level)
-	s.log.Info("SIGHUP: configuration and certificates were read again", "log_level", newConfig.Level.String())
+	s.accessLog.SetMode(newConfig.AccessLog)
+	s.log.Info("SIGHUP: configuration and certificates were read again", "log_level", newConfig.Level.String(), "access_log", newConfig.AccessLog.String())
 }
