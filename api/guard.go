@@ -134,10 +134,12 @@ func (s *Server) checkRequest(ctx *fasthttp.RequestCtx) error {
 	}
 	if s.cfg.BehindProxy {
 		// If there are two scheme headers, one may come from the client.
-		if headers.schemes != 1 || !s.access.Proxies.IsSecure(ctx) {
+		switch isSecure := headers.schemes == 1 && s.access.Proxies.IsSecure(ctx); {
+		case isSecure:
+			ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.tlsOnly())
+		case !isProbe(ctx.Path()):
 			return ledger.Refuse("api.guard", ledger.Forbidden, "requests must come over TLS")
 		}
-		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.tlsOnly())
 	}
 	if headers.encoded {
 		return ledger.Refuse("api.guard", web.UnsupportedMediaType, "content encodings are not supported")

@@ -66,8 +66,8 @@ type Config struct {
 	// it gets 503; 0: 3 s.
 	AggregateWait time.Duration
 
-	// Usage returns how much of a limit is used; nil: the response is 503.
-	Usage admin.LimitUsage
+	// UsageReader returns how much of a limit is used; nil: the response is 503.
+	UsageReader admin.UsageReader
 
 	// Pages makes the addresses of the pages on which payers pay, and Payers does what payers request on these
 	// pages. Challenges is the page of the provider simulator. If one of the three is nil, its routes are missing.
@@ -242,7 +242,7 @@ func (s *Server) handle(req *web.Request) error {
 		return route.Handle(req)
 	}
 	defer s.cfg.BeginCommand()()
-	if !route.HasOwnQueue {
+	if !route.SkipsQueues {
 		place := s.shed.Enter()
 		if place == nil {
 			return refuse(req, ledger.Refuse("api.answer", ledger.Unavailable, "too many commands are waiting: nothing was done").By(ledger.LimitCommands))

@@ -280,7 +280,7 @@ func (r *serverRun) measure(ctx context.Context) (err error) {
 		return err
 	}
 	r.compareWithFloor()
-	if r.report.Resolved, err = r.payments.settle(ctx, r.dialer); err != nil {
+	if r.report.Resolved, err = r.payments.resolveUnknown(ctx, r.dialer); err != nil {
 		return err
 	}
 	r.report.Charged = r.payments.chargedCount

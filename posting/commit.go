@@ -55,7 +55,7 @@ func (j *Journal) order(w *writer) {
 		case <-j.failed:
 			j.countGrouped(len(batch))
 			for _, c := range batch { // after a failure no change becomes durable
-				j.leave(c.done)
+				j.keepUnanswered(c.done)
 			}
 			batch = nil
 			continue
@@ -85,7 +85,7 @@ func (j *Journal) commit() {
 		}
 		if failed {
 			for i := range p.waiters {
-				j.leave(p.waiters[i].done)
+				j.keepUnanswered(p.waiters[i].done)
 			}
 		}
 	}

@@ -225,8 +225,8 @@ func (j *Journal) LowSpace() bool { return j.store.LowSpace() }
 // Submit.
 func (j *Journal) Bind(keyring [32]byte) error { return j.store.Bind(keyring) }
 
-// Bound returns the identity of the keyring that the store is tied to; zeros if there is none.
-func (j *Journal) Bound() [32]byte { return j.store.Bound() }
+// BoundKeyring returns the identity of the keyring that the store is tied to; zeros if there is none.
+func (j *Journal) BoundKeyring() [32]byte { return j.store.BoundKeyring() }
 
 // Size returns the store's size in bytes.
 func (j *Journal) Size() int64 { return j.store.Size() }
@@ -234,9 +234,9 @@ func (j *Journal) Size() int64 { return j.store.Size() }
 // StoreFigures returns numbers about the store's background work.
 func (j *Journal) StoreFigures() store.Figures { return j.store.Figures() }
 
-// Unverified returns how many bytes of the files of long values have not been compared with their checksums since the store was opened. Bytes that
+// UnverifiedBytes returns how many bytes of the files of long values have not been compared with their checksums since the store was opened. Bytes that
 // were added since then do not count.
-func (j *Journal) Unverified() int64 { return j.store.Unverified() }
+func (j *Journal) UnverifiedBytes() int64 { return j.store.UnverifiedBytes() }
 
 // LastGroup returns the number and hash of the last durable group.
 func (j *Journal) LastGroup() (uint64, [32]byte) { return j.store.LastGroup() }
@@ -265,9 +265,9 @@ func (j *Journal) stop() error {
 	return nil
 }
 
-// leave keeps the callback of a change that gets no receipt, because the journal has failed. Only Drop calls these
+// keepUnanswered keeps the callback of a change that gets no receipt, because the journal has failed. Only Drop calls these
 // callbacks.
-func (j *Journal) leave(done func(Receipt)) {
+func (j *Journal) keepUnanswered(done func(Receipt)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.unanswered = append(j.unanswered, done)

@@ -65,11 +65,11 @@ type KV struct {
 	Value []byte // at most 96 KiB; nil: remove the row
 }
 
-func (s *KV) check() error {
-	if len(s.Key) == 0 || len(s.Key) > store.MaxKVKey || len(s.Value) > store.MaxKVValue {
-		return fmt.Errorf("a KV with a key of %d and a value of %d bytes", len(s.Key), len(s.Value))
+func (kv *KV) check() error {
+	if len(kv.Key) == 0 || len(kv.Key) > store.MaxKVKey || len(kv.Value) > store.MaxKVValue {
+		return fmt.Errorf("a KV with a key of %d and a value of %d bytes", len(kv.Key), len(kv.Value))
 	}
-	if s.Value != nil && !store.IsActorKV(s.Key) {
+	if kv.Value != nil && !store.IsActorKV(kv.Key) {
 		return fmt.Errorf("a KV among the pages of notices")
 	}
 	return nil

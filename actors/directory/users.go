@@ -23,7 +23,7 @@ const (
 // the given texts (the account's login and names). Users and partners log in at the same route, so the same
 // rule applies to both.
 func checkPass(pass []byte, knownTexts ...string) error {
-	if err := directory.CheckPass(pass); err != nil {
+	if err := directory.CheckPassword(pass); err != nil {
 		return err
 	}
 	scoredPart := string(pass[:min(len(pass), maxScoredPass)])

@@ -68,7 +68,7 @@ func (s *Service) attempt(k destinationKey, n *posting.Notice, reachedOperators 
 	startTime := time.Now()
 	origin, isKept := s.originOf(k.org, n)
 	hop := s.tracer.Begin(tracing.Client, "notification", origin)
-	r, hasReport = s.attemptUnobserved(k, n, reachedOperators, hop.Origin(origin))
+	r, hasReport = s.makeAttempt(k, n, reachedOperators, hop.Origin(origin))
 	endHop(hop, n.Channel, &r)
 	if !hasReport || r.interrupted {
 		return r, hasReport
@@ -86,9 +86,9 @@ func (s *Service) observe(channel posting.Channel, failed bool, took time.Durati
 	s.observer(channel, failed, took)
 }
 
-// attemptUnobserved makes an attempt without calling the observer. A panic counts as a failed attempt, so that
+// makeAttempt makes an attempt without calling the observer. A panic counts as a failed attempt, so that
 // the notice does not hold up others.
-func (s *Service) attemptUnobserved(k destinationKey, n *posting.Notice, reachedOperators []byte, origin tracing.Origin) (r report, hasReport bool) {
+func (s *Service) makeAttempt(k destinationKey, n *posting.Notice, reachedOperators []byte, origin tracing.Origin) (r report, hasReport bool) {
 	defer func() {
 		if panicValue := recover(); panicValue != nil {
 			s.runtime.Recovered("a delivery", panicValue)

@@ -48,7 +48,7 @@ func (s *Service) recipient(org ledger.ID, r *payment.Record) (a recipient) {
 	if s.addresses == nil {
 		return a
 	}
-	if a.destination, a.hasAddress = s.addresses.Recipient(org, r.Partner, r.Asset.Env, r.Terminal); a.destination != (ledger.ID{}) {
+	if a.destination, a.hasAddress = s.addresses.Destination(org, r.Partner, r.Asset.Env, r.Terminal); a.destination != (ledger.ID{}) {
 		a.terminal, _ = s.directory.Terminal(org, a.destination)
 	}
 	return a

@@ -178,7 +178,7 @@ func (t *transaction) onPayerReturned(c *actors.Context, decider payment.Decisio
 		d, err := decider.Complete(r, request)
 		return d, err == nil, err
 	}
-	if r.Status.AtProvider() && r.Op == nil && !r.NotKnown() {
+	if r.Status.AtProvider() && r.Op == nil && !r.ReportedUnknown() {
 		if err := t.ask(c, payment.AskInquire, true); err != nil {
 			t.logNotAsked(err) // the provider is asked again at the due instant
 		}

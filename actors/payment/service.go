@@ -124,7 +124,7 @@ func New(o Options) *Service {
 	}
 	s.registry = actors.NewRegistry(o.Runtime, "payment", 0, func(k actors.RecordKey) actors.Behaviour {
 		t := &transaction{service: s, key: k}
-		t.waiters = t.waiterRoom[:0]
+		t.waiters = t.waiterMemory[:0]
 		return t
 	})
 	o.Runtime.HandleDue(ledger.Transaction, func(d actors.Due) { s.registry.Tell(d.Key, d) })

@@ -30,7 +30,7 @@ type transaction struct {
 	cause             any              // the message that is being admitted or decided on; it is handled again if the writer refuses the decision
 	stashedOperations []*operation     // operations that wait for the answer to the provider call in progress
 	waiters           []*caller        // callers that get the first outcome as their reply
-	waiterRoom        [1]*caller       // memory of waiters: nearly always one waits
+	waiterMemory      [1]*caller       // memory of waiters: nearly always one waits
 	deferred          deferred
 	origin            origin
 }
@@ -170,7 +170,7 @@ func (t *transaction) onDue(c *actors.Context, m actors.Due) {
 		t.commit(c, d, m)
 		return
 	}
-	if ask == payment.AskNothing || isEarly && t.record.NotKnown() {
+	if ask == payment.AskNothing || isEarly && t.record.ReportedUnknown() {
 		return
 	}
 	err := t.ask(c, ask, isEarly)
@@ -275,7 +275,7 @@ func (t *transaction) askAfterCommit(c *actors.Context, ask payment.Ask) {
 	if ask != payment.AskSubmit && ask != payment.AskOp {
 		t.submission.wipe() // no later call needs the card
 	}
-	if ask == payment.AskNothing || ask == payment.AskInquire && t.record.NotKnown() {
+	if ask == payment.AskNothing || ask == payment.AskInquire && t.record.ReportedUnknown() {
 		return
 	}
 	if err := t.ask(c, ask, false); err != nil {

@@ -170,7 +170,7 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 		}
 		org = deliveryOrg
 		d, err := h.cfg.Deliveries.Replay(org, id, func(change *posting.Change, d *notifier.Delivery) error {
-			return h.cfg.Directory.KeepAnswer(ctx, deliveryOrg, change, d)
+			return h.cfg.Directory.StoreReply(ctx, deliveryOrg, change, d)
 		})
 		return d, orNotFound(err)
 	})
@@ -202,7 +202,7 @@ func (h *Handlers) replayParked(req *web.Request) error {
 			return 0, web.NotFound()
 		}
 		return h.cfg.Deliveries.ReplayParked(org, *terminal, from, until, func(change *posting.Change, n int) error {
-			return h.cfg.Directory.KeepAnswer(ctx, org, change, n)
+			return h.cfg.Directory.StoreReply(ctx, org, change, n)
 		})
 	})
 }

@@ -24,8 +24,8 @@ type Config struct {
 	// IsImage tells whether an address is that of an image that the organization has uploaded; nil: no address is.
 	IsImage func(org ledger.ID, address string) (bool, error)
 
-	// Usage returns how much of a limit is used; nil: the response is 503.
-	Usage LimitUsage
+	// UsageReader returns how much of a limit is used; nil: the response is 503.
+	UsageReader UsageReader
 
 	// Deliveries are the sent and waiting notifications; nil: their routes are missing.
 	Deliveries Deliveries
@@ -145,7 +145,7 @@ func (h *Handlers) sessionRoutes() []web.Route {
 	const current = v1 + "/sessions/current"
 	person := web.Access{Callers: web.Session, Roles: []directory.Role{directory.Admin, directory.Auditor, directory.Client, directory.PartnerRole}}
 	return []web.Route{
-		{Method: fiber.MethodPost, Path: v1 + "/sessions", Access: web.Access{Callers: web.Anyone}, JSON: true, Command: true, HasOwnQueue: true, Handle: h.logIn},
+		{Method: fiber.MethodPost, Path: v1 + "/sessions", Access: web.Access{Callers: web.Anyone}, JSON: true, Command: true, SkipsQueues: true, Handle: h.logIn},
 		{Method: fiber.MethodGet, Path: current, Access: person, SoleOrganization: true, Handle: h.readSession},
 		{Method: fiber.MethodDelete, Path: current, Access: person, EndsSession: true, Command: true, Handle: h.logOut},
 	}

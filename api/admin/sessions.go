@@ -50,8 +50,8 @@ func (h *Handlers) logIn(req *web.Request) error {
 	switch {
 	case len(pass) == 0 && !f.Problems.HasField("pass"):
 		f.Problems.Add("pass", "pass is required")
-	case len(pass) > directory.MaxPass:
-		f.Problems.Add("pass", "pass is longer than "+strconv.Itoa(directory.MaxPass)+" bytes")
+	case len(pass) > directory.MaxPassword:
+		f.Problems.Add("pass", "pass is longer than "+strconv.Itoa(directory.MaxPassword)+" bytes")
 	}
 	if err := f.Problems.Err(); err != nil {
 		return err

@@ -102,7 +102,7 @@ func imagePath(name string, purpose storefront.Purpose) string {
 	if name == "" {
 		return ""
 	}
-	return storefront.ImagePath + storefront.FormName(name, purpose)
+	return storefront.ImagePath + storefront.SizedImageName(name, purpose)
 }
 
 // open finds the offer in the path. If the offer accepts no payments, open returns it together with errClosed.

@@ -66,7 +66,7 @@ func (h *Handlers) aggregate(req *web.Request) error {
 	defer view.Close()
 	a := aggregate{
 		walk:  walk{view: view, org: req.Principal.Org, list: q.listOf(req)},
-		query: q, partner: req.Principal.Partner.Number, groups: make(map[group]*sums),
+		query: q, partner: req.Principal.Partner.Number, groups: make(map[aggregateKey]*sums),
 		budget: &budget,
 	}
 	if err := a.run(); err != nil {

@@ -173,7 +173,7 @@ func (h *Handlers) writeResult(req *web.Request, result *paymentactor.Result, er
 // partialAmount reads the amount in an operation's params; nil if it is absent, which means the whole
 // amount. A malformed amount is refused with the code.
 func partialAmount(params []byte, code ledger.Code) (*money.Amount, error) {
-	const op = "payments.partOf"
+	const op = "payments.partialAmount"
 	if !jsonwalk.Has(params, "amount") {
 		return nil, nil
 	}

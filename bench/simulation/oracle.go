@@ -256,6 +256,7 @@ func (w *world) renewed(c *client) (sum int) {
 	for cursor := ""; ; {
 		var page struct {
 			Data []struct {
+				Type   string `json:"type"`
 				Status string `json:"status"`
 				Amount string `json:"amount"`
 			} `json:"data"`
@@ -270,7 +271,7 @@ func (w *world) renewed(c *client) (sum int) {
 			return 0
 		}
 		for _, t := range page.Data {
-			if t.Amount == strconv.Itoa(renewalAmount) && t.Status == "charged" {
+			if t.Amount == strconv.Itoa(renewalAmount) && t.Type == "payment" && t.Status == "charged" { // what is left of a reversed payment may be as much
 				sum += renewalAmount
 			}
 		}

@@ -261,7 +261,7 @@ var plants = []plant{
 	},
 	{
 		"counters begin at zero after a start", "posting/check.go",
-		"	if found {\n		c.amount, err = store.DecodeAmount(row)", "	if found && w.n == 0 {\n		c.amount, err = store.DecodeAmount(row)",
+		"	if found {\n		c.amount, err = store.DecodeAmount(row)", "	if found && w.groupNumber == 0 {\n		c.amount, err = store.DecodeAmount(row)",
 	},
 	{
 		"one posting of an entry is not booked", "posting/accounts.go",

@@ -117,6 +117,7 @@ var layers = []layer{
 	{"cmd/mizan/cli", slices.Concat(commonPackages, []string{"posting/store", "cmd/mizan/client"})},
 	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"api/accesslog", "cmd/mizan/cli"})},
 	{"cmd/mizan/serving", slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config", "internal/tracing/otlp"})},
+	{"cmd/mizan/serving/certificates", slices.Concat(commonPackages, []string{"cmd/mizan/cli"})},
 	{"cmd/mizan/serving/metrics", uptoAPI},
 	{"cmd/mizan/audit/evidence", slices.Concat(commonPackages, ledgerPackages)},
 	{"cmd/mizan/audit", commandImports},
@@ -139,6 +140,9 @@ var allowedImporters = []struct{ module, packages string }{
 	{"github.com/hanwen/go-fuse", "bench/faults/power/disk"},
 	{"go.opentelemetry.io", "internal/tracing/..."},
 	{"github.com/prometheus/client_golang", "cmd/mizan/serving/metrics"},
+	{"github.com/pelletier/go-toml", "cmd/mizan/config"},
+	{"github.com/coreos/go-systemd", "cmd/mizan/serving"},
+	{"golang.org/x/crypto/acme", "cmd/mizan/serving/..."},
 }
 
 // pureModules are the only modules that ledger/** may import besides the standard library and
@@ -173,7 +177,7 @@ var impureNames = map[string][]string{
 // topLevel lists the names that the root may have, besides those that .gitignore names.
 var topLevel = []string{
 	"ledger", "actors", "posting", "api", "snapshots", "cmd", "bench", "internal", "docs", "tools",
-	"go.mod", "go.sum", "Makefile", "README.md", "CONTRIBUTING.md", ".ci", ".git", ".gitignore",
+	"go.mod", "go.sum", "Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", ".ci", ".git", ".gitignore",
 }
 
 // maxPackageFiles is how many files a package may have, not counting tests.

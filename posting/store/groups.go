@@ -27,7 +27,7 @@ const (
 
 func (s *Store) logOptions() log.Options {
 	const block = 4096
-	size := (cmp.Or(s.options.Segment, s.options.MemTable) + block - 1) / block * block
+	size := (cmp.Or(s.options.SegmentSize, s.options.MemTable) + block - 1) / block * block
 	return log.Options{Dir: filepath.Join(s.options.Dir, logName), Disk: s.options.Disk, SegmentSize: size}
 }
 

@@ -243,8 +243,8 @@ func TestInterruptedBindIsCompleted(t *testing.T) {
 	}
 	closeStore(t, s)
 	s = open(t, Options{Dir: dir, MemTable: minMemTable})
-	if s.Bound() != [32]byte{2} || s.groups.Owner() != [32]byte{2} {
-		t.Errorf("bound to %x, the log to %x", s.Bound(), s.groups.Owner())
+	if s.BoundKeyring() != [32]byte{2} || s.groups.Owner() != [32]byte{2} {
+		t.Errorf("bound to %x, the log to %x", s.BoundKeyring(), s.groups.Owner())
 	}
 	closeStore(t, s)
 }

@@ -33,12 +33,12 @@ const (
 
 // Options select the directory of a store and its behaviour.
 type Options struct {
-	Dir      string       // holds store/, log/, IDENTITY, TABLES and LOCK; Open creates Dir if it is absent
-	MinFree  uint64       // bytes of free disk space below which LowSpace is true
-	MemTable int64        // size of a memtable in bytes; 0 means DefaultMemTable
-	Segment  int64        // size in bytes of new segments, the log's files; 0 means the size of a memtable. A segment must hold the largest group
-	Values   int64        // length in bytes at which a file of long values is full; 0 means four memtables
-	Log      *slog.Logger // nil: slog.Default
+	Dir            string       // holds store/, log/, IDENTITY, TABLES and LOCK; Open creates Dir if it is absent
+	MinFree        uint64       // bytes of free disk space below which LowSpace is true
+	MemTable       int64        // size of a memtable in bytes; 0 means DefaultMemTable
+	SegmentSize    int64        // size in bytes of new segments, the log's files; 0 means the size of a memtable. A segment must hold the largest group
+	ValuesFileSize int64        // length in bytes at which a file of long values is full; 0 means four memtables
+	Log            *slog.Logger // nil: slog.Default
 
 	// OtherFiles are the names of files that other packages write into Dir beside a store. If one of these files exists
 	// but the store does not, Open makes no store and returns ErrRemains.
@@ -93,7 +93,7 @@ type Store struct {
 	openSnapshots []liveReads  // open snapshots by what they read of Badger, ascending
 	isShut        bool         // no snapshot can be opened any more
 	flusher       flusher
-	keeper        *keeper
+	maintenance   *valuesMaintenance
 
 	space spaceCache
 }
@@ -262,7 +262,7 @@ func (s *Store) Close() error {
 		return err
 	}
 	s.mayClose.Store(true)
-	s.stopKeeper()
+	s.stopMaintenance()
 	if err := s.flushAll(); err != nil {
 		return err
 	}
@@ -273,7 +273,7 @@ func (s *Store) Close() error {
 // Abandon ends the goroutines of a store that has failed and closes its files. It is for a simulation, which continues after the simulated process
 // has ended; a real process ends instead. Abandon hangs if Badger itself has failed.
 func (s *Store) Abandon() {
-	s.stopKeeper()
+	s.stopMaintenance()
 	s.stopFlusher()
 	s.releases.Wait()
 	s.mayClose.Store(true)

@@ -92,7 +92,7 @@ func verify(ctx context.Context, cfg VerifyConfig) (report *findings.Report, err
 	if err := requireOrganization(j, cfg.Organization); err != nil {
 		return nil, err
 	}
-	if storeKeyring := j.Bound(); cfg.Keyring != nil && storeKeyring != cfg.KeyringID && storeKeyring != [32]byte{} {
+	if storeKeyring := j.BoundKeyring(); cfg.Keyring != nil && storeKeyring != cfg.KeyringID && storeKeyring != [32]byte{} {
 		return nil, fmt.Errorf("%w: keyring: %w", findings.ErrInput, store.ErrOtherKeyring)
 	}
 	return Check(ctx, j, Inputs{Data: cfg.Data, Answers: cfg.Answers, Canaries: cfg.Canaries, Keyring: cfg.Keyring, Log: cfg.Log})

@@ -145,10 +145,10 @@ func (r *run) backup(s *server.Server) *command {
 // startWithBackup starts the server, has requests carried out, and has a backup taken that nobody kills if there was none before.
 func (r *run) startWithBackup() *server.Server {
 	s := r.Start()
-	r.Load(s, trial.Work{Clients: 4, Requests: 20, Random: r.random})
+	r.Load(s, trial.LoadOptions{Clients: 4, Requests: 20, Random: r.random})
 	if r.campaign.typical["backup"] == 0 {
 		r.backup(s).learn()
-		r.Load(s, trial.Work{Clients: 4, Requests: 20, Random: r.random})
+		r.Load(s, trial.LoadOptions{Clients: 4, Requests: 20, Random: r.random})
 	}
 	return s
 }
@@ -156,7 +156,7 @@ func (r *run) startWithBackup() *server.Server {
 func (r *run) killBackup() (faults.Outcome, string) {
 	s := r.startWithBackup()
 	var wasKilled bool
-	r.Load(s, trial.Work{Clients: 4, Random: r.random, Meanwhile: func() { wasKilled = r.backup(s).kill() }})
+	r.Load(s, trial.LoadOptions{Clients: 4, Random: r.random, Meanwhile: func() { wasKilled = r.backup(s).kill() }})
 	if err := r.checkBackups(); err != nil {
 		return faults.Silent, err.Error()
 	}
@@ -172,7 +172,7 @@ func (r *run) killBackup() (faults.Outcome, string) {
 func (r *run) killServerDuringBackup() (faults.Outcome, string) {
 	s := r.startWithBackup()
 	var c *command
-	r.Load(s, trial.Work{Clients: 4, Random: r.random, Meanwhile: func() {
+	r.Load(s, trial.LoadOptions{Clients: 4, Random: r.random, Meanwhile: func() {
 		c = r.backup(s)
 		c.moment()
 		_ = s.Kill()

@@ -10,8 +10,9 @@
 //  3. A stop closes the parts in reverse order and takes at most stopBound. Unfinished work is
 //     durable as an intent, a stored note of what is to be done, and the next start resumes it.
 //  4. After a storage fault nothing more is acknowledged: the process ends.
-//  5. A plain token or key is only written to sandbox.json or printed once.
-//  6. A manual clock's value is durable before the clock moves, so after a kill the clock is
+//  5. A SIGHUP changes all settings that reload.go lists, or none of them, and never ends the process.
+//  6. A plain token or key is only written to sandbox.json or printed once.
+//  7. A manual clock's value is durable before the clock moves, so after a kill the clock is
 //     never behind the booked times in the store.
 //
 // Callers: cmd/mizan; maintenance rotates tokens in a stopped server's store.

@@ -174,7 +174,7 @@ func (s *server) openDirectory(context.Context) (err error) {
 	if s.directory, err = directoryactor.Start(s.runtime, s.keyring); err != nil {
 		return cli.StorageFault("%v", err)
 	}
-	s.directory.AllowPrivateHooks(s.cfg.PrivateHooks)
+	s.directory.AllowPrivateAddresses(s.cfg.PrivateHooks)
 	_, isSandbox := s.directory.Sandbox()
 	switch {
 	case s.directory.AdminTokenRetired([]byte(s.cfg.AdminToken)):
@@ -291,7 +291,7 @@ func (s *server) listen(context.Context) error {
 	socket := s.listener
 	s.listener = s.gate.Listener(s.listener)
 	if s.transport.config != nil {
-		s.listener = wiping.Listen(s.listener, s.transport.config)
+		s.listener = wiping.Listen(s.listener, s.transport.config, api.PlainHTTPResponse)
 	}
 	if err := s.serveMetrics(); err != nil {
 		return err
@@ -335,7 +335,9 @@ func (s *server) serve(ctx context.Context) error {
 	s.metrics.Ready()
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(s.listener) }()
+	s.obtainCertificates(ctx)
 	s.announce()
+	s.notifySupervisor(supervisorReady, "STATUS=serving on "+s.address)
 	for ctx.Err() == nil {
 		select {
 		case err := <-ended:
@@ -347,6 +349,7 @@ func (s *server) serve(ctx context.Context) error {
 	}
 	s.core.Store(coreStopping)
 	s.log.Info("stopping")
+	s.notifySupervisor(supervisorStopping)
 	s.runtime.Quit()
 	s.stopBy = time.Now().Add(stopBound)
 	shutdownCtx, cancel := context.WithDeadline(context.Background(), s.stopBy)
@@ -367,9 +370,9 @@ func errorText(err error) string {
 func (s *server) apiConfig() api.Config {
 	cfg := api.Config{
 		Payments: s.payments, Contracts: s.contracts, Directory: s.directory, Journal: s.journal, Clock: s.clock, Log: s.log,
-		BeginCommand: s.runtime.Enter, ProviderCalls: s.runtime.Calling, Signer: s.keyring.Signer(), HeadKey: s.keyring.VerifierKey(), Fingerprint: s.keyring.Fingerprint,
+		BeginCommand: s.runtime.Enter, ProviderCalls: s.runtime.RunningJobs, Signer: s.keyring.Signer(), HeadKey: s.keyring.VerifierKey(), Fingerprint: s.keyring.Fingerprint,
 		TrustedProxies: s.cfg.Proxies, BehindProxy: s.cfg.TLS == "off" && len(s.cfg.Proxies) > 0,
-		RateLimit: s.cfg.RateLimit, Observe: s.metrics.OnExchange, AccessLog: s.accessLog, Tracer: s.tracer, Pages: s.pagesConfig(), Payers: s.payments, ProviderUpdates: s.payments, Usage: s.accounts,
+		RateLimit: s.cfg.RateLimit, Observe: s.metrics.OnExchange, AccessLog: s.accessLog, Tracer: s.tracer, Pages: s.pagesConfig(), Payers: s.payments, ProviderUpdates: s.payments, UsageReader: s.accounts,
 		Storefront: storefrontactor.New(s.journal, s.directory, s.baseURL), Deliveries: s.notifier, Subscriptions: s.renewals, Periods: periodactor.New(s.runtime), Backup: s.startBackup,
 	}
 	identity := s.identityConfig()

@@ -9,8 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
+	"mizan/cmd/mizan/serving/certificates"
 	"mizan/internal/testkit"
 )
 
@@ -59,6 +59,7 @@ func TestAddressInUseIsReported(t *testing.T) {
 	}
 }
 
+// A request without TLS is told so in plain HTTP; versions of TLS before 1.2 are refused.
 func TestPlainHTTPAndOldTLSAreRefused(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	address := strings.TrimPrefix(s.BaseURL, "https://")
@@ -71,9 +72,9 @@ func TestPlainHTTPAndOldTLSAreRefused(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET /api/v1/health HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	answer, _ := io.ReadAll(conn)
-	if bytes.Contains(answer, []byte("200 OK")) || bytes.Contains(answer, []byte("core_status")) {
-		t.Errorf("plain HTTP on the TLS port was answered: %q", answer)
+	answer, err := io.ReadAll(conn)
+	if err != nil || !bytes.HasPrefix(answer, []byte("HTTP/1.1 400 Bad Request\r\n")) || !bytes.Contains(answer, []byte(`"this port serves HTTPS only: use https://`)) {
+		t.Errorf("plain HTTP on the TLS port was answered: %q, %v", answer, err)
 	}
 
 	for version, isAccepted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
@@ -89,11 +90,11 @@ func TestPlainHTTPAndOldTLSAreRefused(t *testing.T) {
 
 func TestCertificateFilesAndBaseURLAreUsed(t *testing.T) {
 	dir := t.TempDir()
-	makeAuthority(t, dir, time.Now(), "localhost", "127.0.0.1")
+	makeCertificate(t, dir)
 	s := testkit.Start(t, testkit.Options{Flags: []string{
-		"--tls", "files", "--tls-cert", filepath.Join(dir, certFile), "--tls-key", filepath.Join(dir, keyFile),
+		"--tls", "files", "--tls-cert", filepath.Join(dir, certificates.CertFile), "--tls-key", filepath.Join(dir, certificates.KeyFile),
 		"--base-url", "https://localhost:1",
-	}, TrustedCertificates: filepath.Join(dir, caFile)})
+	}, TrustedCertificates: filepath.Join(dir, certificates.CAFile)})
 	if s.Sandbox.CAFile != "" {
 		t.Errorf("ca_file is %q, want none", s.Sandbox.CAFile)
 	}

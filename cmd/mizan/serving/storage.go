@@ -157,7 +157,7 @@ func (s *server) openKeyring(context.Context) (err error) {
 // openTransport prepares TLS. It runs after the directory is locked, because two servers must not
 // create the authority of one directory at the same time.
 func (s *server) openTransport(context.Context) (err error) {
-	s.transport, err = newTransport(s.cfg)
+	s.transport, err = newTransport(s.cfg, s.log)
 	return err
 }
 

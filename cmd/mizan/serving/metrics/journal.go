@@ -20,7 +20,7 @@ func (m *Metrics) RegisterJournal(j *posting.Journal) (onGroup func(posting.Dura
 	m.counterFunc("mizan_changes_refused_total", "Commands refused for a full queue or a nearly full disk.", func() float64 { return float64(j.Stats.Refused.Load()) })
 	m.counterFunc("mizan_written_bytes_total", "Bytes of rows written.", func() float64 { return float64(j.Stats.Bytes.Load()) })
 	m.gaugeFunc("mizan_queue_depth", "Changes waiting for the writer.", func() float64 { return float64(j.QueueDepth()) })
-	m.gaugeFunc("mizan_store_unverified_bytes", "Bytes of the files of long values, as they were at the start, that were not compared with their checksums since. Damage that a row needs ends the process.", func() float64 { return float64(j.Unverified()) })
+	m.gaugeFunc("mizan_store_unverified_bytes", "Bytes of the files of long values, as they were at the start, that were not compared with their checksums since. Damage that a row needs ends the process.", func() float64 { return float64(j.UnverifiedBytes()) })
 	m.gaugeFunc("mizan_store_bytes", "Size of the store.", func() float64 { return float64(j.Size()) })
 	m.gaugeFunc("mizan_low_space", "1 while commands are refused for want of disk space.", func() float64 { return oneIf(j.LowSpace()) })
 	m.registry.MustRegister(newStoreCollector(j.StoreFigures))
@@ -79,8 +79,8 @@ func (c *storeCollector) Collect(to chan<- prometheus.Metric) {
 
 // RegisterRuntime registers the actors' runtime.
 func (m *Metrics) RegisterRuntime(rt *actors.Runtime) {
-	m.gaugeFunc("mizan_actors_live", "Actors with work.", func() float64 { return float64(rt.Live()) })
-	m.gaugeFunc("mizan_provider_calls_running", "Calls of providers, and other jobs of the actors, that are in progress.", func() float64 { return float64(rt.Calling()) })
+	m.gaugeFunc("mizan_actors_live", "Actors with work.", func() float64 { return float64(rt.ActorsWithWork()) })
+	m.gaugeFunc("mizan_provider_calls_running", "Calls of providers, and other jobs of the actors, that are in progress.", func() float64 { return float64(rt.RunningJobs()) })
 	m.counterFunc("mizan_replies_unreadable_total", "Requests repeated with an idempotency key whose stored reply did not open. Anything but 0 is for an operator to look at.", func() float64 { return float64(rt.RepliesUnreadable()) })
 }
 

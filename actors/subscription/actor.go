@@ -198,14 +198,14 @@ func (a *subscriptionActor) buildNotices(d *subscription.Decision, request *call
 		return nil
 	}
 	r := d.Record
-	recipient, hasRecipient := a.service.directory.Recipient(a.key.Org, r.Partner, r.Asset.Env, r.Terminal)
-	if !hasRecipient {
+	destination, hasAddress := a.service.directory.Destination(a.key.Org, r.Partner, r.Asset.Env, r.Terminal)
+	if !hasAddress {
 		return nil
 	}
 	list := make([]posting.Notice, len(d.Notifications))
 	for i := range d.Notifications {
 		t := &d.Notifications[i]
-		list[i] = posting.Notice{Event: t.Index, Channel: posting.Stream, To: recipient, Body: encodeNotice(t), Subject: r}
+		list[i] = posting.Notice{Event: t.Index, Channel: posting.Stream, To: destination, Body: encodeNotice(t), Subject: r}
 		if request != nil {
 			list[i].Origin = request.origin
 		}
