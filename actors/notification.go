@@ -33,6 +33,7 @@ type Addresses interface {
 	// environment (real or test money). If neither that terminal nor the partner has an address, it returns
 	// false, and no merchant is notified.
 	Destination(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (destination ledger.ID, hasAddress bool)
-	// Address returns a destination's current address; false if it has none.
+	// Address returns a destination's current address; false if it has none. Then the Address has only the secrets
+	// that the destination has nevertheless, with which notifications for a listener are signed.
 	Address(org, recipient ledger.ID) (Address, bool)
 }

@@ -51,6 +51,9 @@ type Runtime struct {
 	Journal *posting.Journal
 	Log     *slog.Logger
 
+	// Listening counts who follows organizations' notifications. The notifier adds listeners.
+	Listening Listening
+
 	system          *actor.ActorSystem
 	persist         func(time.Time) error
 	sealer          Sealer

@@ -104,7 +104,7 @@ func (r *LedgerReport) measure(ctx context.Context, cfg *LedgerConfig, work *tra
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		printProgress(out, "ledger", work.figures, stop)
+		printProgress(out, "ledger", work.figures, 0, stop)
 	}()
 	meter := startMeter(nil)
 	err = work.run(ctx, j, cfg)

@@ -72,6 +72,11 @@ type Step struct {
 
 	// Notices are notifications about these events, in their order.
 	Notices []Notice
+
+	// Transient are notices that nobody is owed: OnNotices hands them over with the others once the
+	// Change is durable, and they are not stored. They are for listeners that follow an
+	// organization's notifications.
+	Transient []Notice
 }
 
 // Receipt is the result of a Change.

@@ -35,10 +35,11 @@ func (c Channel) isAboutEvents() bool { return c >= Webhook && c <= PayerReceipt
 
 // Notice is a notification about an event. It becomes durable with the event.
 type Notice struct {
-	Event   int     // index of the event in Step.Events
-	Channel Channel // how it is sent
-	To      ledger.ID
-	Body    []byte // stored beside the record: at most MaxNotice bytes
+	Event       int     // index of the event in Step.Events
+	Channel     Channel // how it is sent
+	IsTransient bool    // it is one of Step.Transient, and so it is not stored; the writer sets this
+	To          ledger.ID
+	Body        []byte // stored beside the record: at most MaxNotice bytes
 
 	// Origin identifies the request that caused the event. It is not stored, so only a first delivery attempt knows it.
 	Origin tracing.Origin
@@ -87,6 +88,11 @@ func (s *Step) checkNotices() error {
 		}
 		lastEvent = n.Event
 	}
+	for i := range s.Transient {
+		if n := &s.Transient[i]; n.Event < 0 || n.Event >= len(s.Events) || !n.Channel.isAboutEvents() || len(n.Body) > MaxNotice {
+			return fmt.Errorf("transient notice of event %d by channel %d with %d bytes", n.Event, n.Channel, len(n.Body))
+		}
+	}
 	return nil
 }
 
@@ -97,7 +103,7 @@ type orgNotices struct {
 }
 
 // appendNotices puts the step's notices on the organization's open page (the row of notices that the group is filling),
-// and the notices' hashes into the events.
+// and the notices' hashes into the events. Transient notices are only handed over.
 func (w *writer) appendNotices(b *orgState, s *Step) {
 	w.hashed = w.hashed[:0]
 	for i := range s.Notices {
@@ -120,6 +126,11 @@ func (w *writer) appendNotices(b *orgState, s *Step) {
 			w.hashed = w.hashed[:0]
 		}
 		w.tail.bytes += b.notices.Bytes() - oldBytes
+		b.newNotices = append(b.newNotices, *n)
+	}
+	for i := range s.Transient {
+		n := &s.Transient[i]
+		n.Source, n.Booked, n.IsTransient = s.Source, s.Events[n.Event].Booked, true
 		b.newNotices = append(b.newNotices, *n)
 	}
 }

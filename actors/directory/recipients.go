@@ -56,16 +56,21 @@ func (s *Service) Address(org, recipient ledger.ID) (actors.Address, bool) {
 }
 
 // address returns the terminal's own notification address or, if it has none, the address of its
-// partner. A secret is used only with the address of its own record, terminal or partner.
-func (o *organization) address(t *directory.Terminal) (actors.Address, bool) {
-	if n := &t.Notification; n.NotifyURL != "" {
-		return actors.Address{URL: n.NotifyURL, Secret: n.Secret, PreviousSecret: n.SecretPrevious}, true
+// partner. A secret is used only with the address of its own record, terminal or partner. If neither
+// has an address, the terminal's secret comes before its partner's.
+func (o *organization) address(t *directory.Terminal) (a actors.Address, hasAddress bool) {
+	n := &t.Notification
+	own := actors.Address{URL: n.NotifyURL, Secret: n.Secret, PreviousSecret: n.SecretPrevious}
+	if n.NotifyURL != "" {
+		return own, true
 	}
-	p, ok := o.partner(t.Partner)
-	if !ok {
-		return actors.Address{}, false
+	if p, ok := o.partner(t.Partner); ok {
+		a, hasAddress = addressOf(p.record())
 	}
-	return addressOf(p.record())
+	if !hasAddress && own.Secret != "" {
+		a = own
+	}
+	return a, hasAddress
 }
 
 func addressOf(p *directory.Partner) (actors.Address, bool) {

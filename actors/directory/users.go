@@ -118,7 +118,7 @@ func (o *organization) checkUserPartner(op string, partner int64) error {
 		return nil
 	}
 	if _, ok := o.partner(partner); !ok {
-		return ledger.RefuseField(op, "partner_id", "no such partner")
+		return ledger.RefuseField(op, "partner_id", "partner %d does not exist", partner)
 	}
 	return nil
 }

@@ -101,6 +101,7 @@ type Service struct {
 	panics       panics
 	rescanned    atomic.Bool // notices were offered again after a panic, so duplicates are possible
 	bodyBuffers  sync.Pool
+	listeners    listeners
 
 	tracer  *tracing.Tracer
 	origins *tracing.Memory[deliveryKey]
@@ -154,6 +155,7 @@ func New(options Options) (*Service, error) {
 // store. Call Close before the runtime is stopped.
 func (s *Service) Close() {
 	s.stopping.Store(true)
+	s.endListeners()
 	ended := make(chan struct{})
 	go func() {
 		s.delivering.Lock() // returns when no delivery is in progress
@@ -169,11 +171,14 @@ func (s *Service) Close() {
 	s.webhooks.Close()
 }
 
-// offer passes notices whose events are durable to their destinations.
+// offer passes notices whose events are durable to their destinations and to listeners. Transient ones are for
+// listeners only.
 func (s *Service) offer(org ledger.ID, notices []posting.Notice) {
 	if s.stopping.Load() {
 		return
 	}
+	s.publish(org, notices)
+	notices = withoutTransient(notices)
 	s.inMemory.Add(int64(len(notices)))
 	for len(notices) > 0 {
 		destination := keyOf(org, &notices[0])
@@ -184,6 +189,21 @@ func (s *Service) offer(org ledger.ID, notices []posting.Notice) {
 		s.destinations.Tell(destination, noticesOffered{notices[:n:n]})
 		notices = notices[n:]
 	}
+}
+
+// withoutTransient removes transient notices, in place.
+func withoutTransient(notices []posting.Notice) []posting.Notice {
+	kept := 0
+	for i := range notices {
+		if notices[i].IsTransient {
+			continue
+		}
+		if kept != i {
+			notices[kept] = notices[i]
+		}
+		kept++
+	}
+	return notices[:kept]
 }
 
 func keyOf(org ledger.ID, n *posting.Notice) destinationKey {

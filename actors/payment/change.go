@@ -61,7 +61,7 @@ func (t *transaction) claims(list []ledger.Claim, cause any) []ledger.Claim {
 // version of the stored record; 0: the record is new.
 func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 	merchant := t.service.recipient(t.key.Org, d.Record)
-	notices := t.service.notices(t.key.Org, d, &merchant, t.origin.Origin)
+	notices, transient := t.service.notices(t.key.Org, d, &merchant, t.origin.Origin)
 	before := t.record
 	if version == 0 {
 		before = nil
@@ -70,6 +70,7 @@ func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 	list, otherLists := payment.Lists.Of(d.Record)
 	return posting.Step{
 		Notices:      notices,
+		Transient:    transient,
 		Org:          t.key.Org,
 		Source:       ledger.Source{Kind: ledger.Transaction, ID: d.Record.ID},
 		Expect:       version,

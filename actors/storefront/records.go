@@ -215,7 +215,7 @@ func public[R any](s *Service, t *recordKind[R], id ledger.ID) (*R, error) {
 func (s *Service) checkPartner(org ledger.ID, number int64) *schema.Faults {
 	faults := new(schema.Faults)
 	if _, exists := s.writer.Partner(org, number); !exists && number != 0 {
-		faults.Add("partner_id", "no such partner")
+		faults.Add("partner_id", "partner %d does not exist", number)
 	}
 	return faults
 }

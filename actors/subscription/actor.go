@@ -154,13 +154,13 @@ func (a *subscriptionActor) inquire(c *actors.Context, m actors.Due) {
 func (a *subscriptionActor) commit(c *actors.Context, d subscription.Decision, cause any) {
 	r := d.Record
 	request := callerOf(cause)
-	notices := a.buildNotices(&d, request)
+	notices, transient := a.buildNotices(&d, request)
 	r.Notified += uint64(len(notices))
 	r.Unnotified += uint64(len(d.Notifications) - len(notices))
 	source := ledger.Source{Kind: ledger.Subscription, ID: a.key.ID}
 	step := posting.Step{
 		Org: a.key.Org, Source: source, Expect: a.stamp.Version, Record: Encode(r), Due: d.Due, Events: d.Events,
-		Notices: notices,
+		Notices: notices, Transient: transient,
 	}
 	change := &posting.Change{MustRecord: d.MustRecord}
 	if step.Expect == 0 {
@@ -191,16 +191,17 @@ func callerOf(cause any) *caller {
 	return nil
 }
 
-// buildNotices returns the decision's notices, which are the stored form of notifications to the merchant. There are
-// none if the initial payment's notifications have no address to go to.
-func (a *subscriptionActor) buildNotices(d *subscription.Decision, request *caller) []posting.Notice {
+// buildNotices returns the decision's notices, which are the stored form of notifications to the merchant. If the
+// initial payment's notifications have no address to go to, they are transient, and there are none unless somebody
+// follows the organization's notifications.
+func (a *subscriptionActor) buildNotices(d *subscription.Decision, request *caller) (notices, transient []posting.Notice) {
 	if len(d.Notifications) == 0 {
-		return nil
+		return nil, nil
 	}
 	r := d.Record
 	destination, hasAddress := a.service.directory.Destination(a.key.Org, r.Partner, r.Asset.Env, r.Terminal)
-	if !hasAddress {
-		return nil
+	if !hasAddress && !a.service.runtime.Listening.HasListener(a.key.Org) {
+		return nil, nil
 	}
 	list := make([]posting.Notice, len(d.Notifications))
 	for i := range d.Notifications {
@@ -210,7 +211,10 @@ func (a *subscriptionActor) buildNotices(d *subscription.Decision, request *call
 			list[i].Origin = request.origin
 		}
 	}
-	return list
+	if !hasAddress {
+		return nil, list
+	}
+	return list, nil
 }
 
 // Committed implements actors.Behaviour: it takes over the durable state, then starts the charge and

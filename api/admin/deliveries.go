@@ -21,6 +21,7 @@ type Deliveries interface {
 	List(org ledger.ID, q notifier.Query) (rows []*notifier.Delivery, next notifier.Position, err error)
 	Replay(org ledger.ID, id notifier.ID, onChange notifier.AddToChange[*notifier.Delivery]) (*notifier.Delivery, error)
 	ReplayParked(org, to ledger.ID, from, until ledger.Micros, onChange notifier.AddToChange[int]) (replayed int, err error)
+	Listen(org ledger.ID, secret string) (*notifier.Listener, error)
 	Test(org, to ledger.ID) (event ledger.ID, attempt notifier.Attempt, hasAddress bool)
 }
 

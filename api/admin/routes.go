@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"io"
 	"sync"
 	"time"
@@ -37,6 +38,9 @@ type Config struct {
 
 	// Advance moves the manual clock; nil: there is none, and its routes are missing.
 	Advance func(to time.Time) error
+
+	// Serving is cancelled when the server begins to stop; streams end then.
+	Serving context.Context
 
 	// Fingerprint returns a keyed hash of a card number or a request, so that equal ones can be
 	// recognized without being stored.
@@ -164,5 +168,6 @@ func (h *Handlers) deliveryRoutes() []web.Route {
 		{Method: post, Path: deliveries + "/:id/replay", Access: operator, Command: true, Handle: h.replayDelivery}, // the body may be absent
 		// Not a command: it writes nothing, and may take 15 s of real time.
 		{Method: post, Path: v1 + "/terminal/:id/test-delivery", Access: operator, Handle: h.sendTestDelivery},
+		{Method: get, Path: v1 + "/notifications/stream", Access: operator, Handle: h.streamNotifications},
 	}
 }

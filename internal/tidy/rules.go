@@ -16,7 +16,7 @@ type layer struct {
 // Lists of packages that several layers may import. uptoPosting is posting with everything below it;
 // commandImports is what the commands may import.
 var (
-	commonPackages      = []string{"internal/assert", "internal/clock", "internal/disk", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/picture", "internal/secret", "internal/source", "internal/steps", "internal/tracing", "internal/wiping"}
+	commonPackages      = []string{"internal/assert", "internal/clock", "internal/disk", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/picture", "internal/progress", "internal/secret", "internal/source", "internal/steps", "internal/tracing", "internal/wiping"}
 	ledgerPackages      = []string{"ledger/..."}
 	uptoPosting         = slices.Concat(commonPackages, ledgerPackages, []string{"posting", "posting/balances"})
 	uptoStore           = slices.Concat(commonPackages, ledgerPackages, []string{"posting/store"})
@@ -44,6 +44,7 @@ var layers = []layer{
 	{"internal/packed", []string{"internal/assert"}},
 	{"internal/picture", []string{"internal/assert"}},
 	{"internal/picture/picturetest", nil},
+	{"internal/progress", nil},
 	{"internal/secret", []string{"internal/assert", "internal/durable", "internal/filelock"}},
 	{"internal/source", nil},
 	{"internal/steps", nil},
@@ -110,9 +111,11 @@ var layers = []layer{
 	{"bench/faults/trial", []string{"bench/faults", "bench/orders", "bench/server", "internal/testkit"}},
 	{"bench/simulation", slices.Concat(uptoAPI, []string{"bench/lifecycles", "posting/log", "posting/store/badgerfile"})},
 	{"bench/...", uptoAPI},
-	{"cmd/mizan/client", nil}, // the client may use the server by HTTP only
+	{"cmd/mizan/client", []string{"ledger/money", "internal/progress"}},                                                // the client may use the server by HTTP only; it shows amounts with the ledger's decimals
 	{"cmd/mizan/client/admin", []string{"cmd/mizan/client", "ledger/directory", "ledger/storefront", "ledger/schema"}}, // the client's flags and tables are made from the columns of records
-	{"cmd/mizan/client/contracts", []string{"cmd/mizan/client", "ledger/contract", "ledger/schema"}},                   // paths and amounts are those of the products
+	{"cmd/mizan/client/contracts", []string{"cmd/mizan/client", "ledger/contract", "ledger/money", "ledger/schema"}},   // paths and amounts are those of the products
+	{"cmd/mizan/client/ledger", []string{"cmd/mizan/client", "ledger/money"}},                                          // sums of amounts
+	{"cmd/mizan/client/developer", []string{"cmd/mizan/client", "ledger/money"}},                                       // an amount on the command line is in major units
 	{"cmd/mizan/client/*", []string{"cmd/mizan/client"}},
 	{"cmd/mizan/cli", slices.Concat(commonPackages, []string{"posting/store", "cmd/mizan/client"})},
 	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"api/accesslog", "cmd/mizan/cli"})},

@@ -114,7 +114,7 @@ func sealedParameters(key uint8, name string, fieldOf func(*Terminal) *[]byte) *
 func crossCheckTerminal(old, t *Terminal, f *schema.Faults) {
 	isKnown := t.provider() != nil || t.Type == MerchantTerminal && t.Provider == ""
 	if old == nil && !isKnown && !f.Has("provider") {
-		f.Add("provider", "is not a provider of this platform")
+		f.Add("provider", "there is no such provider; there are %s", providerNames())
 	}
 }
 

@@ -255,7 +255,7 @@ func (s *Service) reread(path string) error {
 		return err
 	}
 	defer a.close()
-	return a.eachPart(func(_ string, plaintext []byte) error { return pause(s.ctx, s.limiter, len(plaintext)) })
+	return a.eachPart(s.ctx, func(_ string, plaintext []byte) error { return pause(s.ctx, s.limiter, len(plaintext)) })
 }
 
 // Prune removes old backups of this store from the directory and returns the removed ones. The newest

@@ -118,6 +118,15 @@ type stream struct {
 	ended  chan struct{} // closed when the backup no longer reads the store
 }
 
+// EstimatedBytes returns about how long a full backup is: as long as the store. It returns 0 for an increment, whose length only
+// its end tells.
+func (st *stream) EstimatedBytes() int64 {
+	if st.backup.sinceGroup != 0 {
+		return 0
+	}
+	return st.backup.service.options.Journal.Size()
+}
+
 // errClosed is the reason for ending a backup whose reader has closed the stream.
 var errClosed = errors.New("its reader has closed the stream")
 

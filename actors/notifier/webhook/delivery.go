@@ -93,6 +93,34 @@ func (s *requestBuffers) writeRequest(d *Delivery, to *parsedURL, at time.Time) 
 	s.request = append(r, s.body...)
 }
 
+// Message is a delivery as its receiver gets it, for callers that pass it on themselves.
+type Message struct {
+	Headers [][2]string // names in lower case, and values; without a secret, only the content type
+	Body    []byte      // what the signatures cover
+}
+
+// Message returns what the sender would send for the delivery at an instant. The delivery's URL is not used.
+func (d *Delivery) Message(at time.Time) Message {
+	m := Message{Headers: [][2]string{{"content-type", "application/json"}}}
+	if d.WithoutEnvelope {
+		m.Body = append(m.Body, d.Data...)
+		return m
+	}
+	m.Body = appendEnvelope(nil, d, at.Unix())
+	if d.Secret == "" {
+		return m
+	}
+	m.Headers = append(m.Headers,
+		[2]string{"x-webhook-event-id", d.EventID},
+		[2]string{"x-webhook-timestamp", strconv.FormatInt(at.Unix(), 10)},
+		[2]string{"x-webhook-signature", string(appendSignature(nil, d.Secret, at.Unix(), m.Body))},
+	)
+	if d.PreviousSecret != "" {
+		m.Headers = append(m.Headers, [2]string{"x-webhook-signature-previous", string(appendSignature(nil, d.PreviousSecret, at.Unix(), m.Body))})
+	}
+	return m
+}
+
 // appendEnvelope appends the envelope, the JSON object around a delivery's data, in the documented order of
 // its members.
 func appendEnvelope(b []byte, d *Delivery, timestamp int64) []byte {
