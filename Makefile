@@ -33,7 +33,7 @@ INTEST   = GOGC=400 $(if $(TESTDIR),TMPDIR=$(TESTDIR) )
 export GOFLAGS += -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race browser lint deb ci fuzz bench soak simulate clean
+.PHONY: help build run test race browser lint deb ci alerts promtool fuzz bench soak simulate clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,13 @@ deb: build ## build the Debian package bin/mizan_VERSION_ARCH.deb
 
 ci: ## everything that has to hold before a change is taken (.ci/run)
 	.ci/run
+
+# The tag leaves out the clients of clouds in which Prometheus can look for servers; with them it takes three times as long.
+promtool: ## build promtool, Prometheus' checker, as bin/promtool; the first time takes minutes
+	$(GO) build -modfile=tools/go.mod -tags remove_all_sd -o bin/promtool github.com/prometheus/prometheus/cmd/promtool
+
+alerts: build promtool ## check the alert rules and the dashboard of docs/observability with promtool
+	MIZAN_TEST_BINARY=$(CURDIR)/$(BIN) $(GO) test -count=1 -run '^TestAlert|^TestDashboard' ./cmd/mizan/serving
 
 fuzz: ## run every fuzz target for FUZZTIME (30s)
 	@set -e; for pkg in $$($(GO) list ./...); do \

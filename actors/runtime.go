@@ -28,7 +28,7 @@ const (
 )
 
 // ErrBusy refuses a command because a bound is reached: try again later.
-var ErrBusy error = ledger.Refuse("actors.Command", ledger.Unavailable, "too much is under way")
+var ErrBusy error = ledger.Refuse("actors.Command", ledger.Unavailable, "too much is under way").By(ledger.LimitActors)
 
 // Options configure a Runtime.
 type Options struct {

@@ -145,9 +145,9 @@ func (f *fixture) start(change ...func(*api.Config)) {
 		Storefront: storefrontactor.New(f.Journal, f.directory, f.base()), Deliveries: f.notifier, Contracts: f.contracts, Periods: f.periods, Backup: f.backups(),
 		Status:  func() api.Status { return api.Status{Core: "ok", DB: "ok"} },
 		Version: "v0.0.0-test", Env: "sandbox", Domain: "127.0.0.1",
-		Observe: func(route, method string, status int, _ time.Duration) {
+		Observe: func(e api.Exchange) {
 			select {
-			case f.observed <- fmt.Sprint(route, " ", method, " ", status):
+			case f.observed <- fmt.Sprint(e.Route, " ", e.Method, " ", e.Status):
 			default:
 			}
 		},

@@ -128,11 +128,11 @@ type groupSizes struct {
 	largest int
 }
 
-func (g *groupSizes) add(changes, _, _ int, _ time.Duration) {
+func (g *groupSizes) add(group posting.DurableGroup) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	_ = g.sizes.RecordValue(int64(min(changes, posting.MaxGroup)))
-	g.largest = max(g.largest, changes)
+	_ = g.sizes.RecordValue(int64(min(group.Changes, posting.MaxGroup)))
+	g.largest = max(g.largest, group.Changes)
 }
 
 // groups combines the sizes with the journal's own statistics.

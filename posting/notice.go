@@ -3,6 +3,7 @@ package posting
 import (
 	"fmt"
 
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/posting/store"
 )
@@ -39,6 +40,9 @@ type Notice struct {
 	IsTransient bool    // it is one of Step.Transient, and so it is not stored; the writer sets this
 	To          ledger.ID
 	Body        []byte // stored beside the record: at most MaxNotice bytes
+
+	// Origin identifies the request that caused the event. It is not stored, so only a first delivery attempt knows it.
+	Origin tracing.Origin
 
 	// Subject describes in memory what the notice is about, so that the first delivery attempt need not read the
 	// record. It is not stored. After Submit, the caller must not modify Subject and Body.

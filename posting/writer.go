@@ -126,6 +126,9 @@ func (w *writer) checkAndWrite(s *submitted) {
 	receipt := w.check(s.change)
 	if receipt.Err == nil {
 		w.write(s.change, &receipt)
+		if cause := s.change.Cause; cause != nil && len(w.out.causes) < maxCauses {
+			w.out.causes = append(w.out.causes, *cause)
+		}
 	}
 	w.out.waiters = append(w.out.waiters, waiter{s.done, receipt})
 }

@@ -7,6 +7,7 @@ import (
 
 	"mizan/actors"
 	"mizan/actors/notifier/webhook"
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/posting"
 )
@@ -64,6 +65,9 @@ type Options struct {
 
 	// Observe, if set, is called after every attempt.
 	Observe func(channel posting.Channel, failed bool, took time.Duration)
+
+	// Tracer records a hop for every attempt; nil: none are recorded.
+	Tracer *tracing.Tracer
 }
 
 // MaxConnections is the default of Options.Connections.
@@ -99,6 +103,10 @@ type Service struct {
 	bodyBuffers  sync.Pool
 	listeners    listeners
 
+	tracer  *tracing.Tracer
+	origins *tracing.Memory[deliveryKey]
+	backlog backlogCache
+
 	earlierRuns []earlierRun // what New has found in the store, for Resume
 	removalDue  atomic.Int64 // when the next retention run starts, in µs
 }
@@ -122,6 +130,7 @@ func New(options Options) (*Service, error) {
 		bodyBuffers: sync.Pool{New: func() any { return new([]byte) }},
 		limits:      limits{maxInMemory, maxWithRecords, slowAnswer, maxChangeBytes, maxIndexKeys, maxUntriedPages},
 		panics:      panics{byDestination: make(map[destinationKey]*panicRecord)},
+		tracer:      options.Tracer, origins: tracing.NewMemory[deliveryKey](maxOrigins),
 	}
 	s.destinations = actors.NewRegistry(runtime, "notifier", idleTime, func(k destinationKey) actors.Behaviour {
 		return &destination{service: s, key: k, workerLimit: 1, pulledIDs: make(map[ID]bool)}

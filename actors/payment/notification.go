@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"mizan/actors"
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/jsonform"
@@ -67,7 +68,7 @@ func (a *recipient) selects(e *ledger.Event) bool {
 // merchant has the status after its own event, but its other fields have the values after the last event. A notice to
 // the payer is empty: the receipt is written from the record when it is sent. If the merchant has no address, and
 // somebody follows the organization's notifications, the notices to the merchant are transient.
-func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipient) (notices, transient []posting.Notice) {
+func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipient, origin tracing.Origin) (notices, transient []posting.Notice) {
 	hasListener := s.rt.Listening.HasListener(org)
 	for i := range d.Events {
 		e := &d.Events[i]
@@ -77,7 +78,7 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipien
 		if (merchant.hasAddress || hasListener) && merchant.selects(e) {
 			content := s.newNotification(org, d.Record, e)
 			notice := posting.Notice{
-				Event: i, Channel: posting.Webhook, To: merchant.destination, Body: content.fields.appendTo(nil, d.Record), Subject: content,
+				Event: i, Channel: posting.Webhook, To: merchant.destination, Body: content.fields.appendTo(nil, d.Record), Subject: content, Origin: origin,
 			}
 			if merchant.hasAddress {
 				notices = append(notices, notice)
@@ -86,10 +87,10 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipien
 			}
 		}
 		if body := s.newOperatorAlert(org, d.Record, e); body != nil {
-			notices = append(notices, posting.Notice{Event: i, Channel: posting.Operators, To: d.Record.Terminal, Body: body})
+			notices = append(notices, posting.Notice{Event: i, Channel: posting.Operators, To: d.Record.Terminal, Body: body, Origin: origin})
 		}
 		if s.sendsReceipts && payment.IsFirstCharge(e) && admission.ReceiptAddress(d.Record) != "" {
-			notices = append(notices, posting.Notice{Event: i, Channel: posting.PayerReceipt, To: d.Record.Terminal})
+			notices = append(notices, posting.Notice{Event: i, Channel: posting.PayerReceipt, To: d.Record.Terminal, Origin: origin})
 		}
 	}
 	return notices, transient

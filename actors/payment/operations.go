@@ -32,6 +32,7 @@ func (t *transaction) operate(c *actors.Context, m *operation) {
 		m.wipe() // the caller has given up and got the error that the operation was not carried out
 		return
 	}
+	t.origin.replace(m.Origin)
 	if m.Attempt != 0 && m.Attempt != t.record.AttemptNumber() {
 		t.refuseOperation(m, ledger.Refuse("payment.operate", ledger.Conflict, "the attempt has ended"))
 		return

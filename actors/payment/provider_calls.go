@@ -2,10 +2,12 @@ package payment
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 
 	"mizan/actors"
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
@@ -26,7 +28,7 @@ func (t *transaction) ask(c *actors.Context, ask payment.Ask, isEarly bool) erro
 	if provider == nil {
 		return errNoProvider
 	}
-	job := &providerJob{service: t.service, key: t.key, terminal: terminal, provider: provider}
+	job := &providerJob{service: t.service, key: t.key, terminal: terminal, provider: provider, origin: t.origin.Origin}
 	if err := t.buildRequest(ask, job); err != nil {
 		return err
 	}
@@ -61,9 +63,11 @@ type providerJob struct {
 	inquiry    *actors.Question
 	reissuer   Reissuer // gets the inquiry and publishes the action again; nil: a plain inquiry
 	lacksToken bool     // the stored token cannot be read: the call is not made
+	isUnmade   bool     // the call was not made: the token is missing, or the terminal's circuit is open
 
 	permit permit
 	answer providerAnswer
+	origin tracing.Origin
 
 	ctx        actors.Deadline
 	callMemory actors.Call // the memory to which call points
@@ -78,7 +82,10 @@ func (j *providerJob) isShort() bool {
 // Run implements actors.Job.
 func (j *providerJob) Run() {
 	s := j.service
+	hop := s.tracer.Begin(tracing.Client, "provider call", j.origin)
+	defer j.observe(hop, time.Now())
 	j.ctx.Begin(s.rt.Context(), s.providerTimeout)
+	j.ctx.SetOrigin(hop.Origin(j.origin))
 	defer j.ctx.End()
 	switch {
 	case j.reissuer != nil:
@@ -93,12 +100,12 @@ func (j *providerJob) Run() {
 func (j *providerJob) submit() {
 	defer clear(j.call.Material)
 	if j.lacksToken {
-		j.answer.Outcome = tokenMissing()
+		j.answer.Outcome, j.isUnmade = tokenMissing(), true
 		return
 	}
 	allowed := false
 	if j.permit, allowed = j.service.circuits.permit(j.call); !allowed {
-		j.answer.Outcome = circuitOpen()
+		j.answer.Outcome, j.isUnmade = circuitOpen(), true
 		return
 	}
 	j.answer.Unreachable = true // until Submit returns; it stays true if the adapter panics

@@ -32,6 +32,7 @@ type transaction struct {
 	waiters           []*caller        // callers that get the first outcome as their reply
 	waiterMemory      [1]*caller       // memory of waiters: nearly always one waits
 	deferred          deferred
+	origin            origin
 }
 
 // submission has the values that are passed to the provider and never stored.
@@ -219,6 +220,7 @@ func (t *transaction) load() bool {
 	}
 	if found {
 		t.record, t.stamp = result.Record, result.Stamp
+		t.recallOrigin()
 	}
 	return found
 }
@@ -261,6 +263,7 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 	t.record, t.stamp = decision.Record, r.Stamps[0]
 	t.record.Finished = t.stamp.Finished
 	t.askAfterCommit(c, decision.Ask)
+	t.keepOrigin()
 	t.notifySubscription()
 	t.answerWaiters(c)
 	t.resume(c)

@@ -248,7 +248,7 @@ func (h *Handlers) sendTestDelivery(req *web.Request) error {
 	case tests.places <- struct{}{}:
 		defer func() { <-tests.places }()
 	default:
-		return ledger.Refuse("admin.testDelivery", ledger.Unavailable, "%d test deliveries are under way", cap(tests.places))
+		return ledger.Refuse("admin.testDelivery", ledger.Unavailable, "%d test deliveries are under way", cap(tests.places)).By(ledger.LimitTestDeliveries)
 	}
 	event, attempt, hasAddress := h.cfg.Deliveries.Test(terminal.Org, terminal.ID)
 	if !hasAddress {

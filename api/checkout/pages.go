@@ -12,6 +12,7 @@ import (
 	"mizan/api/checkout/page"
 	"mizan/api/web"
 	"mizan/api/web/payerpage"
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -64,6 +65,7 @@ type visitor struct {
 	expired       bool   // the payer's token has expired
 	ledHereByPage bool   // a payer's page has led to this address; no response of the API contains its token
 	fromForm      bool   // the payer was redirected here after a form
+	origin        tracing.Origin
 
 	// What follows is known once the transaction has been read.
 	lang   string
@@ -113,6 +115,7 @@ func (h *Handlers) checkToken(req *web.Request) (payer visitor, ok bool) {
 	if payer.id, err = web.ParseID(req.Parameter("id")); err != nil {
 		return payer, false
 	}
+	payer.origin = req.Origin()
 	payer.org, err = h.cfg.Pages.Open(payer.id, token, h.cfg.Clock.Now())
 	if err == payerpage.ErrToken {
 		payer.org, err = h.cfg.Pages.OpenLasting(payer.id, token, h.cfg.Clock.Now())
@@ -293,7 +296,7 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 	if wait := h.attempts.wait(source); wait > 0 {
 		command.Card.Wipe()
 		h.typed.keep(payer.id, method.Type, p.Typed)
-		return h.stopTooMany(req, payer, wait)
+		return h.stopTooMany(req, payer, ledger.LimitPageAttempts, wait)
 	}
 	command.Command = payer.commandFor(r)
 	command.Browser = browserDataOf(&req.Request.Header)
@@ -372,7 +375,7 @@ func (h *Handlers) postChoice(req *web.Request, payer *visitor, r *record, field
 }
 
 func (payer *visitor) command() paymentactor.Command {
-	return paymentactor.Command{Org: payer.org, ID: payer.id}
+	return paymentactor.Command{Org: payer.org, ID: payer.id, Origin: payer.origin}
 }
 
 // commandFor returns the command for the attempt of the record. It is refused once another attempt has begun.

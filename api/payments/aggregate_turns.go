@@ -91,10 +91,10 @@ func (a *aggregateGate) enter(serving context.Context, caller *auth.Principal) (
 	case serving.Err() != nil:
 		return nil, unavailable("the service is stopping")
 	}
-	return nil, unavailable("too many aggregates are under way")
+	return nil, unavailable("too many aggregates are under way").By(ledger.LimitAggregates)
 }
 
-func unavailable(reason string) error {
+func unavailable(reason string) *ledger.Refusal {
 	return ledger.Refuse("payments.aggregate", ledger.Unavailable, "%s", reason)
 }
 

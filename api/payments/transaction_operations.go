@@ -150,7 +150,7 @@ func (h *Handlers) chooseDestination(req *web.Request) error {
 
 // newCommand returns a command for the transaction that the request names.
 func (h *Handlers) newCommand(req *web.Request) (command paymentactor.Command, err error) {
-	command = paymentactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number}
+	command = paymentactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number, Origin: req.Origin()}
 	if command.ID, err = web.ParseID(req.Parameter("id")); err != nil {
 		return command, err
 	}

@@ -33,7 +33,7 @@ const (
 
 const imageField = "image"
 
-var errTooManyUploads = ledger.Refuse("storefront.createImage", ledger.Unavailable, "too many images are being uploaded")
+var errTooManyUploads = ledger.Refuse("storefront.createImage", ledger.Unavailable, "too many images are being uploaded").By(ledger.LimitUploads)
 
 // createImage is POST /images with a file in the field image (specification, "Uploaded image").
 func (h *Handlers) createImage(req *web.Request) error {

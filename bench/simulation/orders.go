@@ -304,7 +304,7 @@ func (o *order) learn(w *world, shown order, a answer) {
 	finished, finishedErr := time.Parse(time.RFC3339, a.get("finished"))
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	o.isLate = startedErr == nil && finishedErr == nil && finished.Sub(started) >= actionTTL
+	o.isLate = startedErr == nil && finishedErr == nil && finished.Sub(started) > actionTTL-time.Second // the time begins when the request came, just before it was booked
 	fail := func(format string, values ...any) {
 		w.violations = append(w.violations, fmt.Sprintf("%v: %s; known before: %s %q, seen %v; answer %s",
 			o, fmt.Sprintf(format, values...), shown.status, shown.code, o.seen, a.body))

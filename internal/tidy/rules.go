@@ -16,7 +16,7 @@ type layer struct {
 // Lists of packages that several layers may import. uptoPosting is posting with everything below it;
 // commandImports is what the commands may import.
 var (
-	commonPackages      = []string{"internal/assert", "internal/clock", "internal/disk", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/picture", "internal/progress", "internal/secret", "internal/source", "internal/steps", "internal/wiping"}
+	commonPackages      = []string{"internal/assert", "internal/clock", "internal/disk", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/picture", "internal/progress", "internal/secret", "internal/source", "internal/steps", "internal/tracing", "internal/wiping"}
 	ledgerPackages      = []string{"ledger/..."}
 	uptoPosting         = slices.Concat(commonPackages, ledgerPackages, []string{"posting", "posting/balances"})
 	uptoStore           = slices.Concat(commonPackages, ledgerPackages, []string{"posting/store"})
@@ -50,6 +50,9 @@ var layers = []layer{
 	{"internal/steps", nil},
 	{"internal/tidy", nil},
 	{"internal/testseed", nil},
+	{"internal/tracing", nil},
+	{"internal/tracing/otlp", []string{"internal/tracing"}},
+	{"internal/tracing/otlptest", nil},
 	{"internal/wiping", nil},
 	{"internal/testkit", uptoRuntimeAndStore},
 
@@ -115,9 +118,10 @@ var layers = []layer{
 	{"cmd/mizan/client/developer", []string{"cmd/mizan/client", "ledger/money"}},                                       // an amount on the command line is in major units
 	{"cmd/mizan/client/*", []string{"cmd/mizan/client"}},
 	{"cmd/mizan/cli", slices.Concat(commonPackages, []string{"posting/store", "cmd/mizan/client"})},
-	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"cmd/mizan/cli"})},
+	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"api/accesslog", "cmd/mizan/cli"})},
+	{"cmd/mizan/serving", slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config", "internal/tracing/otlp"})},
 	{"cmd/mizan/serving/certificates", slices.Concat(commonPackages, []string{"cmd/mizan/cli"})},
-	{"cmd/mizan/serving", slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config"})},
+	{"cmd/mizan/serving/metrics", uptoAPI},
 	{"cmd/mizan/audit/evidence", slices.Concat(commonPackages, ledgerPackages)},
 	{"cmd/mizan/audit", commandImports},
 	{"cmd/mizan/maintenance", slices.Concat(commandImports, []string{"cmd/mizan/serving"})},
@@ -137,6 +141,8 @@ var allowedImporters = []struct{ module, packages string }{
 	{"github.com/gen2brain/jpegn", "internal/picture/..."},
 	{"github.com/chromedp", "cmd/mizan/browser"},
 	{"github.com/hanwen/go-fuse", "bench/faults/power/disk"},
+	{"go.opentelemetry.io", "internal/tracing/..."},
+	{"github.com/prometheus/client_golang", "cmd/mizan/serving/metrics"},
 	{"github.com/pelletier/go-toml", "cmd/mizan/config"},
 	{"github.com/coreos/go-systemd", "cmd/mizan/serving"},
 	{"golang.org/x/crypto/acme", "cmd/mizan/serving/..."},

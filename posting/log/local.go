@@ -268,6 +268,13 @@ func (l *Local) Size() (size int64) {
 	return size + int64(len(l.spares))*l.segmentSize
 }
 
+// Segments returns how many segments have frames, and how many spare files may become segments.
+func (l *Local) Segments() (used, spare int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.segments), len(l.spares)
+}
+
 // HasSpare tells whether the next segment exists.
 func (l *Local) HasSpare() bool {
 	l.mu.Lock()

@@ -70,6 +70,8 @@ type Store struct {
 	debt               atomic.Uint64 // bytes that Badger has to write before it can accept more
 	logs               atomic.Int64  // number of Badger's write-ahead logs
 	waitingCompactions atomic.Int32  // number of compactions that wait at the gate (see gate)
+	compactions        atomic.Uint64 // number of compactions that have ended
+	compactedTables    atomic.Uint64 // number of tables that compactions have begun
 	mayClose           atomic.Bool   // Close has checked that there is room for everything
 	pacing             struct {      // spreads compaction over time (see throttle)
 		mu        sync.Mutex
@@ -81,9 +83,10 @@ type Store struct {
 	firstFailure atomic.Pointer[error] // the reason why no write is possible any more; set once
 	failed       chan struct{}         // closed when firstFailure is set
 
-	mu            sync.Mutex   // guards the following fields
-	last          log.Mark     // number and hash of the last durable group
-	flushed       uint64       // number of the last group that Badger has
+	mu            sync.Mutex // guards the following fields
+	last          log.Mark   // number and hash of the last durable group
+	flushed       uint64     // number of the last group that Badger has
+	lag           lag
 	recent        *recent.Rows // the rows of the last groups; only Apply changes the pointer
 	full          *recent.Rows // the rows of the groups before them, which are being written to Badger; nil: Badger has them
 	fullLast      uint64       // number of the last group in full
@@ -175,7 +178,7 @@ func (s *Store) apply(g *Group) error {
 	if err != nil {
 		return logError(s.options.Dir, err)
 	}
-	s.publish(newLast)
+	s.publish(newLast, g.size)
 	s.makeSpareSoon()
 	if g.n == 1 { // if the process ends before this, the next one completes the file
 		s.id.first = newLast.Hash

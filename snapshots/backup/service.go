@@ -35,6 +35,8 @@ type Service struct {
 	mu     sync.Mutex
 	idle   *sync.Cond // signals that isBusy has become false
 	isBusy bool       // a backup is under way; guarded by mu
+
+	figures Figures // guarded by mu
 }
 
 // New returns a service that does nothing until one of its methods is called.
@@ -100,6 +102,7 @@ func (s *Service) Stream(base *Base) (io.ReadCloser, error) {
 		_, err := b.WriteTo(pipeWriter)
 		stopWatching()
 		b.Close()
+		s.countStream(err)
 		if err != nil {
 			s.options.Log.Warn("a backup was not finished", "id", b.header.ID, "error", err)
 		}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"mizan/internal/assert"
+	"mizan/internal/tracing"
+	"mizan/ledger/schema"
 )
 
 // Delivery is one notification to deliver.
@@ -21,6 +23,7 @@ type Delivery struct {
 	Type            string // transaction.<status>, in the same characters as EventID
 	Data            []byte // a JSON object, sent unchanged
 	WithoutEnvelope bool   // Data is the whole body, without an envelope around it; nothing is signed
+	Origin          tracing.Origin
 }
 
 // Format implements fmt.Formatter, so that no verb shows the secrets.
@@ -68,6 +71,12 @@ func (s *requestBuffers) writeRequest(d *Delivery, to *parsedURL, at time.Time) 
 	r = append(r, to.authority...)
 	r = append(r, "\r\nUser-Agent: "+userAgent+"\r\nContent-Type: application/json\r\nContent-Length: "...)
 	r = strconv.AppendInt(r, int64(len(s.body)), 10)
+	if d.Origin.HasRequest() {
+		r = schema.AppendID(append(r, "\r\nx-request-id: "...), d.Origin.Request)
+	}
+	if d.Origin.HasTrace() {
+		r = d.Origin.AppendTraceparent(append(r, "\r\ntraceparent: "...))
+	}
 	if d.Secret != "" && !d.WithoutEnvelope {
 		r = append(r, "\r\nx-webhook-event-id: "...)
 		r = append(r, d.EventID...)

@@ -224,7 +224,7 @@ func (b *buffer) grow(length, bound int) error {
 		size = min(size, length)
 	}
 	if !b.budget.reserve(b.owner, size) {
-		return ledger.Refuse("body.Read", ledger.Unavailable, "too many large requests are being read")
+		return ledger.Refuse("body.Read", ledger.Unavailable, "too many large requests are being read").By(ledger.LimitBodies)
 	}
 	oldBuf, oldReserved := b.buf, b.reserved
 	b.buf, b.reserved = append(make([]byte, 0, size), oldBuf...), size

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mizan/actors/notifier/operators"
+	"mizan/api/accesslog"
 	"mizan/cmd/mizan/cli"
 )
 
@@ -61,7 +62,9 @@ type Flags struct {
 	BackupRate           Setting `name:"backup-rate" env:"MIZAN_BACKUP_RATE" standard:"16MiB" placeholder:"BYTES" help:"Bytes a second at which any backup is taken; 0: no bound."`
 	LogLevel             Setting `name:"log-level" env:"MIZAN_LOG_LEVEL" standard:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 	LogFormat            Setting `name:"log-format" env:"MIZAN_LOG_FORMAT" standard:"text" placeholder:"text|json" help:"Format of the log on stderr."`
+	AccessLog            Setting `name:"access-log" env:"MIZAN_ACCESS_LOG" placeholder:"all|errors|off" help:"Requests that get a line on stderr: all with --sandbox, else those answered with an error."`
 	MetricsListen        Setting `name:"metrics-listen" env:"MIZAN_METRICS_LISTEN" placeholder:"ADDR" help:"Address of the Prometheus endpoint /metrics, plain HTTP."`
+	Pprof                toggle  `name:"pprof" env:"MIZAN_PPROF" help:"Serve Go's profiles below /debug/pprof/ on the --metrics-listen address."`
 }
 
 // Config is the checked configuration of the server.
@@ -90,7 +93,9 @@ type Config struct {
 	Backups           Schedule
 	Level             slog.Level // the lowest level that is logged
 	LogFormat         string
+	AccessLog         accesslog.Mode
 	MetricsAddress    string
+	Profiles          bool // the metrics address serves profiles too
 }
 
 // Read reads and checks every key. The error has one line for each bad key.
@@ -186,7 +191,9 @@ func (r *reader) readConfig() *Config {
 		Backups:           r.backupSchedule(),
 		Level:             r.level(),
 		LogFormat:         r.oneOf("log-format", "", "text", "json"),
+		AccessLog:         r.accessLog(sandbox),
 		MetricsAddress:    r.address("metrics-listen"),
+		Profiles:          r.flag("pprof", false),
 	}
 	if !r.fileUnreadable && !r.reported["sandbox"] { // otherwise a key may have a value that is unknown here
 		r.checkCombinations(cfg)
@@ -203,6 +210,19 @@ var levels = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
 }
 
+// accessLog reads which requests get a line.
+func (r *reader) accessLog(sandbox bool) accesslog.Mode {
+	standard := accesslog.Errors
+	if sandbox {
+		standard = accesslog.All
+	}
+	mode, err := accesslog.ParseMode(r.oneOf("access-log", standard.String(), accesslog.All.String(), accesslog.Errors.String(), accesslog.Off.String()))
+	if err != nil {
+		return standard // oneOf has reported the value
+	}
+	return mode
+}
+
 // checkCombinations checks keys against each other.
 func (r *reader) checkCombinations(cfg *Config) {
 	r.checkTLS(cfg)
@@ -214,6 +234,9 @@ func (r *reader) checkCombinations(cfg *Config) {
 	}
 	if cfg.Keyring == "" && !cfg.Sandbox && !r.settings["keyring"].IsSet {
 		r.reportBad("keyring", "is required without --sandbox")
+	}
+	if cfg.Profiles && cfg.MetricsAddress == "" && !r.settings["metrics-listen"].IsSet {
+		r.reportBad("pprof", "only goes with --metrics-listen")
 	}
 	if cfg.MetricsAddress != "" && cfg.MetricsAddress == cfg.Listen && !strings.HasSuffix(cfg.Listen, ":0") {
 		r.reportBad("metrics-listen", "is the --listen address")

@@ -3,7 +3,7 @@
 //
 // Invariants:
 //  1. Nothing is opened before the whole configuration has been checked.
-//  2. Start order: limit of open files, directory with its lock and store, keyring, checker if
+//  2. Start order: metrics, access log and traces, limit of open files, directory with its lock and store, keyring, checker if
 //     requested, TLS, directory of organizations, listener (which at first only responds to health checks),
 //     providers with the simulator's log, actors and recovery, the sandbox's seed and sandbox.json,
 //     then requests. So when health checks report core_status "ok", all due work is scheduled.

@@ -28,6 +28,7 @@ type prepareReload func(*server, *config.Reloadable) (apply func(), err error)
 var reloads = []prepareReload{
 	(*server).reloadCertificate,
 	(*server).reloadLogLevel,
+	(*server).reloadAccessLog,
 }
 
 // reload handles a SIGHUP: it puts all settings of reloads in force, or none if one of them is wrong. It never ends the
@@ -43,7 +44,7 @@ func (s *server) reload() {
 		s.log.Error("SIGHUP: nothing was changed", "reason", reasonOf(err))
 		return
 	}
-	s.log.Info("SIGHUP: configuration and certificates were read again", "log_level", newConfig.Level.String())
+	s.log.Info("SIGHUP: configuration and certificates were read again", "log_level", newConfig.Level.String(), "access_log", newConfig.AccessLog.String())
 }
 
 // applyReloads prepares all changes before it makes the first one.
@@ -87,4 +88,8 @@ func (s *server) reloadCertificate(newConfig *config.Reloadable) (apply func(), 
 
 func (s *server) reloadLogLevel(newConfig *config.Reloadable) (apply func(), err error) {
 	return func() { s.level.Set(newConfig.Level) }, nil
+}
+
+func (s *server) reloadAccessLog(newConfig *config.Reloadable) (apply func(), err error) {
+	return func() { s.accessLog.SetMode(newConfig.AccessLog) }, nil
 }

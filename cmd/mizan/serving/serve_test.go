@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
-	"net/http"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -106,36 +105,26 @@ func TestCertificateFilesAndBaseURLAreUsed(t *testing.T) {
 
 func TestMetricsCountRequestsAndPayments(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--metrics-listen", "127.0.0.1:0"}})
-	addressMatch := regexp.MustCompile(`msg=metrics address=(\S+)`).FindStringSubmatch(s.Stderr())
-	if addressMatch == nil {
-		t.Fatalf("the log doesn't say where metrics are:\n%s", s.Stderr())
-	}
 	testkit.Pay(t, s.Partner(), "one")
 	testkit.Pay(t, s.Partner(), "one") // a repeated request creates no transaction
-	response, err := http.Get("http://" + addressMatch[1] + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	content, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := metricsText(t, s)
 	for _, want := range []string{
 		`mizan_transactions_total{status="charged",type="payment"} 1`,
 		`mizan_http_request_duration_seconds_count{method="POST",route="/api/v1/transactions",status="201"} 2`,
 		`mizan_build_info{`, "mizan_group_changes_count ", "mizan_group_sync_seconds_count ", "mizan_queue_depth 0",
+		`mizan_provider_call_seconds_count{operation="payment",outcome="charged",provider="simulator"} 1`, "mizan_ready 1", "mizan_log_segments 1",
+		`mizan_provider_circuits{provider="simulator",state="open"} 0`, `mizan_requests_refused_total{limiter="queue"} 0`, "mizan_start_seconds ",
 		"mizan_syncs_total ", "mizan_actors_live ", "mizan_store_bytes ", "mizan_store_unverified_bytes 0", "go_goroutines ", "mizan_low_space 0",
 	} {
-		if !strings.Contains(string(content), "\n"+want) {
+		if !strings.Contains(content, "\n"+want) {
 			t.Errorf("no %q in\n%s", want, content)
 		}
 	}
-	if strings.Contains(string(content), "mizan_syncs_total 0") {
+	if strings.Contains(content, "mizan_syncs_total 0") {
 		t.Error("no sync was counted")
 	}
 	operations := testkit.ReadDoc(t, "operations.md")
-	for _, name := range regexp.MustCompile(`(?m)^# HELP (mizan_\w+)`).FindAllStringSubmatch(string(content), -1) {
+	for _, name := range regexp.MustCompile(`(?m)^# HELP (mizan_\w+)`).FindAllStringSubmatch(content, -1) {
 		if !strings.Contains(operations, "`"+name[1]+"`") {
 			t.Errorf("docs/operations.md doesn't name %s", name[1])
 		}

@@ -46,7 +46,6 @@ func (s *server) openStore(context.Context) error {
 		return cli.OpenFault(err)
 	}
 	s.onClose(s.journal.Close)
-	s.metrics = newMetrics(s)
 	durable.RemoveLeftovers(s.cfg.Dir, clockFile, sandboxFile)
 	switch {
 	case isManual:
