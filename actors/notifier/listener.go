@@ -230,7 +230,7 @@ func (l *Listener) write(n *posting.Notice) (notification *Notification, ok bool
 	notification = &Notification{
 		Channel: n.Channel, Type: body.Type, Source: n.Source, To: n.To, Booked: n.Booked, HasDelivery: !n.IsTransient,
 	}
-	outgoing := webhook.Delivery{Type: body.Type, Data: body.Data, WithoutEnvelope: n.Channel == posting.Stream}
+	outgoing := webhook.Delivery{Type: body.Type, Data: body.Data, WithoutEnvelope: n.Channel == posting.Stream, Origin: n.Origin}
 	if !outgoing.WithoutEnvelope {
 		address, _ := s.addresses.Address(l.org, n.To)
 		notification.Event, notification.SignedByListener = EventID(l.org, idOf(n)), address.Secret == ""
