@@ -47,6 +47,7 @@ func TestGroupIsInTheLogBeforeItIsInTables(t *testing.T) {
 	if _, err := txn.Get(groupRowKey(2)); !errors.Is(err, badger.ErrKeyNotFound) {
 		t.Errorf("the group is in Badger: %v", err)
 	}
+	s.releases.Wait() // what began when the store was opened uses the log too
 	var err error
 	if s.groups, err = log.Open(s.logOptions()); err != nil { // for abandonStore
 		t.Fatal(err)
