@@ -196,7 +196,7 @@ func (l *deliveryLog) onWritten(err error, now ledger.Micros) {
 			l.service.wakeWhenDue(delivery.key(l.org), delivery, now)
 		}
 	} else if !draft.mayBeRefused && !errors.Is(err, posting.ErrStopped) {
-		l.service.runtime.Log.Error("what became of deliveries was not written down", "organization", l.org.String(), "error", err)
+		l.service.runtime.Log.Error("the outcomes of deliveries were not stored", "organization", l.org.String(), "error", err)
 		l.service.rescan(l.org, nil)
 	}
 	draft.reply(err)

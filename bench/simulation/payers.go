@@ -140,7 +140,7 @@ func (o *order) buy(c *client) {
 // chooseAttempt draws how the payer of an order tries to pay.
 func (w *world) chooseAttempt(o *order) *operation {
 	m := &cards[w.random.IntN(len(cards))]
-	if m.reverses && o.currency == feeCurrency { // the model does not say what becomes of the fee
+	if m.reverses && o.currency == feeCurrency { // the model does not compute how much of a fee a reversal returns
 		m = &cards[0]
 	}
 	if w.random.IntN(2) == 0 {

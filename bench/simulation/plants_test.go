@@ -339,6 +339,24 @@ var plants = []plant{
 		"	if err == nil && r.Fees.Bps > 0 {\n		fee, err = fee.Add(money.FromUint64(1))\n	}\n	if err == nil {\n		fee, err = fee.Add(r.Fees.Fixed)\n	}\n",
 	},
 
+	// Payers, links and queues.
+	{
+		"a charged payment of a link is not counted", "ledger/payment/volume.go",
+		"		guards = append(guards, charged[:]...)\n", "		_ = charged\n",
+	},
+	{
+		"the payer of a hosted payment has one attempt only", "ledger/payment/attempts.go",
+		"	return r.AttemptsLeft() > 0 && ", "	return r.AttemptsLeft() > 5 && ",
+	},
+	{
+		"a full queue forgets a change", "posting/journal.go",
+		"		return ledger.Refuse(\"posting.Submit\", ledger.Unavailable, \"the writer's queue is full\").By(ledger.LimitQueue)\n", "		return nil\n",
+	},
+	{
+		"a full queue refuses an outcome", "posting/journal.go",
+		"	if !c.MustRecord && len(j.queue)+j.dequeued >= j.maxQueue {", "	if len(j.queue)+j.dequeued >= j.maxQueue {",
+	},
+
 	// Settlements, contracts and backups.
 	{
 		"a reversal is not booked", "ledger/payment/provider_updates.go",

@@ -103,7 +103,7 @@ func (c *leapingClock) leap(by time.Duration) {
 	c.offset += by
 }
 
-// Result is what became of a plan.
+// Result is how a run of a plan ended.
 type Result struct {
 	Plan       Plan
 	Violations []string

@@ -238,7 +238,7 @@ func TestInsiderChangeOfAnyRowIsFound(t *testing.T) {
 	}
 }
 
-// countInsider counts what became of a changed row. A change of a row that no event proves, which nobody finds, is harmless: docs/audit.md
+// countInsider counts the outcome of a changed row. A change of a row that no event proves, which nobody finds, is harmless: docs/audit.md
 // says why. It has a line of its own.
 func countInsider(table *faults.Table, kind, change string, isDetected bool, description string) {
 	switch {

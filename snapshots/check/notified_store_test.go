@@ -35,7 +35,7 @@ type notifiedStore struct {
 	terminals          map[money.Currency]ledger.ID
 	merchantTerminal   ledger.ID // the owner's notification-only terminal
 
-	// Payments, named by what became of their last notification.
+	// Payments, named by the state of their last notification.
 
 	acknowledged         *payment.Record // acknowledged at the first attempt
 	pending              *payment.Record // two attempts failed

@@ -4,6 +4,8 @@
 # folder in memory, so nothing on the machine changes. It needs root, dpkg and curl; without them it is skipped.
 set -euo pipefail
 
+inside=/srv # the folder in which the package is tried; it is empty in memory, and only for the trial
+
 say() { echo "deb: $*"; }
 skip() { echo "deb: SKIPPED, $*: the package is not tried"; exit 0; }
 fail() { echo "deb: $*" >&2; exit 1; }
@@ -17,11 +19,11 @@ inside() {
   mount -t proc proc "$root/proc" || skip "no /proc can be mounted here"
   mount --rbind /dev "$root/dev"
   mount -t tmpfs tmpfs "$root/run" # where a running systemd would be found
-  mount -t tmpfs tmpfs "$root/tmp"
-  mkdir "$root/tmp/try"
-  cp "$package" "$root/tmp/try/mizan.deb"
-  cp "$0" "$root/tmp/try/check.sh"
-  chroot "$root" bash /tmp/try/check.sh --installed
+  mkdir -p "$root$inside"
+  mount -t tmpfs tmpfs "$root$inside"
+  cp "$package" "$root$inside/mizan.deb"
+  cp "$0" "$root$inside/check.sh"
+  chroot "$root" bash "$inside/check.sh" --installed
 }
 
 # want compares the mode and owner of a file.
@@ -37,7 +39,7 @@ finish() { if [ -n "$server" ]; then kill -KILL "$server" 2>/dev/null || true; f
 # installed runs in the overlay.
 installed() {
   trap finish EXIT
-  cd /tmp/try
+  cd "$inside"
   if dpkg -s mizan >/dev/null 2>&1; then skip "a package mizan is installed here"; fi
   dpkg -i mizan.deb >install.out 2>&1 || { cat install.out; fail "it can't be installed"; }
   grep -q 'systemctl enable --now mizan' install.out || fail "the installation doesn't say how to start"

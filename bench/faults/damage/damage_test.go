@@ -199,7 +199,7 @@ type run struct {
 	restores func() // undoes the damage
 }
 
-// try damages a file and says what became of it.
+// try damages a file, and returns the outcome of the case with its description.
 func (r *run) try() (faults.Outcome, string) {
 	r.Book.ExpectsFault = true
 	switch {

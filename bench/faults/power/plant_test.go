@@ -11,6 +11,7 @@ import (
 
 	"mizan/bench/faults"
 	"mizan/bench/faults/power/disk"
+	"mizan/bench/faults/trial"
 	"mizan/internal/testkit"
 	"mizan/internal/testseed"
 )
@@ -66,5 +67,5 @@ func TestServerWithoutSyncsIsCaught(t *testing.T) {
 		outcome = faults.Silent
 	}
 	sum.byPlace.Add(kind+", a server that does not sync", outcome, "everything that was not flushed is lost")
-	printTable(t, &sum.byPlace)
+	trial.Report(t, &sum.byPlace)
 }

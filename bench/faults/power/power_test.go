@@ -3,12 +3,11 @@ package power
 import (
 	"os"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
-	"mizan/bench/faults"
 	"mizan/bench/faults/power/disk"
+	"mizan/bench/faults/trial"
 	"mizan/internal/testkit"
 	"mizan/internal/testseed"
 )
@@ -75,21 +74,8 @@ func TestSoak(t *testing.T) {
 // print logs the tables and where the time went.
 func (c *cases) print(t *testing.T) {
 	t.Helper()
-	printTable(t, &c.byPlace)
-	printTable(t, &c.byLoss)
+	trial.Report(t, &c.byPlace)
+	trial.Report(t, &c.byLoss)
 	t.Logf("%d writes were not flushed at the %d cuts: %d of them were lost, %d torn; at %d cuts there were four or more; time went into %v",
 		c.unflushed, c.cuts, c.lost, c.torn, c.filled, c.spent)
-}
-
-// printTable logs a table, and fails the test if a case was silent.
-func printTable(t *testing.T, table *faults.Table) {
-	t.Helper()
-	var text strings.Builder
-	if err := table.Write(&text); err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("\n%s", text.String())
-	for _, silent := range table.Silent() {
-		t.Error(silent)
-	}
 }

@@ -1,13 +1,9 @@
 package admin_test
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -33,8 +29,8 @@ func TestScript(t *testing.T) {
 		Dir: filepath.Join("testdata", "script"),
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"admin": s.admin,
-			"mizan": s.mizan,
-			"take":  takeMember,
+			"mizan": s.mizan(),
+			"take":  testkit.TakeMember,
 			"lines": countLines,
 			"post":  s.postTransaction,
 			"ask":   s.postWithSession,
@@ -61,39 +57,19 @@ type scripts struct {
 	server *testkit.Server
 }
 
+// mizan returns the script command `mizan CODE ARGUMENT…`.
+func (s *scripts) mizan() func(*testscript.TestScript, bool, []string) {
+	return testkit.ScriptCommand(s.binary, func() []string {
+		return []string{s.server.Sandbox.AdminToken, s.server.Sandbox.SessionToken, password}
+	})
+}
+
 // admin is the script command `admin CODE ARGUMENT…`: mizan with `admin --sandbox …` before the arguments.
 func (s *scripts) admin(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: admin CODE ARGUMENT...")
 	}
-	s.mizan(ts, neg, slices.Concat(args[:1], []string{"admin", "--sandbox", s.server.Dir}, args[1:]))
-}
-
-// mizan is the script command `mizan CODE ARGUMENT…`: the binary must end with the code and print neither a
-// token nor the password.
-func (s *scripts) mizan(ts *testscript.TestScript, neg bool, args []string) {
-	if len(args) < 2 || neg {
-		ts.Fatalf("usage: mizan CODE ARGUMENT...")
-	}
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	code := 0
-	if err := ts.Exec(s.binary, args[1:]...); err != nil {
-		var exitErr *exec.ExitError
-		if !errors.As(err, &exitErr) {
-			ts.Fatalf("%v", err)
-		}
-		code = exitErr.ExitCode()
-	}
-	if code != want {
-		ts.Fatalf("ended with %d, want %d", code, want)
-	}
-	output := ts.ReadFile("stdout") + ts.ReadFile("stderr")
-	for _, secret := range []string{s.server.Sandbox.AdminToken, s.server.Sandbox.SessionToken, password} {
-		if strings.Contains(output, secret) {
-			ts.Fatalf("a secret was printed")
-		}
-	}
+	s.mizan()(ts, neg, slices.Concat(args[:1], []string{"admin", "--sandbox", s.server.Dir}, args[1:]))
 }
 
 // postTransaction is the script command `post VAR MEMBERS`: it creates a payment or payout with these members of
@@ -130,27 +106,6 @@ func (s *scripts) postWithSession(ts *testscript.TestScript, neg bool, args []st
 		ts.Fatalf("answered %d %s", answer.Status, answer.Body)
 	}
 	ts.Setenv(args[0], response.Data.ID)
-}
-
-// takeMember is the script command `take VAR MEMBER`: VAR gets a member of the JSON object that was printed last.
-func takeMember(ts *testscript.TestScript, neg bool, args []string) {
-	if len(args) != 2 || neg {
-		ts.Fatalf("usage: take VAR MEMBER")
-	}
-	outputLines := strings.Split(strings.TrimSpace(ts.ReadFile("stdout")), "\n")
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(outputLines[len(outputLines)-1]), &object); err != nil {
-		ts.Fatalf("no JSON object: %v", err)
-	}
-	value, has := object[args[1]]
-	if !has {
-		ts.Fatalf("there is no %s", args[1])
-	}
-	var text string
-	if json.Unmarshal(value, &text) != nil {
-		text = string(value)
-	}
-	ts.Setenv(args[0], text)
 }
 
 // countLines is the script command `lines stdout|stderr N`: it checks the number of printed lines.

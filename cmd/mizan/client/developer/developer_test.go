@@ -5,13 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -42,7 +39,7 @@ func runScripts(t *testing.T, dir string, server *testkit.Server) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", dir),
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"mizan": s.mizan, "take": takeMember, "await": s.await, "receive": s.receive, "restart": s.restart,
+			"mizan": s.mizan(), "take": testkit.TakeMember, "await": s.await, "receive": s.receive, "restart": s.restart,
 		},
 		Setup: func(e *testscript.Env) error {
 			// The scripts run in a folder with ./data, as after `make run`, and so need no flags.
@@ -64,43 +61,11 @@ type scripts struct {
 	server *testkit.Server
 }
 
-// mizan is the script command `mizan CODE ARGUMENT…`: the binary must end with the code and print no credential.
-func (s *scripts) mizan(ts *testscript.TestScript, neg bool, args []string) {
-	if len(args) < 1 || neg {
-		ts.Fatalf("usage: mizan CODE ARGUMENT...")
-	}
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	code := 0
-	if err := ts.Exec(s.binary, args[1:]...); err != nil {
-		var exitErr *exec.ExitError
-		if !errors.As(err, &exitErr) {
-			ts.Fatalf("%v", err)
-		}
-		code = exitErr.ExitCode()
-	}
-	if code != want {
-		ts.Fatalf("ended with %d, want %d", code, want)
-	}
-	output := ts.ReadFile("stdout") + ts.ReadFile("stderr")
-	for _, secret := range []string{s.server.Sandbox.AdminToken, s.server.Sandbox.APIKey, s.server.Sandbox.SessionToken} {
-		if strings.Contains(output, secret) {
-			ts.Fatalf("a credential was printed")
-		}
-	}
-}
-
-// takeMember is the script command `take VAR MEMBER`: VAR gets a member of the JSON object that was printed last.
-func takeMember(ts *testscript.TestScript, neg bool, args []string) {
-	if len(args) != 2 || neg {
-		ts.Fatalf("usage: take VAR MEMBER")
-	}
-	outputLines := strings.Split(strings.TrimSpace(ts.ReadFile("stdout")), "\n")
-	var object map[string]any
-	if err := json.Unmarshal([]byte(outputLines[len(outputLines)-1]), &object); err != nil {
-		ts.Fatalf("no JSON object: %v", err)
-	}
-	ts.Setenv(args[0], fmt.Sprint(object[args[1]]))
+// mizan returns the script command `mizan CODE ARGUMENT…`.
+func (s *scripts) mizan() func(*testscript.TestScript, bool, []string) {
+	return testkit.ScriptCommand(s.binary, func() []string {
+		return []string{s.server.Sandbox.AdminToken, s.server.Sandbox.APIKey, s.server.Sandbox.SessionToken}
+	})
 }
 
 // patience is how long a script waits for what it awaits.
