@@ -3,6 +3,7 @@ package disk
 import (
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -97,15 +98,21 @@ func TestWritesReachTheDeviceBeforeAFlush(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			v := newVolume(t, kind)
 			path := filepath.Join(v.Dir, "file")
-			if err := os.WriteFile(path, make([]byte, 1<<20), 0o600); err != nil {
+			f, err := os.Create(path)
+			if err != nil {
 				t.Fatal(err)
 			}
-			if err := StartWriting(path); err != nil {
-				t.Fatal(err)
+			data := make([]byte, 1<<20)
+			_, writeErr := f.Write(data)
+			syncErr := f.Sync() // from here on the file system has nothing to flush but the next write
+			_, rewriteErr := f.WriteAt(data, 0)
+			cut := v.CutAt(Trigger{After: 1, Unflushed: 1, Latest: math.MaxUint32})
+			for _, err := range []error{writeErr, syncErr, rewriteErr, f.Close(), StartWriting(path)} {
+				if err != nil {
+					t.Fatal(err)
+				}
 			}
-			for before := v.Operations(); v.Operations() == before; { // the kernel writes in the background
-				runtime.Gosched()
-			}
+			<-cut // the kernel writes in the background
 			o, err := v.Reboot(LoseNothing, rand.New(rand.NewPCG(1, 1)))
 			if err != nil || o.Unflushed == 0 {
 				t.Errorf("%v, %v", o, err)
