@@ -36,7 +36,20 @@ require (
 	rsc.io/qr v0.2.0
 )
 
+require (
+	github.com/getkin/kin-openapi v0.152.0
+	github.com/yuin/goldmark v1.8.7
+)
+
 require github.com/hanwen/go-fuse/v2 v2.12.1
+
+require (
+	github.com/go-openapi/jsonpointer v0.22.5 // indirect
+	github.com/go-openapi/swag/jsonname v0.25.5 // indirect
+	github.com/oasdiff/yaml v0.1.1 // indirect
+	github.com/oasdiff/yaml3 v0.0.14 // indirect
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
+)
 
 require (
 	github.com/gen2brain/jpegn v0.6.0

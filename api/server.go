@@ -20,6 +20,7 @@ import (
 	"mizan/api/contracts"
 	ledgerapi "mizan/api/ledger"
 	"mizan/api/payments"
+	"mizan/api/reference"
 	"mizan/api/shed"
 	"mizan/api/storefront"
 	"mizan/api/web"
@@ -141,6 +142,9 @@ type Server struct {
 	app    *fiber.App
 	ledger *ledgerapi.Handlers
 	pages  *checkout.Handlers
+
+	reference *reference.Handlers
+
 	routes []web.Route
 	silent conn.SilentConnections // connections that have sent nothing yet
 
