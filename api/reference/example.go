@@ -37,10 +37,16 @@ func command(o *description.Described, e *description.RecordedExample) string {
 	}
 	if e.Request != nil {
 		body := string(description.AppendJSON(nil, e.Request))
+		if len(body) > maxLine {
+			body = indented(e.Request)
+		}
 		lines = append(lines, "  -H 'content-type: application/json'", "  -d '"+strings.ReplaceAll(body, "'", `'\''`)+"'")
 	}
 	return strings.Join(lines, " \\\n")
 }
+
+// maxLine is the length above which a body is in several lines.
+const maxLine = 60
 
 // quoted returns a text in double quotes of the shell.
 func quoted(text string) string { return `"` + text + `"` }

@@ -57,7 +57,7 @@ func newSite(document *description.Document, cfg Config) *site {
 	tree := document.Tree()
 	s.files["/openapi.json"] = newFile(description.AppendJSON(nil, tree), "application/json", "")
 	s.files["/openapi.yaml"] = newFile(description.AppendYAML(nil, tree), "application/yaml", "")
-	s.add("/", "start", startView{s.pageView("Mizan", ""), cfg.Version, cfg.Env, cfg.Env == "sandbox"})
+	s.add("/", "start", startView{pageView{Title: "Mizan", Style: template.CSS(style)}, cfg.Version, cfg.Env, cfg.Env == "sandbox"})
 	s.add(docsPath, "index", indexView{s.pageView("Reference", ""), document.Text, s.groups})
 	s.add(docsPath+"/"+errorsPage, "errors", errorsView{s.pageView("Errors", errorsPage), document.ErrorText, refusalRows(), document.Failures, s.objects(sharedObjects)})
 	for _, tag := range document.Tags {

@@ -93,7 +93,7 @@ func (s *site) operationView(o *description.Described) operationView {
 		if o.Body.AlsoInParams {
 			text += " The members may also be inside an object `params`."
 		}
-		v.Body = &bodyView{Text: strings.TrimSpace(text), Media: cmp.Or(o.Body.Media, "application/json"), Optional: o.Body.Optional, schemaView: newSchemaView(o.Body.Schema)}
+		v.Body = &bodyView{Text: strings.TrimSpace(text), Media: cmp.Or(o.Body.Media, "application/json"), Optional: o.Body.Optional, schemaView: s.bodySchemaView(o.Body.Schema)}
 		v.bodyWords = s.wordsOf(o.Body.Schema)
 	}
 	for i := range o.Responses {
@@ -186,6 +186,19 @@ func (s *site) webhookView(h *spec.Webhook) webhookView {
 	if h.Example != "" {
 		value, _ := description.ParseJSON([]byte(h.Example))
 		v.Example = indented(value)
+	}
+	return v
+}
+
+// bodySchemaView shows the members of the object that a body is, or that it has as its only member, although the object has a
+// name: they are what a reader of the operation looks for.
+func (s *site) bodySchemaView(body *spec.Schema) schemaView {
+	v := newSchemaView(body)
+	if body.Ref != "" {
+		v.Members = memberViews(s.document.Schema(body))
+	}
+	if len(body.Members) == 1 && body.Members[0].Schema.Ref != "" {
+		v.Members[0].Members = memberViews(s.document.Schema(body.Members[0].Schema))
 	}
 	return v
 }
