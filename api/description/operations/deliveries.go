@@ -76,7 +76,7 @@ func delivery(attempts spec.Member) *spec.Schema {
 		spec.Optional("subscription_id", spec.UUID(), "of a delivery about a subscription"),
 		spec.M("terminal_id", spec.UUID(), "the terminal whose address or recipients get it; for a receipt the transaction's terminal; for a partner without a terminal a UUID that stands for the partner"),
 		spec.M("channel", channels(), "`webhook`: signed, to a merchant; `stream`: the subscription stream; `operators`: by Telegram and e-mail, about a transaction; `receipt`: by e-mail, to a payer; `bulletin`: by Telegram and e-mail, about no transaction"),
-		spec.M("type", spec.Nullable(spec.Text()), "as sent: `transaction.charged`, `subscription.renewed`, `large_transaction`, `receipt` …"),
+		spec.M("type", spec.Nullable(spec.Text()), "as sent: `transaction.charged`, `subscription.renewed`; to operators `large_transaction`, `negative_revenue`, `large_transaction+negative_revenue` (both at once), `failed_transactions`, `daily_summary`; to payers `receipt`"),
 		spec.M("state", deliveryStates(), "`pending`: an attempt follows, or is under way; `delivered`; `parked`: given up"),
 		attempts,
 		spec.M("next_at", spec.Nullable(spec.Instant()), "when the next attempt takes place; null unless the delivery is pending"),
