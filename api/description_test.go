@@ -257,3 +257,15 @@ func TestDescriptionRefusesAnUndescribedRoute(t *testing.T) {
 	}()
 	description.New(contents, "v", f.server.AllRoutes())
 }
+
+// A reader has to know what every field means.
+func TestEveryMemberOfADescribedObjectHasAText(t *testing.T) {
+	t.Parallel()
+	for _, component := range operations.Contents().Schemas {
+		for _, m := range component.Schema.Members {
+			if m.Schema.Text == "" && m.Schema.Ref == "" {
+				t.Errorf("%s.%s has no text", component.Name, m.Name)
+			}
+		}
+	}
+}

@@ -271,7 +271,7 @@ func reviewSteps(firstMove Action, to Status, why string) []Step {
 
 // The handlers of a review, and the body with a reason, which rejections and some other actions have.
 var (
-	reason  = schema.Text(1, "reason", schema.Required, schema.AtMost(maxNote))
+	reason  = schema.Text(1, "reason", schema.Required, schema.AtMost(maxNote), schema.Help("why"))
 	reasons = schema.NewTable(nil, reason)
 
 	submitHandler = &ActionHandler{Name: Submit, Do: func(*Case) {}}

@@ -133,7 +133,7 @@ func (k contractKind) list() spec.Operation {
 			spec.InQuery("page", spec.IntegerUpTo(1, 1_000_000).Or(1), "Which page."), spec.InQuery("per_page", spec.IntegerUpTo(1, 200).Or(50), "How many contracts a page has at most."), envFilter,
 		}
 		o.Answers = ok(spec.Object(spec.M("data", spec.List(row), "newest first"), spec.M("meta", spec.Object(
-			spec.M("total", spec.Integer(0), "number of contracts on all pages"), spec.M("product_type", spec.Words(k.name()), ""), spec.M("page", spec.Integer(1), ""), spec.M("per_page", spec.Integer(1), ""),
+			spec.M("total", spec.Integer(0), "number of contracts on all pages"), spec.M("product_type", spec.Words(k.name()), "the product"), spec.M("page", spec.Integer(1), "number of the page"), spec.M("per_page", spec.Integer(1), "contracts of a page"),
 		), "")))
 		return o
 	}
@@ -289,7 +289,7 @@ func (k contractKind) shown(inList bool) *spec.Schema {
 	style := k.reading.Answers
 	s := spec.Object(spec.M("id", spec.UUID(), "id of the contract"))
 	if k.reading.NamesProduct {
-		s.Members = append(s.Members, spec.M("product_type", spec.Words(k.name()), ""), spec.M("organization_id", spec.UUID(), ""))
+		s.Members = append(s.Members, spec.M("product_type", spec.Words(k.name()), "the product"), spec.M("organization_id", spec.UUID(), "the organization"))
 	}
 	states := spec.Text()
 	for _, state := range k.product.Machine(k.reading).States() {

@@ -88,7 +88,7 @@ func journalOperations() []spec.Operation {
 		ID: "proveConsistency", Method: "GET", Path: ledgerPath + "/proofs/consistency", Tag: tagJournal, Summary: "Prove that the journal only grew",
 		Parameters: []spec.Parameter{size("from", "The earlier number of events.").Needed(), size("to", "The later number of events; all if absent.")},
 		Answers: ok(spec.Data(spec.Object(
-			spec.M("from", spec.Integer(1), ""), spec.M("to", spec.Integer(1), ""), spec.M("from_root", spec.Bytes(), "the root of the earlier tree"), spec.M("to_root", spec.Bytes(), "the root of the later tree"),
+			spec.M("from", spec.Integer(1), "the earlier number of events"), spec.M("to", spec.Integer(1), "the later number of events"), spec.M("from_root", spec.Bytes(), "the root of the earlier tree"), spec.M("to_root", spec.Bytes(), "the root of the later tree"),
 			spec.M("proof", spec.List(spec.Bytes()), "the hashes that prove it"),
 		))), Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "a parameter is missing or wrong, or names what is not in the journal"}}, Examples: []spec.Example{{Query: "from=2&to=4"}},
 	}}
@@ -137,7 +137,7 @@ func exported() spec.Answer {
 func ledgerSchemas() []spec.Component {
 	side := spec.Words(ledger.Debit.String(), ledger.Credit.String())
 	phase := spec.Words(ledger.Posted.String(), ledger.Pending.String(), ledger.Capture.String(), ledger.Void.String())
-	posting := spec.Object(spec.M("account", spec.Text(), ""), spec.M("side", side, ""), spec.M("amount", spec.Positive(), "minor units"), spec.M("asset", spec.Ref("Asset"), ""), spec.M("balance", spec.Signed(), "the account's posted balance after the entry"))
+	posting := spec.Object(spec.M("account", spec.Text(), "path of the account"), spec.M("side", side, "whether it is debited or credited"), spec.M("amount", spec.Positive(), "minor units"), spec.M("asset", spec.Ref("Asset"), ""), spec.M("balance", spec.Signed(), "the account's posted balance after the entry"))
 	moved := []spec.Member{
 		spec.M("effective_date", spec.Day(), "the day to which it belongs in the accounts"), spec.M("reverses", spec.Nullable(spec.Integer(1)), "number of the event whose entry it reverses"),
 		spec.Optional("closes", spec.Integer(1), "number of the event whose pending entry it captures or voids"), spec.M("postings", spec.List(posting), "the postings that the caller sees; all of them balance for each asset"),
@@ -145,20 +145,20 @@ func ledgerSchemas() []spec.Component {
 	seq, source, event := spec.M("seq", spec.Integer(1), "number of the event in the organization's journal"), spec.M("source", spec.Text(), "id of the record"), spec.M("event", spec.Text(), "name of the event")
 	booked := spec.M("booked_at", spec.Instant(), "when it was stored")
 	return []spec.Component{
-		{Name: "Asset", Schema: spec.Object(spec.M("currency", spec.Text(), ""), spec.M("network", spec.Text(), "empty for none, or if it is not known"), spec.M("env", envName(), ""))},
+		{Name: "Asset", Schema: spec.Object(spec.M("currency", spec.Text(), "currency code"), spec.M("network", spec.Text(), "empty for none, or if it is not known"), spec.M("env", envName(), "environment"))},
 		{Name: "AccountBalance", Schema: spec.Object(
 			spec.M("account", spec.Text(), "path of the account"), spec.M("asset", spec.Ref("Asset"), ""),
-			spec.M("debits_posted", spec.Amount(), ""), spec.M("credits_posted", spec.Amount(), ""), spec.M("debits_pending", spec.Amount(), "held"), spec.M("credits_pending", spec.Amount(), "held"),
+			spec.M("debits_posted", spec.Amount(), "posted"), spec.M("credits_posted", spec.Amount(), "posted"), spec.M("debits_pending", spec.Amount(), "held"), spec.M("credits_pending", spec.Amount(), "held"),
 			spec.M("balance", spec.Signed(), "the posted balance, positive on the account's normal side"),
 		)},
-		{Name: "StatementLine", Schema: spec.Object(seq, source, event, booked, spec.M("side", side, ""), spec.M("amount", spec.Positive(), "minor units"), spec.M("phase", phase, ""), spec.M("balance", spec.Signed(), "the posted balance after the line"))},
+		{Name: "StatementLine", Schema: spec.Object(seq, source, event, booked, spec.M("side", side, "whether it is debited or credited"), spec.M("amount", spec.Positive(), "minor units"), spec.M("phase", phase, "`posted`, or what became of reserved money: `pending`, `capture`, `void`"), spec.M("balance", spec.Signed(), "the posted balance after the line"))},
 		{Name: "Entry", Schema: spec.Object(append([]spec.Member{seq, source, event, spec.M("phase", phase, "what the entry does: `pending` holds money, `capture` and `void` end a hold"), booked}, moved...)...)},
 		{Name: "Event", Schema: spec.Object(seq, source, spec.M("version", spec.Integer(1), "the record's version after it"), event, spec.M("from", spec.Nullable(spec.Text()), "the record's state before"),
 			spec.M("to", spec.Nullable(spec.Text()), "the record's state after"), booked,
-			spec.Optional("entry", spec.Object(append([]spec.Member{spec.M("phase", phase, "")}, moved...)...), "if it moved money"))},
+			spec.Optional("entry", spec.Object(append([]spec.Member{spec.M("phase", phase, "`posted`, or what became of reserved money: `pending`, `capture`, `void`")}, moved...)...), "if it moved money"))},
 		{Name: "Period", Schema: spec.Object(
-			spec.M("month", &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9]{4}-[0-9]{2}$"}, "the closed month, of UTC days"), spec.M("closed_at", spec.Instant(), ""),
-			spec.M("closed_by", spec.Object(spec.M("session_id", spec.UUID(), ""), spec.M("user_id", spec.Nullable(spec.UUID()), "null for the session of `sandbox.json`"), spec.M("login", spec.Nullable(spec.Text()), "")), "who closed it"),
+			spec.M("month", &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9]{4}-[0-9]{2}$"}, "the closed month, of UTC days"), spec.M("closed_at", spec.Instant(), "when it was closed"),
+			spec.M("closed_by", spec.Object(spec.M("session_id", spec.UUID(), "the session"), spec.M("user_id", spec.Nullable(spec.UUID()), "null for the session of `sandbox.json`"), spec.M("login", spec.Nullable(spec.Text()), "login of the user")), "who closed it"),
 			spec.M("seq", spec.Integer(1), "number of the event that records the closing"), spec.M("hash", &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9a-f]{64}$"}, "SHA-256 of the month's trial balance by effective date"), spec.M("rows", spec.Integer(0), "rows of that trial balance"),
 		)},
 	}

@@ -30,7 +30,7 @@ func pageOperations() []spec.Operation {
 		ID: "sendPayerForm", Method: "POST", Path: pay, Summary: "Take the payer's form", Parameters: []spec.Parameter{id, token},
 		Body: form(
 			spec.Optional("step", spec.Text(), "what the form asks for, and the number of the payer's attempt: `method-1`"), spec.Optional("method", spec.Text(), "the chosen type of money_storage"),
-			spec.Optional("cardnumber", spec.Text(), ""), spec.Optional("expiry", spec.Text(), "month and year as people write them"), spec.Optional("cvv", spec.Text(), ""), spec.Optional("cardholder", spec.Text(), ""),
+			spec.Optional("cardnumber", spec.Text(), "number of the card"), spec.Optional("expiry", spec.Text(), "month and year as people write them"), spec.Optional("cvv", spec.Text(), "verification value"), spec.Optional("cardholder", spec.Text(), "name on the card"),
 			spec.Optional("otp", spec.Text(), "a one-time password"), spec.Optional("signature", spec.Text(), "what was to be signed"), spec.Optional("target_bank_id", spec.Text(), "the chosen bank"),
 			spec.Optional("cancel", spec.Text(), "with any value: the payer cancels the payment"),
 		),
@@ -101,9 +101,9 @@ func sessionOperations() []spec.Operation {
 	return []spec.Operation{{
 		ID: "logIn", Method: "POST", Path: v1 + "/sessions", Tag: tagSessions, Summary: "Log in",
 		Parameters: []spec.Parameter{spec.InHeader("x-organization-id", spec.Text(), "The organization. Other credentials in the request are ignored.")},
-		Body:       spec.Record(spec.OpenObject(spec.M("login", &spec.Schema{Types: []string{"string"}, MinLength: 1, MaxLength: 255}, ""), spec.M("pass", &spec.Schema{Types: []string{"string"}, MinLength: 1, WriteOnly: true}, "at most 256 bytes"))),
+		Body:       spec.Record(spec.OpenObject(spec.M("login", &spec.Schema{Types: []string{"string"}, MinLength: 1, MaxLength: 255}, "the login of a user or a partner"), spec.M("pass", &spec.Schema{Types: []string{"string"}, MinLength: 1, WriteOnly: true}, "at most 256 bytes"))),
 		Answers: created(spec.Data(spec.Object(
-			spec.M("token", spec.Text(), "send it as `authorization: Bearer …`, with `x-organization-id`; it is shown only this once"), spec.M("expires_at", spec.Instant(), ""), spec.M("organization_id", spec.UUID(), ""), spec.M("roles", roles, ""),
+			spec.M("token", spec.Text(), "send it as `authorization: Bearer …`, with `x-organization-id`; it is shown only this once"), spec.M("expires_at", spec.Instant(), "when the session ends"), spec.M("organization_id", spec.UUID(), "the organization"), spec.M("roles", roles, "the roles"),
 		))),
 		Refusals: []spec.Refusal{{Code: ledger.Unauthorized, When: "the login fails, for whatever reason"}, {Code: ledger.Forbidden, When: "the partner is deactivated, and the password is right"}, {Code: ledger.Invalid, When: "login or password is missing, too long or no string"},
 			{Code: web.RateLimited, When: "too many failed attempts at this login, or too many attempts at once from this address"}, {Code: ledger.Unavailable, When: "too many attempts to log in are waiting"}},
@@ -112,7 +112,7 @@ func sessionOperations() []spec.Operation {
 		}}},
 	}, {
 		ID: "getSession", Method: "GET", Path: current, Tag: tagSessions, Summary: "Read the session",
-		Answers: ok(spec.Data(spec.Object(spec.M("organization_id", spec.UUID(), ""), spec.M("roles", roles, ""), spec.M("expires_at", spec.Nullable(spec.Instant()), "null for the sessions of `sandbox.json`")))), Examples: []spec.Example{{As: "auditor"}},
+		Answers: ok(spec.Data(spec.Object(spec.M("organization_id", spec.UUID(), "the organization"), spec.M("roles", roles, "the roles"), spec.M("expires_at", spec.Nullable(spec.Instant()), "null for the sessions of `sandbox.json`")))), Examples: []spec.Example{{As: "auditor"}},
 	}, {
 		ID: "logOut", Method: "DELETE", Path: current, Tag: tagSessions, Summary: "Log out", Answers: []spec.Answer{{Status: 204, Text: "The token is invalid at once."}}, Examples: []spec.Example{{As: "$session"}},
 	}}

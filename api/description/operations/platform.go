@@ -9,7 +9,7 @@ import (
 // platformOperations are backups, the sandbox's clock, the checks, and a provider's notifications.
 func platformOperations() []spec.Operation {
 	clock := spec.Object(spec.M("now", spec.Instant(), "the clock's time"))
-	state := spec.Object(spec.M("status", spec.Words("ok", "starting", "stopping", "low_space"), ""))
+	state := spec.Object(spec.M("status", spec.Words("ok", "starting", "stopping", "low_space"), "`ok` if it accepts commands"))
 	health := spec.Object(
 		spec.M("core_status", spec.Words("ok", "starting", "stopping"), "`ok`: all due work is scheduled"), spec.M("db_status", spec.Words("ok", "low_space"), "`low_space`: the disk is nearly full, and commands are refused"),
 		spec.M("appversion", spec.Text(), "version of the program"), spec.M("env", spec.Words("sandbox", "production"), "a sandbox moves no money"), spec.M("domain", spec.Text(), "host of the server's own address"),

@@ -76,7 +76,7 @@ func transactionCreate() *spec.Schema {
 		optional("currency", currency().Or("RUB"), "currency code"),
 		optional("network", networkName(), "the blockchain, such as `tron`, of a currency that is on several"),
 		optional("env", envName().Or("prod"), "`prod` moves money, `test` does not. It is read from here only"),
-		optional("txid", spec.UpTo(255), "your own id of the transaction. It makes the create idempotent; an empty one does not"),
+		optional("txid", spec.UpTo(255), "your own id of the transaction. It makes the create idempotent. An empty one is returned as sent, and does not"),
 		optional("hosted", spec.Bool(), "the payer enters the credentials on a page of this server, `widget_url`"),
 		optional("show_widget", spec.Bool(), "the same as `hosted`"),
 		optional("returnUrl", spec.UpTo(2048), "where the payer is sent after success; required for a payment that is not hosted. `{transaction_id}` and `{txid}` in it are filled in"),
@@ -114,7 +114,7 @@ func transactionMembers() []spec.Member {
 	return []spec.Member{
 		spec.M("id", spec.UUID(), "id of the transaction"),
 		spec.M("txid", spec.Nullable(spec.Text()), "your own id, as it was sent"),
-		spec.M("type", transactionType(), ""),
+		spec.M("type", transactionType(), "`payment` or `payout`"),
 		spec.M("status", statuses(), "the state, see above"),
 		spec.M("error_description", spec.Text(), "why it did not succeed: a sentence in the partner's language, empty on success"),
 		spec.M("error_code", failureCode(), "why it did not succeed, for programs; null on success"),
@@ -150,13 +150,13 @@ func furtherMembers() []spec.Member {
 		spec.Optional("network_dest", spec.Text(), "the network of `currency_dest`, if the amount was converted"),
 		spec.Optional("scale_dest", spec.Nullable(spec.Integer(0)), "number of decimals of `currency_dest`, if the amount was converted"),
 		spec.Optional("auth_params", spec.Nullable(spec.Object(
-			spec.M("type", spec.Text(), "`redirect`, `auth_3ds_form` or `none`"), spec.M("version", spec.Words("1.0"), ""),
+			spec.M("type", spec.Text(), "`redirect`, `auth_3ds_form` or `none`"), spec.M("version", spec.Words("1.0"), "version of the form"),
 			spec.M("method", spec.Words("get", "post"), "the method of the request to `url`"), spec.M("url", spec.Text(), "where the payer's browser is sent"),
 			spec.M("params", spec.OpenObject(), "the fields of the request"),
 		)), "of a payment: what the payer's browser has to do; null if nothing"),
 		spec.Optional("additional_params_for_auth", spec.OpenObject(spec.Optional("expires_at", spec.Instant(), "until when the material is accepted")), "of a payment: what the provider asks the payer for; empty if nothing"),
 		spec.Optional("simple_auth_redirect_url", spec.Nullable(spec.Text()), "while the payer has to act: a page on which the payer can take any action, open for 15 minutes; null for callers who must not have it"),
-		spec.Optional("availble_destinations", spec.List(spec.Object(spec.M("target_bank_id", spec.Text(), ""), spec.M("name", spec.Text(), "name of the bank"))), "the banks from which the recipient of a payout chooses (spelled so in the protocol)"),
+		spec.Optional("availble_destinations", spec.List(spec.Object(spec.M("target_bank_id", spec.Text(), "id of the bank"), spec.M("name", spec.Text(), "name of the bank"))), "the banks from which the recipient of a payout chooses (spelled so in the protocol)"),
 		spec.Optional("expires_at", spec.Instant(), "the deadline of the payer's action"),
 		spec.Optional("rrn", spec.Text(), "the provider's retrieval reference number"),
 		spec.Optional("hold_expires_at", spec.Instant(), "until when the money is held"),
@@ -186,18 +186,18 @@ func refund() *spec.Schema {
 		spec.M("refund_id", spec.UUID(), "id of the refund"),
 		spec.M("amount", spec.Positive(), "the refunded part of the transaction's amount"),
 		spec.M("fee_amount", spec.Amount(), "the part of the fee that was returned with it"),
-		spec.M("status", spec.Words("pending", "succeeded", "failed"), ""),
+		spec.M("status", spec.Words("pending", "succeeded", "failed"), "`pending` until the provider has answered"),
 		spec.M("error_code", failureCode(), "why it failed"),
 		spec.M("msg", spec.Text(), "the outcome: a sentence in the partner's language"),
-		spec.M("created", spec.Instant(), ""), spec.M("finished", spec.Nullable(spec.Instant()), "null while it is pending"),
+		spec.M("created", spec.Instant(), "when it was requested"), spec.M("finished", spec.Nullable(spec.Instant()), "null while it is pending"),
 	)
 }
 
 func routingStep() *spec.Schema {
 	return spec.Object(
-		spec.M("terminal_id", spec.UUID(), ""), spec.M("name", spec.Nullable(spec.Text()), "the terminal's present name"), spec.M("priority", spec.Type("integer"), "the terminal's priority at the time"),
+		spec.M("terminal_id", spec.UUID(), "the terminal"), spec.M("name", spec.Nullable(spec.Text()), "the terminal's present name"), spec.M("priority", spec.Type("integer"), "the terminal's priority at the time"),
 		spec.M("outcome", spec.Words("refused", "failed", "not_sent", "skipped", "stopped", "excluded", "pending", "accepted"), "what happened at the terminal, see above"),
-		spec.M("reason", spec.Nullable(spec.Text()), "in English; null if there is none"), spec.M("error_code", failureCode(), ""),
+		spec.M("reason", spec.Nullable(spec.Text()), "in English; null if there is none"), spec.M("error_code", failureCode(), "the reason for programs; null if there is none"),
 		spec.M("at", spec.Nullable(spec.Instant()), "when"), spec.M("attempt", spec.Integer(1), "which attempt of a hosted payment's payer; 1 for other transactions"),
 		spec.M("reference", spec.Nullable(spec.UUID()), "the id by which the provider knows the charge; null if nothing was sent"),
 	)
@@ -205,9 +205,9 @@ func routingStep() *spec.Schema {
 
 func transactionSums() *spec.Schema {
 	return spec.Object(
-		spec.M("currency", spec.Text(), ""), spec.M("network", spec.Text(), "empty for none"), spec.M("env", envName(), ""),
+		spec.M("currency", spec.Text(), "currency code"), spec.M("network", spec.Text(), "empty for none"), spec.M("env", envName(), "environment"),
 		spec.Optional("day", spec.Day(), "the UTC day of creation, if it is grouped by"), spec.Optional("type", transactionType(), "if it is grouped by"), spec.Optional("status", statuses(), "if it is grouped by"),
 		spec.M("count", spec.Integer(1), "number of transactions"),
-		spec.M("amount", spec.Amount(), ""), spec.M("amount_with_fee", spec.Amount(), ""), spec.M("merchant_amount", spec.Signed(), ""), spec.M("fee_amount", spec.Amount(), ""), spec.M("refunded_amount", spec.Amount(), ""),
+		spec.M("amount", spec.Amount(), "in minor units"), spec.M("amount_with_fee", spec.Amount(), "in minor units"), spec.M("merchant_amount", spec.Signed(), "in minor units"), spec.M("fee_amount", spec.Amount(), "in minor units"), spec.M("refunded_amount", spec.Amount(), "in minor units"),
 	).Is("The sums of one group, in minor units.")
 }

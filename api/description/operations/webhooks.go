@@ -66,16 +66,16 @@ func hexadecimal() *spec.Schema {
 func envelopeMembers(kind string) []spec.Member {
 	return []spec.Member{
 		spec.M("event_id", spec.UUID(), "the same in every attempt and unique to the event: use it to recognize repetitions"),
-		spec.M("timestamp", spec.Integer(0), "when this attempt's envelope was built, in Unix seconds"), spec.M("type", spec.Words(kind), ""),
+		spec.M("timestamp", spec.Integer(0), "when this attempt's envelope was built, in Unix seconds"), spec.M("type", spec.Words(kind), "what happened"),
 	}
 }
 
 // envelope is the body of a notification of a transaction.
 func envelope(kind string, status *spec.Schema) *spec.Schema {
 	return spec.OpenObject(append(envelopeMembers(kind), spec.M("data", spec.OpenObject(
-		spec.M("type", transactionType(), ""), spec.M("txid", spec.Nullable(spec.Text()), "your own id; null if it has none"), spec.M("id", spec.UUID(), "id of the transaction"),
+		spec.M("type", transactionType(), "`payment` or `payout`"), spec.M("txid", spec.Nullable(spec.Text()), "your own id; null if it has none"), spec.M("id", spec.UUID(), "id of the transaction"),
 		spec.M("amount", spec.Positive(), "minor units"), spec.M("amount_dest", spec.Amount(), "after deducted fees and a conversion"), spec.M("amount_with_fee", spec.Amount(), "with fees that are charged on top"),
-		spec.M("status", status, ""), spec.M("error_description", spec.Text(), "empty on success"), spec.M("error_code", failureCode(), "null on success"), spec.M("merchant_meta", spec.OpenObject(), "the object of the create, and keys of the provider"),
+		spec.M("status", status, "the status"), spec.M("error_description", spec.Text(), "empty on success"), spec.M("error_code", failureCode(), "null on success"), spec.M("merchant_meta", spec.OpenObject(), "the object of the create, and keys of the provider"),
 	), "the transaction as it was at the event"))...)
 }
 
@@ -96,13 +96,13 @@ func subscriptionHooks(answers []spec.Answer) (hooks []spec.Webhook) {
 			Name: name, Tag: tagWebhooks, Summary: summaries[event], Answers: answers,
 			Text: "Sent to the same address, without a signature: treat it as a hint, and read the subscription with your API key before you change anything.",
 			Body: spec.OpenObject(
-				spec.M("event", spec.Words(name), ""), spec.M("timestamp", spec.Instant(), "when the event happened, the same in every attempt"),
+				spec.M("event", spec.Words(name), "what happened"), spec.M("timestamp", spec.Instant(), "when the event happened, the same in every attempt"),
 				spec.M("subscription", spec.OpenObject(
-					spec.M("id", spec.UUID(), ""), spec.M("status", spec.Words(subscription.Statuses()...), ""), spec.M("amount", spec.Integer(1), "minor units, a JSON number here"), spec.M("currency", spec.Text(), ""), spec.M("network", spec.Text(), ""),
-					spec.M("env", envName(), ""), spec.M("period_days", spec.Integer(1), ""), spec.M("next_renewal_at", spec.Nullable(spec.Instant()), "null if no renewal follows by itself"), spec.M("renewals", spec.Integer(0), ""),
-					spec.M("last_transaction_id", spec.Nullable(spec.UUID()), ""),
+					spec.M("id", spec.UUID(), "the id"), spec.M("status", spec.Words(subscription.Statuses()...), "the status"), spec.M("amount", spec.Integer(1), "minor units, a JSON number here"), spec.M("currency", spec.Text(), "currency code"), spec.M("network", spec.Text(), "empty for none"),
+					spec.M("env", envName(), "environment"), spec.M("period_days", spec.Integer(1), "days between renewals"), spec.M("next_renewal_at", spec.Nullable(spec.Instant()), "null if no renewal follows by itself"), spec.M("renewals", spec.Integer(0), "number of paid renewals"),
+					spec.M("last_transaction_id", spec.Nullable(spec.UUID()), "the transaction of the last renewal"),
 				), "the subscription as it was at the event"),
-				spec.M("partner_id", spec.Integer(1), ""), spec.M("initial_payment_id", spec.UUID(), ""), spec.M("metadata", spec.OpenObject(), "the object of the create"),
+				spec.M("partner_id", spec.Integer(1), "number of the partner"), spec.M("initial_payment_id", spec.UUID(), "the initial payment"), spec.M("metadata", spec.OpenObject(), "the object of the create"),
 			),
 		})
 	}
