@@ -111,7 +111,8 @@ func TestCheckerFindsDifferences(t *testing.T) {
 	f := newFixture(t)
 	created := f.partner().post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
 	header := http.Header{"X-Api-Key": {"k"}, "X-Organization-Id": {"o"}, "Content-Type": {"application/json"}}
-	right := descriptiontest.Exchange{Method: "POST", Path: transactions, RequestHeader: header, RequestBody: []byte(paymentBody(`"amount":"1"`)), Status: 201, ResponseHeader: created.header, ResponseBody: []byte(created.body)}
+	right := descriptiontest.Exchange{Method: "POST", Path: transactions, RequestHeader: header, RequestBody: []byte(paymentBody(`"amount":"1"`)),
+		Status: 201, ResponseHeader: created.header, ResponseBody: []byte(created.body)}
 	if err := described.checker.Check(&right); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,8 @@ func TestReferenceIsSearched(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for query, want := range map[string]string{
-		"refund": "/docs/transactions#changeTransaction", "CREATE+transaction": "/docs/transactions#createTransaction", "x-idempotent": "<strong>x-idempotent</strong>", "overdraft_limit": "/docs/partners#createPartner", "%3Cscript%3E": "&lt;script&gt;",
+		"refund": "/docs/transactions#changeTransaction", "CREATE+transaction": "/docs/transactions#createTransaction",
+		"x-idempotent": "<strong>x-idempotent</strong>", "overdraft_limit": "/docs/partners#createPartner", "%3Cscript%3E": "&lt;script&gt;",
 		strings.Repeat("a", 5000): "0 operations", "%ff": "0 operations",
 	} {
 		if r := f.anyone().get("/docs/search?q=" + query); r.status != 200 || !strings.Contains(r.body, want) || strings.Contains(r.body, "<script") {
@@ -224,7 +226,8 @@ func TestReferencePagesLoadNothing(t *testing.T) {
 	for _, path := range []string{"/", "/docs", "/docs/transactions", "/docs/errors", "/docs/leases", "/docs/webhooks"} {
 		r := f.anyone().get(path).want(200, "")
 		policy := r.header.Get("content-security-policy")
-		if !strings.HasPrefix(policy, "default-src 'none'; base-uri 'none'; style-src 'sha256-") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "script-src") {
+		if !strings.HasPrefix(policy, "default-src 'none'; base-uri 'none'; style-src 'sha256-") || strings.Contains(policy,
+			"unsafe") || strings.Contains(policy, "script-src") {
 			t.Errorf("%s: policy %q", path, policy)
 		}
 		for _, forbidden := range []string{"<script", " style=", " src=", "http://", "onclick"} {
@@ -239,7 +242,8 @@ func TestReferencePagesLoadNothing(t *testing.T) {
 			t.Errorf("the start page has no %q", want)
 		}
 	}
-	if missing := f.anyone().get("/docs/nothing").want(404, ""); !strings.Contains(missing.body, "no such page") || missing.header.Get("cache-control") != "no-store" {
+	if missing := f.anyone().get("/docs/nothing").want(404, ""); !strings.Contains(missing.body,
+		"no such page") || missing.header.Get("cache-control") != "no-store" {
 		t.Errorf("a page that is none: %s", missing.body)
 	}
 }

@@ -110,7 +110,8 @@ func (d *Described) admits(kind CallerKind) bool {
 
 // Parameters that follow from routes.
 var (
-	organizationParameter = spec.InHeader("x-organization-id", spec.UUID(), "The organization that the operator means. It may be absent if there is only one. Partners and sessions always send the header.")
+	organizationParameter = spec.InHeader("x-organization-id", spec.UUID(),
+		"The organization that the operator means. It may be absent if there is only one. Partners and sessions always send the header.")
 
 	soleOrganizationParameter = spec.InHeader("x-organization-id", spec.UUID(), "The organization of the session. It may be absent if there is only one.")
 
@@ -121,8 +122,9 @@ var (
 // Headers that follow from routes.
 var (
 	requestIDHeader = spec.Header{Name: "x-request-id", Schema: spec.UUID(), Text: "The request's id, which the server's log has too.", Required: true}
-	replayHeader    = spec.Header{Name: "x-idempotent-replay", Schema: spec.Words("true"), Text: "Sent if this is the response to an earlier request with the same key."}
-	retryHeader     = spec.Header{Name: "retry-after", Schema: spec.Integer(0), Text: "After how many seconds to repeat the request."}
+	replayHeader    = spec.Header{Name: "x-idempotent-replay", Schema: spec.Words("true"),
+		Text: "Sent if this is the response to an earlier request with the same key."}
+	retryHeader = spec.Header{Name: "retry-after", Schema: spec.Integer(0), Text: "After how many seconds to repeat the request."}
 )
 
 // refusals returns the operation's refusals: its own, then those of every such route.
@@ -148,7 +150,8 @@ func (d *Described) refusals(route *web.Route) []spec.Refusal {
 			spec.Refusal{Code: ledger.Invalid, When: "`x-organization-id` is no UUID, is sent twice, or is absent although there are several organizations"})
 	}
 	if d.IsKeyed {
-		list = append(list, spec.Refusal{Code: ledger.Conflict, When: "the Idempotency-Key was used for another request"}, spec.Refusal{Code: ledger.Invalid, When: "the Idempotency-Key is empty, too long, not printable or sent twice"})
+		list = append(list, spec.Refusal{Code: ledger.Conflict, When: "the Idempotency-Key was used for another request"},
+			spec.Refusal{Code: ledger.Invalid, When: "the Idempotency-Key is empty, too long, not printable or sent twice"})
 	}
 	if route.Method == fiber.MethodGet && slices.ContainsFunc(d.Operation.Parameters, func(p spec.Parameter) bool { return p.In == "query" }) {
 		list = append(list, spec.Refusal{Code: ledger.Invalid, When: "a parameter is unknown, is sent twice, or has a value that is not allowed"})
@@ -258,9 +261,11 @@ type UsualRefusal struct{ When, Remedy string }
 
 // UsualRefusals has a row for each code that responses have.
 var UsualRefusals = map[ledger.Code]UsualRefusal{
-	web.BadRequest:           {"the request is malformed: the HTTP request could be read in two ways, the JSON is not strict (a duplicate key, invalid UTF-8), or it is nested deeper than 32", "correct the request"},
-	ledger.Unauthorized:      {"no valid credential. The response is the same whatever is wrong with it", "check the key or token, the organization, and the partner's source addresses"},
-	ledger.Forbidden:         {"the credential is valid, and this caller may not do this; or the partner is deactivated; or " + withoutTLS, "use a caller that may, see \"who may call it\""},
+	web.BadRequest: {"the request is malformed: the HTTP request could be read in two ways, the JSON is not strict (a duplicate key, invalid UTF-8), or it is nested deeper than 32", "correct the request"},
+	ledger.Unauthorized: {"no valid credential. The response is the same whatever is wrong with it",
+		"check the key or token, the organization, and the partner's source addresses"},
+	ledger.Forbidden: {"the credential is valid, and this caller may not do this; or the partner is deactivated; or " + withoutTLS,
+		"use a caller that may, see \"who may call it\""},
 	ledger.ModuleNotActive:   {"the organization does not have the module", "ask the operator for the module"},
 	ledger.NotFound:          {"nothing of yours has this id. The record of another caller gets the same response", "check the id and the organization"},
 	web.MethodNotAllowed:     {"the path has other methods, which the header `allow` lists", "use one of them"},
@@ -270,23 +275,28 @@ var UsualRefusals = map[ledger.Code]UsualRefusal{
 	ledger.ClaimTaken:        {"a unique value is in use", "choose another value"},
 	ledger.StaleVersion:      {"the record has changed meanwhile", "read the record, and decide again"},
 	web.PayloadTooLarge:      {"the body is too large", "send less: at most 1 MiB, 64 KiB without a credential, 5 MiB for an image"},
-	web.UnsupportedMediaType: {"the body has another content type than the operation takes, or a Content-Encoding", "send the content type of the operation, uncompressed"},
-	ledger.Invalid:           {"the fields that are listed are wrong", "correct each listed field"},
-	ledger.WrongParams:       {"the body has no object `params`", "put the fields inside `params`"},
+	web.UnsupportedMediaType: {"the body has another content type than the operation takes, or a Content-Encoding",
+		"send the content type of the operation, uncompressed"},
+	ledger.Invalid:     {"the fields that are listed are wrong", "correct each listed field"},
+	ledger.WrongParams: {"the body has no object `params`", "put the fields inside `params`"},
 
 	ledger.InvalidRefundAmount:  {"the amount is malformed, or more than is left to refund", "read refunded_amount, and refund at most the rest"},
 	ledger.InvalidCaptureAmount: {"the amount is malformed, or more than is held", "capture at most the held amount"},
-	ledger.NotReversible:        {"the transaction has no money to return, or can no longer be cancelled", "read the transaction: a settled payment is refunded, a held one is cancelled"},
-	ledger.NotContinuable:       {"the transaction does not wait for its payer, the payer's time has run out, or it does not offer this route or method", "read the transaction; if its payer's time has run out, create another"},
-	ledger.Expired:              {"the payer's time has run out", "create another transaction when the payer is there"},
-	web.DestinationMissing:      {"the body has no `target_bank_id`", "send one of `availble_destinations`"},
-	ledger.InsufficientFunds:    {"an account has less money than is needed", "wait for settlements, or pay in"},
-	ledger.LimitExceeded:        {"a bound would be exceeded", "ask for less, or later"},
-	ledger.OutOfRange:           {"a total could overflow", "check the amount: it is in minor units"},
+	ledger.NotReversible: {"the transaction has no money to return, or can no longer be cancelled",
+		"read the transaction: a settled payment is refunded, a held one is cancelled"},
+	ledger.NotContinuable: {"the transaction does not wait for its payer, the payer's time has run out, or it does not offer this route or method",
+		"read the transaction; if its payer's time has run out, create another"},
+	ledger.Expired:           {"the payer's time has run out", "create another transaction when the payer is there"},
+	web.DestinationMissing:   {"the body has no `target_bank_id`", "send one of `availble_destinations`"},
+	ledger.InsufficientFunds: {"an account has less money than is needed", "wait for settlements, or pay in"},
+	ledger.LimitExceeded:     {"a bound would be exceeded", "ask for less, or later"},
+	ledger.OutOfRange:        {"a total could overflow", "check the amount: it is in minor units"},
 
-	web.RateLimited:         {"too many requests", "wait for the time in `retry-after`, then repeat the request"},
-	web.HeadersTooLarge:     {"request line and headers have more than 8 KiB", "send less"},
-	ledger.Internal:         {"a fault of the service. Whether the request was carried out is not known", "repeat the same request, a write with the same txid or Idempotency-Key; report the `x-request-id`"},
-	ledger.Unavailable:      {"too much is under way, the disk is nearly full, or the service starts or stops", "repeat the same request after `retry-after`; the message tells whether it may have been carried out"},
+	web.RateLimited:     {"too many requests", "wait for the time in `retry-after`, then repeat the request"},
+	web.HeadersTooLarge: {"request line and headers have more than 8 KiB", "send less"},
+	ledger.Internal: {"a fault of the service. Whether the request was carried out is not known",
+		"repeat the same request, a write with the same txid or Idempotency-Key; report the `x-request-id`"},
+	ledger.Unavailable: {"too much is under way, the disk is nearly full, or the service starts or stops",
+		"repeat the same request after `retry-after`; the message tells whether it may have been carried out"},
 	web.VersionNotSupported: {"the response needs HTTP/1.1", "use HTTP/1.1"},
 }

@@ -81,8 +81,11 @@ func errorComponents() []spec.Component {
 		spec.Optional("field", spec.UpTo(maxErrorText), "the field, or the path of a nested one: `overdraft_limit.0.network`"),
 	)
 	return []spec.Component{
-		{Name: refusalComponent, Schema: spec.Object(spec.M("error", spec.Words(sorted(names)...), "the reason, for programs"), spec.M("message", spec.UpTo(maxErrorText), "for people")).Is("Most refusals.")},
-		{Name: problemsComponent, Schema: spec.Object(spec.M("errors", &spec.Schema{Types: []string{"array"}, Entry: problem, MinLength: 1, MaxLength: maxProblems}, "one element for each wrong field, in the order of the checks")).
+		{Name: refusalComponent, Schema: spec.Object(spec.M("error", spec.Words(sorted(names)...), "the reason, for programs"),
+			spec.M("message", spec.UpTo(maxErrorText), "for people")).Is("Most refusals.")},
+		{Name: problemsComponent, Schema: spec.Object(spec.M("errors",
+			&spec.Schema{Types: []string{"array"}, Entry: problem, MinLength: 1, MaxLength: maxProblems},
+			"one element for each wrong field, in the order of the checks")).
 			Is("The wrong fields or parameters of a request.")},
 		{Name: faultsComponent, Schema: spec.Object(
 			spec.M("error", spec.Words("unprocessable_entity"), ""),
@@ -90,7 +93,8 @@ func errorComponents() []spec.Component {
 			spec.M("details", &spec.Schema{Types: []string{"object"}, Open: true, Others: spec.List(spec.Text())}, "the wrong fields, each with its messages"),
 		).Is("The wrong fields of a request about contracts.")},
 		{Name: nameComponent, Schema: spec.Object(spec.M("error", spec.Words(sorted(words)...), "what is wrong")).Is("A refusal that has only a name.")},
-		{Name: unauthorizedName, Schema: spec.Object(spec.M("error", spec.Words("unauthorized"), "")).Is("The response to every request without a valid credential.")},
+		{Name: unauthorizedName, Schema: spec.Object(spec.M("error", spec.Words("unauthorized"),
+			"")).Is("The response to every request without a valid credential.")},
 	}
 }
 
@@ -106,7 +110,8 @@ func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set))
 func (d *Document) Tree() Tree {
 	w := writer{document: d, responses: make(map[string]Tree)}
 	document := Tree{{"openapi", "3.1.0"}, {"info", Tree{
-		{"title", d.Title}, {"version", d.Version}, {"summary", "Payments and participatory-finance contracts on one double-entry ledger"}, {"description", d.Text},
+		{"title", d.Title}, {"version", d.Version}, {"summary", "Payments and participatory-finance contracts on one double-entry ledger"},
+		{"description", d.Text},
 	}}}
 	document.Add("servers", []any{Tree{{"url", "/"}, {"description", "the server that serves this document"}}})
 	document.Add("tags", w.tags())
@@ -383,8 +388,10 @@ func (w *writer) components() Tree {
 
 var securitySchemes = Tree{
 	{keyScheme, Tree{{"type", "apiKey"}, {"in", "header"}, {"name", "x-api-key"}, {"description", "The API key of a partner. It begins with `mzk_`."}}},
-	{organizationScheme, Tree{{"type", "apiKey"}, {"in", "header"}, {"name", "x-organization-id"}, {"description", "The organization to which the key or the session belongs."}}},
-	{sessionScheme, Tree{{"type", "http"}, {"scheme", "bearer"}, {"description", "The token of a session, from `POST /api/v1/sessions`. It begins with `mzs_`. Where roles are listed, the session needs one of them."}}},
+	{organizationScheme, Tree{{"type", "apiKey"}, {"in", "header"}, {"name", "x-organization-id"},
+		{"description", "The organization to which the key or the session belongs."}}},
+	{sessionScheme, Tree{{"type", "http"}, {"scheme", "bearer"},
+		{"description", "The token of a session, from `POST /api/v1/sessions`. It begins with `mzs_`. Where roles are listed, the session needs one of them."}}},
 	{adminScheme, Tree{{"type", "http"}, {"scheme", "bearer"}, {"description", "The administration token of the operator. It begins with `mza_`."}}},
 }
 

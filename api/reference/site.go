@@ -59,7 +59,8 @@ func newSite(document *description.Document, cfg Config) *site {
 	s.files["/openapi.yaml"] = newFile(description.AppendYAML(nil, tree), "application/yaml", "")
 	s.add("/", "start", startView{pageView{Title: "Mizan", Style: template.CSS(style)}, cfg.Version, cfg.Env, cfg.Env == "sandbox"})
 	s.add(docsPath, "index", indexView{s.pageView("Reference", ""), document.Text, s.groups})
-	s.add(docsPath+"/"+errorsPage, "errors", errorsView{s.pageView("Errors", errorsPage), document.ErrorText, refusalRows(), document.Failures, s.objects(sharedObjects)})
+	s.add(docsPath+"/"+errorsPage, "errors", errorsView{s.pageView("Errors", errorsPage), document.ErrorText, refusalRows(), document.Failures,
+		s.objects(sharedObjects)})
 	for _, tag := range document.Tags {
 		v := s.tagView(tag)
 		s.add(docsPath+"/"+tag.Slug(), "tag", v)

@@ -93,7 +93,8 @@ func (s *site) operationView(o *description.Described) operationView {
 		if o.Body.AlsoInParams {
 			text += " The members may also be inside an object `params`."
 		}
-		v.Body = &bodyView{Text: strings.TrimSpace(text), Media: cmp.Or(o.Body.Media, "application/json"), Optional: o.Body.Optional, schemaView: s.bodySchemaView(o.Body.Schema)}
+		v.Body = &bodyView{Text: strings.TrimSpace(text), Media: cmp.Or(o.Body.Media, "application/json"), Optional: o.Body.Optional,
+			schemaView: s.bodySchemaView(o.Body.Schema)}
 		v.bodyWords = s.wordsOf(o.Body.Schema)
 	}
 	for i := range o.Responses {
@@ -147,7 +148,8 @@ func newParameterView(p *spec.Parameter) parameterView {
 }
 
 func newAnswerView(a *spec.Answer) responseView {
-	v := responseView{Status: a.Status, Name: http.StatusText(a.Status), Text: a.Text, Media: strings.Join(append([]string{a.MediaType()}, a.OtherMedia...), ", ")}
+	v := responseView{Status: a.Status, Name: http.StatusText(a.Status), Text: a.Text,
+		Media: strings.Join(append([]string{a.MediaType()}, a.OtherMedia...), ", ")}
 	for _, h := range a.Headers {
 		if h.Name != "x-request-id" { // every response has it
 			v.Headers = append(v.Headers, parameterView{Name: h.Name, Type: typeText(h.Schema), Text: h.Text, Required: h.Required})
@@ -166,7 +168,8 @@ func newRefusalView(r *description.Response) responseView {
 	for i := range r.Refusals {
 		refusal := &r.Refusals[i]
 		form, _ := web.ErrorFormOf(refusal.Code)
-		v.Lines = append(v.Lines, refusalLine{cmp.Or(form.Name, string(refusal.Code)), description.Sentence(refusal), description.UsualRefusals[refusal.Code].Remedy})
+		v.Lines = append(v.Lines, refusalLine{cmp.Or(form.Name, string(refusal.Code)), description.Sentence(refusal),
+			description.UsualRefusals[refusal.Code].Remedy})
 	}
 	return v
 }

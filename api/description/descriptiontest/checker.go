@@ -162,7 +162,8 @@ func simplified(body []byte, schema *openapi3.Schema) []byte {
 	}
 	for name, value := range members {
 		property := schema.Properties[name]
-		if property != nil && string(value) == `""` && !slices.Contains(schema.Required, name) && (len(property.Value.Enum) > 0 || property.Value.Format != "") {
+		if property != nil && string(value) == `""` && !slices.Contains(schema.Required,
+			name) && (len(property.Value.Enum) > 0 || property.Value.Format != "") {
 			members[name] = json.RawMessage("null")
 		}
 	}

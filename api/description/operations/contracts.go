@@ -94,9 +94,11 @@ func (k contractKind) operations() []spec.Operation {
 	unknown := spec.Refusal{Code: ledger.NotFound, When: "there is no such contract of this product and reading in the organization"}
 	list := []spec.Operation{
 		k.list(),
-		{ID: "create" + name, Method: "POST", Path: path, Route: k.routeOf(""), Summary: "Create " + article(k.title()), Body: spec.JSON(spec.Ref(name + "Create")), Answers: created(shown),
+		{ID: "create" + name, Method: "POST", Path: path, Route: k.routeOf(""), Summary: "Create " + article(k.title()),
+			Body: spec.JSON(spec.Ref(name + "Create")), Answers: created(shown),
 			Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "the fields in `details` are wrong"}}, Examples: k.createExamples()},
-		{ID: "get" + name, Method: "GET", Path: path + "/{id}", Route: k.routeOf("/{id}"), Summary: "Read " + article(k.title()), Parameters: []spec.Parameter{id}, Answers: ok(shown), Refusals: []spec.Refusal{unknown},
+		{ID: "get" + name, Method: "GET", Path: path + "/{id}", Route: k.routeOf("/{id}"), Summary: "Read " + article(k.title()),
+			Parameters: []spec.Parameter{id}, Answers: ok(shown), Refusals: []spec.Refusal{unknown},
 			Examples: []spec.Example{{As: "session", Path: map[string]string{"id": "$" + name}}}},
 		{ID: "list" + name + "Entries", Method: "GET", Path: path + "/{id}/entries", Route: k.routeOf("/{id}/entries"), Summary: "List the contract's entries",
 			Parameters: append([]spec.Parameter{id}, ledgerPage...), Answers: ok(spec.Page(spec.Ref("Entry"), "seq")), Refusals: []spec.Refusal{unknown}},
@@ -108,8 +110,10 @@ func (k contractKind) operations() []spec.Operation {
 		list = append(list, k.schedule(id, unknown))
 	}
 	if !k.isSecular() {
-		list = append(list, spec.Operation{ID: "get" + name + "Review", Method: "GET", Path: path + "/{id}/review", Route: k.routeOf("/{id}/review"), Summary: "Read the contract's review",
-			Parameters: []spec.Parameter{id}, Answers: ok(spec.Data(spec.Ref("Review"))), Refusals: []spec.Refusal{unknown}, Examples: []spec.Example{{As: "session", Path: map[string]string{"id": "$" + name}}}})
+		list = append(list, spec.Operation{ID: "get" + name + "Review", Method: "GET", Path: path + "/{id}/review", Route: k.routeOf("/{id}/review"),
+			Summary:    "Read the contract's review",
+			Parameters: []spec.Parameter{id}, Answers: ok(spec.Data(spec.Ref("Review"))), Refusals: []spec.Refusal{unknown},
+			Examples: []spec.Example{{As: "session", Path: map[string]string{"id": "$" + name}}}})
 	}
 	for _, action := range k.actions() {
 		list = append(list, k.action(action, id, unknown))
@@ -125,19 +129,23 @@ func (k contractKind) operations() []spec.Operation {
 // list is the operation that lists contracts.
 func (k contractKind) list() spec.Operation {
 	o := spec.Operation{
-		ID: "list" + k.schemaName() + "s", Method: "GET", Path: k.path(), Route: k.routeOf(""), Summary: "List " + k.title() + "s", Examples: []spec.Example{{As: "session", Query: "env=test"}},
+		ID: "list" + k.schemaName() + "s", Method: "GET", Path: k.path(), Route: k.routeOf(""), Summary: "List " + k.title() + "s",
+		Examples: []spec.Example{{As: "session", Query: "env=test"}},
 	}
 	row := spec.Ref("Listed" + k.schemaName())
 	if !k.isSecular() {
 		o.Parameters = []spec.Parameter{
-			spec.InQuery("page", spec.IntegerUpTo(1, 1_000_000).Or(1), "Which page."), spec.InQuery("per_page", spec.IntegerUpTo(1, 200).Or(50), "How many contracts a page has at most."), envFilter,
+			spec.InQuery("page", spec.IntegerUpTo(1, 1_000_000).Or(1), "Which page."),
+			spec.InQuery("per_page", spec.IntegerUpTo(1, 200).Or(50), "How many contracts a page has at most."), envFilter,
 		}
 		o.Answers = ok(spec.Object(spec.M("data", spec.List(row), "newest first"), spec.M("meta", spec.Object(
-			spec.M("total", spec.Integer(0), "number of contracts on all pages"), spec.M("product_type", spec.Words(k.name()), "the product"), spec.M("page", spec.Integer(1), "number of the page"), spec.M("per_page", spec.Integer(1), "contracts of a page"),
+			spec.M("total", spec.Integer(0), "number of contracts on all pages"), spec.M("product_type", spec.Words(k.name()), "the product"),
+			spec.M("page", spec.Integer(1), "number of the page"), spec.M("per_page", spec.Integer(1), "contracts of a page"),
 		), "")))
 		return o
 	}
-	o.Parameters = []spec.Parameter{spec.InQuery("status", spec.Words(k.product.States...), "Only this status."), spec.InQuery("region", regionCode(), "Only this region."), k.typeFilter(), envFilter}
+	o.Parameters = []spec.Parameter{spec.InQuery("status", spec.Words(k.product.States...), "Only this status."),
+		spec.InQuery("region", regionCode(), "Only this region."), k.typeFilter(), envFilter}
 	if k.product.ShortLists {
 		o.Parameters[3] = envParameter
 	}
@@ -148,10 +156,12 @@ func (k contractKind) list() spec.Operation {
 		o.Parameters = append(o.Parameters, spec.InQuery("investor_id", spec.UUID(), "Only issues in which this holder has a subscription."))
 	}
 	if k.product.Arrears != nil {
-		o.Parameters = append(o.Parameters, spec.InQuery("arrears", spec.Words("true", "false"), "Only active contracts with an amount recorded as overdue, or only all others."))
+		o.Parameters = append(o.Parameters, spec.InQuery("arrears", spec.Words("true", "false"),
+			"Only active contracts with an amount recorded as overdue, or only all others."))
 	}
 	if k.product.Ends != nil {
-		o.Parameters = append(o.Parameters, spec.InQuery("ending_in_days", spec.IntegerUpTo(0, 36_500), "Only active contracts whose term ends within so many days, or has ended."))
+		o.Parameters = append(o.Parameters, spec.InQuery("ending_in_days", spec.IntegerUpTo(0, 36_500),
+			"Only active contracts whose term ends within so many days, or has ended."))
 	}
 	o.Parameters = append(o.Parameters, limitParameter(50, 200), cursorParameter)
 	o.Answers = ok(spec.Page(row, "inserted_at"))
@@ -176,20 +186,25 @@ func (k contractKind) registers(id spec.Parameter, unknown spec.Refusal) []spec.
 	page := []spec.Parameter{limitParameter(50, 1000), cursorParameter}
 	name, path := k.schemaName(), k.path()
 	return []spec.Operation{{
-		ID: "list" + name + "Subscriptions", Method: "GET", Path: path + "/{id}/subscriptions", Route: k.routeOf("/{id}/subscriptions"), Summary: "List an issue's subscriptions",
-		Parameters: append([]spec.Parameter{id}, page...), Answers: ok(spec.Page(row(contract.SubscriptionColumns), "number")), Refusals: []spec.Refusal{unknown},
+		ID: "list" + name + "Subscriptions", Method: "GET", Path: path + "/{id}/subscriptions", Route: k.routeOf("/{id}/subscriptions"),
+		Summary:    "List an issue's subscriptions",
+		Parameters: append([]spec.Parameter{id}, page...), Answers: ok(spec.Page(row(contract.SubscriptionColumns), "number")),
+		Refusals: []spec.Refusal{unknown},
 	}, {
 		ID: "list" + name + "Holders", Method: "GET", Path: path + "/{id}/holders", Route: k.routeOf("/{id}/holders"), Summary: "List an issue's holders",
-		Parameters: append([]spec.Parameter{id, spec.InQuery("investor_id", spec.UUID(), "Only this holder.")}, page...), Answers: ok(spec.Page(row(contract.HolderColumns), "number")), Refusals: []spec.Refusal{unknown},
+		Parameters: append([]spec.Parameter{id, spec.InQuery("investor_id", spec.UUID(), "Only this holder.")}, page...),
+		Answers:    ok(spec.Page(row(contract.HolderColumns), "number")), Refusals: []spec.Refusal{unknown},
 	}}
 }
 
 // schedule is the operation that reads a payment schedule.
 func (k contractKind) schedule(id spec.Parameter, unknown spec.Refusal) spec.Operation {
 	o := spec.Operation{
-		ID: "get" + k.schemaName() + "Schedule", Method: "GET", Path: k.path() + "/{id}/schedule.csv", Route: k.routeOf("/{id}/schedule.csv"), Summary: "Read the payment schedule as CSV",
+		ID: "get" + k.schemaName() + "Schedule", Method: "GET", Path: k.path() + "/{id}/schedule.csv", Route: k.routeOf("/{id}/schedule.csv"),
+		Summary:    "Read the payment schedule as CSV",
 		Parameters: []spec.Parameter{id}, Refusals: []spec.Refusal{unknown},
-		Answers: []spec.Answer{{Status: 200, Media: "text/csv", Text: "The rows of the payment schedule; amounts in minor units.", Headers: []spec.Header{{Name: "content-disposition", Schema: spec.Text(), Text: "The name of the file.", Required: true}}}},
+		Answers: []spec.Answer{{Status: 200, Media: "text/csv", Text: "The rows of the payment schedule; amounts in minor units.",
+			Headers: []spec.Header{{Name: "content-disposition", Schema: spec.Text(), Text: "The name of the file.", Required: true}}}},
 	}
 	if k.product.Schedule == nil {
 		o.Answers, o.Refusals = nil, []spec.Refusal{{Code: ledger.NotFound, When: "always: the product has no payment schedule"}}
@@ -218,9 +233,11 @@ func (k contractKind) actions() (actions []contractAction) {
 // action is the operation of an action.
 func (k contractKind) action(a contractAction, id spec.Parameter, unknown spec.Refusal) spec.Operation {
 	o := spec.Operation{
-		ID: lowerCamel(a.name) + k.schemaName(), Method: "POST", Path: k.path() + "/{id}/" + a.name, Route: k.routeOf("/{id}/{action}"), Summary: sentenceOf(a.name),
-		Text: k.transitionsOf(a.handler), Parameters: []spec.Parameter{id}, Answers: ok(spec.Data(spec.Ref(k.schemaName()))),
-		Refusals: []spec.Refusal{unknown, {Code: ledger.Conflict, When: "the action is not possible in the contract's state"}, {Code: ledger.Invalid, When: "`details` has the faults of the body or, if it has none, the conditions that do not hold"}},
+		ID: lowerCamel(a.name) + k.schemaName(), Method: "POST", Path: k.path() + "/{id}/" + a.name, Route: k.routeOf("/{id}/{action}"),
+		Summary: sentenceOf(a.name),
+		Text:    k.transitionsOf(a.handler), Parameters: []spec.Parameter{id}, Answers: ok(spec.Data(spec.Ref(k.schemaName()))),
+		Refusals: []spec.Refusal{unknown, {Code: ledger.Conflict, When: "the action is not possible in the contract's state"},
+			{Code: ledger.Invalid, When: "`details` has the faults of the body or, if it has none, the conditions that do not hold"}},
 		Examples: k.actionExamples(a.handler.Name),
 	}
 	if body := k.bodyOf(a.handler); body != nil {
@@ -297,7 +314,8 @@ func (k contractKind) shown(inList bool) *spec.Schema {
 			states.Words = append(states.Words, string(state))
 		}
 	}
-	s.Members = append(s.Members, spec.M("contract_number", spec.Text(), "such as `"+k.product.Variants[k.reading].Prefix+"-2026-000001`, without gaps in the organization"),
+	s.Members = append(s.Members, spec.M("contract_number", spec.Text(),
+		"such as `"+k.product.Variants[k.reading].Prefix+"-2026-000001`, without gaps in the organization"),
 		spec.M("status", states, "state of the contract"), spec.M("env", envName(), "environment"))
 	showDetail := !inList || !k.product.ShortLists
 	metadata := spec.OpenObject()
@@ -340,7 +358,8 @@ func (k contractKind) createBody() *spec.Schema {
 	}
 	s.Members = append(s.Members, spec.Optional("env", spec.Nullable(envName().Or("prod")), "environment"))
 	if len(k.product.Variants[k.reading].Opening) > 0 {
-		s.Members = append(s.Members, spec.M(contract.Reviewed.Name, spec.ForCreate(k.product.Reviews(k.reading).Columns, schema.Reader{}), "the board's approval: the creation reviews, funds and activates the contract in one step"))
+		s.Members = append(s.Members, spec.M(contract.Reviewed.Name, spec.ForCreate(k.product.Reviews(k.reading).Columns, schema.Reader{}),
+			"the board's approval: the creation reviews, funds and activates the contract in one step"))
 	}
 	return s
 }

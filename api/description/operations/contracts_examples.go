@@ -26,41 +26,61 @@ const (
 // contractRuns are the ways that the examples go. Each action's example is in the first run that has it.
 var contractRuns = map[*contract.Product][]contractRun{
 	contract.Certificate: {
-		{certificates, [][2]string{{"submit", ""}, {"review", approval}, {"offering", `{"subscription_start":"$today","subscription_end":"$today+30"}`}, {"subscribe", `{"investor_id":"5d0a4c1e-8f53-4f0e-8a51-6a1f0c2b7d11","certificates":1000}`},
-			{"close_subscription", ""}, {"activate", ""}, {"profit", `{"total_profit":"40000","period_end_date":"$today"}`}, {"redeem_early", `{"redemption_date":"$today"}`}}},
+		{certificates, [][2]string{{"submit", ""}, {"review", approval},
+			{"offering", `{"subscription_start":"$today","subscription_end":"$today+30"}`},
+			{"subscribe", `{"investor_id":"5d0a4c1e-8f53-4f0e-8a51-6a1f0c2b7d11","certificates":1000}`},
+			{"close_subscription", ""}, {"activate", ""}, {"profit", `{"total_profit":"40000","period_end_date":"$today"}`},
+			{"redeem_early", `{"redemption_date":"$today"}`}}},
 		{certificates, [][2]string{{"submit", ""}, {"reject", refusal}}},
-		{certificates, [][2]string{{"submit", ""}, {"review", approval}, {"offering", `{"subscription_start":"$today","subscription_end":"$today+30"}`}, {"subscribe", `{"investor_id":"5d0a4c1e-8f53-4f0e-8a51-6a1f0c2b7d11","certificates":1000}`},
+		{certificates, [][2]string{{"submit", ""}, {"review", approval},
+			{"offering", `{"subscription_start":"$today","subscription_end":"$today+30"}`},
+			{"subscribe", `{"investor_id":"5d0a4c1e-8f53-4f0e-8a51-6a1f0c2b7d11","certificates":1000}`},
 			{"activate", ""}, {"default", `{"reason":"the lessee is insolvent"}`}}},
-		{certificates, [][2]string{{"submit", ""}, {"review", approval}, {"offering", `{"subscription_start":"$today","subscription_end":"$today+30"}`}, {"subscribe", `{"investor_id":"5d0a4c1e-8f53-4f0e-8a51-6a1f0c2b7d11","certificates":1000}`},
+		{certificates, [][2]string{{"submit", ""}, {"review", approval},
+			{"offering", `{"subscription_start":"$today","subscription_end":"$today+30"}`},
+			{"subscribe", `{"investor_id":"5d0a4c1e-8f53-4f0e-8a51-6a1f0c2b7d11","certificates":1000}`},
 			{"activate", ""}, {"+27", ""}, {"mature", ""}, {"redeem", `{"redemption_date":"$today"}`}}},
 	},
 	contract.Managed: {
-		{managed, [][2]string{{"submit", ""}, {"review", approval}, {"fund", ""}, {"activate", ""}, {"profit", `{"gross_profit":"20000","period_end_date":"$today"}`}, {"loss", `{"amount":"5000","period_end_date":"$today"}`}, {"complete", `{"final_value":"505000"}`}}},
+		{managed, [][2]string{{"submit", ""}, {"review", approval}, {"fund", ""}, {"activate", ""},
+			{"profit", `{"gross_profit":"20000","period_end_date":"$today"}`}, {"loss", `{"amount":"5000","period_end_date":"$today"}`},
+			{"complete", `{"final_value":"505000"}`}}},
 		{managed, [][2]string{{"submit", ""}, {"reject", refusal}}},
 	},
 	contract.Lease: {
-		{lease("operating", ""), [][2]string{{"submit", ""}, {"review", approval}, {"acquire", `{"ownership_documents":["deed 7"],"asset_serial_number":"L-12-0042"}`}, {"activate", `{"delivery_date":"$today"}`}, {"payment", `{"amount":"600000"}`},
+		{lease("operating", ""), [][2]string{{"submit", ""}, {"review", approval},
+			{"acquire", `{"ownership_documents":["deed 7"],"asset_serial_number":"L-12-0042"}`}, {"activate", `{"delivery_date":"$today"}`},
+			{"payment", `{"amount":"600000"}`},
 			{"arrears", `{"amount":"50000"}`}, {"expense", `{"amount":"12000","description":"new tyres","type":"maintenance"}`}, {"return", ""}}},
 		{lease("operating", ""), [][2]string{{"submit", ""}, {"reject", refusal}}},
-		{lease("operating", ""), [][2]string{{"submit", ""}, {"review", approval}, {"acquire", `{"ownership_documents":["deed 8"]}`}, {"activate", ""}, {"terminate", `{"reason":"the lorry was lost"}`}}},
-		{lease("finance", `"purchase_option_price":"100000",`), [][2]string{{"submit", ""}, {"review", approval}, {"acquire", `{"ownership_documents":["deed 9"]}`}, {"activate", ""}, {"payment", `{"amount":"14400000"}`}, {"transfer_pending", ""}, {"transfer", ""}}},
+		{lease("operating", ""), [][2]string{{"submit", ""}, {"review", approval}, {"acquire", `{"ownership_documents":["deed 8"]}`},
+			{"activate", ""}, {"terminate", `{"reason":"the lorry was lost"}`}}},
+		{lease("finance", `"purchase_option_price":"100000",`),
+			[][2]string{{"submit", ""}, {"review", approval}, {"acquire", `{"ownership_documents":["deed 9"]}`}, {"activate", ""},
+				{"payment", `{"amount":"14400000"}`}, {"transfer_pending", ""}, {"transfer", ""}}},
 	},
 	contract.Partnership: {
-		{partnership, [][2]string{{"submit", ""}, {"review", approval}, {"fund", ""}, {"activate", ""}, {"profit", `{"gross_profit":"20000","period_end_date":"$today"}`}, {"loss", `{"amount":"10000"}`}, {"buyout", `{"units":1}`}, {"dissolve", `{"reason":"both parties agree"}`}}},
+		{partnership, [][2]string{{"submit", ""}, {"review", approval}, {"fund", ""}, {"activate", ""},
+			{"profit", `{"gross_profit":"20000","period_end_date":"$today"}`}, {"loss", `{"amount":"10000"}`}, {"buyout", `{"units":1}`},
+			{"dissolve", `{"reason":"both parties agree"}`}}},
 		{partnership, [][2]string{{"submit", ""}, {"reject", refusal}}},
 	},
 	contract.Deposit: {
-		{deposit, [][2]string{{"activate", ""}, {"profit", `{"gross_profit":"1000","period_end_date":"$today"}`}, {"loss", `{"amount":"200"}`}, {"withdraw", `{"closed_by":"branch 3"}`}, {"close", `{"closed_by":"branch 3"}`}}},
+		{deposit, [][2]string{{"activate", ""}, {"profit", `{"gross_profit":"1000","period_end_date":"$today"}`}, {"loss", `{"amount":"200"}`},
+			{"withdraw", `{"closed_by":"branch 3"}`}, {"close", `{"closed_by":"branch 3"}`}}},
 		{deposit, [][2]string{{"activate", ""}, {"+27", ""}, {"mature", ""}, {"renew", `{"term_months":2}`}}},
 	},
 	contract.InstalmentSale: {
-		{sale, [][2]string{{"submit", ""}, {"review", approval}, {"order_asset", `{"supplier_deposit":"100000"}`}, {"purchase_asset", `{"ownership_documents":["bill of sale 7"]}`}, {"deliver_asset", `{"delivery_date":"$today"}`}, {"activate", `{"start_date":"$today"}`},
+		{sale, [][2]string{{"submit", ""}, {"review", approval}, {"order_asset", `{"supplier_deposit":"100000"}`},
+			{"purchase_asset", `{"ownership_documents":["bill of sale 7"]}`}, {"deliver_asset", `{"delivery_date":"$today"}`},
+			{"activate", `{"start_date":"$today"}`},
 			{"record_payment", `{"amount":"275000"}`}, {"record_delinquency", `{"amount":"1000"}`}, {"settle_early", `{"rebate":"10000"}`}}},
 		{sale, [][2]string{{"submit", ""}, {"reject", refusal}}},
 		{sale, [][2]string{{"submit", ""}, {"review", approval}, {"cancel", ""}}},
 	},
 	contract.Safekeeping: {
-		{safekeeping, [][2]string{{"activate", ""}, {"deposit", `{"amount":"500"}`}, {"withdraw", `{"amount":"300"}`}, {"grant_hibah", `{"amount":"25","granted_by":"branch 3"}`}, {"close", `{"closed_by":"branch 3"}`}}},
+		{safekeeping, [][2]string{{"activate", ""}, {"deposit", `{"amount":"500"}`}, {"withdraw", `{"amount":"300"}`},
+			{"grant_hibah", `{"amount":"25","granted_by":"branch 3"}`}, {"close", `{"closed_by":"branch 3"}`}}},
 	},
 }
 
@@ -109,7 +129,8 @@ func (k contractKind) actionExamples(action contract.Action) []spec.Example {
 				return []spec.Example{{As: "session", Path: map[string]string{"id": "$" + kept}, Body: body, Before: before}}
 			}
 			if k.isDoneInRun(name) {
-				before = append(before, spec.Request{As: "session", Method: "POST", Path: k.path() + "/$" + kept + "/" + k.product.ActionName(k.reading, name), Body: body})
+				before = append(before, spec.Request{As: "session", Method: "POST",
+					Path: k.path() + "/$" + kept + "/" + k.product.ActionName(k.reading, name), Body: body})
 			}
 		}
 	}

@@ -19,7 +19,8 @@ func deliveryOperations() []spec.Operation {
 	return []spec.Operation{{
 		ID: "listDeliveries", Method: "GET", Path: deliveries, Tag: tagDeliveries, Summary: "List deliveries",
 		Parameters: []spec.Parameter{
-			spec.InQuery("transaction_id", spec.UUID(), "About this transaction."), spec.InQuery("terminal_id", spec.UUID(), "To this terminal."), spec.InQuery("state", deliveryStates(), "Only this state."),
+			spec.InQuery("transaction_id", spec.UUID(), "About this transaction."), spec.InQuery("terminal_id", spec.UUID(), "To this terminal."),
+			spec.InQuery("state", deliveryStates(), "Only this state."),
 			spec.InQuery("from", spec.Instant(), "Booked at this time or later."), spec.InQuery("to", spec.Instant(), "Booked at this time or before."),
 			limitParameter(50, web.ListMax), cursorParameter,
 		},
@@ -27,33 +28,40 @@ func deliveryOperations() []spec.Operation {
 		Examples: []spec.Example{{Query: "transaction_id=$notified", Before: []spec.Request{
 			{As: "admin", Method: "PATCH", Path: v1 + "/partners/1", Body: `{"notify_url":"http://127.0.0.1:9/hook","secret":"whsec-example"}`},
 			{As: "partner", Method: "POST", Path: transactions, Body: cardPayment("order-1050", "1000"), Keep: map[string]string{"notified": "id"}},
-			{As: "admin", Method: "GET", Path: deliveries + "?transaction_id=$notified", Keep: map[string]string{"event": "data.0.event_id", "hook": "data.0.terminal_id"}},
+			{As: "admin", Method: "GET", Path: deliveries + "?transaction_id=$notified",
+				Keep: map[string]string{"event": "data.0.event_id", "hook": "data.0.terminal_id"}},
 		}}},
 	}, {
 		ID: "replayParked", Method: "POST", Path: deliveries + "/replay", Tag: tagDeliveries, Summary: "Replay a terminal's parked deliveries",
 		Body: spec.Record(spec.OpenObject(
 			spec.M("terminal_id", spec.UUID(), "the terminal, or the UUID that stands for a partner without one"),
-			spec.Optional("from", spec.Nullable(spec.Instant()), "only what was booked at this time or later"), spec.Optional("to", spec.Nullable(spec.Instant()), "only what was booked at this time or before"),
+			spec.Optional("from", spec.Nullable(spec.Instant()), "only what was booked at this time or later"),
+			spec.Optional("to", spec.Nullable(spec.Instant()), "only what was booked at this time or before"),
 		)),
 		Answers:  ok(spec.Data(spec.Object(spec.M("replayed", spec.Integer(0), "number of deliveries")))),
 		Refusals: []spec.Refusal{unknown, {Code: ledger.Invalid}}, Examples: []spec.Example{{Body: `{"terminal_id":"$hook"}`}},
 	}, {
 		ID: "getDelivery", Method: "GET", Path: deliveries + "/{id}", Tag: tagDeliveries, Summary: "Read a delivery with its attempts",
-		Parameters: []spec.Parameter{eventID}, Answers: ok(whole), Refusals: []spec.Refusal{unknown}, Examples: []spec.Example{{Path: map[string]string{"id": "$event"}}},
+		Parameters: []spec.Parameter{eventID}, Answers: ok(whole), Refusals: []spec.Refusal{unknown},
+		Examples: []spec.Example{{Path: map[string]string{"id": "$event"}}},
 	}, {
 		ID: "replayDelivery", Method: "POST", Path: deliveries + "/{id}/replay", Tag: tagDeliveries, Summary: "Try a delivery once more, now",
-		Parameters: []spec.Parameter{eventID}, Body: anyBody, Answers: ok(whole), Refusals: []spec.Refusal{unknown, {Code: ledger.Conflict}}, Examples: []spec.Example{{Path: map[string]string{"id": "$event"}}},
+		Parameters: []spec.Parameter{eventID}, Body: anyBody, Answers: ok(whole), Refusals: []spec.Refusal{unknown, {Code: ledger.Conflict}},
+		Examples: []spec.Example{{Path: map[string]string{"id": "$event"}}},
 	}, {
 		ID: "testDelivery", Method: "POST", Path: v1 + "/terminal/{id}/test-delivery", Tag: tagDeliveries, Summary: "Send a test notification",
 		Parameters: []spec.Parameter{terminal}, Body: anyBody,
-		Answers:  ok(spec.Data(spec.Object(append([]spec.Member{spec.M("event_id", spec.UUID(), "id of the event"), spec.M("delivered", spec.Bool(), "whether it was acknowledged")}, outcome()...)...))),
-		Refusals: []spec.Refusal{unknown, {Code: ledger.Invalid, When: "`notify_url`: neither the terminal nor its partner has an address"}, {Code: ledger.Unavailable, When: "16 tests are under way"}},
+		Answers: ok(spec.Data(spec.Object(append([]spec.Member{spec.M("event_id", spec.UUID(), "id of the event"),
+			spec.M("delivered", spec.Bool(), "whether it was acknowledged")}, outcome()...)...))),
+		Refusals: []spec.Refusal{unknown, {Code: ledger.Invalid, When: "`notify_url`: neither the terminal nor its partner has an address"},
+			{Code: ledger.Unavailable, When: "16 tests are under way"}},
 		Examples: []spec.Example{{Path: map[string]string{"id": "$hook"}}},
 	}}
 }
 
 func deliverySchemas() []spec.Component {
-	attempt := spec.Object(append([]spec.Member{spec.M("at", spec.Instant(), "when the attempt's envelope (the body that was sent) was built")}, outcome()...)...)
+	attempt := spec.Object(append([]spec.Member{spec.M("at", spec.Instant(), "when the attempt's envelope (the body that was sent) was built")},
+		outcome()...)...)
 	return []spec.Component{
 		{Name: "ListedDelivery", Schema: delivery(spec.M("attempts", spec.Integer(0), "number of attempts"))},
 		{Name: "Delivery", Schema: delivery(spec.M("attempts", spec.List(attempt), "the attempts; the last 48 are kept"))},

@@ -36,18 +36,23 @@ var ofPartner = spec.InQuery("partner_id", spec.Integer(1), "Only the records of
 // recordTypes are the records with the usual operations.
 func recordTypes() []recordType {
 	return []recordType{
-		{name: "Organization", plural: "Organizations", title: "organization", tag: tagOrganizations, create: "/organizations", list: "/organizations", one: "/organizations/{id}", key: idParameter,
+		{name: "Organization", plural: "Organizations", title: "organization", tag: tagOrganizations, create: "/organizations",
+			list: "/organizations", one: "/organizations/{id}", key: idParameter,
 			columns: directory.Organizations, platformWide: true, body: `{"name":"Tea Shop","type":"merchant"}`, change: `{"status":"maintenance"}`},
-		{name: "Partner", plural: "Partners", title: "partner", tag: tagPartners, create: "/partners", list: "/partners", one: "/partners/{id}", key: numberParameter,
+		{name: "Partner", plural: "Partners", title: "partner", tag: tagPartners, create: "/partners", list: "/partners", one: "/partners/{id}",
+			key:     numberParameter,
 			columns: directory.Partners, atTopLevel: true, body: `{"name":"Tea Shop","login":"tea-shop","pass":"nine-Lions-paint","email":"shop@tea.example","lang":"en"}`, change: `{"branding":{"display_name":"The Tea Shop","color":"#12744a"}}`},
 		{name: "User", plural: "Users", title: "user", tag: tagUsers, create: "/users", list: "/users", one: "/users/{id}", key: idParameter,
-			columns: directory.Users, filters: []spec.Parameter{ofPartner}, body: `{"login":"amina","name":"Amina Karim","pass":"correct-horse-battery-9","roles":["auditor"]}`, change: `{"email":"amina@bank.example"}`},
-		{name: "Terminal", plural: "Terminals", title: "terminal", tag: tagTerminals, create: "/terminal", list: "/terminals", one: "/terminal/{id}", key: idParameter,
+			columns: directory.Users, filters: []spec.Parameter{ofPartner},
+			body: `{"login":"amina","name":"Amina Karim","pass":"correct-horse-battery-9","roles":["auditor"]}`, change: `{"email":"amina@bank.example"}`},
+		{name: "Terminal", plural: "Terminals", title: "terminal", tag: tagTerminals, create: "/terminal", list: "/terminals", one: "/terminal/{id}",
+			key:     idParameter,
 			columns: directory.Terminals, filters: []spec.Parameter{ofPartner},
 			body:   `{"name":"Cards in euro","provider":"simulator","type":"payment","env":"test","partner_id":1,"provider_params":{"priority":10,"currencies":["EUR"],"fee_bps":"150","fee_mode":"deduct"}}`,
 			change: `{"is_active":false}`},
 		{name: "Limit", plural: "Limits", title: "limit", tag: tagLimits, create: "/limits", list: "/limits", one: "/limits/{id}", key: idParameter,
-			columns: directory.Limits, filters: []spec.Parameter{ofPartner}, body: `{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"5000000"}`, change: `{"max_amount":"9000000"}`},
+			columns: directory.Limits, filters: []spec.Parameter{ofPartner},
+			body: `{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"5000000"}`, change: `{"max_amount":"9000000"}`},
 	}
 }
 
@@ -67,14 +72,16 @@ func (t *recordType) operations() []spec.Operation {
 	withWarnings := func(s *spec.Schema) *spec.Schema { return s }
 	if t.name == "Terminal" {
 		withWarnings = func(s *spec.Schema) *spec.Schema {
-			return spec.Object(append(s.Members, spec.Optional("warnings", spec.List(spec.Text()), "one text for each key of `provider_params` that is not known"))...)
+			return spec.Object(append(s.Members, spec.Optional("warnings", spec.List(spec.Text()),
+				"one text for each key of `provider_params` that is not known"))...)
 		}
 	}
 	of := map[string]string{"id": "$" + kept}
 	unknown, wrong := spec.Refusal{Code: ledger.NotFound}, spec.Refusal{Code: ledger.Invalid}
 	list := []spec.Operation{{
 		ID: "create" + t.name, Method: "POST", Path: v1 + t.create, Summary: "Create " + article(t.title),
-		Body: spec.Record(spec.Ref(t.name + "Create")), Answers: created(withWarnings(createdRecord)), Refusals: []spec.Refusal{wrong, {Code: ledger.Conflict, When: "a value that must be unique is in use, or there are too many"}},
+		Body: spec.Record(spec.Ref(t.name + "Create")), Answers: created(withWarnings(createdRecord)),
+		Refusals: []spec.Refusal{wrong, {Code: ledger.Conflict, When: "a value that must be unique is in use, or there are too many"}},
 		Examples: []spec.Example{{Body: t.body, Keep: map[string]string{kept: "data.id"}}},
 	}, {
 		ID: "list" + t.plural, Method: "GET", Path: v1 + t.list, Summary: "List " + t.title + "s",
@@ -85,7 +92,8 @@ func (t *recordType) operations() []spec.Operation {
 		Parameters: []spec.Parameter{t.key}, Answers: ok(shown), Refusals: []spec.Refusal{unknown}, Examples: []spec.Example{{Path: of}},
 	}, {
 		ID: "patch" + t.name, Method: "PATCH", Path: v1 + t.one, Summary: "Change " + article(t.title),
-		Parameters: []spec.Parameter{t.key}, Body: spec.Record(spec.Ref(t.name + "Patch")), Answers: ok(withWarnings(shown)), Refusals: []spec.Refusal{unknown, wrong, {Code: ledger.Conflict}},
+		Parameters: []spec.Parameter{t.key}, Body: spec.Record(spec.Ref(t.name + "Patch")), Answers: ok(withWarnings(shown)),
+		Refusals: []spec.Refusal{unknown, wrong, {Code: ledger.Conflict}},
 		Examples: []spec.Example{{Path: of, Body: t.change}},
 	}}
 	if t.name != "Organization" {
@@ -123,13 +131,16 @@ func keyOperations() []spec.Operation {
 		Examples: []spec.Example{{Body: `{"partner_id":1,"name":"shop server"}`, Keep: map[string]string{"exampleKey": "id"}}},
 	}, {
 		ID: "listApiKeys", Method: "GET", Path: v1 + "/api_keys", Tag: tagKeys, Summary: "List API keys",
-		Parameters: []spec.Parameter{ofPartner, limitParameter(50, web.ListMax), cursorParameter}, Answers: ok(spec.Page(spec.Ref("ApiKey"), "created_at")), Examples: []spec.Example{{Query: "limit=1"}},
+		Parameters: []spec.Parameter{ofPartner, limitParameter(50, web.ListMax), cursorParameter},
+		Answers:    ok(spec.Page(spec.Ref("ApiKey"), "created_at")), Examples: []spec.Example{{Query: "limit=1"}},
 	}, {
 		ID: "revokeApiKey", Method: "DELETE", Path: v1 + "/api_keys/{id}", Tag: tagKeys, Summary: "Revoke an API key",
-		Parameters: []spec.Parameter{idParameter}, Answers: ok(spec.Data(spec.Ref("ApiKey"))), Refusals: []spec.Refusal{{Code: ledger.NotFound}}, Examples: []spec.Example{{Path: map[string]string{"id": "$exampleKey"}}},
+		Parameters: []spec.Parameter{idParameter}, Answers: ok(spec.Data(spec.Ref("ApiKey"))), Refusals: []spec.Refusal{{Code: ledger.NotFound}},
+		Examples: []spec.Example{{Path: map[string]string{"id": "$exampleKey"}}},
 	}, {
 		ID: "rotateAdminToken", Method: "POST", Path: v1 + "/admin_tokens/rotate", Tag: tagKeys, Summary: "Replace the admin token", PlatformWide: true,
-		Body: spec.OptionalJSON(spec.OpenObject()), Answers: created(spec.Data(spec.Object(spec.M("token", spec.Text(), "the new token, which is shown only this once")))),
+		Body: spec.OptionalJSON(spec.OpenObject()), Answers: created(spec.Data(spec.Object(spec.M("token", spec.Text(),
+			"the new token, which is shown only this once")))),
 	}}
 }
 

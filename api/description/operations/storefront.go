@@ -15,7 +15,8 @@ func storefrontOperations() []spec.Operation {
 	)
 	return append(list, spec.Operation{
 		ID: "uploadImage", Method: "POST", Path: v1 + "/images", Tag: tagLinks, Summary: "Upload an image",
-		Body:    &spec.Body{Media: "multipart/form-data", Schema: spec.OpenObject(spec.M("image", &spec.Schema{Types: []string{"string"}, Format: "binary"}, "a PNG or JPEG file of at most 5 MiB"))},
+		Body: &spec.Body{Media: "multipart/form-data", Schema: spec.OpenObject(spec.M("image",
+			&spec.Schema{Types: []string{"string"}, Format: "binary"}, "a PNG or JPEG file of at most 5 MiB"))},
 		Answers: created(spec.Data(spec.Ref("Image"))),
 		Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "there is no file in the field `image`, or it is no PNG or JPEG image, or has too many pixels"}, {Code: web.PayloadTooLarge, When: "the file is larger than 5 MiB"},
 			{Code: ledger.Unavailable, When: "too many images are being uploaded; nothing was done"}},
@@ -34,7 +35,8 @@ func storefrontRecord(name, path, title, create, change string) []spec.Operation
 		Examples: []spec.Example{{Body: create, Keep: map[string]string{kept: "data.id"}}},
 	}, {
 		ID: "list" + name + "s", Method: "GET", Path: base, Tag: tagLinks, Summary: "List " + title + "s",
-		Parameters: []spec.Parameter{envParameter, spec.InQuery("active", spec.Words("true", "false"), "Only those that accept payments, or only the others."), limitParameter(20, 100), cursorParameter,
+		Parameters: []spec.Parameter{envParameter, spec.InQuery("active", spec.Words("true", "false"),
+			"Only those that accept payments, or only the others."), limitParameter(20, 100), cursorParameter,
 			spec.InQuery("partner_id", spec.Integer(1), "The partner whose records are listed. Required with the admin token; a partner may send its own number only.")},
 		Answers: ok(spec.Page(spec.Ref(name), "created")), Examples: []spec.Example{{Query: "env=test"}},
 	}, {
@@ -42,11 +44,13 @@ func storefrontRecord(name, path, title, create, change string) []spec.Operation
 		Parameters: []spec.Parameter{id}, Answers: ok(shown), Refusals: []spec.Refusal{unknown}, Examples: []spec.Example{{Path: of}},
 	}, {
 		ID: "patch" + name, Method: "PATCH", Path: base + "/{id}", Tag: tagLinks, Summary: "Change a " + title,
-		Parameters: []spec.Parameter{id}, Body: spec.Record(spec.Ref(name + "Patch")), Answers: ok(shown), Refusals: []spec.Refusal{unknown, wrong, {Code: ledger.Conflict}},
+		Parameters: []spec.Parameter{id}, Body: spec.Record(spec.Ref(name + "Patch")), Answers: ok(shown),
+		Refusals: []spec.Refusal{unknown, wrong, {Code: ledger.Conflict}},
 		Examples: []spec.Example{{Path: of, Body: change}},
 	}, {
 		ID: "delete" + name, Method: "DELETE", Path: base + "/{id}", Tag: tagLinks, Summary: "Close a " + title,
-		Parameters: []spec.Parameter{id}, Answers: []spec.Answer{{Status: 204, Text: "Its address accepts no more payments. A second DELETE changes nothing."}}, Refusals: []spec.Refusal{unknown},
+		Parameters: []spec.Parameter{id}, Answers: []spec.Answer{{Status: 204,
+			Text: "Its address accepts no more payments. A second DELETE changes nothing."}}, Refusals: []spec.Refusal{unknown},
 		Examples: []spec.Example{{Path: of}},
 	}}
 }

@@ -59,9 +59,11 @@ func transactionSchemas() []spec.Component {
 		{Name: "RoutingStep", Schema: routingStep()},
 		{Name: "TransactionSums", Schema: transactionSums()},
 		{Name: "Balance", Schema: spec.Object(
-			spec.M("currency", spec.Text(), "currency code"), spec.M("network", spec.Text(), "network of the currency; empty for none, or if it is not known"), spec.M("env", envName(), "environment"),
+			spec.M("currency", spec.Text(), "currency code"),
+			spec.M("network", spec.Text(), "network of the currency; empty for none, or if it is not known"), spec.M("env", envName(), "environment"),
 			spec.M("scale", spec.Nullable(spec.Integer(0)), "number of decimals; null while the network is not known"),
-			spec.M("available", spec.Signed(), "what you can pay out, in minor units"), spec.M("pending", spec.Amount(), "what is under way to you, in minor units"),
+			spec.M("available", spec.Signed(), "what you can pay out, in minor units"),
+			spec.M("pending", spec.Amount(), "what is under way to you, in minor units"),
 		)},
 	}
 }
@@ -81,10 +83,12 @@ func transactionCreate() *spec.Schema {
 		optional("show_widget", spec.Bool(), "the same as `hosted`"),
 		optional("returnUrl", spec.UpTo(2048), "where the payer is sent after success; required for a payment that is not hosted. `{transaction_id}` and `{txid}` in it are filled in"),
 		optional("failUrl", spec.UpTo(2048), "where the payer is sent after a failure; required for a payment that is not hosted"),
-		optional("money_storage", spec.AnyOf(spec.Ref("MoneyStorage"), spec.Object()), "the payer's card, account or other means of payment; required unless hosted"),
+		optional("money_storage", spec.AnyOf(spec.Ref("MoneyStorage"), spec.Object()),
+			"the payer's card, account or other means of payment; required unless hosted"),
 		optional("description", spec.UpTo(2000), "what the payer sees"),
 		optional("customer", spec.OpenObject(
-			optional("email", spec.Text(), "gets the receipt by e-mail, if the server sends mail"), optional("phone", spec.Text(), ""), optional("name", spec.Text(), ""),
+			optional("email", spec.Text(), "gets the receipt by e-mail, if the server sends mail"), optional("phone", spec.Text(), ""),
+			optional("name", spec.Text(), ""),
 		), "the payer: `email`, `phone`, `name`; `ip` and `country` are used by limits and the blocklist. At most 16 KiB"),
 		optional("merchant_meta", spec.OpenObject(), "an object of yours, at most 64 KiB, which responses and notifications show"),
 		optional("lang", language(), "the language of the payer's pages"),
@@ -96,11 +100,15 @@ func moneyStorage() *spec.Schema {
 	key := func(name, text string) spec.Member { return spec.Optional(name, spec.Nullable(spec.Text()), text) }
 	s := spec.OpenObject(
 		spec.M("type", spec.Words(payment.Methods()...), "the method"),
-		spec.Optional("cardnumber", spec.Nullable(&spec.Schema{Types: []string{"string"}, Pattern: "^[1-9][0-9]{11,18}$"}), "`bank_card`: 12 to 19 digits with a valid check digit"),
+		spec.Optional("cardnumber", spec.Nullable(&spec.Schema{Types: []string{"string"}, Pattern: "^[1-9][0-9]{11,18}$"}),
+			"`bank_card`: 12 to 19 digits with a valid check digit"),
 		key("cardholder", "`bank_card`, payments: the name on the card, at most 255 characters"),
-		spec.Optional("exp_month", spec.Nullable(&spec.Schema{Types: []string{"string"}, Pattern: "^(0?[1-9]|1[0-2])$"}), "`bank_card`, payments: the month of expiry"),
-		spec.Optional("exp_year", spec.Nullable(&spec.Schema{Types: []string{"string"}, Pattern: "^([0-9]{2}|[0-9]{4})$"}), "`bank_card`, payments: the year of expiry"),
-		spec.Optional("cvv", spec.Nullable(&spec.Schema{Types: []string{"string"}, Pattern: "^[0-9]{3}$", WriteOnly: true}), "`bank_card`, payments: the verification value, which is never stored"),
+		spec.Optional("exp_month", spec.Nullable(&spec.Schema{Types: []string{"string"}, Pattern: "^(0?[1-9]|1[0-2])$"}),
+			"`bank_card`, payments: the month of expiry"),
+		spec.Optional("exp_year", spec.Nullable(&spec.Schema{Types: []string{"string"}, Pattern: "^([0-9]{2}|[0-9]{4})$"}),
+			"`bank_card`, payments: the year of expiry"),
+		spec.Optional("cvv", spec.Nullable(&spec.Schema{Types: []string{"string"}, Pattern: "^[0-9]{3}$", WriteOnly: true}),
+			"`bank_card`, payments: the verification value, which is never stored"),
 		spec.Optional("scheme", spec.Nullable(spec.Text()), "`direct_debit`: `ach` (USD), `bacs` (GBP) or `acss` (CAD, payments only)"),
 		key("routing_number", "`ach`"), key("sort_code", "`bacs`"), key("institution_number", "`acss`"), key("transit_number", "`acss`"),
 		key("account_number", "`ach`, `bacs` and `acss`"),
@@ -154,9 +162,12 @@ func furtherMembers() []spec.Member {
 			spec.M("method", spec.Words("get", "post"), "the method of the request to `url`"), spec.M("url", spec.Text(), "where the payer's browser is sent"),
 			spec.M("params", spec.OpenObject(), "the fields of the request"),
 		)), "of a payment: what the payer's browser has to do; null if nothing"),
-		spec.Optional("additional_params_for_auth", spec.OpenObject(spec.Optional("expires_at", spec.Instant(), "until when the material is accepted")), "of a payment: what the provider asks the payer for; empty if nothing"),
-		spec.Optional("simple_auth_redirect_url", spec.Nullable(spec.Text()), "while the payer has to act: a page on which the payer can take any action, open for 15 minutes; null for callers who must not have it"),
-		spec.Optional("availble_destinations", spec.List(spec.Object(spec.M("target_bank_id", spec.Text(), "id of the bank"), spec.M("name", spec.Text(), "name of the bank"))), "the banks from which the recipient of a payout chooses (spelled so in the protocol)"),
+		spec.Optional("additional_params_for_auth", spec.OpenObject(spec.Optional("expires_at", spec.Instant(),
+			"until when the material is accepted")), "of a payment: what the provider asks the payer for; empty if nothing"),
+		spec.Optional("simple_auth_redirect_url", spec.Nullable(spec.Text()),
+			"while the payer has to act: a page on which the payer can take any action, open for 15 minutes; null for callers who must not have it"),
+		spec.Optional("availble_destinations", spec.List(spec.Object(spec.M("target_bank_id", spec.Text(), "id of the bank"),
+			spec.M("name", spec.Text(), "name of the bank"))), "the banks from which the recipient of a payout chooses (spelled so in the protocol)"),
 		spec.Optional("expires_at", spec.Instant(), "the deadline of the payer's action"),
 		spec.Optional("rrn", spec.Text(), "the provider's retrieval reference number"),
 		spec.Optional("hold_expires_at", spec.Instant(), "until when the money is held"),
@@ -171,7 +182,8 @@ func furtherMembers() []spec.Member {
 }
 
 func hostedTransaction() *spec.Schema {
-	keep := map[string]bool{"id": true, "status": true, "type": true, "env": true, "txid": true, "amount": true, "currency": true, "started": true, "widget_url": true}
+	keep := map[string]bool{"id": true, "status": true, "type": true, "env": true, "txid": true, "amount": true, "currency": true, "started": true,
+		"widget_url": true}
 	s := spec.Object()
 	for _, m := range transactionMembers() {
 		if keep[m.Name] {
@@ -195,10 +207,14 @@ func refund() *spec.Schema {
 
 func routingStep() *spec.Schema {
 	return spec.Object(
-		spec.M("terminal_id", spec.UUID(), "the terminal"), spec.M("name", spec.Nullable(spec.Text()), "the terminal's present name"), spec.M("priority", spec.Type("integer"), "the terminal's priority at the time"),
-		spec.M("outcome", spec.Words("refused", "failed", "not_sent", "skipped", "stopped", "excluded", "pending", "accepted"), "what happened at the terminal, see above"),
-		spec.M("reason", spec.Nullable(spec.Text()), "in English; null if there is none"), spec.M("error_code", failureCode(), "the reason for programs; null if there is none"),
-		spec.M("at", spec.Nullable(spec.Instant()), "when"), spec.M("attempt", spec.Integer(1), "which attempt of a hosted payment's payer; 1 for other transactions"),
+		spec.M("terminal_id", spec.UUID(), "the terminal"), spec.M("name", spec.Nullable(spec.Text()), "the terminal's present name"),
+		spec.M("priority", spec.Type("integer"), "the terminal's priority at the time"),
+		spec.M("outcome", spec.Words("refused", "failed", "not_sent", "skipped", "stopped", "excluded", "pending", "accepted"),
+			"what happened at the terminal, see above"),
+		spec.M("reason", spec.Nullable(spec.Text()), "in English; null if there is none"),
+		spec.M("error_code", failureCode(), "the reason for programs; null if there is none"),
+		spec.M("at", spec.Nullable(spec.Instant()), "when"), spec.M("attempt", spec.Integer(1),
+			"which attempt of a hosted payment's payer; 1 for other transactions"),
 		spec.M("reference", spec.Nullable(spec.UUID()), "the id by which the provider knows the charge; null if nothing was sent"),
 	)
 }
@@ -206,8 +222,11 @@ func routingStep() *spec.Schema {
 func transactionSums() *spec.Schema {
 	return spec.Object(
 		spec.M("currency", spec.Text(), "currency code"), spec.M("network", spec.Text(), "empty for none"), spec.M("env", envName(), "environment"),
-		spec.Optional("day", spec.Day(), "the UTC day of creation, if it is grouped by"), spec.Optional("type", transactionType(), "if it is grouped by"), spec.Optional("status", statuses(), "if it is grouped by"),
+		spec.Optional("day", spec.Day(), "the UTC day of creation, if it is grouped by"),
+		spec.Optional("type", transactionType(), "if it is grouped by"), spec.Optional("status", statuses(), "if it is grouped by"),
 		spec.M("count", spec.Integer(1), "number of transactions"),
-		spec.M("amount", spec.Amount(), "in minor units"), spec.M("amount_with_fee", spec.Amount(), "in minor units"), spec.M("merchant_amount", spec.Signed(), "in minor units"), spec.M("fee_amount", spec.Amount(), "in minor units"), spec.M("refunded_amount", spec.Amount(), "in minor units"),
+		spec.M("amount", spec.Amount(), "in minor units"), spec.M("amount_with_fee", spec.Amount(), "in minor units"),
+		spec.M("merchant_amount", spec.Signed(), "in minor units"), spec.M("fee_amount", spec.Amount(), "in minor units"),
+		spec.M("refunded_amount", spec.Amount(), "in minor units"),
 	).Is("The sums of one group, in minor units.")
 }

@@ -11,7 +11,8 @@ import (
 func webhooks() (hooks []spec.Webhook) {
 	signed := []spec.Parameter{
 		spec.InHeader("x-webhook-event-id", spec.UUID(), "The event's id, for your logs. The signature does not cover it: recognize repetitions by the `event_id` in the body.").Needed(),
-		spec.InHeader("x-webhook-timestamp", &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9]+$"}, "When this attempt's envelope was built, in Unix seconds. Refuse an envelope that is more than five minutes off.").Needed(),
+		spec.InHeader("x-webhook-timestamp", &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9]+$"},
+			"When this attempt's envelope was built, in Unix seconds. Refuse an envelope that is more than five minutes off.").Needed(),
 		spec.InHeader("x-webhook-signature", hexadecimal(), "HMAC-SHA256 over `<timestamp>.<body>`, keyed with the secret. Absent if no secret is set.").Needed(),
 		spec.InHeader("x-webhook-signature-previous", hexadecimal(), "The same with the previous secret, while the secret is being changed."),
 	}
@@ -23,7 +24,8 @@ func webhooks() (hooks []spec.Webhook) {
 		if status == payment.Absent {
 			continue
 		}
-		h := spec.Webhook{Name: "transaction." + string(status), Tag: tagWebhooks, Summary: notified[status], Headers: signed, Body: envelope("transaction."+string(status), spec.Words(status)), Answers: answers}
+		h := spec.Webhook{Name: "transaction." + string(status), Tag: tagWebhooks, Summary: notified[status], Headers: signed,
+			Body: envelope("transaction."+string(status), spec.Words(status)), Answers: answers}
 		if !payment.NotifiedByDefault(status) {
 			h.Text = "Sent only if the terminal's `notify_statuses` selects it."
 		}
@@ -33,7 +35,8 @@ func webhooks() (hooks []spec.Webhook) {
 		hooks = append(hooks, h)
 	}
 	hooks = append(hooks, spec.Webhook{Name: notifier.TestType, Tag: tagWebhooks, Summary: "A test, about no transaction", Headers: signed, Answers: answers,
-		Text: "Sent by `POST /api/v1/terminal/{id}/test-delivery`. It is signed like all others, and neither repeated nor stored.", Body: spec.OpenObject(append(envelopeMembers(notifier.TestType), spec.M("data", spec.OpenObject(), ""))...)})
+		Text: "Sent by `POST /api/v1/terminal/{id}/test-delivery`. It is signed like all others, and neither repeated nor stored.",
+		Body: spec.OpenObject(append(envelopeMembers(notifier.TestType), spec.M("data", spec.OpenObject(), ""))...)})
 	return append(hooks, subscriptionHooks(answers)...)
 }
 
@@ -73,9 +76,13 @@ func envelopeMembers(kind string) []spec.Member {
 // envelope is the body of a notification of a transaction.
 func envelope(kind string, status *spec.Schema) *spec.Schema {
 	return spec.OpenObject(append(envelopeMembers(kind), spec.M("data", spec.OpenObject(
-		spec.M("type", transactionType(), "`payment` or `payout`"), spec.M("txid", spec.Nullable(spec.Text()), "your own id; null if it has none"), spec.M("id", spec.UUID(), "id of the transaction"),
-		spec.M("amount", spec.Positive(), "minor units"), spec.M("amount_dest", spec.Amount(), "after deducted fees and a conversion"), spec.M("amount_with_fee", spec.Amount(), "with fees that are charged on top"),
-		spec.M("status", status, "the status"), spec.M("error_description", spec.Text(), "empty on success"), spec.M("error_code", failureCode(), "null on success"), spec.M("merchant_meta", spec.OpenObject(), "the object of the create, and keys of the provider"),
+		spec.M("type", transactionType(), "`payment` or `payout`"), spec.M("txid", spec.Nullable(spec.Text()), "your own id; null if it has none"),
+		spec.M("id", spec.UUID(), "id of the transaction"),
+		spec.M("amount", spec.Positive(), "minor units"), spec.M("amount_dest", spec.Amount(), "after deducted fees and a conversion"),
+		spec.M("amount_with_fee", spec.Amount(), "with fees that are charged on top"),
+		spec.M("status", status, "the status"), spec.M("error_description", spec.Text(), "empty on success"),
+		spec.M("error_code", failureCode(), "null on success"),
+		spec.M("merchant_meta", spec.OpenObject(), "the object of the create, and keys of the provider"),
 	), "the transaction as it was at the event"))...)
 }
 
@@ -84,7 +91,8 @@ const exampleEnvelope = `{"event_id":"01a066c4-364b-41c8-b2d4-5e6f708192a3","tim
 // subscriptionHooks are the notifications of the subscription stream, which are not signed.
 func subscriptionHooks(answers []spec.Answer) (hooks []spec.Webhook) {
 	summaries := map[subscription.Event]string{
-		subscription.Renewed: "A renewal is paid", subscription.Unpaid: "An attempt at a renewal was not paid", subscription.Pause: "The subscription is paused, by you or after the last attempt",
+		subscription.Renewed: "A renewal is paid", subscription.Unpaid: "An attempt at a renewal was not paid",
+		subscription.Pause:  "The subscription is paused, by you or after the last attempt",
 		subscription.Resume: "The subscription is resumed", subscription.Cancel: "The subscription is cancelled",
 	}
 	for _, event := range subscription.Machine.Events() {
@@ -98,11 +106,16 @@ func subscriptionHooks(answers []spec.Answer) (hooks []spec.Webhook) {
 			Body: spec.OpenObject(
 				spec.M("event", spec.Words(name), "what happened"), spec.M("timestamp", spec.Instant(), "when the event happened, the same in every attempt"),
 				spec.M("subscription", spec.OpenObject(
-					spec.M("id", spec.UUID(), "the id"), spec.M("status", spec.Words(subscription.Statuses()...), "the status"), spec.M("amount", spec.Integer(1), "minor units, a JSON number here"), spec.M("currency", spec.Text(), "currency code"), spec.M("network", spec.Text(), "empty for none"),
-					spec.M("env", envName(), "environment"), spec.M("period_days", spec.Integer(1), "days between renewals"), spec.M("next_renewal_at", spec.Nullable(spec.Instant()), "null if no renewal follows by itself"), spec.M("renewals", spec.Integer(0), "number of paid renewals"),
+					spec.M("id", spec.UUID(), "the id"), spec.M("status", spec.Words(subscription.Statuses()...), "the status"),
+					spec.M("amount", spec.Integer(1), "minor units, a JSON number here"), spec.M("currency", spec.Text(), "currency code"),
+					spec.M("network", spec.Text(), "empty for none"),
+					spec.M("env", envName(), "environment"), spec.M("period_days", spec.Integer(1), "days between renewals"),
+					spec.M("next_renewal_at", spec.Nullable(spec.Instant()), "null if no renewal follows by itself"),
+					spec.M("renewals", spec.Integer(0), "number of paid renewals"),
 					spec.M("last_transaction_id", spec.Nullable(spec.UUID()), "the transaction of the last renewal"),
 				), "the subscription as it was at the event"),
-				spec.M("partner_id", spec.Integer(1), "number of the partner"), spec.M("initial_payment_id", spec.UUID(), "the initial payment"), spec.M("metadata", spec.OpenObject(), "the object of the create"),
+				spec.M("partner_id", spec.Integer(1), "number of the partner"), spec.M("initial_payment_id", spec.UUID(), "the initial payment"),
+				spec.M("metadata", spec.OpenObject(), "the object of the create"),
 			),
 		})
 	}

@@ -48,7 +48,8 @@ func TestEveryPageOfTheReferenceIsSound(t *testing.T) {
 							if err != nil {
 								tb.fatal(err)
 							}
-							tb.report(slices.DeleteFunc(found, func(f finding) bool { return f.rule == ruleWords || f.rule == ruleBytes || f.rule == ruleShift }))
+							tb.report(slices.DeleteFunc(found,
+								func(f finding) bool { return f.rule == ruleWords || f.rule == ruleBytes || f.rule == ruleShift }))
 						})
 					}
 				}
