@@ -7,7 +7,7 @@ GO      ?= go
 # What runs under the race detector: packages with goroutines, in CONCURRENT except those of ALONE, whose
 # tests run commands one after the other or read sources. `make race RACE=./...` takes the rest too.
 CONCURRENT = ./actors/... ./posting/... ./api/... ./cmd/... ./internal/...
-ALONE      = $(addprefix mizan/,cmd/mizan cmd/mizan/audit cmd/mizan/audit/evidence cmd/mizan/browser cmd/mizan/client/contracts cmd/mizan/config internal/jsonwalk internal/packed internal/tidy)
+ALONE      = $(addprefix mizan/,cmd/mizan cmd/mizan/audit cmd/mizan/audit/evidence cmd/mizan/browser cmd/mizan/client/contracts cmd/mizan/client/developer cmd/mizan/config internal/jsonwalk internal/packed internal/tidy)
 RACE      ?= $(filter-out $(ALONE),$(shell $(GO) list $(CONCURRENT)))
 RACEBIN  := bin/race/mizan
 # The hash of passwords is a computation on its own memory, and half of the time of api's tests under the
@@ -33,7 +33,7 @@ INTEST   = GOGC=400 $(if $(TESTDIR),TMPDIR=$(TESTDIR) )
 export GOFLAGS += -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race browser lint ci fuzz bench soak simulate clean
+.PHONY: help build run test race browser lint deb ci alerts promtool fuzz bench soak simulate clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,8 +72,19 @@ lint: ## formatting, tidy modules, go vet, staticcheck
 	$(GO) vet ./...
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
 
+deb: build ## build the Debian package bin/mizan_VERSION_ARCH.deb
+	rm -f bin/*.deb
+	GO="$(GO)" tools/deb/build.sh $(BIN) bin
+
 ci: ## everything that has to hold before a change is taken (.ci/run)
 	.ci/run
+
+# The tag leaves out the clients of clouds in which Prometheus can look for servers; with them it takes three times as long.
+promtool: ## build promtool, Prometheus' checker, as bin/promtool; the first time takes minutes
+	$(GO) build -modfile=tools/go.mod -tags remove_all_sd -o bin/promtool github.com/prometheus/prometheus/cmd/promtool
+
+alerts: build promtool ## check the alert rules and the dashboard of docs/observability with promtool
+	MIZAN_TEST_BINARY=$(CURDIR)/$(BIN) $(GO) test -count=1 -run '^TestAlert|^TestDashboard' ./cmd/mizan/serving
 
 fuzz: ## run every fuzz target for FUZZTIME (30s)
 	@set -e; for pkg in $$($(GO) list ./...); do \

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"mizan/internal/tracing"
 )
 
 // Deadline is the context of one slow call. It ends at an instant of real time or with its parent. Unlike a context of
@@ -11,6 +13,7 @@ import (
 type Deadline struct {
 	parent  context.Context
 	instant time.Time
+	origin  tracing.Origin
 
 	mu     sync.Mutex
 	timed  context.Context    // guarded by mu: the context that replaces this one once Done was called; nil: not yet
@@ -24,6 +27,9 @@ var _ context.Context = (*Deadline)(nil)
 func (d *Deadline) Begin(parent context.Context, after time.Duration) {
 	d.parent, d.instant = parent, time.Now().Add(after)
 }
+
+// SetOrigin sets the origin that tracing.FromContext finds. It is called before the context is passed on.
+func (d *Deadline) SetOrigin(o tracing.Origin) { d.origin = o }
 
 // End ends the context and releases its timer.
 func (d *Deadline) End() {
@@ -69,6 +75,9 @@ func (d *Deadline) Err() error {
 
 // Value implements context.Context.
 func (d *Deadline) Value(key any) any {
+	if key == tracing.ContextKey {
+		return &d.origin
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.timed != nil {

@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"mizan/actors"
+	"mizan/internal/tracing"
 )
 
 // The deadline is far away, has passed, or comes while somebody waits.
@@ -67,5 +70,24 @@ func TestDeadlineEndsEarly(t *testing.T) {
 			mustReturn(t, name, func() { <-ctx.Done() })
 			d.End()
 		}
+	}
+}
+
+// The origin is found in the context, in those derived from it, and also once somebody waits.
+func TestDeadlineHasItsOrigin(t *testing.T) {
+	var d actors.Deadline
+	d.Begin(t.Context(), time.Hour)
+	origin := tracing.Origin{Request: uuid.UUID{1}}
+	d.SetOrigin(origin)
+	defer d.End()
+	for _, waits := range []bool{false, true} {
+		if waits {
+			_ = d.Done()
+		}
+		derived, cancel := context.WithCancel(&d)
+		if got := tracing.FromContext(derived); got != origin {
+			t.Errorf("somebody waits: %v; the origin is %v", waits, got)
+		}
+		cancel()
 	}
 }

@@ -78,7 +78,7 @@ func TestPanicInAnyMethodOfABehaviourIsRecovered(t *testing.T) {
 			}
 		})
 		mustReturn(t, panicsIn+": at rest", f.Quiesce)
-		if n := f.Live(); n != 0 {
+		if n := f.ActorsWithWork(); n != 0 {
 			t.Errorf("%s: %d actors stay", panicsIn, n)
 		}
 	}
@@ -112,8 +112,8 @@ func TestActorStaysWhileItExpectsAMessageEvenAfterAPanic(t *testing.T) {
 	f.Quiesce()
 	f.registry.Tell(key(1), call(func() { panic("in between") }))
 	f.Quiesce()
-	if f.Live() != 1 {
-		t.Fatalf("%d actors live while one expects an answer", f.Live())
+	if f.ActorsWithWork() != 1 {
+		t.Fatalf("%d actors live while one expects an answer", f.ActorsWithWork())
 	}
 	f.registry.Tell(key(1), readExpecting{&expected})
 	f.Quiesce()
@@ -125,8 +125,8 @@ func TestActorStaysWhileItExpectsAMessageEvenAfterAPanic(t *testing.T) {
 	if n := expected.Load(); n != 0 {
 		t.Errorf("with its answer in hand the actor expects %d more", n)
 	}
-	if f.Live() != 0 {
-		t.Errorf("%d actors stay", f.Live())
+	if f.ActorsWithWork() != 0 {
+		t.Errorf("%d actors stay", f.ActorsWithWork())
 	}
 }
 
@@ -170,8 +170,8 @@ func TestNothingIsLostOrStuckUnderStress(t *testing.T) {
 	if handled.Load() != sent.Load() || int64(len(replies)) != commands {
 		t.Errorf("%d of %d messages handled, %d of %d commands answered", handled.Load(), sent.Load(), len(replies), commands)
 	}
-	if f.Live() != 0 || f.Outstanding() != 0 {
-		t.Errorf("%d actors, %d units of work are left", f.Live(), f.Outstanding())
+	if f.ActorsWithWork() != 0 || f.Outstanding() != 0 {
+		t.Errorf("%d actors, %d units of work are left", f.ActorsWithWork(), f.Outstanding())
 	}
 }
 
@@ -218,8 +218,8 @@ func TestSpareActorServesItsNextKey(t *testing.T) {
 	if n := f.LibraryProcesses() - before; n > actors.Shards {
 		t.Errorf("%d actors for one key after the other in %d shards", n, actors.Shards)
 	}
-	if f.Live() != 0 || f.Outstanding() != 0 {
-		t.Errorf("%d actors and %d units of work are left", f.Live(), f.Outstanding())
+	if f.ActorsWithWork() != 0 || f.Outstanding() != 0 {
+		t.Errorf("%d actors and %d units of work are left", f.ActorsWithWork(), f.Outstanding())
 	}
 }
 
@@ -289,7 +289,7 @@ func TestActorIsRemovedBeforeItsLastWorkEnds(t *testing.T) {
 	for i := range 20_000 {
 		f.registry.Tell(key(byte(i)), count{&handled})
 		f.Quiesce()
-		if n := f.Live(); n != 0 {
+		if n := f.ActorsWithWork(); n != 0 {
 			t.Fatalf("round %d: nothing is under way and %d actors live", i, n)
 		}
 	}

@@ -70,8 +70,8 @@ func TestShortJobRunsOnTheGoroutineOfTheCallerThatWaits(t *testing.T) {
 	f.FillPool(release)
 	for _, c := range []struct{ isShort, isAwaited, wantRun bool }{{true, true, true}, {false, true, false}, {true, false, false}} {
 		var runs, calling atomic.Int64
-		before := f.Calling()
-		registry := f.runners(c.isShort, func() { runs.Add(1); calling.Store(int64(f.Calling() - before)) })
+		before := f.RunningJobs()
+		registry := f.runners(c.isShort, func() { runs.Add(1); calling.Store(int64(f.RunningJobs() - before)) })
 		r := &request{task: commitFirst, key: key(1)}
 		if c.isAwaited {
 			if err := registry.Command(r.key, r); err != nil {
@@ -132,8 +132,8 @@ func TestJobThatPanicsIsReported(t *testing.T) {
 			t.Errorf("short %v: %v, %v", isShort, err, ok)
 		}
 		mustReturn(t, "at rest", f.Quiesce)
-		if f.Live() != 0 || f.Outstanding() != 0 {
-			t.Errorf("short %v: %d actors and %d units of work are left", isShort, f.Live(), f.Outstanding())
+		if f.ActorsWithWork() != 0 || f.Outstanding() != 0 {
+			t.Errorf("short %v: %d actors and %d units of work are left", isShort, f.ActorsWithWork(), f.Outstanding())
 		}
 	}
 }
@@ -152,7 +152,7 @@ func TestJobOfACallerThatLeavesIsDone(t *testing.T) {
 		r.Wait(time.Now().Add(time.Duration(i%10) * time.Microsecond))
 	}
 	mustReturn(t, "at rest", f.Quiesce)
-	if runs.Load() != requests || f.Live() != 0 {
-		t.Errorf("%d of %d jobs ran; %d actors are left", runs.Load(), requests, f.Live())
+	if runs.Load() != requests || f.ActorsWithWork() != 0 {
+		t.Errorf("%d of %d jobs ran; %d actors are left", runs.Load(), requests, f.ActorsWithWork())
 	}
 }

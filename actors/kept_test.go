@@ -46,8 +46,8 @@ func (f *fixture) retainedActors(keepIdle time.Duration, behaviour *retainedBeha
 // wantCounts checks the numbers of actors with work and of those that are kept without work.
 func (f *fixture) wantCounts(t *testing.T, what string, withWork, withoutWork int64) {
 	t.Helper()
-	if f.Live() != withWork || f.KeptActors() != withoutWork {
-		t.Errorf("%s: %d actors with work and %d without, want %d and %d", what, f.Live(), f.KeptActors(), withWork, withoutWork)
+	if f.ActorsWithWork() != withWork || f.KeptActors() != withoutWork {
+		t.Errorf("%s: %d actors with work and %d without, want %d and %d", what, f.ActorsWithWork(), f.KeptActors(), withWork, withoutWork)
 	}
 }
 

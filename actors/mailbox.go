@@ -16,14 +16,14 @@ type mailbox struct {
 	rt      *Runtime
 	invoker actor.MessageInvoker
 
-	mu          sync.Mutex
-	user        messages // guarded by mu
-	system      messages // guarded by mu: the library's own messages, which are handled first
-	isSuspended bool     // guarded by mu: only the library's messages are handled
-	isScheduled bool     // guarded by mu: a goroutine runs the mailbox, or will
-	helper      *helper  // guarded by mu: the waiting caller that runs the mailbox; nil: none
-	isLeft      bool     // guarded by mu: the mailbox is scheduled and was left to the helper, which has not begun to run it
-	job         Job      // guarded by mu: the actor's job that was left to the helper, which has not begun it; nil: none
+	mu             sync.Mutex
+	user           messages // guarded by mu
+	system         messages // guarded by mu: the library's own messages, which are handled first
+	isSuspended    bool     // guarded by mu: only the library's messages are handled
+	isScheduled    bool     // guarded by mu: a goroutine runs the mailbox, or will
+	helper         *helper  // guarded by mu: the waiting caller that runs the mailbox; nil: none
+	isLeftToHelper bool     // guarded by mu: the mailbox is scheduled and was left to the helper, which has not begun to run it
+	job            Job      // guarded by mu: the actor's job that was left to the helper, which has not begun it; nil: none
 }
 
 var _ actor.Mailbox = (*mailbox)(nil)
@@ -72,7 +72,7 @@ func (m *mailbox) post(queue *messages, message any) {
 		return
 	}
 	helper := m.helper
-	m.isScheduled, m.isLeft = true, helper != nil
+	m.isScheduled, m.isLeftToHelper = true, helper != nil
 	m.mu.Unlock()
 	if helper != nil {
 		helper.wake()
@@ -104,15 +104,15 @@ func (m *mailbox) leaveJob(job Job) bool {
 	return isFree
 }
 
-// begin returns what was left to the helper h, which must then do it: run the mailbox (isLeft), or else run a job. While h runs a job
+// begin returns what was left to the helper h, which must then do it: run the mailbox (isLeftToHelper), or else run a job. While h runs a job
 // it is not the mailbox's helper, so other goroutines run the mailbox.
-func (m *mailbox) begin(h *helper) (isLeft bool, job Job) {
+func (m *mailbox) begin(h *helper) (isLeftToHelper bool, job Job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
 	case m.helper != h:
-	case m.isLeft:
-		m.isLeft = false
+	case m.isLeftToHelper:
+		m.isLeftToHelper = false
 		return true, nil
 	case m.job != nil:
 		job, m.job, m.helper = m.job, nil, nil
@@ -132,13 +132,13 @@ func (m *mailbox) resume(h *helper) {
 // leave is called when the helper h no longer waits. Other goroutines do what was left to h.
 func (m *mailbox) leave(h *helper) {
 	m.mu.Lock()
-	isLeft, job := false, Job(nil)
+	isLeftToHelper, job := false, Job(nil)
 	if m.helper == h {
-		isLeft, job = m.isLeft, m.job
-		m.isLeft, m.job, m.helper = false, nil, nil
+		isLeftToHelper, job = m.isLeftToHelper, m.job
+		m.isLeftToHelper, m.job, m.helper = false, nil, nil
 	}
 	m.mu.Unlock()
-	if isLeft {
+	if isLeftToHelper {
 		m.rt.dispatcher.schedule(m)
 	}
 	if job != nil {

@@ -28,11 +28,12 @@ type Address struct {
 
 // Addresses says where notifications of a partner's transactions go; actors/directory implements it.
 type Addresses interface {
-	// Recipient returns the destination of webhooks about a transaction at a terminal: the terminal or,
+	// Destination returns the destination of webhooks about a transaction at a terminal: the terminal or,
 	// for a transaction without a terminal (the zero id), the partner's notification-only terminal of the
 	// environment (real or test money). If neither that terminal nor the partner has an address, it returns
 	// false, and no merchant is notified.
-	Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (recipient ledger.ID, hasAddress bool)
-	// Address returns a recipient's current address; false if it has none.
+	Destination(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (destination ledger.ID, hasAddress bool)
+	// Address returns a destination's current address; false if it has none. Then the Address has only the secrets
+	// that the destination has nevertheless, with which notifications for a listener are signed.
 	Address(org, recipient ledger.ID) (Address, bool)
 }

@@ -153,10 +153,10 @@ func (r *Registry[K]) shard(key K) *shard[K] {
 	return &r.shards[maphash.Comparable(r.seed, key)%uint64(len(r.shards))]
 }
 
-// retire is called by an actor that has nothing outstanding. If the actor has handled every message that was sent to it for its key, it loses
+// releaseOrKeep is called by an actor that has nothing outstanding. If the actor has handled every message that was sent to it for its key, it loses
 // the key or is kept idle. ends tells whether the actor must stop. If not, it may have its next key already, so the caller must not touch its
 // state.
-func (r *Registry[K]) retire(a *shell[K], handled uint64, keepUntil ledger.Micros) (ends bool) {
+func (r *Registry[K]) releaseOrKeep(a *shell[K], handled uint64, keepUntil ledger.Micros) (ends bool) {
 	s := r.shard(a.key)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -28,7 +28,7 @@ const (
 )
 
 // ErrBusy refuses a command because a bound is reached: try again later.
-var ErrBusy error = ledger.Refuse("actors.Command", ledger.Unavailable, "too much is under way")
+var ErrBusy error = ledger.Refuse("actors.Command", ledger.Unavailable, "too much is under way").By(ledger.LimitActors)
 
 // Options configure a Runtime.
 type Options struct {
@@ -50,6 +50,9 @@ type Runtime struct {
 	Clock   clock.Clock
 	Journal *posting.Journal
 	Log     *slog.Logger
+
+	// Listening counts who follows organizations' notifications. The notifier adds listeners.
+	Listening Listening
 
 	system          *actor.ActorSystem
 	persist         func(time.Time) error
@@ -196,8 +199,8 @@ func (rt *Runtime) run(job func()) {
 	job()
 }
 
-// Calling returns how many jobs are running. Most jobs are calls of providers.
-func (rt *Runtime) Calling() int { return int(rt.pool.runningJobs.Load() + rt.shortJobs.Load()) }
+// RunningJobs returns how many jobs are running. Most jobs are calls of providers.
+func (rt *Runtime) RunningJobs() int { return int(rt.pool.runningJobs.Load() + rt.shortJobs.Load()) }
 
 // overloaded tells whether so much work is waiting that due work must wait.
 func (rt *Runtime) overloaded() bool {
@@ -214,9 +217,9 @@ func (rt *Runtime) Recovered(where string, fault any) {
 	}
 }
 
-// Live returns the number of actors that have work: messages, a Change in progress, or something
+// ActorsWithWork returns the number of actors that have work: messages, a Change in progress, or something
 // else outstanding.
-func (rt *Runtime) Live() int64 { return rt.liveActors.Load() + rt.unboundedActors.Load() }
+func (rt *Runtime) ActorsWithWork() int64 { return rt.liveActors.Load() + rt.unboundedActors.Load() }
 
 // Outstanding returns the number of units of work in progress.
 func (rt *Runtime) Outstanding() int64 { return rt.work.count.Load() }

@@ -179,8 +179,8 @@ func TestNoMessageIsLostWhileActorsComeAndGo(t *testing.T) {
 		if n, sent := handled.Load(), int64((round+1)*senders*messagesEach); n != sent {
 			t.Errorf("%d of %d messages were handled", n, sent)
 		}
-		if f.Live() != 0 {
-			t.Errorf("%d actors stay without work", f.Live())
+		if f.ActorsWithWork() != 0 {
+			t.Errorf("%d actors stay without work", f.ActorsWithWork())
 		}
 	}
 	if n := f.probesMade.Load(); n < rounds*keys {

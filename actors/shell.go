@@ -254,7 +254,7 @@ func (s *shell[K]) callProtected(what string, fn func()) {
 }
 
 func (s *shell[K]) retireIfIdle(ac actor.Context) {
-	if keepUntil, isIdle := s.idle(); isIdle && s.registry.retire(s, s.handled, keepUntil) {
+	if keepUntil, isIdle := s.idle(); isIdle && s.registry.releaseOrKeep(s, s.handled, keepUntil) {
 		ac.Stop(ac.Self())
 	}
 }

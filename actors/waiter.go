@@ -71,11 +71,11 @@ func (h *helper) work() bool {
 	if m == nil {
 		return false
 	}
-	isLeft, job := m.begin(h)
+	isLeftToHelper, job := m.begin(h)
 	switch {
 	case job != nil:
 		m.rt.runShort(job, func() { m.resume(h) })
-	case !isLeft:
+	case !isLeftToHelper:
 		return false
 	case m.runTurn() == moreToDo:
 		m.rt.dispatcher.schedule(m) // another goroutine handles the rest, so messages of other callers do not keep this one

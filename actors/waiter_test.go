@@ -108,8 +108,8 @@ func TestCallersOfActorsThatComeAndGoGetTheirReplies(t *testing.T) {
 		}
 		mustReturn(t, "the callers", group.Wait)
 		mustReturn(t, "at rest", f.Quiesce)
-		if f.Live() != 0 || f.Outstanding() != 0 {
-			t.Errorf("%d actors and %d units of work are left", f.Live(), f.Outstanding())
+		if f.ActorsWithWork() != 0 || f.Outstanding() != 0 {
+			t.Errorf("%d actors and %d units of work are left", f.ActorsWithWork(), f.Outstanding())
 		}
 		if replies.Load() < callers*requestsEach/2 {
 			t.Errorf("only %d replies", replies.Load())

@@ -90,8 +90,8 @@ func TestInvalidLimitsAreRefused(t *testing.T) {
 		`{}`:                                     "partner_id: partner_id is required|kind: must be per_transaction, daily_volume, monthly_volume or velocity",
 		`{` + volumeFields + `,"partner_id_":1}`: "max_amount: is required",
 		`{` + velocityFields + `,"window":"minute"}`:                                                   "max_count: is required",
-		`{"partner_id":9,"kind":"daily_volume","currency":"USD","max_amount":"1"}`:                     "partner_id: no such partner",
-		`{"partner_id":2,"kind":"daily_volume","currency":"USD","max_amount":"1"}`:                     "partner_id: no such partner",
+		`{"partner_id":9,"kind":"daily_volume","currency":"USD","max_amount":"1"}`:                     "partner_id: partner 9 does not exist",
+		`{"partner_id":2,"kind":"daily_volume","currency":"USD","max_amount":"1"}`:                     "partner_id: partner 2 does not exist",
 		`{"partner_id":"1","kind":"daily_volume","currency":"USD","max_amount":"1"}`:                   "partner_id: partner_id must be an integer of at least 1",
 		`{` + volumeFields + `,"max_amount":"1","terminal_id":"` + uuid.NewString() + `"}`:             "terminal_id: no such terminal of the partner",
 		`{` + volumeFields + `,"max_amount":"1","terminal_id":"` + foreignTerminal + `"}`:              "terminal_id: no such terminal of the partner",
@@ -213,7 +213,7 @@ func TestLimitIsCreatedOncePerIdempotencyKey(t *testing.T) {
 	}
 }
 
-// fakeUsage is an admin.LimitUsage that returns what a test sets, and records the subjects it was asked for.
+// fakeUsage is an admin.UsageReader that returns what a test sets, and records the subjects it was asked for.
 type fakeUsage struct {
 	usage    directory.Usage
 	err      error
@@ -228,7 +228,7 @@ func (u *fakeUsage) Usage(_ context.Context, _ *directory.Limit, subject string)
 func TestUsageOfALimitIsShown(t *testing.T) {
 	t.Parallel()
 	usage := new(fakeUsage)
-	f := newFixture(t, func(c *api.Config) { c.Usage = usage })
+	f := newFixture(t, func(c *api.Config) { c.UsageReader = usage })
 	readUsage := func(limit *response) *response {
 		t.Helper()
 		return f.admin().get(limitsPath+"/"+limit.at("data.id")+"/usage").want(200, "")
@@ -254,7 +254,7 @@ func TestUsageOfALimitIsShown(t *testing.T) {
 func TestUsageOfAScopedLimitCountsOnePayer(t *testing.T) {
 	t.Parallel()
 	usage := new(fakeUsage)
-	f := newFixture(t, func(c *api.Config) { c.Usage = usage })
+	f := newFixture(t, func(c *api.Config) { c.UsageReader = usage })
 	paths := map[string]string{}
 	for _, scope := range []string{"partner", "card", "email", "ip"} {
 		limit := f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"1000","scope":"` + scope + `"}`)
@@ -298,7 +298,7 @@ func TestUsageOfAScopedLimitCountsOnePayer(t *testing.T) {
 
 func TestUsageOfALimitIs503WithoutAUsageService(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, func(c *api.Config) { c.Usage = nil })
+	f := newFixture(t, func(c *api.Config) { c.UsageReader = nil })
 	limit := f.createLimit(velocityBody)
 	f.admin().get(limitsPath+"/"+limit.at("data.id")+"/usage").want(503, "")
 }

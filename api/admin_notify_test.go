@@ -43,7 +43,7 @@ func TestNotificationAddressIsCheckedWhenItIsSet(t *testing.T) {
 	f := newFixture(t)
 	paths := f.patchablePaths()
 	for _, allowPrivate := range []bool{false, true} {
-		f.directory.AllowPrivateHooks(allowPrivate)
+		f.directory.AllowPrivateAddresses(allowPrivate)
 		for _, address := range []string{
 			`"x"`, `"ftp://shop.example/"`, `"https:///x"`, `"https://shop.example:99999/"`, `"https://u:p@shop.example/"`, `"https://u@shop.example/"`, `"https://shop.example/#top"`, `"https://shop.example/a b"`,
 			`"https://shop.example/\u0000"`, `"https://shop.example/\r\nx: y"`, `"https://shöp.example/"`, `"https://shop.example:70000/"`, `"https://shop.example/` + strings.Repeat("a", 2048) + `"`, `5`, `["https://shop.example/"]`,
@@ -69,10 +69,10 @@ func TestNotificationAddressIsCheckedWhenItIsSet(t *testing.T) {
 func TestStoredPrivateNotificationAddressMayStay(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.directory.AllowPrivateHooks(true)
+	f.directory.AllowPrivateAddresses(true)
 	paths := f.patchablePaths()
 	f.wantAddressAccepted(`"http://10.0.0.1/hook"`, true, paths)
-	f.directory.AllowPrivateHooks(false)
+	f.directory.AllowPrivateAddresses(false)
 	for _, record := range notifiableRecords {
 		read := f.admin().get(paths[record.name]).want(200, "")
 		before := f.events()

@@ -54,7 +54,7 @@ func BenchmarkCreate(b *testing.B) {
 		Directory: &onePartner{partner: directory.Partner{Active: true}, org: directory.Organization{Status: directory.Active}},
 		Clock:     clock.NewManual(time.Unix(0, 0)), BeginCommand: func() func() { return func() {} },
 		Fingerprint: func([]byte) string { return "0123456789abcdef0123456789abcdef" },
-		Observe:     func(string, string, int, time.Duration) {},
+		Observe:     func(Exchange) {},
 	})
 	server.app.Handler() // builds the router
 	handler := server.app.Server().Handler

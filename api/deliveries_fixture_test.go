@@ -27,7 +27,7 @@ type webhookReceiver struct {
 func (f *fixture) newWebhookReceiver() *webhookReceiver {
 	f.t.Helper()
 	s := newReceiver(f.t)
-	f.directory.AllowPrivateHooks(true)
+	f.directory.AllowPrivateAddresses(true)
 	f.admin().patch("/api/v1/partners/1", `{"notify_url":"`+s.URL+`/hook","secret":"whsec"}`).want(200, "")
 	return s
 }

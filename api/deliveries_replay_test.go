@@ -189,7 +189,7 @@ func TestTestDeliveryReportsItsResult(t *testing.T) {
 func TestTestDeliveriesUnderWayAreBounded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.directory.AllowPrivateHooks(true)
+	f.directory.AllowPrivateAddresses(true)
 	arrived, release := make(chan struct{}), make(chan struct{})
 	f.admin().patch("/api/v1/partners/1", `{"notify_url":"`+newSlowReceiver(t, arrived, release)+`"}`).want(200, "")
 	path := "/api/v1/terminal/" + f.terminalOf("payment") + "/test-delivery"

@@ -322,7 +322,7 @@ func TestForeignDeliveriesAreUnknown(t *testing.T) {
 func TestDeliveryUnderWayIsPending(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.directory.AllowPrivateHooks(true)
+	f.directory.AllowPrivateAddresses(true)
 	arrived, release := make(chan struct{}), make(chan struct{})
 	slow := newSlowReceiver(t, arrived, release)
 	f.admin().patch("/api/v1/partners/1", `{"notify_url":"`+slow+`"}`).want(200, "")

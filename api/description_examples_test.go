@@ -22,7 +22,7 @@ import (
 func TestExamplesAreAsRecorded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.directory.AllowPrivateHooks(true)
+	f.directory.AllowPrivateAddresses(true)
 	run := &exampleRun{fixture: f, values: map[string]string{}}
 	var recorded description.Tree
 	document := f.server.Document()

@@ -143,13 +143,13 @@ func (f *fixture) start(change ...func(*api.Config)) {
 		Payments: f.payments, Directory: f.directory, Journal: f.Journal, Clock: f.Clock,
 		Log: slog.New(slog.NewTextHandler(f.log, nil)), BeginCommand: runtime.Enter, Advance: runtime.Advance,
 		Signer: f.Keyring.Signer(), HeadKey: f.Keyring.VerifierKey(), Fingerprint: f.Keyring.Fingerprint,
-		Pages: f.pages(), Payers: f.payments, Usage: f.accounts, Challenges: simulated, ProviderUpdates: f.payments, Subscriptions: f.renewals,
+		Pages: f.pages(), Payers: f.payments, UsageReader: f.accounts, Challenges: simulated, ProviderUpdates: f.payments, Subscriptions: f.renewals,
 		Storefront: storefrontactor.New(f.Journal, f.directory, f.base()), Deliveries: f.notifier, Contracts: f.contracts, Periods: f.periods, Backup: f.backups(),
 		Status:  func() api.Status { return api.Status{Core: "ok", DB: "ok"} },
 		Version: "v0.0.0-test", Env: "sandbox", Domain: "127.0.0.1",
-		Observe: func(route, method string, status int, _ time.Duration) {
+		Observe: func(e api.Exchange) {
 			select {
-			case f.observed <- fmt.Sprint(route, " ", method, " ", status):
+			case f.observed <- fmt.Sprint(e.Route, " ", e.Method, " ", e.Status):
 			default:
 			}
 		},

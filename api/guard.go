@@ -12,6 +12,7 @@ import (
 	"mizan/api/web"
 	"mizan/api/web/body"
 	"mizan/api/web/conn"
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/ledger/schema"
 )
@@ -23,8 +24,8 @@ const (
 	idleTimeout = 2 * time.Minute
 )
 
-// routeKey is the name under which the context of a request contains the request's route, for the metrics.
-const routeKey = "route"
+// requestKey is the name under which the context of a request contains the *web.Request, for metrics and logs.
+const requestKey = "request"
 
 // noRoute is the route label of requests that match no route, so that invented paths do not
 // become labels of metrics.
@@ -36,7 +37,7 @@ func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		started := time.Now()
 		s.begin(ctx)
-		defer s.finish(ctx, started)
+		defer s.finish(ctx, started, s.beginHop(ctx, started))
 		if err := s.checkRequest(ctx); err != nil {
 			web.WriteError(ctx, err)
 			return
@@ -45,23 +46,16 @@ func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 	}
 }
 
-// finish wipes a request's body, responds to a panic of its handler, and reports the response to the metrics. It is deferred, so
-// that it also runs after a panic.
-func (s *Server) finish(ctx *fasthttp.RequestCtx, started time.Time) {
+// finish wipes a request's body, responds to a panic of its handler, and reports the response. It is deferred, so that it also
+// runs after a panic.
+func (s *Server) finish(ctx *fasthttp.RequestCtx, started time.Time, hop tracing.Hop) {
 	p := recover()
 	body.Wipe(ctx)
 	if p != nil {
 		s.respondToPanic(ctx, p)
 	}
 	body.SkipRest(ctx)
-	if s.cfg.Observe != nil {
-		route, known := ctx.UserValue(routeKey).(*web.Route)
-		name := noRoute
-		if known {
-			name = route.Path
-		}
-		s.cfg.Observe(name, methodOf(ctx), ctx.Response.StatusCode(), time.Since(started))
-	}
+	s.report(ctx, methodOf(ctx), started, hop)
 }
 
 // respondToPanic sends the response after a panic. It logs only the text of a runtime error, because other
@@ -84,14 +78,18 @@ func (s *Server) respondToPanic(ctx *fasthttp.RequestCtx, p any) {
 	s.cfg.Log.Error("panic in a handler", "request_id", id, "reason", reason, "stack", string(debug.Stack()))
 }
 
-// methodOf returns the method label for metrics: a known method, or "other".
+// otherMethod is the label of requests without a known method, so that invented methods do not become labels of metrics.
+const otherMethod = "other"
+
+// methodOf returns the label of the request's method. TRACE, which no route has, is "other" too, because checkRequest replaces
+// unknown methods by it.
 func methodOf(ctx *fasthttp.RequestCtx) string {
 	for _, m := range fiber.DefaultMethods {
-		if string(ctx.Request.Header.Method()) == m {
+		if string(ctx.Request.Header.Method()) == m && m != fiber.MethodTrace {
 			return m
 		}
 	}
-	return "other"
+	return otherMethod
 }
 
 // begin sets the headers that every response has: its id, a policy and, over TLS, the instruction to use
@@ -136,15 +134,17 @@ func (s *Server) checkRequest(ctx *fasthttp.RequestCtx) error {
 	}
 	if s.cfg.BehindProxy {
 		// If there are two scheme headers, one may come from the client.
-		if headers.schemes != 1 || !s.access.Proxies.IsSecure(ctx) {
+		switch isSecure := headers.schemes == 1 && s.access.Proxies.IsSecure(ctx); {
+		case isSecure:
+			ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.tlsOnly())
+		case !isProbe(ctx.Path()):
 			return ledger.Refuse("api.guard", ledger.Forbidden, "requests must come over TLS")
 		}
-		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.tlsOnly())
 	}
 	if headers.encoded {
 		return ledger.Refuse("api.guard", web.UnsupportedMediaType, "content encodings are not supported")
 	}
-	if methodOf(ctx) == "other" {
+	if methodOf(ctx) == otherMethod {
 		// No route has TRACE, so the router responds with 404 or 405, depending only on the path.
 		ctx.Request.Header.SetMethod(fiber.MethodTrace)
 	}

@@ -363,7 +363,7 @@ func TestTLSConnectionsAreServed(t *testing.T) {
 	certificate := selfSigned(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	secure := wiping.Listen(listener, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+	secure := wiping.Listen(listener, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}, nil)
 	ended := make(chan error, 1)
 	go func() { ended <- f.server.Serve(secure) }()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}

@@ -26,6 +26,12 @@ const (
 	readinessPath = "/readyz"
 )
 
+// isProbe tells whether the path is that of a check without any data of the service. Supervisors make these checks from
+// this machine or its network, so they are served even where requests must come through a proxy.
+func isProbe(path []byte) bool {
+	return string(path) == livenessPath || string(path) == readinessPath
+}
+
 // isCheck tells whether the path is that of a check.
 func isCheck(path string) bool {
 	return path == healthPath || path == livenessPath || path == readinessPath
@@ -37,7 +43,7 @@ func isCheck(path string) bool {
 // stores the outcomes of calls to providers.
 func (s *Server) health(req *web.Request) error {
 	status := s.cfg.Status()
-	web.WriteJSON(req.RequestCtx, statusCode(status.Core), s.cfg.healthBody(status))
+	writeState(req, status.Core, s.cfg.healthBody(status))
 	return nil
 }
 
@@ -51,8 +57,16 @@ func (s *Server) liveness(req *web.Request) error {
 // commands because the disk is nearly full.
 func (s *Server) readiness(req *web.Request) error {
 	state := s.cfg.Status().state()
-	web.WriteJSON(req.RequestCtx, statusCode(state), stateBody(state))
+	writeState(req, state, stateBody(state))
 	return nil
+}
+
+// writeState responds with a state: 200, or 503 with the time after which the state may be another one.
+func writeState(req *web.Request, state string, body []byte) {
+	if state != StatusOK {
+		req.Response.Header.SetCanonical(web.HeaderRetryAfter, []byte("1"))
+	}
+	web.WriteJSON(req.RequestCtx, statusCode(state), body)
 }
 
 // state returns StatusOK, or the reason why the service takes no commands.

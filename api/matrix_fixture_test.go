@@ -260,7 +260,7 @@ var (
 		`{"partner_id":PARTNER,"kind":"velocity","max_count":100000,"window":"minute","env":"test","active":false}`)}
 	// The delivery fails, because nothing listens at its address.
 	aDelivery = &target{name: "delivery", unknownID: uuid.NewString(), shared: true, make: func(f *accessFixture, owner *recordOwner) string {
-		f.directory.AllowPrivateHooks(true)
+		f.directory.AllowPrivateAddresses(true)
 		f.operator(owner.org).patch("/api/v1/partners/"+owner.partner, `{"notify_url":"http://127.0.0.1:9/hook"}`).want(200, "")
 		transactionID := aTransaction.make(f, owner)
 		f.operator(owner.org).patch("/api/v1/partners/"+owner.partner, `{"notify_url":null}`).want(200, "")

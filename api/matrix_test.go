@@ -172,6 +172,9 @@ var matrix = map[api.RouteName]row{
 	{Method: "POST", Path: "/api/v1/deliveries/:id/replay"}:      {want: operatorsOnly(200), target: aDelivery},
 	{Method: "POST", Path: "/api/v1/terminal/:id/test-delivery"}: {want: operatorsOnly(422), target: aTerminal}, // the terminal has no address for notifications
 
+	// Without the malformed parameter the response would not end.
+	{Method: "GET", Path: "/api/v1/notifications/stream"}: {want: operatorsOnly(422), query: "?stream_id=none"},
+
 	{Method: "POST", Path: "/api/v1/sessions"}:           {want: anyone(422), body: "{}"},
 	{Method: "GET", Path: "/api/v1/sessions/current"}:    {want: sessionsOnly(200)},
 	{Method: "DELETE", Path: "/api/v1/sessions/current"}: {want: sessionsOnly(204), isLast: true},

@@ -28,7 +28,7 @@ type fakePayers struct {
 	record        payment.Record
 	due           ledger.Micros         // deadline of a hosted transaction
 	err           error                 // the error of every command
-	returnedCalls int                   // how often Returned was called
+	returnedCalls int                   // how often OnReturn was called
 	lastContinue  paymentactor.Continue // the last Continue command
 }
 
@@ -54,7 +54,7 @@ func (r *fakePayers) result() (paymentactor.Result, error) {
 	return paymentactor.Result{Record: &record, Stamp: posting.Stamp{Due: r.due}}, r.err
 }
 
-// returnedCount returns how often Returned was called.
+// returnedCount returns how often OnReturn was called.
 func (r *fakePayers) returnedCount() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,15 +83,15 @@ func (r *fakePayers) Current(c paymentactor.Command, _ bool) (paymentactor.Resul
 	return r.Find(c.Org, c.ID)
 }
 
-// Returned implements checkout.Payers.
-func (r *fakePayers) Returned(org, id ledger.ID) (paymentactor.Result, error) {
+// OnReturn implements checkout.Payers.
+func (r *fakePayers) OnReturn(org, id ledger.ID) (paymentactor.Result, error) {
 	r.change(func() { r.returnedCalls++ })
 	return r.result()
 }
 
-// ChargeReturned implements checkout.Payers.
-func (r *fakePayers) ChargeReturned(org, reference ledger.ID) (paymentactor.Result, error) {
-	return r.Returned(org, reference)
+// OnChargeReturn implements checkout.Payers.
+func (r *fakePayers) OnChargeReturn(org, reference ledger.ID) (paymentactor.Result, error) {
+	return r.OnReturn(org, reference)
 }
 
 // CancelByPayer implements checkout.Payers.

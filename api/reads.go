@@ -44,5 +44,5 @@ func (r *reads) enter() (leave func()) {
 // isBoundedRead tells whether the requests of a route wait for a place among the reads. Commands have a queue of their own, and a
 // health check must be answered even when everything else waits.
 func isBoundedRead(r *web.Route) bool {
-	return r.Method == "GET" && !r.Command && !r.HasOwnQueue && !isCheck(r.Path)
+	return r.Method == "GET" && !r.Command && !r.SkipsQueues && !isCheck(r.Path)
 }

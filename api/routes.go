@@ -36,7 +36,7 @@ func (s *Server) newRoutes(serving context.Context) []web.Route {
 	adminHandlers := admin.New(admin.Config{
 		IsImage:   isImage,
 		Directory: cfg.Directory, Transactions: cfg.Payments, Clock: cfg.Clock, Proxies: s.access.Proxies,
-		Usage: cfg.Usage, Deliveries: cfg.Deliveries, Backup: cfg.Backup, Advance: cfg.Advance, Fingerprint: cfg.Fingerprint,
+		UsageReader: cfg.UsageReader, Deliveries: cfg.Deliveries, Backup: cfg.Backup, Advance: cfg.Advance, Fingerprint: cfg.Fingerprint, Serving: serving,
 	})
 	contractHandlers := contracts.New(contracts.Config{
 		Contracts: cfg.Contracts, Organizations: cfg.Directory, Journal: cfg.Journal, Clock: cfg.Clock, Fingerprint: cfg.Fingerprint,

@@ -14,6 +14,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"golang.org/x/mod/sumdb/note"
 
+	"mizan/api/accesslog"
 	"mizan/api/admin"
 	"mizan/api/auth"
 	"mizan/api/checkout"
@@ -28,6 +29,7 @@ import (
 	"mizan/api/web/conn"
 	"mizan/api/web/payerpage"
 	"mizan/internal/clock"
+	"mizan/internal/tracing"
 	"mizan/ledger"
 )
 
@@ -65,8 +67,8 @@ type Config struct {
 	// it gets 503; 0: 3 s.
 	AggregateWait time.Duration
 
-	// Usage returns how much of a limit is used; nil: the response is 503.
-	Usage admin.LimitUsage
+	// UsageReader returns how much of a limit is used; nil: the response is 503.
+	UsageReader admin.UsageReader
 
 	// Pages makes the addresses of the pages on which payers pay, and Payers does what payers request on these
 	// pages. Challenges is the page of the provider simulator. If one of the three is nil, its routes are missing.
@@ -112,8 +114,14 @@ type Config struct {
 	// RateLimit is how many requests a second a partner's key may make; 0: any number.
 	RateLimit int
 
-	// Observe, if set, is called with every response; route is the pattern of the path, or "none".
-	Observe func(route, method string, status int, took time.Duration)
+	// Observe, if set, is called with every response.
+	Observe func(Exchange)
+
+	// AccessLog writes a line for each request; nil: none.
+	AccessLog *accesslog.Log
+
+	// Tracer records a hop for each request but health checks; nil: none are recorded.
+	Tracer *tracing.Tracer
 }
 
 // Directory finds and changes the directory's records; *directory.Service of actors is one.
@@ -199,8 +207,8 @@ func New(cfg Config) *Server {
 
 func (s *Server) register(route *web.Route) {
 	serve := func(c *fiber.Ctx) error {
-		c.Context().SetUserValue(routeKey, route)
 		req := web.NewRequest(route, c)
+		c.Context().SetUserValue(requestKey, req)
 		if err := s.handle(req); err != nil {
 			s.errors.Respond(req, err)
 		}
@@ -218,11 +226,12 @@ func (s *Server) handle(req *web.Request) error {
 	if err := s.access.Admit(req); err != nil {
 		return err
 	}
+	req.IsAdmitted = true
 	if route.Access.Callers != web.Anyone {
 		conn.MarkAuthenticated(req.RequestCtx)
 	}
 	if id, limited := limitedBy(&req.Principal); limited && !s.limits.allow(id, time.Now()) {
-		return ledger.Refuse("api.answer", web.RateLimited, "too many requests")
+		return ledger.Refuse("api.answer", web.RateLimited, "too many requests").By(ledger.LimitKeyRate)
 	}
 	if route.JSON && !web.IsJSON(req.Request.Header.ContentType()) {
 		return ledger.Refuse("api.answer", web.UnsupportedMediaType, "the body must be application/json")
@@ -237,10 +246,10 @@ func (s *Server) handle(req *web.Request) error {
 		return route.Handle(req)
 	}
 	defer s.cfg.BeginCommand()()
-	if !route.HasOwnQueue {
+	if !route.SkipsQueues {
 		place := s.shed.Enter()
 		if place == nil {
-			return refuse(req, ledger.Refuse("api.answer", ledger.Unavailable, "too many commands are waiting: nothing was done"))
+			return refuse(req, ledger.Refuse("api.answer", ledger.Unavailable, "too many commands are waiting: nothing was done").By(ledger.LimitCommands))
 		}
 		defer place.Leave()
 	}
@@ -271,6 +280,7 @@ func (s *Server) handleError(c *fiber.Ctx, err error) error {
 	if len(ctx.Response.Header.PeekBytes(web.HeaderRequestID)) == 0 {
 		s.begin(ctx) // the request never reached guard
 		conn.HangUp(ctx)
+		defer s.report(ctx, otherMethod, time.Now(), tracing.Hop{}) // nothing of the request is known
 	}
 	var refused *fiber.Error
 	if !errors.As(err, &refused) {

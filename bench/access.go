@@ -104,7 +104,7 @@ func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
 		return err
 	}
 	report := &AccessReport{Header: newHeader(dir), Samples: cfg.Samples, Seed: cfg.Seed}
-	names, samples, err := measureCases(ctx, r.dialer, &r.sandbox, cases, cfg.Samples, cfg.Seed)
+	names, samples, err := measureCases(ctx, r.dialer, cases, cfg.Samples, cfg.Seed)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
 
 // measureCases sends perCase requests of each case, in random order, and returns the names of the cases and
 // their response times in µs.
-func measureCases(ctx context.Context, d *generator.Dialer, _ *server.Sandbox, cases []deniedCase, perCase int, seed uint64) (names []string, samples [][]float64, err error) {
+func measureCases(ctx context.Context, d *generator.Dialer, cases []deniedCase, perCase int, seed uint64) (names []string, samples [][]float64, err error) {
 	connection, err := d.Dial(ctx)
 	if err != nil {
 		return nil, nil, err

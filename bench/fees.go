@@ -26,9 +26,9 @@ var wholeBasisPoints = big.NewInt(10_000)
 // partner + fee. partner is negative if the fee is more than the payment's amount.
 type price struct{ provider, partner, fee *big.Int }
 
-// priceOf returns the price of a payment of the bench. It does not use the server's code for fees, because the bench
+// price returns the price of a payment of the bench. It does not use the server's code for fees, because the bench
 // checks that code. A nil rule means no fee.
-func (f *feeRule) priceOf() price {
+func (f *feeRule) price() price {
 	amount, fee := big.NewInt(paymentAmount), new(big.Int)
 	if f == nil {
 		return price{provider: amount, partner: amount, fee: fee}
@@ -133,7 +133,7 @@ func (b *books) checkCharged(before *books, count uint64, rules feeRules) (fees 
 		if rule.converts && rise.Sign() != 0 {
 			return nil, fmt.Errorf("bench: terminal %s converts payments into another currency, which the check of the ledger does not support", id)
 		}
-		p := rule.priceOf()
+		p := rule.price()
 		number, rest := new(big.Int).DivMod(rise, p.provider, new(big.Int))
 		if rest.Sign() != 0 {
 			return nil, fmt.Errorf("bench: the provider's account of terminal %s has risen by %v, but each payment there is one of %v", id, rise, p.provider)
@@ -141,7 +141,7 @@ func (b *books) checkCharged(before *books, count uint64, rules feeRules) (fees 
 		want.add(p, number)
 		remaining.Sub(remaining, number)
 	}
-	plain := (*feeRule)(nil).priceOf()
+	plain := (*feeRule)(nil).price()
 	want.add(plain, remaining)
 	for _, c := range []struct {
 		what                string

@@ -41,7 +41,7 @@ func TestPriceFollowsFromTheTerminalsParameters(t *testing.T) {
 		`{"fee_bps":"10000","fee_fixed":"1","fee_mode":"on_top"}`:                        "2001 = 1000 + 1001",
 		`{"fee_bps":"125","fee_fixed":null,"fee_mode":null,"settlement_currency":"USD"}`: "1000 = 988 + 12",
 	} {
-		p := ruleOf(t, params).priceOf()
+		p := ruleOf(t, params).price()
 		if got := fmt.Sprintf("%v = %v + %v", p.provider, p.partner, p.fee); got != want {
 			t.Errorf("%s: %s, want %s", params, got, want)
 		}

@@ -45,7 +45,7 @@ func Echo(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("bench: echo: %w", err)
 	}
-	printLine(out, "%shttp://%v", server.EchoReady, l.Addr())
+	printLine(out, "%shttp://%v", server.EchoReadyPrefix, l.Addr())
 	s := echo.New()
 	defer context.AfterFunc(ctx, func() { _, _ = s.Stop(), l.Close() })()
 	if err := s.Serve(l); err != nil && ctx.Err() == nil {
@@ -74,12 +74,12 @@ func (*echoJob) OnLost(uint64) {}
 // floorRun alternates rounds of payments, of echoes, and of lone writes.
 type floorRun struct {
 	*serverRun
-	report     *Floor
-	each       time.Duration // duration of a round
-	echo       *server.Echo
-	echoDialer *generator.Dialer
-	echoJobs   *payments
-	disk       *floor.Disk
+	report      *Floor
+	roundLength time.Duration // duration of a round
+	echo        *server.Echo
+	echoDialer  *generator.Dialer
+	echoJobs    *payments
+	disk        *floor.Disk
 
 	openPayments, openEchoes *generator.Connections
 	nextPayment, nextEcho    uint64
@@ -118,7 +118,7 @@ func (r *serverRun) againstFloor(ctx context.Context, firstNumber uint64) (o gen
 }
 
 // roundsIn returns into how many rounds of each kind a duration is divided. The number is even, so that both orders of the
-// kinds (see turns) come equally often.
+// kinds (see kindOrder) come equally often.
 func roundsIn(d time.Duration) int {
 	n := int(min(max((d+roundDuration-1)/roundDuration, minRounds), maxRounds))
 	return n + n%2
@@ -168,11 +168,11 @@ func (f *floorRun) close() (err error) {
 
 // alternate runs the rounds.
 func (f *floorRun) alternate(ctx context.Context, rounds int) error {
-	f.each = f.cfg.Duration / time.Duration(rounds)
-	f.report.RoundSeconds = f.each.Seconds()
+	f.roundLength = f.cfg.Duration / time.Duration(rounds)
+	f.report.RoundSeconds = f.roundLength.Seconds()
 	kinds := []func(context.Context) error{f.pay, f.echoRequests, f.write}
 	for n := range rounds {
-		for _, i := range turns(n, len(kinds)) {
+		for _, i := range kindOrder(n, len(kinds)) {
 			if err := kinds[i](ctx); err != nil {
 				return err
 			}
@@ -185,9 +185,9 @@ func (f *floorRun) alternate(ctx context.Context, rounds int) error {
 	return nil
 }
 
-// turns returns the order of the kinds in a round. Every second round has the reverse order, because the kind before may
+// kindOrder returns the order of the kinds in a round. Every second round has the reverse order, because the kind before may
 // have left the machine work to do, and must not always be the same one.
-func turns(round, kinds int) []int {
+func kindOrder(round, kinds int) []int {
 	order := make([]int, kinds)
 	for i := range order {
 		order[i] = i
@@ -201,7 +201,7 @@ func turns(round, kinds int) []int {
 // pay runs a round of payments.
 func (f *floorRun) pay(ctx context.Context) (err error) {
 	l := f.load(f.serverRun.payments.job)
-	l.Open, l.Duration = f.openPayments, f.each
+	l.Open, l.Duration = f.openPayments, f.roundLength
 	before, err := server.UsageOf(os.Getpid())
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func (f *floorRun) pay(ctx context.Context) (err error) {
 // echoRequests runs a round of echoes.
 func (f *floorRun) echoRequests(ctx context.Context) (err error) {
 	l := f.load(func() generator.Job { return &echoJob{f.echoJobs.job().(*paymentJob)} })
-	l.Dialer, l.Open, l.Duration = f.echoDialer, f.openEchoes, f.each
+	l.Dialer, l.Open, l.Duration = f.echoDialer, f.openEchoes, f.roundLength
 	f.round.Echo, err = f.runRound(ctx, "echo", l, f.nextEcho, f.echoes)
 	f.nextEcho = l.NextNumber()
 	return err
@@ -227,13 +227,13 @@ func (f *floorRun) runRound(ctx context.Context, name string, l *generator.Load,
 	if err := l.Run(ctx, firstNumber); err != nil {
 		return floor.Measured{}, fmt.Errorf("bench: %s: %w", name, err)
 	}
-	return addRound(name, l.Figures, total, f.each)
+	return addRound(name, l.Figures, total, f.roundLength)
 }
 
 // write runs a round of lone writes.
 func (f *floorRun) write(ctx context.Context) (err error) {
 	figures, began, now := generator.NewFigures(), time.Now(), time.Duration(0)
-	for now < f.each && ctx.Err() == nil {
+	for now < f.roundLength && ctx.Err() == nil {
 		if err := f.disk.Write(); err != nil {
 			return err
 		}

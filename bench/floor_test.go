@@ -27,7 +27,7 @@ func TestRoundsAreShortAndOfAnEvenNumber(t *testing.T) {
 func TestEverySecondRoundHasTheReverseOrder(t *testing.T) {
 	var order []int
 	for n := range 4 {
-		order = append(order, turns(n, 3)...)
+		order = append(order, kindOrder(n, 3)...)
 	}
 	if want := []int{0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0}; !slices.Equal(order, want) {
 		t.Errorf("%v, want %v", order, want)

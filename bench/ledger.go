@@ -104,7 +104,7 @@ func (r *LedgerReport) measure(ctx context.Context, cfg *LedgerConfig, work *tra
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		printProgress(out, "ledger", work.figures, stop)
+		printProgress(out, "ledger", work.figures, 0, stop)
 	}()
 	meter := startMeter(nil)
 	err = work.run(ctx, j, cfg)
@@ -128,11 +128,11 @@ type groupSizes struct {
 	largest int
 }
 
-func (g *groupSizes) add(changes, _, _ int, _ time.Duration) {
+func (g *groupSizes) add(group posting.DurableGroup) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	_ = g.sizes.RecordValue(int64(min(changes, posting.MaxGroup)))
-	g.largest = max(g.largest, changes)
+	_ = g.sizes.RecordValue(int64(min(group.Changes, posting.MaxGroup)))
+	g.largest = max(g.largest, group.Changes)
 }
 
 // groups combines the sizes with the journal's own statistics.

@@ -280,7 +280,7 @@ func (r *serverRun) measure(ctx context.Context) (err error) {
 		return err
 	}
 	r.compareWithFloor()
-	if r.report.Resolved, err = r.payments.settle(ctx, r.dialer); err != nil {
+	if r.report.Resolved, err = r.payments.resolveUnknown(ctx, r.dialer); err != nil {
 		return err
 	}
 	r.report.Charged = r.payments.chargedCount
@@ -323,9 +323,10 @@ func (r *serverRun) load(newJob func() generator.Job) *generator.Load {
 func (r *serverRun) runLoad(ctx context.Context, name string, l *generator.Load, firstNumber uint64) (generator.Outcome, error) {
 	stop := make(chan struct{})
 	stopped := make(chan struct{})
+	limit := l.Limit // Run changes it
 	go func() {
 		defer close(stopped)
-		printProgress(r.out, name, l.Figures, stop)
+		printProgress(r.out, name, l.Figures, limit, stop)
 	}()
 	err := l.Run(ctx, firstNumber)
 	close(stop)
@@ -336,8 +337,9 @@ func (r *serverRun) runLoad(ctx context.Context, name string, l *generator.Load,
 	return l.Figures.Outcome(), err
 }
 
-// printProgress prints one line each second until stop is closed.
-func printProgress(out io.Writer, name string, f *generator.Figures, stop <-chan struct{}) {
+// printProgress prints one line each second until stop is closed. If the number of requests is limited, the line ends with how
+// many are done and how long the others take at this rate.
+func printProgress(out io.Writer, name string, f *generator.Figures, limit uint64, stop <-chan struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var previousGood uint64
@@ -348,9 +350,17 @@ func printProgress(out io.Writer, name string, f *generator.Figures, stop <-chan
 		case <-tick.C:
 		}
 		o := f.Outcome()
-		printLine(out, "%-8s %4ds  %8d/s  p50 %.2f ms  p99 %.2f ms  errors %d", name, second, o.Good-previousGood, o.Latency.P50, o.Latency.P99, o.FailedRequests())
+		printLine(out, "%-8s %4ds  %8d/s  p50 %.2f ms  p99 %.2f ms  errors %d%s", name, second, o.Good-previousGood, o.Latency.P50, o.Latency.P99, o.FailedRequests(), remaining(o.Good, limit, second))
 		previousGood = o.Good
 	}
+}
+
+// remaining says how much of a limited load is done; empty for a load without a limit.
+func remaining(done, limit uint64, seconds int) string {
+	if limit == 0 || done == 0 || done > limit {
+		return ""
+	}
+	return fmt.Sprintf("  %d of %d, %d s left", done, limit, (limit-done)*uint64(seconds)/done)
 }
 
 // readLedger reads, before the run, what checkLedger needs: the terminals' fee rules and the ledger's totals.

@@ -146,7 +146,7 @@ func (s *soakRun) fill(ctx context.Context) error {
 func (s *soakRun) check(ctx context.Context) (err error) {
 	ctx, cancel := s.whileServed(ctx)
 	defer cancel()
-	if s.report.Resolved, err = s.payments.settle(ctx, s.dialer); err != nil {
+	if s.report.Resolved, err = s.payments.resolveUnknown(ctx, s.dialer); err != nil {
 		return err
 	}
 	r := &s.serverRun.report

@@ -17,7 +17,7 @@ const windowPeriod = time.Second
 type soakWatch struct {
 	*serverRun
 	figures  *generator.Figures
-	interval *soak.Interval
+	schedule *soak.RowSchedule
 	slider   soak.Slider
 	rows     []soak.Row
 
@@ -33,7 +33,7 @@ type soakWatch struct {
 var errNotOwnServer = errors.New("the server was not started by this run")
 
 func newSoakWatch(r *serverRun, f *generator.Figures, interval time.Duration) *soakWatch {
-	w := &soakWatch{serverRun: r, figures: f, interval: soak.NewInterval(interval), writtenErr: errNotOwnServer}
+	w := &soakWatch{serverRun: r, figures: f, schedule: soak.NewRowSchedule(interval), writtenErr: errNotOwnServer}
 	f.NextInterval()
 	if usage := w.usage(); usage != nil {
 		w.cpuBefore = usage.CPU
@@ -65,8 +65,8 @@ func (w *soakWatch) run(stop <-chan struct{}) {
 	began := time.Now()
 	tick := time.NewTicker(windowPeriod)
 	defer tick.Stop()
-	if w.interval.Length() < windowPeriod {
-		tick.Reset(w.interval.Length())
+	if w.schedule.Length() < windowPeriod {
+		tick.Reset(w.schedule.Length())
 	}
 	for {
 		select {
@@ -84,7 +84,7 @@ func (w *soakWatch) sample(now time.Duration, usage *server.Usage) {
 	if usage != nil {
 		w.slider.Add(soak.Sample{At: now, Payments: w.figures.Good(), CPU: usage.CPU - w.cpuBefore})
 	}
-	if w.interval.HasEnded(now) {
+	if w.schedule.HasEnded(now) {
 		w.endRow(now, usage)
 	}
 }

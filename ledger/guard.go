@@ -138,8 +138,8 @@ func LinkResumes(org, link ID, asset money.Asset) CounterGuard {
 	return CounterGuard{Org: org, Key: LinkAbandonedKey(link, asset), Add: money.FromUint64(1), IsRelease: true}
 }
 
-// LinkIsUnpaid returns a guard that refuses a Change with LimitExceeded once a payment of the link has begun.
-func LinkIsUnpaid(org, link ID) CounterGuard {
+// LinkHasNoPayments returns a guard that refuses a Change with LimitExceeded once a payment of the link has begun.
+func LinkHasNoPayments(org, link ID) CounterGuard {
 	return CounterGuard{Org: org, Key: LinkBegunKey(link), RefusalCode: LimitExceeded}
 }
 

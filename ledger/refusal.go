@@ -41,6 +41,9 @@ type Refusal struct {
 	Code   Code
 	Field  string // the request's field, if the refusal is about one
 	Detail string // for people
+
+	// Limiter is the bound that is the reason, for metrics; empty: another reason.
+	Limiter Limiter
 }
 
 // Error implements error.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting/store"
@@ -18,6 +19,9 @@ type Change struct {
 	KVs      []KV
 	Dates    []DateGuard
 	Close    *Closing // nil: it closes no month
+
+	// Cause identifies the request that caused the Change, for the hop of its group. It is not stored; nil: no hops are recorded.
+	Cause *tracing.Origin
 
 	// MustRecord marks a Change that records what has already happened (an outcome, a capture, a void, a
 	// due instant that has passed). It is refused only if its version is stale or one of its claims is
@@ -68,6 +72,11 @@ type Step struct {
 
 	// Notices are notifications about these events, in their order.
 	Notices []Notice
+
+	// Transient are notices that nobody is owed: OnNotices hands them over with the others once the
+	// Change is durable, and they are not stored. They are for listeners that follow an
+	// organization's notifications.
+	Transient []Notice
 }
 
 // Receipt is the result of a Change.

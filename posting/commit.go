@@ -3,6 +3,7 @@ package posting
 import (
 	"time"
 
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/posting/store"
 )
@@ -14,10 +15,14 @@ type prepared struct {
 	waiters        []waiter
 	dues           []dueChange
 	notices        []orgNotices
-	earliest       ledger.Micros // the earliest due instant that the group sets; 0: none
-	oldestBuffered uint64        // number of the oldest group with page-buffer rows
-	prepareTime    time.Duration // how long the orderer took to prepare the group
+	earliest       ledger.Micros    // the earliest due instant that the group sets; 0: none
+	oldestBuffered uint64           // number of the oldest group with page-buffer rows
+	prepareTime    time.Duration    // how long the orderer took to prepare the group
+	causes         []tracing.Origin // see DurableGroup
 }
+
+// maxCauses bounds the causes of a group.
+const maxCauses = 32
 
 type waiter struct {
 	done    func(Receipt)
@@ -29,7 +34,7 @@ func (p *prepared) reset(n uint64, previous [32]byte) {
 	clear(p.waiters)
 	clear(p.notices)
 	p.waiters, p.dues, p.earliest = p.waiters[:0], p.dues[:0], 0
-	p.notices = p.notices[:0]
+	p.notices, p.causes = p.notices[:0], p.causes[:0]
 }
 
 // order is the orderer's loop: it makes groups of queued changes, and hands each group to the committer.
@@ -50,7 +55,7 @@ func (j *Journal) order(w *writer) {
 		case <-j.failed:
 			j.countGrouped(len(batch))
 			for _, c := range batch { // after a failure no change becomes durable
-				j.leave(c.done)
+				j.keepUnanswered(c.done)
 			}
 			batch = nil
 			continue
@@ -80,7 +85,7 @@ func (j *Journal) commit() {
 		}
 		if failed {
 			for i := range p.waiters {
-				j.leave(p.waiters[i].done)
+				j.keepUnanswered(p.waiters[i].done)
 			}
 		}
 	}
@@ -176,7 +181,7 @@ func (j *Journal) apply(p *prepared) error {
 	s.Prepare.Add(int64(p.prepareTime))
 	s.Apply.Add(int64(took))
 	if s.OnGroup != nil {
-		s.OnGroup(len(p.waiters), rows, bytes, took)
+		s.OnGroup(DurableGroup{Changes: len(p.waiters), Rows: rows, Bytes: bytes, Apply: took, Causes: p.causes})
 	}
 	return nil
 }

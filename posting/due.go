@@ -150,7 +150,7 @@ func (d *Due) setDue(k dueKey, at ledger.Micros, group uint64) {
 	newDue := currentDue{at, due.ticket, group}
 	d.waiting[newDue.row()]++
 	if isKnown {
-		d.leave(due.row())
+		d.markStale(due.row())
 	}
 	if due.at == at && due.ticket != 0 {
 		d.current[k] = newDue
@@ -165,7 +165,7 @@ func (d *Due) setDue(k dueKey, at ledger.Micros, group uint64) {
 
 func (d *Due) forget(k dueKey) {
 	if due, isKnown := d.current[k]; isKnown {
-		d.leave(due.row())
+		d.markStale(due.row())
 	}
 	delete(d.current, k)
 	delete(d.dispatched, k)
@@ -174,17 +174,17 @@ func (d *Due) forget(k dueKey) {
 // maxEmptied bounds the rows that wait to be removed. Further rows stay until the low-water mark passes them, or until a start finds them.
 const maxEmptied = 65_536
 
-// leave records that one more item of a row is stale. When the row has no current item any more, it can be removed.
-func (d *Due) leave(row dueRow) {
+// markStale records that one more item of a row is stale. When the row has no current item any more, it can be removed.
+func (d *Due) markStale(row dueRow) {
 	if d.waiting[row]--; d.waiting[row] > 0 {
 		return
 	}
 	delete(d.waiting, row)
-	d.empty(row)
+	d.markEmptied(row)
 }
 
-// empty notes that a row has no current item and can be removed.
-func (d *Due) empty(row dueRow) {
+// markEmptied notes that a row has no current item and can be removed.
+func (d *Due) markEmptied(row dueRow) {
 	if len(d.emptied) < maxEmptied {
 		d.emptied = append(d.emptied, row)
 	}
@@ -349,7 +349,7 @@ func (d *Due) load(newHorizon ledger.Micros) error {
 	d.horizon = max(d.horizon, newHorizon)
 	for _, row := range rows {
 		if d.waiting[row] == 0 {
-			d.empty(row)
+			d.markEmptied(row)
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"mizan/internal/assert"
 	"mizan/internal/clock"
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/posting/store"
 )
@@ -112,8 +113,15 @@ type Stats struct {
 	Groups, Changes, Refused, Rows, Bytes atomic.Uint64
 	Prepare, Apply                        atomic.Int64 // nanoseconds in total
 
-	// OnGroup, if set before the first Receipt, is called for each group.
-	OnGroup func(changes, rows, bytes int, apply time.Duration)
+	// OnGroup, if set before the first Receipt, is called for each group, on the committer's goroutine.
+	OnGroup func(DurableGroup)
+}
+
+// DurableGroup describes a group that has become durable.
+type DurableGroup struct {
+	Changes, Rows, Bytes int
+	Apply                time.Duration    // how long the Log took
+	Causes               []tracing.Origin // requests that have caused changes, at most 32; valid until OnGroup returns
 }
 
 // Open opens the store in its directory and starts the writer.
@@ -184,7 +192,7 @@ func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 	}
 	if !c.MustRecord && j.store.LowSpace() {
 		j.Stats.Refused.Add(1)
-		return ledger.Refuse("posting.Submit", ledger.Unavailable, "the disk is nearly full")
+		return ledger.Refuse("posting.Submit", ledger.Unavailable, "the disk is nearly full").By(ledger.LimitDisk)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -193,7 +201,7 @@ func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 	}
 	if !c.MustRecord && len(j.queue)+j.dequeued >= j.maxQueue {
 		j.Stats.Refused.Add(1)
-		return ledger.Refuse("posting.Submit", ledger.Unavailable, "the writer's queue is full")
+		return ledger.Refuse("posting.Submit", ledger.Unavailable, "the writer's queue is full").By(ledger.LimitQueue)
 	}
 	j.queue = append(j.queue, submitted{c, bound, done})
 	if n := len(j.queue); n == 1 || n == j.overlapAt {
@@ -217,15 +225,18 @@ func (j *Journal) LowSpace() bool { return j.store.LowSpace() }
 // Submit.
 func (j *Journal) Bind(keyring [32]byte) error { return j.store.Bind(keyring) }
 
-// Bound returns the identity of the keyring that the store is tied to; zeros if there is none.
-func (j *Journal) Bound() [32]byte { return j.store.Bound() }
+// BoundKeyring returns the identity of the keyring that the store is tied to; zeros if there is none.
+func (j *Journal) BoundKeyring() [32]byte { return j.store.BoundKeyring() }
 
 // Size returns the store's size in bytes.
 func (j *Journal) Size() int64 { return j.store.Size() }
 
-// Unverified returns how many bytes of the files of long values have not been compared with their checksums since the store was opened. Bytes that
+// StoreFigures returns numbers about the store's background work.
+func (j *Journal) StoreFigures() store.Figures { return j.store.Figures() }
+
+// UnverifiedBytes returns how many bytes of the files of long values have not been compared with their checksums since the store was opened. Bytes that
 // were added since then do not count.
-func (j *Journal) Unverified() int64 { return j.store.Unverified() }
+func (j *Journal) UnverifiedBytes() int64 { return j.store.UnverifiedBytes() }
 
 // LastGroup returns the number and hash of the last durable group.
 func (j *Journal) LastGroup() (uint64, [32]byte) { return j.store.LastGroup() }
@@ -254,9 +265,9 @@ func (j *Journal) stop() error {
 	return nil
 }
 
-// leave keeps the callback of a change that gets no receipt, because the journal has failed. Only Drop calls these
+// keepUnanswered keeps the callback of a change that gets no receipt, because the journal has failed. Only Drop calls these
 // callbacks.
-func (j *Journal) leave(done func(Receipt)) {
+func (j *Journal) keepUnanswered(done func(Receipt)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.unanswered = append(j.unanswered, done)

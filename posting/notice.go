@@ -3,6 +3,7 @@ package posting
 import (
 	"fmt"
 
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/posting/store"
 )
@@ -34,10 +35,14 @@ func (c Channel) isAboutEvents() bool { return c >= Webhook && c <= PayerReceipt
 
 // Notice is a notification about an event. It becomes durable with the event.
 type Notice struct {
-	Event   int     // index of the event in Step.Events
-	Channel Channel // how it is sent
-	To      ledger.ID
-	Body    []byte // stored beside the record: at most MaxNotice bytes
+	Event       int     // index of the event in Step.Events
+	Channel     Channel // how it is sent
+	IsTransient bool    // it is one of Step.Transient, and so it is not stored; the writer sets this
+	To          ledger.ID
+	Body        []byte // stored beside the record: at most MaxNotice bytes
+
+	// Origin identifies the request that caused the event. It is not stored, so only a first delivery attempt knows it.
+	Origin tracing.Origin
 
 	// Subject describes in memory what the notice is about, so that the first delivery attempt need not read the
 	// record. It is not stored. After Submit, the caller must not modify Subject and Body.
@@ -61,11 +66,11 @@ type KV struct {
 	Value []byte // at most 96 KiB; nil: remove the row
 }
 
-func (s *KV) check() error {
-	if len(s.Key) == 0 || len(s.Key) > store.MaxKVKey || len(s.Value) > store.MaxKVValue {
-		return fmt.Errorf("a KV with a key of %d and a value of %d bytes", len(s.Key), len(s.Value))
+func (kv *KV) check() error {
+	if len(kv.Key) == 0 || len(kv.Key) > store.MaxKVKey || len(kv.Value) > store.MaxKVValue {
+		return fmt.Errorf("a KV with a key of %d and a value of %d bytes", len(kv.Key), len(kv.Value))
 	}
-	if s.Value != nil && !store.IsActorKV(s.Key) {
+	if kv.Value != nil && !store.IsActorKV(kv.Key) {
 		return fmt.Errorf("a KV among the pages of notices")
 	}
 	return nil
@@ -83,6 +88,11 @@ func (s *Step) checkNotices() error {
 		}
 		lastEvent = n.Event
 	}
+	for i := range s.Transient {
+		if n := &s.Transient[i]; n.Event < 0 || n.Event >= len(s.Events) || !n.Channel.isAboutEvents() || len(n.Body) > MaxNotice {
+			return fmt.Errorf("transient notice of event %d by channel %d with %d bytes", n.Event, n.Channel, len(n.Body))
+		}
+	}
 	return nil
 }
 
@@ -93,7 +103,7 @@ type orgNotices struct {
 }
 
 // appendNotices puts the step's notices on the organization's open page (the row of notices that the group is filling),
-// and the notices' hashes into the events.
+// and the notices' hashes into the events. Transient notices are only handed over.
 func (w *writer) appendNotices(b *orgState, s *Step) {
 	w.hashed = w.hashed[:0]
 	for i := range s.Notices {
@@ -116,6 +126,11 @@ func (w *writer) appendNotices(b *orgState, s *Step) {
 			w.hashed = w.hashed[:0]
 		}
 		w.tail.bytes += b.notices.Bytes() - oldBytes
+		b.newNotices = append(b.newNotices, *n)
+	}
+	for i := range s.Transient {
+		n := &s.Transient[i]
+		n.Source, n.Booked, n.IsTransient = s.Source, s.Events[n.Event].Booked, true
 		b.newNotices = append(b.newNotices, *n)
 	}
 }

@@ -411,3 +411,48 @@ func TestStoredNoticesEqualThoseHandedOver(t *testing.T) {
 		}
 	}
 }
+
+// Transient notices are handed over with the others and not stored, and the event's hash does not cover them.
+func TestTransientNoticesAreHandedOverAndNotStored(t *testing.T) {
+	f := open(t)
+	var recorder noticeRecorder
+	recorder.listen(f.Journal)
+	s := stepWithNotices(org, 2, "x")
+	transient := posting.Notice{Event: 1, Channel: posting.Webhook, Body: []byte("transient"), Subject: "a record"}
+	s.Transient = []posting.Notice{transient}
+	alone := posting.Step{Org: org, Source: newTransaction(), Record: []byte{1}, Events: []ledger.Event{{Name: "a", To: "b"}}}
+	alone.Transient = []posting.Notice{{Channel: posting.Webhook}}
+	c := change(s, alone)
+	f.must(c)
+	var handedOver []posting.Notice
+	for _, n := range recorder.noticesOf(org) {
+		if n.IsTransient {
+			handedOver = append(handedOver, n)
+		}
+	}
+	if len(handedOver) != 2 || len(recorder.noticesOf(org)) != 8 {
+		t.Fatalf("%d transient notices of %d", len(handedOver), len(recorder.noticesOf(org)))
+	}
+	if n := handedOver[0]; n.Source != s.Source || n.Booked != c.Steps[0].Events[1].Booked || n.Subject != "a record" || string(n.Body) != "transient" || n.PageStart != 0 {
+		t.Errorf("handed over as %+v", n)
+	}
+	if got := f.storedNotices(org); len(got) != 6 {
+		t.Errorf("%d notices are stored, want 6", len(got))
+	}
+	if c.Steps[0].Events[1].Stored.Notices == (ledger.Hash{}) || c.Steps[1].Events[0].Stored.Notices != (ledger.Hash{}) {
+		t.Errorf("the hashes of notices are %x and %x", c.Steps[0].Events[1].Stored.Notices, c.Steps[1].Events[0].Stored.Notices)
+	}
+}
+
+func TestMalformedTransientNoticeIsRefused(t *testing.T) {
+	f := open(t)
+	for name, n := range map[string]posting.Notice{
+		"no channel": {}, "no event": {Event: 1, Channel: posting.Webhook}, "a bulletin": {Channel: posting.Bulletin},
+		"too long": {Channel: posting.Webhook, Body: make([]byte, posting.MaxNotice+1)},
+	} {
+		s := posting.Step{Org: org, Source: newTransaction(), Record: []byte{1}, Events: []ledger.Event{{Name: "a", To: "b"}}, Transient: []posting.Notice{n}}
+		if !panics(func() { f.submit(change(s)) }) {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

@@ -74,11 +74,11 @@ const (
 // if the last one is full. It never begins a row between two lines of one event, because a row's
 // key is the booked time of its first line.
 func (w *writer) makeRoom(p *page, booked ledger.Micros) {
-	if p.group != w.n {
+	if p.group != w.groupNumber {
 		if p.lines == nil {
 			p.lines = w.newLines()
 		}
-		p.group, p.groupStart = w.n, len(p.lines)
+		p.group, p.groupStart = w.groupNumber, len(p.lines)
 		w.pages = append(w.pages, p)
 		w.tail.add(1, p.rowBound())
 	}
@@ -184,10 +184,10 @@ func (w *writer) bufferPages(pages []*page) {
 	if len(pages) == 0 {
 		return
 	}
-	groupRows := bufferedGroup{group: w.n, pages: make([]*page, 0, len(pages))}
+	groupRows := bufferedGroup{group: w.groupNumber, pages: make([]*page, 0, len(pages))}
 	for _, p := range pages {
 		if p.bufferedSince == 0 {
-			p.bufferedSince = w.n
+			p.bufferedSince = w.groupNumber
 			groupRows.pages = append(groupRows.pages, p)
 		}
 		w.head = store.PageHead(w.head[:0], p.prefix)
@@ -246,7 +246,7 @@ func (w *writer) addChunk(state *orgState, shard byte, lines []byte, groupRows *
 
 func (w *writer) writeBufferRow(state *orgState, row *bufferRow, groupRows *bufferedGroup) {
 	if len(row.bytes) > 0 {
-		k := store.BufferKey{Org: state.org, Shard: row.shard, Group: w.n, Part: row.part}
+		k := store.BufferKey{Org: state.org, Shard: row.shard, Group: w.groupNumber, Part: row.part}
 		w.key = store.KeyBufferRow(w.key[:0], k)
 		w.group.Set(w.key, row.bytes)
 		groupRows.rows = append(groupRows.rows, k)
@@ -302,7 +302,7 @@ func (w *writer) drainGroup(groupRows *bufferedGroup, room *size) bool {
 // prepared is durable.
 func (w *writer) lowestBuffered() uint64 {
 	if len(w.buffer.groups) == 0 {
-		return w.n + 1
+		return w.groupNumber + 1
 	}
 	return w.buffer.groups[0].group
 }

@@ -33,9 +33,9 @@ const (
 const prefixLength = 1 + 16
 
 // prefix returns the common part of the keys of an organization's rows of the kind.
-func (s RowKind) prefix(org ledger.ID) []byte {
+func (k RowKind) prefix(org ledger.ID) []byte {
 	var key []byte
-	switch s {
+	switch k {
 	case Blocks:
 		key = store.KeyBlocks(nil, org)
 	case Trees:

@@ -42,8 +42,8 @@ func SequenceKey(sequence string) string { return "number/" + sequence }
 // touchCounter returns a counter for writing, and makes the group write its row.
 func (w *writer) touchCounter(k counterKey) *counter {
 	c := w.counter(k)
-	if c.group != w.n {
-		c.group = w.n
+	if c.group != w.groupNumber {
+		c.group = w.groupNumber
 		w.movedCounters = append(w.movedCounters, c)
 		w.tail.add(1, countSize+len(c.key)+len(c.window))
 	}

@@ -14,13 +14,13 @@ import (
 // writer is the state of the orderer, the goroutine that checks changes and puts them into groups (the changes of a
 // group become durable together). Only that goroutine uses it.
 type writer struct {
-	journal  *Journal
-	n        uint64   // number of the group being prepared
-	previous [32]byte // hash of the previous group
-	group    *store.Group
-	tail     size          // upper bound of what finish will add to the group
-	out      *prepared     // the group with its receipts, for the committer
-	now      ledger.Micros // never decreases, even if the clock does
+	journal     *Journal
+	groupNumber uint64   // number of the group being prepared
+	previous    [32]byte // hash of the previous group
+	group       *store.Group
+	tail        size          // upper bound of what finish will add to the group
+	out         *prepared     // the group with its receipts, for the committer
+	now         ledger.Micros // never decreases, even if the clock does
 
 	orgs          map[ledger.ID]*orgState
 	touched       []*orgState // organizations for which this group has rows
@@ -62,9 +62,9 @@ type counter struct {
 	group  uint64 // the last group that changed it
 }
 
-func newWriter(j *Journal, n uint64, hash [32]byte, o Options) *writer {
+func newWriter(j *Journal, groupNumber uint64, hash [32]byte, o Options) *writer {
 	w := &writer{
-		journal: j, n: n, previous: hash,
+		journal: j, groupNumber: groupNumber, previous: hash,
 		orgs:     make(map[ledger.ID]*orgState),
 		balances: newCache[accountKey, *balance](o.Cached),
 		lists:    newCache[listKey, *page](o.Cached),
@@ -109,14 +109,14 @@ func (w *writer) fits(s *submitted) bool {
 }
 
 func (w *writer) begin(p *prepared) {
-	w.n++
-	p.reset(w.n, w.previous)
+	w.groupNumber++
+	p.reset(w.groupNumber, w.previous)
 	w.group, w.out, w.tail, w.longest = p.group, p, size{}, 0
 	w.now = max(w.now, ledger.MicrosOf(w.journal.clock.Now()))
-	w.balances.rotate(w.n)
-	w.lists.rotate(w.n)
-	w.stamps.rotate(w.n)
-	w.counters.rotate(w.n)
+	w.balances.rotate(w.groupNumber)
+	w.lists.rotate(w.groupNumber)
+	w.stamps.rotate(w.groupNumber)
+	w.counters.rotate(w.groupNumber)
 	w.claims[0], w.claims[1] = w.claims[1], w.claims[0]
 	clear(w.claims[0])
 }
@@ -126,6 +126,9 @@ func (w *writer) checkAndWrite(s *submitted) {
 	receipt := w.check(s.change)
 	if receipt.Err == nil {
 		w.write(s.change, &receipt)
+		if cause := s.change.Cause; cause != nil && len(w.out.causes) < maxCauses {
+			w.out.causes = append(w.out.causes, *cause)
+		}
 	}
 	w.out.waiters = append(w.out.waiters, waiter{s.done, receipt})
 }
@@ -156,12 +159,12 @@ func (w *writer) finish() {
 	clear(w.movedCounters)
 	w.movedCounters = w.movedCounters[:0]
 	for second, row := range w.dues {
-		w.key = store.KeyDue(w.key[:0], second, w.n)
+		w.key = store.KeyDue(w.key[:0], second, w.groupNumber)
 		w.group.Set(w.key, row)
 	}
 	clear(w.dues)
 	if w.group.Rows() == 0 {
-		w.n-- // the changes were all refused, so there is no group
+		w.groupNumber-- // the changes were all refused, so there is no group
 		w.closeSnapshot()
 		return
 	}

@@ -31,7 +31,7 @@ func (p *velocityActor) countIfFar(limits []*directory.Limit, at ledger.Micros, 
 			continue
 		}
 		window := p.windows[l.ID]
-		if !window.knows(l) || window.within(subject, at)+nearLimit >= l.MaxCount {
+		if !window.knows(l) || window.within(subject, at)+nearLimitMargin >= l.MaxCount {
 			return false
 		}
 		p.appliedLimits = append(p.appliedLimits, appliedLimit{l, window, subject})

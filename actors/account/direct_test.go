@@ -17,7 +17,7 @@ func (f *fixture) countNow(sinceStart time.Duration, a *directory.Attempt, limit
 }
 
 func TestAttemptsAreCountedDirectlyOnlyFarFromTheLimit(t *testing.T) {
-	f, limit := newFixture(t), velocityLimit(nearLimit+3, directory.ScopePartner)
+	f, limit := newFixture(t), velocityLimit(nearLimitMargin+3, directory.ScopePartner)
 	if f.countNow(0, attemptWith(""), limit) {
 		t.Error("counted before the past was known")
 	}
@@ -30,13 +30,13 @@ func TestAttemptsAreCountedDirectlyOnlyFarFromTheLimit(t *testing.T) {
 	f.wantUsage(limit, "", 3, startPlus(time.Minute))
 	lowLimit := velocityLimit(5, directory.ScopePartner)
 	f.wantAdmitted(time.Second, attemptWith(""), lowLimit)
-	if f.countNow(time.Second, attemptWith(""), velocityLimit(nearLimit*2, directory.ScopePartner), lowLimit) {
+	if f.countNow(time.Second, attemptWith(""), velocityLimit(nearLimitMargin*2, directory.ScopePartner), lowLimit) {
 		t.Error("counted near a limit, or by one whose past is not known")
 	}
 }
 
 func TestDirectlyCountedAttemptCanBeUncounted(t *testing.T) {
-	f, limit := newFixture(t), velocityLimit(nearLimit*2, directory.ScopePartner)
+	f, limit := newFixture(t), velocityLimit(nearLimitMargin*2, directory.ScopePartner)
 	f.wantAdmitted(0, attemptWith(""), limit)
 	if !f.countNow(time.Second, attemptWith(""), limit) {
 		t.Fatal("not counted")
@@ -48,7 +48,7 @@ func TestDirectlyCountedAttemptCanBeUncounted(t *testing.T) {
 
 // An actor that may stop counts nothing directly, because the count would be lost.
 func TestActorThatMayStopCountsNothingDirectly(t *testing.T) {
-	f, limit := newFixture(t), velocityLimit(nearLimit*2, directory.ScopePartner)
+	f, limit := newFixture(t), velocityLimit(nearLimitMargin*2, directory.ScopePartner)
 	f.wantAdmitted(0, attemptWith(""), limit)
 	if !f.countNow(30*time.Second, attemptWith(""), limit) {
 		t.Fatal("not counted")

@@ -57,15 +57,15 @@ type count struct {
 	answer       func(*directory.Limit, error)
 }
 
-// nearLimit is a number of attempts. If at most nearLimit attempts are left before a limit is reached, the store is
+// nearLimitMargin is a number of attempts. If at most nearLimitMargin attempts are left before a limit is reached, the store is
 // first asked whether an attempt is a repetition; a repetition is then not counted. While more attempts are left, a
 // repetition is counted. It is uncounted later, before another attempt is refused because of it.
-const nearLimit = 4_096
+const nearLimitMargin = 4_096
 
 // refuseRepetition refuses an attempt that repeats a stored one, if a limit is nearly reached.
 func (p *velocityActor) refuseRepetition(m *count) error {
 	if m.isRepetition == nil || !slices.ContainsFunc(p.appliedLimits, func(a appliedLimit) bool {
-		return a.window.within(a.subject, m.at)+nearLimit >= a.limit.MaxCount
+		return a.window.within(a.subject, m.at)+nearLimitMargin >= a.limit.MaxCount
 	}) {
 		return nil
 	}

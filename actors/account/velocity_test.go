@@ -170,7 +170,7 @@ func TestAnActorStaysWhileAttemptsCount(t *testing.T) {
 func TestActorThatOnlyHoldsAttemptsHasNoWork(t *testing.T) {
 	f, limit := newFixture(t), velocityLimit(1, directory.ScopePartner)
 	f.wantAdmitted(0, attemptWith(""), limit)
-	if n := f.Runtime.Live(); n != 0 {
+	if n := f.Runtime.ActorsWithWork(); n != 0 {
 		t.Errorf("%d actors have work", n)
 	}
 	f.wantRefused(59*time.Second, attemptWith(""), limit) // the first attempt is in memory only
@@ -341,13 +341,13 @@ func TestWindowAgreesWithANaiveList(t *testing.T) {
 // Near the limit an attempt is looked up before it is counted, so a repetition takes no place that another
 // attempt could need. Far from the limit an attempt is not looked up.
 func TestRepetitionIsLookedUpOnlyNearTheLimit(t *testing.T) {
-	f, highLimit, lowLimit := newFixture(t), velocityLimit(nearLimit+2, directory.ScopePartner), velocityLimit(2, directory.ScopePartner)
+	f, highLimit, lowLimit := newFixture(t), velocityLimit(nearLimitMargin+2, directory.ScopePartner), velocityLimit(2, directory.ScopePartner)
 	lookups, isRepetition := 0, true
 	f.isRepetition = func() (bool, error) {
 		lookups++
 		return isRepetition, nil
 	}
-	f.wantAdmitted(0, attemptWith(""), highLimit) // nearLimit + 1 attempts are left now
+	f.wantAdmitted(0, attemptWith(""), highLimit) // nearLimitMargin + 1 attempts are left now
 	f.wantAdmitted(0, attemptWith(""), highLimit)
 	if lookups != 0 {
 		t.Errorf("asked %d times far from the limit", lookups)

@@ -122,7 +122,7 @@ func (s *Service) Act(a Act) (Result, error) {
 	if r, found, err := s.cachedReply(a.Org, &a.Key); found || err != nil {
 		return r, err
 	}
-	m := &act{Act: a}
+	m := &actMessage{Act: a}
 	if err := s.registry.Command(actors.RecordKey{Org: a.Org, ID: a.ID}, m); err != nil {
 		return Result{}, err
 	}

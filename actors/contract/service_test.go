@@ -117,7 +117,7 @@ func TestDecisionIsRepeatedAfterAConcurrentWrite(t *testing.T) {
 	for _, c := range []struct{ withdrawnMeanwhile, requested, wantBalance string }{{"900", "101", ""}, {"1", "99", "0"}} {
 		registry, key, _ := f.withStaleActor(id)
 		f.act(id, contract.Withdraw, `{"amount":"`+c.withdrawnMeanwhile+`"}`, "")
-		m := &act{Act: Act{
+		m := &actMessage{Act: Act{
 			Org: f.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Withdraw, Input: parseInput(t, `{"amount":"`+c.requested+`"}`),
 		}}
 		if err := registry.Command(key, m); err != nil {
@@ -161,7 +161,7 @@ func TestDueDateIsHandledOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	registry.Tell(key, actors.Due{Key: key, At: due})
-	m := &act{Act: request}
+	m := &actMessage{Act: request}
 	m.Action, m.Input = contract.PayRent, parseInput(t, `{"amount":"30"}`)
 	if err := registry.Command(key, m); err != nil { // the actor receives it after the due date
 		t.Fatal(err)

@@ -22,11 +22,11 @@ var _ Sealer = (*secret.Keyring)(nil)
 // Answer is the reply to a write that came with an idempotency key.
 type Answer struct {
 	Status int
-	Body   []byte // as made by the function that was passed to Once
+	Body   []byte // as made by the function that was passed to WithStoredReply
 
 	// Booked is the time at which the write's event was booked, and Seq is the event's number in the
 	// journal. They are known only after the body is made, so the body leaves room for them, and
-	// Answered fills these fields.
+	// StoredReply fills these fields.
 	Booked ledger.Micros
 	Seq    uint64
 }
@@ -55,28 +55,28 @@ func withReplyShowing(ctx context.Context, toShown func(made any) any) context.C
 	if !hasKey {
 		return ctx
 	}
-	return Once(ctx, reply.key, func(made any) Answer { return reply.answer(toShown(made)) })
+	return WithStoredReply(ctx, reply.key, func(made any) Answer { return reply.answer(toShown(made)) })
 }
 
 type replyContextKey struct{}
 
-// Once returns a context with which a write claims the idempotency key and stores its reply, both in the
+// WithStoredReply returns a context with which a write claims the idempotency key and stores its reply, both in the
 // write's own Change (all that one decision stores). The write calls answer with its result before
 // the Change is durable, so the times that the journal sets are still zero. answer runs on another
 // goroutine, possibly after the write has timed out.
 //
 // A write that changes nothing claims nothing. If the key is already claimed, the write is refused,
-// with the claim's error or with another refusal that applies earlier: after any error, call Answered
+// with the claim's error or with another refusal that applies earlier: after any error, call StoredReply
 // again.
-func Once(ctx context.Context, key actors.Key, answer func(made any) Answer) context.Context {
+func WithStoredReply(ctx context.Context, key actors.Key, answer func(made any) Answer) context.Context {
 	return context.WithValue(ctx, replyContextKey{}, &idempotentReply{key, answer})
 }
 
-// Answered returns the reply of the write that claimed the key; false if no write claimed it. The error
+// StoredReply returns the reply of the write that claimed the key; false if no write claimed it. The error
 // is a Conflict if the key was used for another request, or if the stored reply is damaged. A damaged
 // reply cannot be replaced by another one, because it may have contained a value that is stored nowhere
 // else, such as the value of an API key. Other errors come from the store.
-func (s *Service) Answered(key actors.Key) (Answer, bool, error) {
+func (s *Service) StoredReply(key actors.Key) (Answer, bool, error) {
 	v := s.rt.Journal.View()
 	defer v.Close()
 	_, orgBytes, found, err := key.Find(v, directory.PlatformOrg)
@@ -133,7 +133,7 @@ func OpenAnswer(keys Sealer, org, id ledger.ID, payload []byte) (Answer, error) 
 // unreadableReply raises an alarm and returns the refusal for a repeated request whose reply is damaged.
 func (s *Service) unreadableReply(org, id ledger.ID, why error) error {
 	s.rt.AlarmUnreadableReply(org, id, why)
-	return actors.ReplyLost("directory.Answered")
+	return actors.ReplyLost("directory.StoredReply")
 }
 
 // Write carries out a write, as the method write does, for the records of another package. It refuses to write in an
@@ -181,21 +181,21 @@ func (s *Service) checkUnclaimed(op string, key *actors.Key) error {
 	return err
 }
 
-// KeepAnswer serves writes of other packages' actors. It adds the claim of the key in ctx (see Once) and the
-// reply, which is made from the result, to the organization's Change. Without a key, KeepAnswer does nothing.
+// StoreReply serves writes of other packages' actors. It adds the claim of the key in ctx (see WithStoredReply) and the
+// reply, which is made from the result, to the organization's Change. Without a key, StoreReply does nothing.
 // After an error, the Change must not be submitted. If the journal's writer refuses the Change, the key may
-// have been claimed before: call Answered again.
-func (s *Service) KeepAnswer(ctx context.Context, org ledger.ID, change *posting.Change, result any) error {
+// have been claimed before: call StoredReply again.
+func (s *Service) StoreReply(ctx context.Context, org ledger.ID, change *posting.Change, result any) error {
 	reply, hasKey := ctx.Value(replyContextKey{}).(*idempotentReply)
 	if !hasKey {
 		return nil
 	}
 	answer := ledger.Source{Kind: ledger.AdminReply, ID: directory.CachedReplyID(reply.key.ClaimKey())} // no other record is stored under the key's id
-	return s.addReply("directory.KeepAnswer", reply, change, org, answer, result)
+	return s.addReply("directory.StoreReply", reply, change, org, answer, result)
 }
 
 // addReply adds the key's claim and the sealed reply to a change; subject is the record that the reply is about.
-// The reply becomes the last step, directly behind the event that it reports, because Answered takes the booked
+// The reply becomes the last step, directly behind the event that it reports, because StoredReply takes the booked
 // time from the event before the reply.
 func (s *Service) addReply(op string, reply *idempotentReply, change *posting.Change, org ledger.ID, subject ledger.Source, made any) error {
 	id := directory.CachedReplyID(reply.key.ClaimKey())
@@ -211,7 +211,7 @@ func (s *Service) addReply(op string, reply *idempotentReply, change *posting.Ch
 		return ledger.Refuse(op, ledger.Invalid, "the answer is too long to be kept for an idempotency key")
 	}
 	change.Claims = append([]ledger.Claim{reply.key.Claim(directory.PlatformOrg, subject, org[:])}, change.Claims...)
-	change.Steps = append(change.Steps, step(org, 0, record, directory.NewAnswer(id)))
+	change.Steps = append(change.Steps, step(org, 0, record, directory.NewAdminReply(id)))
 	return nil
 }
 

@@ -59,7 +59,7 @@ func (a *organizationActor) Receive(c *actors.Context, message any) {
 	switch m := message.(type) {
 	case *command:
 		a.decide(c, m)
-	case *note:
+	case *useWrite:
 		a.decide(c, m.command)
 	case reload:
 		// repair has already reloaded the view.

@@ -53,7 +53,7 @@ func (o *organization) checkOwner(op string, number int64) error {
 	if _, ok := o.partner(number); ok || number == 0 {
 		return nil
 	}
-	return ledger.RefuseField(op, "partner_id", "no such partner")
+	return ledger.RefuseField(op, "partner_id", "partner %d does not exist", number)
 }
 
 // partnerClaims returns the claims that make the login unique in its organization and the number unique

@@ -17,11 +17,11 @@ func (s *Service) Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool
 	if !ok {
 		return money.Rate{}, false
 	}
-	place, ok := o.rateOf(from, to)
+	inView, ok := o.rateOf(from, to)
 	if !ok {
 		return money.Rate{}, false
 	}
-	return place.record().Value, true
+	return inView.record().Value, true
 }
 
 func (o *organization) rateOf(from, to money.Currency) (*viewRecord[directory.Rate], bool) {
@@ -47,8 +47,8 @@ func (s *Service) PutRate(ctx context.Context, org ledger.ID, draft directory.Ra
 		}
 		var event ledger.Event
 		var version uint64
-		if place, ok := o.rateOf(draft.From, draft.To); ok {
-			old := place.now.Load()
+		if inView, ok := o.rateOf(draft.From, draft.To); ok {
+			old := inView.now.Load()
 			version = old.stamp.Version
 			next, event, err = old.record.Revalue(draft.Value)
 		} else {

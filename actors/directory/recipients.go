@@ -13,11 +13,11 @@ import (
 // This file finds who is notified: the addresses of merchants, and the contacts for alerts.
 var _ actors.Addresses = (*Service)(nil)
 
-// Recipient implements actors.Addresses.
-func (s *Service) Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (recipient ledger.ID, hasAddress bool) {
+// Destination implements actors.Addresses.
+func (s *Service) Destination(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (destination ledger.ID, hasAddress bool) {
 	o, ok := s.org(org)
 	if !ok {
-		return recipient, false
+		return destination, false
 	}
 	if terminal == (ledger.ID{}) {
 		for _, t := range o.terminalsOf(partner) {
@@ -35,7 +35,7 @@ func (s *Service) Recipient(org ledger.ID, partner int64, env money.Env, termina
 	}
 	p, ok := o.partner(partner)
 	if !ok {
-		return recipient, false
+		return destination, false
 	}
 	return p.record().ID, p.record().NotifyURL != ""
 }
@@ -56,16 +56,21 @@ func (s *Service) Address(org, recipient ledger.ID) (actors.Address, bool) {
 }
 
 // address returns the terminal's own notification address or, if it has none, the address of its
-// partner. A secret is used only with the address of its own record, terminal or partner.
-func (o *organization) address(t *directory.Terminal) (actors.Address, bool) {
-	if n := &t.Notification; n.NotifyURL != "" {
-		return actors.Address{URL: n.NotifyURL, Secret: n.Secret, PreviousSecret: n.SecretPrevious}, true
+// partner. A secret is used only with the address of its own record, terminal or partner. If neither
+// has an address, the terminal's secret comes before its partner's.
+func (o *organization) address(t *directory.Terminal) (a actors.Address, hasAddress bool) {
+	n := &t.Notification
+	own := actors.Address{URL: n.NotifyURL, Secret: n.Secret, PreviousSecret: n.SecretPrevious}
+	if n.NotifyURL != "" {
+		return own, true
 	}
-	p, ok := o.partner(t.Partner)
-	if !ok {
-		return actors.Address{}, false
+	if p, ok := o.partner(t.Partner); ok {
+		a, hasAddress = addressOf(p.record())
 	}
-	return addressOf(p.record())
+	if !hasAddress && own.Secret != "" {
+		a = own
+	}
+	return a, hasAddress
 }
 
 func addressOf(p *directory.Partner) (actors.Address, bool) {
@@ -105,8 +110,8 @@ func (s *Service) AlertTerminal(org ledger.ID, partner int64, env money.Env, ter
 // grouped by partner and including those that are switched off. It skips organizations without such
 // terminals.
 func (s *Service) AlertTerminals(fn func(org ledger.ID, terminals []*directory.Terminal) error) error {
-	for _, place := range s.organizations.inCreationOrder() {
-		o, ok := s.org(place.id)
+	for _, orgCreation := range s.organizations.inCreationOrder() {
+		o, ok := s.org(orgCreation.id)
 		if !ok {
 			continue
 		}
@@ -120,7 +125,7 @@ func (s *Service) AlertTerminals(fn func(org ledger.ID, terminals []*directory.T
 			continue
 		}
 		slices.SortStableFunc(terminals, func(a, b *directory.Terminal) int { return cmp.Compare(a.Partner, b.Partner) })
-		if err := fn(place.id, terminals); err != nil {
+		if err := fn(orgCreation.id, terminals); err != nil {
 			return err
 		}
 	}
@@ -128,7 +133,7 @@ func (s *Service) AlertTerminals(fn func(org ledger.ID, terminals []*directory.T
 }
 
 // Receives tells whether the organization has a terminal or a partner with the id. Nothing else can
-// have received notifications, because Recipient returns only terminals and partners.
+// have received notifications, because Destination returns only terminals and partners.
 func (s *Service) Receives(org, recipient ledger.ID) bool {
 	o, ok := s.org(org)
 	if !ok {

@@ -117,7 +117,7 @@ func TestStoredReplyIsSealed(t *testing.T) {
 	f := open(t)
 	p, _ := f.newSigningPair()
 	next := "canary-of-the-next"
-	ctx := Once(t.Context(), adminKey("k"), func(made any) Answer {
+	ctx := WithStoredReply(t.Context(), adminKey("k"), func(made any) Answer {
 		return Answer{Status: 200, Body: []byte(made.(*directory.Partner).Secret)}
 	})
 	must(f.PatchPartner(ctx, p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Secret = next }))
@@ -126,7 +126,7 @@ func TestStoredReplyIsSealed(t *testing.T) {
 			t.Errorf("%d rows have the secret", n)
 		}
 	}
-	if a, found, err := f.Answered(adminKey("k")); err != nil || !found || string(a.Body) != next {
+	if a, found, err := f.StoredReply(adminKey("k")); err != nil || !found || string(a.Body) != next {
 		t.Errorf("the answer is not kept: %v %v", found, err)
 	}
 }

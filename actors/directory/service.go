@@ -73,9 +73,9 @@ func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 	return s, nil
 }
 
-// AllowPrivateHooks sets whether notifications may be sent to addresses that are not on the
+// AllowPrivateAddresses sets whether notifications may be sent to addresses that are not on the
 // internet. The default is that they may not.
-func (s *Service) AllowPrivateHooks(allowed bool) { s.privateAddressesAllowed.Store(allowed) }
+func (s *Service) AllowPrivateAddresses(allowed bool) { s.privateAddressesAllowed.Store(allowed) }
 
 // Empty tells whether the store is new: it has neither a platform record nor an organization.
 func (s *Service) Empty() bool {

@@ -196,11 +196,11 @@ func (s *Service) LogOut(ctx context.Context, n *directory.Session) error {
 	var ended *directory.Session
 	return s.run(ctx, n.Org, "directory.LogOut", func(now ledger.Micros) (*posting.Change, error) {
 		o, _ := s.org(n.Org)
-		place, ok := o.session(n.Hash)
+		inView, ok := o.session(n.Hash)
 		if !ok {
 			return nil, nil
 		}
-		old := place.now.Load()
+		old := inView.now.Load()
 		var event ledger.Event
 		ended, event = old.record.Revoke(now)
 		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Sessions, n.Org, old.stamp.Version, ended, event)}}, nil
@@ -213,13 +213,13 @@ func (s *Service) LogOut(ctx context.Context, n *directory.Session) error {
 // Session finds a session by its token inside the organization. The call counts as a use of the session.
 // As in Authenticate, the work is the same whether or not the session is found.
 func (s *Service) Session(id ledger.ID, token []byte, now ledger.Micros) (*directory.Session, bool) {
-	place, n, ok := s.sessionInForce(id, token, now)
+	inView, n, ok := s.sessionInForce(id, token, now)
 	if !ok {
 		return nil, false
 	}
-	for last := place.used.Load(); last < int64(now) && !place.used.CompareAndSwap(last, int64(now)); last = place.used.Load() {
+	for last := inView.used.Load(); last < int64(now) && !inView.used.CompareAndSwap(last, int64(now)); last = inView.used.Load() {
 	}
-	s.recordSessionUse(place, n, now)
+	s.recordSessionUse(inView, n, now)
 	return n, true
 }
 
@@ -236,16 +236,16 @@ func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros) 
 		o = s.decoy
 	}
 	n, used := noSession, ledger.Micros(0)
-	place, found := o.session(hash)
+	inView, found := o.session(hash)
 	if found {
-		n, used = place.record(), ledger.Micros(place.used.Load())
+		n, used = inView.record(), ledger.Micros(inView.used.Load())
 	}
 	hashMatches := subtle.ConstantTimeCompare(hash[:], n.Hash[:]) == 1
 	valid, currentEpoch, idle, active := n.Valid(now), o.inCurrentEpoch(n), n.IdleTooLong(used, now), o.ownRecord.record().Active()
 	if !(known && found && hashMatches && valid && currentEpoch && !idle && active) {
 		return nil, nil, false
 	}
-	return place, n, true
+	return inView, n, true
 }
 
 // inCurrentEpoch tells whether the session was begun in the current epoch of its user or partner: a new

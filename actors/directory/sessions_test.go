@@ -199,7 +199,7 @@ func TestIdleTimeSurvivesARestart(t *testing.T) {
 	if !f.use(org.ID, usedToken) {
 		t.Fatal("over before its time")
 	}
-	f.Runtime.Quiesce() // waits for the note of the use
+	f.Runtime.Quiesce() // waits for the write of the use
 	f.restart()
 	f.advance(10 * time.Minute)
 	f.wantLive("not used for 30 minutes", org.ID, restingToken, false)

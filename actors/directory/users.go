@@ -23,7 +23,7 @@ const (
 // the given texts (the account's login and names). Users and partners log in at the same route, so the same
 // rule applies to both.
 func checkPass(pass []byte, knownTexts ...string) error {
-	if err := directory.CheckPass(pass); err != nil {
+	if err := directory.CheckPassword(pass); err != nil {
 		return err
 	}
 	scoredPart := string(pass[:min(len(pass), maxScoredPass)])
@@ -118,7 +118,7 @@ func (o *organization) checkUserPartner(op string, partner int64) error {
 		return nil
 	}
 	if _, ok := o.partner(partner); !ok {
-		return ledger.RefuseField(op, "partner_id", "no such partner")
+		return ledger.RefuseField(op, "partner_id", "partner %d does not exist", partner)
 	}
 	return nil
 }

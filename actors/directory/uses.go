@@ -13,30 +13,30 @@ import (
 
 // A new use of a key or session is stored only if the stored last use is at least this old.
 const (
-	noteKeysEvery     = ledger.Micros(3600 * 1_000_000)
-	noteSessionsEvery = ledger.Micros(300 * 1_000_000)
+	storeKeyUseEvery     = ledger.Micros(3600 * 1_000_000)
+	storeSessionUseEvery = ledger.Micros(300 * 1_000_000)
 )
 
-// maxNotes bounds the notes (writes of a last use) that wait or are being made durable, in all organizations
-// together. A use beyond the bound is not noted; the next use tries again.
-const maxNotes = 64
+// maxPendingUses bounds the writes of last uses that wait or are being made durable, in all organizations
+// together. A use beyond the bound is not stored; the next use tries again.
+const maxPendingUses = 64
 
 // pendingUses queues the last uses of keys and sessions, which the organizations' actors write in the background. A
-// request compares a few atomics and, if a note is due and there is room, leaves a note here. Each organization has
-// at most one Change of notes in progress.
+// request compares a few atomics and, if a write is due and there is room, queues it here. Each organization has
+// at most one Change of last uses in progress.
 type pendingUses struct {
-	reserved atomic.Int64 // notes that wait or are being written, at most maxNotes
+	reserved atomic.Int64 // uses that wait or are being written, at most maxPendingUses
 
 	mu      sync.Mutex
 	queued  map[ledger.ID][]pendingUse // guarded by mu: by organization
-	writing map[ledger.ID]bool         // guarded by mu: the organization's actor has a message to write notes
+	writing map[ledger.ID]bool         // guarded by mu: the organization's actor has a message to write last uses
 }
 
-// pendingUse is a note that is to be written. The organization's actor calls step, which returns the step to write;
+// pendingUse is a last use that is to be written. The organization's actor calls step, which returns the step to write;
 // false if nothing is left to write.
 type pendingUse struct {
-	noteInProgress *atomic.Bool
-	step           func(*organization) (publishableStep, bool)
+	writeInProgress *atomic.Bool
+	step            func(*organization) (publishableStep, bool)
 }
 
 // publishableStep is a step of a Change and the function that publishes it.
@@ -45,24 +45,24 @@ type publishableStep struct {
 	put  func(posting.Stamp)
 }
 
-// note is a command that writes notes, without a waiting caller. As an actors.Observer it does not count against the
+// useWrite is a command that writes last uses, without a waiting caller. As an actors.Observer it does not count against the
 // bound of waiting commands.
-type note struct{ *command }
+type useWrite struct{ *command }
 
 // Observes implements actors.Observer.
-func (*note) Observes() {}
+func (*useWrite) Observes() {}
 
 func newPendingUses() *pendingUses {
 	return &pendingUses{queued: make(map[ledger.ID][]pendingUse), writing: make(map[ledger.ID]bool)}
 }
 
-// begin reserves a place for a note and sets the flag inProgress. It returns false if the flag is already set or
+// begin reserves a place for a write and sets the flag inProgress. It returns false if the flag is already set or
 // all places are taken.
 func (n *pendingUses) begin(inProgress *atomic.Bool) bool {
-	if inProgress.Load() || n.reserved.Load() >= maxNotes || !inProgress.CompareAndSwap(false, true) {
+	if inProgress.Load() || n.reserved.Load() >= maxPendingUses || !inProgress.CompareAndSwap(false, true) {
 		return false
 	}
-	if n.reserved.Add(1) > maxNotes {
+	if n.reserved.Add(1) > maxPendingUses {
 		n.reserved.Add(-1)
 		inProgress.Store(false)
 		return false
@@ -70,9 +70,9 @@ func (n *pendingUses) begin(inProgress *atomic.Bool) bool {
 	return true
 }
 
-// recordKeyUse starts a note of a key's use if the stored last use is old.
+// recordKeyUse starts a write of a key's use if the stored last use is old.
 func (s *Service) recordKeyUse(keyInView *viewRecord[directory.APIKey], k *directory.APIKey, now ledger.Micros) {
-	if k.Used != 0 && now-k.Used < noteKeysEvery || !s.pendingUses.begin(&keyInView.savingUse) {
+	if k.Used != 0 && now-k.Used < storeKeyUseEvery || !s.pendingUses.begin(&keyInView.savingUse) {
 		return
 	}
 	s.queueUse(k.Org, pendingKeyUse(keyInView, k.ID))
@@ -93,10 +93,10 @@ func pendingKeyUse(keyInView *viewRecord[directory.APIKey], id ledger.ID) pendin
 	}}
 }
 
-// recordSessionUse starts a note of a session's use if the stored last use is old. Sessions that never expire
-// by inactivity need no note.
+// recordSessionUse starts a write of a session's use if the stored last use is old. Sessions that never expire
+// by inactivity need no write.
 func (s *Service) recordSessionUse(sessionInView *viewRecord[directory.Session], session *directory.Session, now ledger.Micros) {
-	if session.MaxIdle == 0 || now-session.Used < noteSessionsEvery || !s.pendingUses.begin(&sessionInView.savingUse) {
+	if session.MaxIdle == 0 || now-session.Used < storeSessionUseEvery || !s.pendingUses.begin(&sessionInView.savingUse) {
 		return
 	}
 	s.queueUse(session.Org, pendingSessionUse(sessionInView, session.Hash))
@@ -117,32 +117,32 @@ func pendingSessionUse(sessionInView *viewRecord[directory.Session], hash [32]by
 	}}
 }
 
-// queueUse queues a note for the organization's actor, and sends the actor a message unless the
+// queueUse queues a write for the organization's actor, and sends the actor a message unless the
 // actor already has one.
 func (s *Service) queueUse(org ledger.ID, u pendingUse) {
-	notes := s.pendingUses
-	notes.mu.Lock()
-	notes.queued[org] = append(notes.queued[org], u)
-	mustTell := !notes.writing[org]
-	notes.writing[org] = true
-	notes.mu.Unlock()
+	pending := s.pendingUses
+	pending.mu.Lock()
+	pending.queued[org] = append(pending.queued[org], u)
+	mustTell := !pending.writing[org]
+	pending.writing[org] = true
+	pending.mu.Unlock()
 	if mustTell {
 		s.sendUses(org)
 	}
 }
 
-// sendUses makes the organization's actor write all notes that are queued when the actor receives the message.
+// sendUses makes the organization's actor write all uses that are queued when the actor receives the message.
 func (s *Service) sendUses(org ledger.ID) {
 	var batch []pendingUse
 	var publishers usePublishers
 	var once sync.Once
-	s.registry.Tell(org, &note{&command{
-		op: "directory.note",
+	s.registry.Tell(org, &useWrite{&command{
+		op: "directory.sendUses",
 		decide: func(ledger.Micros) (*posting.Change, error) {
 			batch = s.pendingUses.take(org)
 			o, ok := s.org(org)
 			if !ok {
-				return nil, notFound("directory.note", "organization")
+				return nil, notFound("directory.sendUses", "organization")
 			}
 			var change *posting.Change
 			change, publishers = changeOf(o, batch)
@@ -153,7 +153,7 @@ func (s *Service) sendUses(org ledger.ID) {
 	}})
 }
 
-// usePublishers publishes the steps of a Change of notes, in their order.
+// usePublishers publishes the steps of a Change of last uses, in their order.
 type usePublishers []func(posting.Stamp)
 
 func (p usePublishers) publish(stamps []posting.Stamp) {
@@ -162,7 +162,7 @@ func (p usePublishers) publish(stamps []posting.Stamp) {
 	}
 }
 
-// changeOf makes one Change of the notes; nil if nothing is left to write.
+// changeOf makes one Change of the uses; nil if nothing is left to write.
 func changeOf(o *organization, uses []pendingUse) (*posting.Change, usePublishers) {
 	change := new(posting.Change)
 	var publishers usePublishers
@@ -177,7 +177,7 @@ func changeOf(o *organization, uses []pendingUse) (*posting.Change, usePublisher
 	return change, publishers
 }
 
-// take removes the queued notes of the organization and returns them.
+// take removes the queued uses of the organization and returns them.
 func (n *pendingUses) take(org ledger.ID) []pendingUse {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -186,37 +186,37 @@ func (n *pendingUses) take(org ledger.ID) []pendingUse {
 	return batch
 }
 
-// finishBatch frees the places of a batch's notes, whether the notes were written or refused, and sends the notes
-// that were queued meanwhile. A refused note is tried again at the next use of its key or session. If the actor
-// refused the message before it took the batch, the queued notes are treated in the same way: if they were sent again
+// finishBatch frees the places of a batch's uses, whether the uses were written or refused, and sends the uses
+// that were queued meanwhile. A refused write is tried again at the next use of its key or session. If the actor
+// refused the message before it took the batch, the queued uses are treated in the same way: if they were sent again
 // at once, the actor would get messages forever.
 func (s *Service) finishBatch(org ledger.ID, batch []pendingUse) {
-	notes := s.pendingUses
+	pending := s.pendingUses
 	if len(batch) == 0 {
-		batch = notes.take(org)
+		batch = pending.take(org)
 	}
-	notes.reserved.Add(-int64(len(batch)))
+	pending.reserved.Add(-int64(len(batch)))
 	for i := range batch {
-		batch[i].noteInProgress.Store(false)
+		batch[i].writeInProgress.Store(false)
 	}
-	notes.mu.Lock()
-	hasQueued := len(notes.queued[org]) > 0
+	pending.mu.Lock()
+	hasQueued := len(pending.queued[org]) > 0
 	if !hasQueued {
-		delete(notes.writing, org)
+		delete(pending.writing, org)
 	}
-	notes.mu.Unlock()
+	pending.mu.Unlock()
 	if hasQueued {
 		s.sendUses(org)
 	}
 }
 
-// notesAtOnce bounds the uses that one Change of FlushUses records.
-const notesAtOnce = 512
+// maxUsesPerChange bounds the uses that one Change of FlushUses records.
+const maxUsesPerChange = 512
 
 // FlushUses stores the last uses of keys and sessions that are in memory only, so that a clean stop loses none. The
 // caller calls FlushUses after requests have ended. Without new uses it writes nothing. If ctx ends first, the
 // remaining uses are lost, as in a kill: the next start knows the uses that were stored last. If one organization's
-// notes are refused, the other organizations' notes are still written. The error is the first *ledger.Refusal.
+// uses are refused, the other organizations' uses are still written. The error is the first *ledger.Refusal.
 func (s *Service) FlushUses(ctx context.Context) (firstErr error) {
 	for _, creation := range s.organizations.inCreationOrder() {
 		if o, ok := s.org(creation.id); ok {
@@ -229,8 +229,8 @@ func (s *Service) FlushUses(ctx context.Context) (firstErr error) {
 }
 
 func (s *Service) flushUsesOf(ctx context.Context, o *organization) error {
-	const op = "directory.NoteUses"
-	for uses := range slices.Chunk(o.unrecordedUses(ledger.MicrosOf(s.rt.Clock.Now())), notesAtOnce) {
+	const op = "directory.FlushUses"
+	for uses := range slices.Chunk(o.unrecordedUses(ledger.MicrosOf(s.rt.Clock.Now())), maxUsesPerChange) {
 		var publishers usePublishers
 		err := s.run(ctx, o.id, op, func(ledger.Micros) (change *posting.Change, err error) {
 			current, ok := s.org(o.id)
@@ -248,7 +248,7 @@ func (s *Service) flushUsesOf(ctx context.Context, o *organization) error {
 }
 
 // unrecordedUses returns the uses that are later than the stored ones. Sessions that are over, or that
-// never expire by inactivity, need no note.
+// never expire by inactivity, need no write.
 func (o *organization) unrecordedUses(now ledger.Micros) (uses []pendingUse) {
 	for _, creation := range o.keys.inCreationOrder() {
 		if inView, ok := o.keys.get(creation.id); ok && ledger.Micros(inView.used.Load()) > inView.record().Used {

@@ -31,7 +31,7 @@ func TestCleanStopStoresTheLastUses(t *testing.T) {
 		t.Fatal("not let in")
 	}
 	if got := f.countUses(firstOrg.ID); got != 1 {
-		t.Fatalf("%d notes of the key before the stop", got)
+		t.Fatalf("%d uses of the key before the stop", got)
 	}
 	must(0, f.FlushUses(t.Context()))
 	f.restart()
@@ -80,7 +80,7 @@ func (f *fixture) sessionOf(org ledger.ID, token []byte) *directory.Session {
 func TestUsesAreStoredInBatches(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
-	const keys = 3*notesAtOnce + 1
+	const keys = 3*maxUsesPerChange + 1
 	for _, m := range must(f.AddMerchants(t.Context(), org.ID, MerchantsDraft{Partners: 7, Keys: keys})) {
 		for _, value := range m.Keys {
 			if _, _, ok := f.Authenticate(org.ID, []byte(value)); !ok {
@@ -90,7 +90,7 @@ func TestUsesAreStoredInBatches(t *testing.T) {
 	}
 	f.Runtime.Quiesce()
 	noted := f.countUses(org.ID)
-	wantChanges := (keys - noted + notesAtOnce - 1) / notesAtOnce
+	wantChanges := (keys - noted + maxUsesPerChange - 1) / maxUsesPerChange
 	if n := f.countChanges(func() { must(0, f.FlushUses(t.Context())) }); n != uint64(wantChanges) {
 		t.Errorf("%d changes, want %d", n, wantChanges)
 	}
@@ -114,11 +114,11 @@ func TestUsesBeyondTheStopsDeadlineAreLost(t *testing.T) {
 		<-f.commands.inside
 	}
 	if got := f.countUses(org.ID); got != 1 {
-		t.Errorf("%d notes", got)
+		t.Errorf("%d uses", got)
 	}
 }
 
-// If one organization's notes (writes of last uses) are refused, another organization's notes are still written.
+// If one organization's last uses are refused, another organization's last uses are still written.
 func TestRefusedNotesOfOneOrganizationDoNotAffectOthers(t *testing.T) {
 	f := open(t)
 	staleOrg, org := f.newOrganization("One"), f.newOrganization("Two")
@@ -137,6 +137,6 @@ func TestRefusedNotesOfOneOrganizationDoNotAffectOthers(t *testing.T) {
 		t.Errorf("the stale one: %v", err)
 	}
 	if got := f.countUses(org.ID); got != 2 {
-		t.Errorf("%d notes of the other one, want 2", got)
+		t.Errorf("%d uses of the other one, want 2", got)
 	}
 }

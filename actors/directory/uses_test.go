@@ -12,7 +12,7 @@ import (
 	"mizan/posting"
 )
 
-// countUses counts the notes, which are events that store a key's last use, in the organization's journal.
+// countUses counts the events that store a key's last use, in the organization's journal.
 func (f *fixture) countUses(org ledger.ID) (n int) {
 	f.t.Helper()
 	f.Runtime.Quiesce()
@@ -37,18 +37,18 @@ func TestLastUseOfAKeySurvivesARestart(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
 	_, value := f.issueKey(f.newPartner(org.ID, "one"))
-	wantNotesAfterUse := func(notes int) {
+	wantStoredUses := func(uses int) {
 		t.Helper()
 		if _, _, ok := f.Authenticate(org.ID, value); !ok {
 			t.Fatal("not let in")
 		}
-		if got := f.countUses(org.ID); got != notes {
-			t.Errorf("at %v: %d notes, want %d", f.Clock.Now(), got, notes)
+		if got := f.countUses(org.ID); got != uses {
+			t.Errorf("at %v: %d uses, want %d", f.Clock.Now(), got, uses)
 		}
 	}
-	wantNotesAfterUse(1)
+	wantStoredUses(1)
 	f.advance(time.Hour - time.Microsecond)
-	wantNotesAfterUse(1)
+	wantStoredUses(1)
 	if got := f.lastUsed(org.ID); !got.Equal(f.Clock.Now()) {
 		t.Errorf("last used %v by memory, want %v", got, f.Clock.Now())
 	}
@@ -57,14 +57,14 @@ func TestLastUseOfAKeySurvivesARestart(t *testing.T) {
 		t.Errorf("last used %v by the store, want %v", got, startTime)
 	}
 	f.advance(time.Microsecond)
-	wantNotesAfterUse(2)
+	wantStoredUses(2)
 	f.restart()
 	if got := f.lastUsed(org.ID); !got.Equal(startTime.Add(time.Hour)) {
 		t.Errorf("last used %v by the store, want %v", got, startTime.Add(time.Hour))
 	}
 }
 
-func TestUseOfARefusedKeyIsNotNoted(t *testing.T) {
+func TestUseOfARefusedKeyIsNotStored(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("One")
 	k, value := f.issueKey(f.newPartner(o.ID, "one"))
@@ -72,12 +72,12 @@ func TestUseOfARefusedKeyIsNotNoted(t *testing.T) {
 	f.Authenticate(o.ID, value)
 	f.APIKeyInForce(o.ID, value)
 	if got := f.countUses(o.ID); got != 0 {
-		t.Errorf("%d notes", got)
+		t.Errorf("%d uses", got)
 	}
 }
 
-// A note that is refused is written at the next use.
-func TestRefusedNoteIsTriedAgain(t *testing.T) {
+// A write that is refused is tried again at the next use.
+func TestRefusedWriteOfAUseIsTriedAgain(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
 	key, value := f.issueKey(f.newPartner(org.ID, "one"))
@@ -88,7 +88,7 @@ func TestRefusedNoteIsTriedAgain(t *testing.T) {
 	}
 	f.Authenticate(org.ID, value)
 	if got := f.countUses(org.ID); got != 1 {
-		t.Fatalf("%d notes: the stale one was not refused", got)
+		t.Fatalf("%d uses: the stale one was not refused", got)
 	}
 	if n := f.pendingUses.reserved.Load(); n != 0 {
 		t.Fatalf("%d places are taken by nothing", n)
@@ -97,26 +97,26 @@ func TestRefusedNoteIsTriedAgain(t *testing.T) {
 	f.Runtime.Quiesce()
 	f.Authenticate(org.ID, value)
 	if got := f.countUses(org.ID); got != 2 {
-		t.Errorf("%d notes, want 2", got)
+		t.Errorf("%d uses, want 2", got)
 	}
 }
 
-func TestNotesInProgressAreBounded(t *testing.T) {
+func TestPendingUsesAreBounded(t *testing.T) {
 	n := newPendingUses()
-	flags := make([]atomic.Bool, maxNotes+1)
-	for i := range maxNotes {
+	flags := make([]atomic.Bool, maxPendingUses+1)
+	for i := range maxPendingUses {
 		if !n.begin(&flags[i]) {
-			t.Fatalf("no place for note %d", i+1)
+			t.Fatalf("no place for use %d", i+1)
 		}
 		if n.begin(&flags[i]) {
-			t.Fatal("two notes of one key are under way")
+			t.Fatal("two uses of one key are under way")
 		}
 	}
-	if n.begin(&flags[maxNotes]) || flags[maxNotes].Load() {
+	if n.begin(&flags[maxPendingUses]) || flags[maxPendingUses].Load() {
 		t.Error("one too many is under way")
 	}
 	n.reserved.Add(-1)
-	if !n.begin(&flags[maxNotes]) {
+	if !n.begin(&flags[maxPendingUses]) {
 		t.Error("no place though there is one")
 	}
 }
@@ -150,11 +150,11 @@ func TestManyFirstUsesDelayNoCommand(t *testing.T) {
 		}
 	}
 	if got := f.countUses(org.ID); got != keys || f.pendingUses.reserved.Load() != 0 {
-		t.Errorf("%d notes of %d keys, %d under way", got, keys, f.pendingUses.reserved.Load())
+		t.Errorf("%d uses of %d keys, %d under way", got, keys, f.pendingUses.reserved.Load())
 	}
 }
 
-// If the directory cannot be read, notes are dropped, so that the actor does not get messages forever.
+// If the directory cannot be read, uses are dropped, so that the actor does not get messages forever.
 func TestNotesAreDroppedIfTheDirectoryCannotBeRead(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
@@ -169,15 +169,15 @@ func TestNotesAreDroppedIfTheDirectoryCannotBeRead(t *testing.T) {
 	}
 	f.Authenticate(org.ID, value)
 	if got := f.countUses(org.ID); got != 1 {
-		t.Errorf("%d notes, want 1", got)
+		t.Errorf("%d uses, want 1", got)
 	}
 }
 
-// While the organization's actor is busy, requests continue, and up to maxNotes notes wait for it.
+// While the organization's actor is busy, requests continue, and up to maxPendingUses uses wait for it.
 func TestNoRequestWaitsForANote(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
-	const keys = maxNotes + 36
+	const keys = maxPendingUses + 36
 	merchant := must(f.AddMerchants(t.Context(), org.ID, MerchantsDraft{Partners: 1, Keys: keys}))[0]
 	started, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -195,20 +195,20 @@ func TestNoRequestWaitsForANote(t *testing.T) {
 			}
 		}
 	}
-	if got := f.pendingUses.reserved.Load(); got != maxNotes {
-		t.Errorf("%d notes wait, want %d", got, maxNotes)
+	if got := f.pendingUses.reserved.Load(); got != maxPendingUses {
+		t.Errorf("%d uses wait, want %d", got, maxPendingUses)
 	}
 	close(release)
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	if got := f.countUses(org.ID); got != maxNotes || f.pendingUses.reserved.Load() != 0 {
-		t.Errorf("%d notes, %d under way", got, f.pendingUses.reserved.Load())
+	if got := f.countUses(org.ID); got != maxPendingUses || f.pendingUses.reserved.Load() != 0 {
+		t.Errorf("%d uses, %d under way", got, f.pendingUses.reserved.Load())
 	}
 	for _, value := range merchant.Keys {
 		f.Authenticate(org.ID, []byte(value))
 	}
 	if got := f.countUses(org.ID); got != keys {
-		t.Errorf("%d notes after the next use, want %d", got, keys)
+		t.Errorf("%d uses after the next use, want %d", got, keys)
 	}
 }

@@ -217,29 +217,29 @@ func (s *Service) putPlatform(p *directory.Platform, stamp posting.Stamp) {
 // putTerminal enters a terminal into the tables of all organizations. The terminal gets a new place in the
 // view when its organization is reloaded, so it is entered again then. Notifications from other platforms
 // name only a terminal, so the table of terminals spans all organizations.
-func (g *globalIndex) putTerminal(place *viewRecord[directory.Terminal]) {
-	t := place.record()
-	g.terminals.put(t.ID, place)
+func (g *globalIndex) putTerminal(inView *viewRecord[directory.Terminal]) {
+	t := inView.record()
+	g.terminals.put(t.ID, inView)
 	if t.IsRemote() {
-		g.remote.Store(t.ID, place)
+		g.remote.Store(t.ID, inView)
 	}
 }
 
 // FindTerminal finds a terminal of any organization. It costs one lookup, even if there is no such terminal.
 func (s *Service) FindTerminal(id ledger.ID) (*directory.Terminal, bool) {
-	place, found := s.global.terminals.get(id)
+	inView, found := s.global.terminals.get(id)
 	if !found {
 		return nil, false
 	}
-	return place.record(), true
+	return inView.record(), true
 }
 
 // RemoteTerminals returns the terminals of all organizations that have the given provider and, in their
 // parameters, the address at which it is called. They are in no particular order. Switched-off terminals
 // are included, because their charges may still be reversed.
 func (s *Service) RemoteTerminals(provider string) (terminals []*directory.Terminal) {
-	s.global.remote.Range(func(_, place any) bool {
-		if t := place.(*viewRecord[directory.Terminal]).record(); t.Provider == provider {
+	s.global.remote.Range(func(_, inView any) bool {
+		if t := inView.(*viewRecord[directory.Terminal]).record(); t.Provider == provider {
 			terminals = append(terminals, t)
 		}
 		return true

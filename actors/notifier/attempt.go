@@ -7,6 +7,7 @@ import (
 
 	"mizan/actors"
 	"mizan/actors/notifier/webhook"
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/posting"
 )
@@ -65,8 +66,15 @@ func (s *Service) unwrittenReport(reachedOperators []byte) report {
 // attempt before it reached anybody.
 func (s *Service) attempt(k destinationKey, n *posting.Notice, reachedOperators []byte) (r report, hasReport bool) {
 	startTime := time.Now()
-	r, hasReport = s.attemptUnobserved(k, n, reachedOperators)
-	if hasReport && !r.interrupted && s.observer != nil {
+	origin, isKept := s.originOf(k.org, n)
+	hop := s.tracer.Begin(tracing.Client, "notification", origin)
+	r, hasReport = s.makeAttempt(k, n, reachedOperators, hop.Origin(origin))
+	endHop(hop, n.Channel, &r)
+	if !hasReport || r.interrupted {
+		return r, hasReport
+	}
+	s.keepOrigin(k.org, n, origin, isKept, r.Failure != "")
+	if s.observer != nil {
 		s.observe(n.Channel, r.Failure != "", time.Since(startTime))
 	}
 	return r, hasReport
@@ -78,9 +86,9 @@ func (s *Service) observe(channel posting.Channel, failed bool, took time.Durati
 	s.observer(channel, failed, took)
 }
 
-// attemptUnobserved makes an attempt without calling the observer. A panic counts as a failed attempt, so that
+// makeAttempt makes an attempt without calling the observer. A panic counts as a failed attempt, so that
 // the notice does not hold up others.
-func (s *Service) attemptUnobserved(k destinationKey, n *posting.Notice, reachedOperators []byte) (r report, hasReport bool) {
+func (s *Service) makeAttempt(k destinationKey, n *posting.Notice, reachedOperators []byte, origin tracing.Origin) (r report, hasReport bool) {
 	defer func() {
 		if panicValue := recover(); panicValue != nil {
 			s.runtime.Recovered("a delivery", panicValue)
@@ -102,15 +110,15 @@ func (s *Service) attemptUnobserved(k destinationKey, n *posting.Notice, reached
 	case payerClass:
 		return s.notifyPayer(k, n)
 	}
-	return s.notifyMerchant(k, n, &body)
+	return s.notifyMerchant(k, n, &body, origin)
 }
 
-func (s *Service) notifyMerchant(k destinationKey, n *posting.Notice, body *actors.NotificationBody) (report, bool) {
+func (s *Service) notifyMerchant(k destinationKey, n *posting.Notice, body *actors.NotificationBody, origin tracing.Origin) (report, bool) {
 	address, isSet := s.addresses.Address(k.org, k.to)
 	if !isSet {
 		return report{Attempt: Attempt{At: ledger.MicrosOf(s.runtime.Clock.Now()), Failure: "no address is set"}}, true
 	}
-	outgoing := webhook.Delivery{URL: address.URL, Type: body.Type, Data: body.Data, WithoutEnvelope: n.Channel == posting.Stream}
+	outgoing := webhook.Delivery{URL: address.URL, Type: body.Type, Data: body.Data, WithoutEnvelope: n.Channel == posting.Stream, Origin: origin}
 	if !outgoing.WithoutEnvelope {
 		outgoing.Secret, outgoing.PreviousSecret, outgoing.EventID = address.Secret, address.PreviousSecret, EventID(k.org, ID{n.Booked, n.Channel}).String()
 	}

@@ -60,10 +60,10 @@ func ReadMarks(key, value []byte, fn func(m Mark)) error {
 // StoredDelivery is a delivery that has a row of its own, with the fields that only the checker reads.
 type StoredDelivery struct {
 	*Delivery
-	Page    ledger.Micros // booked time of the first notice on its notice's page; 0: a bulletin is on no page
-	Body    []byte
-	Reached []byte // the operators that were reached; nil: none
-	Round   int    // number of attempts before the last request to deliver it again
+	Page                 ledger.Micros // booked time of the first notice on its notice's page; 0: a bulletin is on no page
+	Body                 []byte
+	Reached              []byte // the operators that were reached; nil: none
+	AttemptsBeforeReplay int    // number of attempts before the last request to deliver it again
 }
 
 // ReadDelivery parses the row of a delivery. The error says that the row has no known form.

@@ -40,6 +40,7 @@
 //     not among the delivered ones.
 //  17. A notice of a receipt holds no address and no text: each attempt reads them from the transaction's record. Receipts
 //     have workers of their own, so they delay neither merchants nor operators.
+//  18. A listener delays no delivery: what waits for it in memory is bounded, and one that reads too slowly ends.
 //
 // Callers: cmd (New, Resume, Close), api (everything else), snapshots (the forms of rows).
 //

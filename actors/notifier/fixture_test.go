@@ -41,7 +41,7 @@ type addressBook struct {
 	addresses map[ledger.ID]actors.Address // guarded by mu
 }
 
-func (b *addressBook) Recipient(ledger.ID, int64, money.Env, ledger.ID) (ledger.ID, bool) {
+func (b *addressBook) Destination(ledger.ID, int64, money.Env, ledger.ID) (ledger.ID, bool) {
 	return ledger.ID{}, false
 }
 

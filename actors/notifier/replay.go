@@ -24,7 +24,7 @@ type AddToChange[T any] func(change *posting.Change, result T) error
 
 // Replay makes a delivery due now, even one that was acknowledged. If the attempt is not
 // acknowledged, it is retried like a new delivery. Replay returns the delivery's new state. The
-// error is a *ledger.Refusal.
+// error is a *ledger.Refusal. Listeners get the notification again too.
 func (s *Service) Replay(org ledger.ID, id ID, addRows AddToChange[*Delivery]) (*Delivery, error) {
 	done := make(chan *Delivery, 1)
 	err := s.writeLogAlone(org, func(l *deliveryLog, d *draft, now ledger.Micros) error {
@@ -38,7 +38,9 @@ func (s *Service) Replay(org ledger.ID, id ID, addRows AddToChange[*Delivery]) (
 	if err != nil {
 		return nil, err
 	}
-	return <-done, nil
+	delivery := <-done
+	s.publish(org, []posting.Notice{delivery.notice()})
+	return delivery, nil
 }
 
 func (l *deliveryLog) replay(draft *draft, id ID, now ledger.Micros) (*Delivery, error) {

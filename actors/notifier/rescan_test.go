@@ -204,7 +204,7 @@ func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
 	f.deliveryLogs.Tell(firstOrg, earlierCommand)
 	receiveFrom(t, "being written", log.groupArrived)
 	responseGate.open()
-	waitFor(t, "only the delivery log has work", func() bool { return f.Runtime.Live() == 1 })
+	waitFor(t, "only the delivery log has work", func() bool { return f.Runtime.ActorsWithWork() == 1 })
 	refusedCommand := &logCommand{result: make(chan error, 1), decide: addClaim}
 	f.deliveryLogs.Tell(firstOrg, refusedCommand)
 	diskGate.open()

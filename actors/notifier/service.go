@@ -7,6 +7,7 @@ import (
 
 	"mizan/actors"
 	"mizan/actors/notifier/webhook"
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/posting"
 )
@@ -64,6 +65,9 @@ type Options struct {
 
 	// Observe, if set, is called after every attempt.
 	Observe func(channel posting.Channel, failed bool, took time.Duration)
+
+	// Tracer records a hop for every attempt; nil: none are recorded.
+	Tracer *tracing.Tracer
 }
 
 // MaxConnections is the default of Options.Connections.
@@ -97,6 +101,11 @@ type Service struct {
 	panics       panics
 	rescanned    atomic.Bool // notices were offered again after a panic, so duplicates are possible
 	bodyBuffers  sync.Pool
+	listeners    listeners
+
+	tracer  *tracing.Tracer
+	origins *tracing.Memory[deliveryKey]
+	backlog backlogCache
 
 	earlierRuns []earlierRun // what New has found in the store, for Resume
 	removalDue  atomic.Int64 // when the next retention run starts, in µs
@@ -121,6 +130,7 @@ func New(options Options) (*Service, error) {
 		bodyBuffers: sync.Pool{New: func() any { return new([]byte) }},
 		limits:      limits{maxInMemory, maxWithRecords, slowAnswer, maxChangeBytes, maxIndexKeys, maxUntriedPages},
 		panics:      panics{byDestination: make(map[destinationKey]*panicRecord)},
+		tracer:      options.Tracer, origins: tracing.NewMemory[deliveryKey](maxOrigins),
 	}
 	s.destinations = actors.NewRegistry(runtime, "notifier", idleTime, func(k destinationKey) actors.Behaviour {
 		return &destination{service: s, key: k, workerLimit: 1, pulledIDs: make(map[ID]bool)}
@@ -145,6 +155,7 @@ func New(options Options) (*Service, error) {
 // store. Call Close before the runtime is stopped.
 func (s *Service) Close() {
 	s.stopping.Store(true)
+	s.endListeners()
 	ended := make(chan struct{})
 	go func() {
 		s.delivering.Lock() // returns when no delivery is in progress
@@ -160,11 +171,14 @@ func (s *Service) Close() {
 	s.webhooks.Close()
 }
 
-// offer passes notices whose events are durable to their destinations.
+// offer passes notices whose events are durable to their destinations and to listeners. Transient ones are for
+// listeners only.
 func (s *Service) offer(org ledger.ID, notices []posting.Notice) {
 	if s.stopping.Load() {
 		return
 	}
+	s.publish(org, notices)
+	notices = withoutTransient(notices)
 	s.inMemory.Add(int64(len(notices)))
 	for len(notices) > 0 {
 		destination := keyOf(org, &notices[0])
@@ -175,6 +189,21 @@ func (s *Service) offer(org ledger.ID, notices []posting.Notice) {
 		s.destinations.Tell(destination, noticesOffered{notices[:n:n]})
 		notices = notices[n:]
 	}
+}
+
+// withoutTransient removes transient notices, in place.
+func withoutTransient(notices []posting.Notice) []posting.Notice {
+	kept := 0
+	for i := range notices {
+		if notices[i].IsTransient {
+			continue
+		}
+		if kept != i {
+			notices[kept] = notices[i]
+		}
+		kept++
+	}
+	return notices[:kept]
 }
 
 func keyOf(org ledger.ID, n *posting.Notice) destinationKey {

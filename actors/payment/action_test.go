@@ -55,7 +55,7 @@ func TestPaymentIsChargedAfterThePayerApproves(t *testing.T) {
 			t.Errorf("the payer has %v", got)
 		}
 		f.answerChallenge(r.ID, true)
-		chargedRecord := f.mustRecord(f.Returned(org, r.ID))
+		chargedRecord := f.mustRecord(f.OnReturn(org, r.ID))
 		if chargedRecord.Status != payment.Charged || chargedRecord.Action != nil || len(chargedRecord.RRN) != 12 {
 			t.Errorf("%+v", chargedRecord)
 		}
@@ -89,7 +89,7 @@ func TestRefusedActionIsRejected(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
 	f.answerChallenge(id, false)
-	if r := f.mustRecord(f.Returned(org, id)); r.Status != payment.Rejected || failureText(r.Failure) != "authentication_failed" {
+	if r := f.mustRecord(f.OnReturn(org, id)); r.Status != payment.Rejected || failureText(r.Failure) != "authentication_failed" {
 		t.Errorf("%s %q", r.Status, failureText(r.Failure))
 	}
 	f.wantBalance("100000 / 0")
@@ -101,12 +101,12 @@ func TestReturningWithoutActingKeepsTheActionOpen(t *testing.T) {
 	before := f.readRecord(id).Action
 	f.advance(10 * time.Minute)
 	for range 3 {
-		if r := f.mustRecord(f.Returned(org, id)); r.Status != payment.ActionRequired || r.Action.URL != before.URL || r.Action.Until != before.Until {
+		if r := f.mustRecord(f.OnReturn(org, id)); r.Status != payment.ActionRequired || r.Action.URL != before.URL || r.Action.Until != before.Until {
 			t.Errorf("%s %+v", r.Status, r.Action)
 		}
 	}
 	f.answerChallenge(id, true)
-	f.mustRecord(f.Returned(org, id))
+	f.mustRecord(f.OnReturn(org, id))
 	f.wantStatus(id, payment.Charged, "")
 }
 
@@ -200,7 +200,7 @@ func TestActionWithoutContentShowsOnlyTheRailsPage(t *testing.T) {
 				t.Errorf("%s has meta %s", name, meta)
 			}
 			f.answerChallenge(r.ID, true)
-			r = f.mustRecord(f.Returned(org, r.ID))
+			r = f.mustRecord(f.OnReturn(org, r.ID))
 			if r.Status != payment.Charged {
 				t.Errorf("%s: %s", name, r.Status)
 			}
@@ -223,7 +223,7 @@ func TestPayoutWaitsUntilAnOfferedInstitutionIsChosen(t *testing.T) {
 		f.advance(time.Second)
 		_, err := f.Choose(choiceCommand(r.ID, "another"))
 		f.wantRefusal(err, ledger.Invalid)
-		if got := f.mustRecord(f.Returned(org, r.ID)); got.Status != payment.ActionRequired {
+		if got := f.mustRecord(f.OnReturn(org, r.ID)); got.Status != payment.ActionRequired {
 			t.Errorf("%s after its payer came back", got.Status)
 		}
 		f.wantSubmissions(r.ID, actors.Complete, 0)
@@ -298,13 +298,13 @@ func TestRailMayRequestSeveralActionsInTurn(t *testing.T) {
 	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
 	f.advance(time.Minute)
-	if r := f.mustRecord(f.Returned(org, id)); r.Status != payment.ActionRequired || r.Action.URL != "https://rail.example/2" || !r.KeepCard {
+	if r := f.mustRecord(f.OnReturn(org, id)); r.Status != payment.ActionRequired || r.Action.URL != "https://rail.example/2" || !r.KeepCard {
 		t.Errorf("%s %+v", r.Status, r.Action)
 	}
 	if got := f.readRecord(id).Action.Until.Time().Sub(start); got != 31*time.Minute {
 		t.Errorf("the payer has %v in all, 30 minutes for each thing that is done", got)
 	}
-	f.mustRecord(f.Returned(org, id))
+	f.mustRecord(f.OnReturn(org, id))
 	f.wantStatus(id, payment.Charged, "")
 }
 
@@ -328,7 +328,7 @@ func TestCardIsSealedDuringThePayersActionAndRemovedAfterwards(t *testing.T) {
 	}
 	f.restart()
 	f.answerChallenge(approvedID, true)
-	f.mustRecord(f.Returned(org, approvedID))
+	f.mustRecord(f.OnReturn(org, approvedID))
 	f.wantStatus(approvedID, payment.Charged, "")
 	if number != redirect {
 		t.Errorf("the provider had card %q", number)
@@ -369,7 +369,7 @@ func TestActionFailsIfTheSealedCardCannotBeOpened(t *testing.T) {
 	f.sealer = keylessSealer{f.Keyring}
 	f.start()
 	f.answerChallenge(id, true)
-	f.mustRecord(f.Returned(org, id))
+	f.mustRecord(f.OnReturn(org, id))
 	f.wantStatus(id, payment.Failed, "The card's data did not reach the provider.")
 }
 
@@ -379,7 +379,7 @@ func TestAlwaysReadyRailIsAskedToCompleteOnlyAtDueInstants(t *testing.T) {
 	provider := scriptedProvider(actors.Complete, readyOutcome, readyOutcome, readyOutcome, done).answerInquiries(actors.Pay, readyOutcome)
 	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
-	if got := f.mustRecord(f.Returned(org, id)).Status; got != payment.Charging {
+	if got := f.mustRecord(f.OnReturn(org, id)).Status; got != payment.Charging {
 		t.Errorf("%s", got)
 	}
 	f.wantSubmissions(id, actors.Complete, 1)
@@ -456,7 +456,7 @@ func TestCardNumberInAProviderAnswerIsNotStored(t *testing.T) {
 				if !strings.Contains(r.Action.URL, "[redacted]") || outcome.Action.URL != urlWithNumber {
 					t.Errorf("%q; the rail's own: %q", r.Action.URL, outcome.Action.URL)
 				}
-				f.mustRecord(f.Returned(org, r.ID))
+				f.mustRecord(f.OnReturn(org, r.ID))
 			}
 		})
 	}
@@ -472,7 +472,7 @@ func TestFrequentReturnsDoNotPostponeTheInquiry(t *testing.T) {
 	before := f.mustResult(f.Find(org, id)).Stamp
 	for range 5 {
 		f.advance(10 * time.Second)
-		if got := f.mustRecord(f.Returned(org, id)).Status; got != payment.Charging {
+		if got := f.mustRecord(f.OnReturn(org, id)).Status; got != payment.Charging {
 			t.Errorf("%s", got)
 		}
 		if got := f.mustResult(f.Find(org, id)).Stamp; got != before {

@@ -52,11 +52,11 @@ func (t *transaction) admit(c *actors.Context, cause any, task admission.Task) {
 		case admission.Withdraw:
 			t.abortUncounted(c, cause)
 			return
-		case admission.TakeBack:
+		case admission.UncountAttempt:
 			t.uncountAttempt()
 			t.admission = admission.Admission{}
 			return
-		case admission.LetStand:
+		case admission.KeepAnswer:
 			t.settleWithRefusal(c, cause.(*failover))
 			return
 		}
@@ -270,7 +270,7 @@ func (t *transaction) objection(refusal *ledger.Refusal, r posting.Receipt) paym
 // that is no objection to the payment itself.
 func (t *transaction) admissionLost(c *actors.Context, cause any) {
 	if t.admission.State() != "" {
-		t.admit(c, cause, t.admission.Lose())
+		t.admit(c, cause, t.admission.OnWriterRefusal())
 	}
 }
 
@@ -327,7 +327,7 @@ func (t *transaction) failoverRefused(c *actors.Context, m *failover, r posting.
 	t.load()
 	objection := t.objection(refusal, r)
 	if objection.IsZero() || refusal.Code == ledger.OutOfRange {
-		t.admit(c, m, t.admission.Lose())
+		t.admit(c, m, t.admission.OnWriterRefusal())
 		return
 	}
 	t.admit(c, m, t.admission.Object(objection))
@@ -342,7 +342,7 @@ func (t *transaction) settleWithRefusal(c *actors.Context, m *failover) {
 		passedOver = t.admission.PassedOver
 	}
 	t.cause, t.admission = nil, admission.Admission{}
-	t.settleFor(c, m.providerAnswer, passedOver...)
+	t.decideOutcome(c, m.providerAnswer, passedOver...)
 	if !c.Committing() {
 		t.resumeDue(c)
 	}

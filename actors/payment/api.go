@@ -3,6 +3,7 @@ package payment
 import (
 	"mizan/actors"
 	"mizan/internal/secret"
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -19,6 +20,7 @@ type Create struct {
 	Hosted  bool // the payer enters the credentials on the hosted page
 	Card    *secret.Card
 	Key     actors.Key // idempotency key; zero: none
+	Origin  tracing.Origin
 }
 
 // Command is a request about an existing transaction.
@@ -28,6 +30,7 @@ type Command struct {
 	ID      ledger.ID
 	Key     actors.Key
 	Attempt int // number of the payer's attempt that the request is for; 0: any attempt
+	Origin  tracing.Origin
 }
 
 // Continue is a request with a payer's credentials for a hosted transaction.

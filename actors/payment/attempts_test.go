@@ -312,7 +312,7 @@ func TestCardOfAnEndedAttemptIsNotKept(t *testing.T) {
 			t.Error("the challenge needs the card, and it is not kept")
 		}
 		f.answerChallenge(id, approve)
-		f.mustRecord(f.Returned(org, id))
+		f.mustRecord(f.OnReturn(org, id))
 		if f.hasSealedCard(id) {
 			t.Errorf("after the challenge the card is still kept; approved: %v", approve)
 		}
@@ -328,11 +328,11 @@ func TestReturnByReferenceFindsTheTransaction(t *testing.T) {
 	f.enterCard(id, declined)
 	f.enterCard(id, redirect)
 	f.answerChallenge(id, true)
-	r := f.mustRecord(f.ChargeReturned(org, f.readRecord(id).ChargeReference()))
+	r := f.mustRecord(f.OnChargeReturn(org, f.readRecord(id).ChargeReference()))
 	if r.ID != id || r.Status != payment.Charged {
 		t.Errorf("%v is %s", r.ID, r.Status)
 	}
-	_, err := f.ChargeReturned(org, ledger.ID{7})
+	_, err := f.OnChargeReturn(org, ledger.ID{7})
 	f.wantRefusal(err, ledger.NotFound)
 }
 

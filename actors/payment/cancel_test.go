@@ -215,7 +215,7 @@ func TestWaitingOperationsAreAnsweredAfterAPanic(t *testing.T) {
 func TestReturnsAndCancelsDoNotHastenTheInquiryAfterUnknownReference(t *testing.T) {
 	busyRefusal := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
 	for name, operate := range map[string]func(*fixture, ledger.ID) (paymentactor.Result, error){
-		"the payer comes back": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Returned(org, id) },
+		"the payer comes back": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.OnReturn(org, id) },
 		"the merchant cancels": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Cancel(partnerCommand(id)) },
 		"the process restarts": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { f.restart(); return f.Find(org, id) },
 		"nobody does anything": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Find(org, id) },

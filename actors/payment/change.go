@@ -29,6 +29,10 @@ func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
 		change.Claims = append(change.Claims, referenceClaim(t.key.Org, reference, t.key.ID))
 	}
 	t.decision, t.cause = d, cause
+	if t.service.tracer != nil {
+		origin := t.origin.Origin
+		change.Cause = &origin
+	}
 	c.Commit(change)
 }
 
@@ -57,7 +61,7 @@ func (t *transaction) claims(list []ledger.Claim, cause any) []ledger.Claim {
 // version of the stored record; 0: the record is new.
 func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 	merchant := t.service.recipient(t.key.Org, d.Record)
-	notices := t.service.notices(t.key.Org, d, &merchant)
+	notices, transient := t.service.notices(t.key.Org, d, &merchant, t.origin.Origin)
 	before := t.record
 	if version == 0 {
 		before = nil
@@ -66,6 +70,7 @@ func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 	list, otherLists := payment.Lists.Of(d.Record)
 	return posting.Step{
 		Notices:      notices,
+		Transient:    transient,
 		Org:          t.key.Org,
 		Source:       ledger.Source{Kind: ledger.Transaction, ID: d.Record.ID},
 		Expect:       version,

@@ -237,7 +237,7 @@ func (c *chaos) requestRandomOperation(f *fixture, transactionCount int) {
 		_, err = f.Continue(paymentactor.Continue{Command: command, Credentials: payment.Credentials{Method: payment.BankCard},
 			Card: request(payment.Payment, card, 1, "").Card})
 	case 7:
-		_, err = f.Returned(org, command.ID)
+		_, err = f.OnReturn(org, command.ID)
 	case 8:
 		if amount == 1 { // rarely, because it ends the transaction
 			_, err = f.CancelByPayer(command)

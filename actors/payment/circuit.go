@@ -10,6 +10,7 @@ import (
 
 	"mizan/actors"
 	"mizan/ledger"
+	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 	"mizan/ledger/payment/admission"
 )
@@ -30,7 +31,11 @@ type circuits struct {
 	byTerminal sync.Map // ledger.ID of a terminal → *circuit
 }
 
-type circuit = gobreaker.TwoStepCircuitBreaker[struct{}]
+// circuit is the circuit breaker of a terminal.
+type circuit struct {
+	*gobreaker.TwoStepCircuitBreaker[struct{}]
+	provider string // the terminal's provider
+}
 
 func newCircuits(options Breaker, log *slog.Logger) *circuits {
 	if options.Failures == 0 {
@@ -58,20 +63,47 @@ func (s *circuits) isOpen(terminal ledger.ID) bool {
 	return false
 }
 
-func (s *circuits) forTerminal(terminal ledger.ID) *circuit {
-	if c, ok := s.byTerminal.Load(terminal); ok {
+func (s *circuits) forTerminal(terminal *directory.Terminal) *circuit {
+	if c, ok := s.byTerminal.Load(terminal.ID); ok {
 		return c.(*circuit)
 	}
-	c, _ := s.byTerminal.LoadOrStore(terminal, gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-		Name:        terminal.String(),
+	breaker := gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		Name:        terminal.ID.String(),
 		MaxRequests: 1,
 		Timeout:     s.options.OpenTime,
 		ReadyToTrip: func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= s.options.Failures },
 		OnStateChange: func(name string, from, to gobreaker.State) {
 			s.log.Warn("a terminal's circuit", "terminal", name, "was", from.String(), "is", to.String())
 		},
-	}))
+	})
+	c, _ := s.byTerminal.LoadOrStore(terminal.ID, &circuit{breaker, terminal.Provider})
 	return c.(*circuit)
+}
+
+// CircuitFigures are the numbers of terminals whose circuits are not closed, by provider.
+type CircuitFigures struct {
+	Open     map[string]int // the terminal is skipped
+	HalfOpen map[string]int // the terminal's next charge is a probe
+}
+
+// Circuits returns the states of the terminals' circuits. Once a provider's terminal has had a failure, the provider has numbers,
+// which may be 0.
+func (s *Service) Circuits() CircuitFigures {
+	figures := CircuitFigures{Open: make(map[string]int), HalfOpen: make(map[string]int)}
+	s.circuits.byTerminal.Range(func(_, value any) bool {
+		c := value.(*circuit)
+		open, halfOpen := 0, 0
+		switch c.State() {
+		case gobreaker.StateOpen:
+			open = 1
+		case gobreaker.StateHalfOpen:
+			halfOpen = 1
+		}
+		figures.Open[c.provider] += open
+		figures.HalfOpen[c.provider] += halfOpen
+		return true
+	})
+	return figures
 }
 
 var errDown = errors.New("the provider is down")
@@ -80,7 +112,7 @@ var errDown = errors.New("the provider is down")
 // the provider answered.
 type permit struct {
 	circuits *circuits // nil: the call does not count
-	terminal ledger.ID
+	terminal *directory.Terminal
 	done     func(error) // tells the circuit the call's result; nil: the terminal had no circuit
 }
 
@@ -90,8 +122,8 @@ func (s *circuits) permit(call *actors.Call) (p permit, allowed bool) {
 	if call.Operation != actors.Pay && call.Operation != actors.PayOut {
 		return p, true
 	}
-	p = permit{circuits: s, terminal: call.Terminal.ID}
-	value, ok := s.byTerminal.Load(p.terminal)
+	p = permit{circuits: s, terminal: call.Terminal}
+	value, ok := s.byTerminal.Load(p.terminal.ID)
 	if !ok {
 		return p, true
 	}

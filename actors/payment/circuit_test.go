@@ -44,6 +44,9 @@ func TestTerminalIsSkippedWhileItsProviderIsDown(t *testing.T) {
 			t.Fatalf("by %v after %+v", r.Terminal, r.Attempts)
 		}
 	}
+	if figures := f.Circuits(); figures.Open["simulator"] != 1 || figures.HalfOpen["simulator"] != 0 || len(figures.Open) != 1 {
+		t.Errorf("the circuits are %+v", figures)
+	}
 	isDown.Store(false) // the terminal is not called, so its recovery is not noticed
 	r := f.wantCreated(good, 1, payment.Charged, "")
 	want := payment.Attempt{Terminal: ids[0], Outcome: payment.AttemptSkipped, Failure: payment.Failure{Detail: "the terminal's circuit is open"}, Priority: 1,

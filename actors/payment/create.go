@@ -13,7 +13,7 @@ import (
 // beginCreate begins the admission of a create. The checks are, in this order: missing fields,
 // terminal, block list, limits and, for a payout, funds.
 func (t *transaction) beginCreate(c *actors.Context, m *create) {
-	t.create, t.submission.card = m, m.Card
+	t.create, t.submission.card, t.origin.Origin = m, m.Card, m.Origin
 	refusalCode := payment.Unacceptable(&m.Request, m.Hosted)
 	search := admission.Search{Org: t.key.Org, Partner: m.Partner, Request: &m.Request}
 	var task admission.Task

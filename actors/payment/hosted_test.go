@@ -78,7 +78,7 @@ func TestHostedPaymentMayRequireAPayerAction(t *testing.T) {
 		t.Errorf("%s, sealed %v", r.Status, f.hasSealedCard(id))
 	}
 	f.answerChallenge(id, true)
-	f.mustRecord(f.Returned(org, id))
+	f.mustRecord(f.OnReturn(org, id))
 	f.wantStatus(id, payment.Charged, "")
 }
 

@@ -170,7 +170,7 @@ func TestInquiryIsMadeLaterIfThePoolIsFull(t *testing.T) {
 	for f.Runtime.Go(func() { <-release }) == nil {
 	}
 	f.wakeAtDueInstant(id)
-	f.waitUntil("the actor has gone", func() bool { return f.Runtime.Live() == 0 })
+	f.waitUntil("the actor has gone", func() bool { return f.Runtime.ActorsWithWork() == 0 })
 	close(release)
 	f.advance(0)
 	if got := f.readRecord(id).Status; got != payment.Charged {
@@ -218,8 +218,8 @@ func TestNoInquiryRunsDuringASubmissionEvenAfterAPanic(t *testing.T) {
 	if n := provider.inquired.Load(); n != 0 {
 		t.Errorf("%d inquiries while the submission was under way", n)
 	}
-	if got := f.readRecord(id).Status; got != payment.Charged || f.Runtime.Live() != 0 {
-		t.Errorf("%s, %d actors live", got, f.Runtime.Live())
+	if got := f.readRecord(id).Status; got != payment.Charged || f.Runtime.ActorsWithWork() != 0 {
+		t.Errorf("%s, %d actors live", got, f.Runtime.ActorsWithWork())
 	}
 }
 
@@ -374,8 +374,8 @@ func TestConcurrentCreatesOfOneTxIDGetTheSameResult(t *testing.T) {
 		t.Errorf("%d submissions, ids %v", provider.submitted.Load(), slices.Compact(ids))
 	}
 	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
-	if f.Runtime.Live() != 0 {
-		t.Errorf("%d actors stay", f.Runtime.Live())
+	if f.Runtime.ActorsWithWork() != 0 {
+		t.Errorf("%d actors stay", f.Runtime.ActorsWithWork())
 	}
 }
 

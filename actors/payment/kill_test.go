@@ -201,7 +201,7 @@ func (s *script) answerAndReturn(approve bool) {
 		s.answerChallenge(s.id, approve)
 	}
 	s.requestUntilAnswered("returned", func(service *paymentactor.Service, _ actors.Key) (paymentactor.Result, error) {
-		return service.Returned(org, s.id)
+		return service.OnReturn(org, s.id)
 	})
 	s.advance(25 * time.Second)
 }

@@ -88,7 +88,7 @@ func TestChargebackEndsLateMoney(t *testing.T) {
 				if got := f.suspense(); got != "0" {
 					t.Errorf("%s is in suspense", got)
 				}
-				if n := f.Runtime.Live(); n != 0 {
+				if n := f.Runtime.ActorsWithWork(); n != 0 {
 					t.Errorf("%d actors stay", n)
 				}
 			})

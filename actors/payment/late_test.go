@@ -230,7 +230,7 @@ func TestReversalAfterAFullRefundReturnsNothing(t *testing.T) {
 	f.reportAndWait(id, actors.TakenBack, "taken_back")
 	f.wantStatus(id, payment.Refunded, "")
 	f.wantBalance("100000 / 0")
-	if n := f.Runtime.Live(); n != 0 {
+	if n := f.Runtime.ActorsWithWork(); n != 0 {
 		t.Errorf("%d actors stay", n)
 	}
 }

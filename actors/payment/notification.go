@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"mizan/actors"
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/jsonform"
@@ -47,7 +48,7 @@ func (s *Service) recipient(org ledger.ID, r *payment.Record) (a recipient) {
 	if s.addresses == nil {
 		return a
 	}
-	if a.destination, a.hasAddress = s.addresses.Recipient(org, r.Partner, r.Asset.Env, r.Terminal); a.destination != (ledger.ID{}) {
+	if a.destination, a.hasAddress = s.addresses.Destination(org, r.Partner, r.Asset.Env, r.Terminal); a.destination != (ledger.ID{}) {
 		a.terminal, _ = s.directory.Terminal(org, a.destination)
 	}
 	return a
@@ -65,27 +66,34 @@ func (a *recipient) selects(e *ledger.Event) bool {
 
 // notices returns a decision's notices to the merchant, to the terminal's operators and to the payer. A notice to the
 // merchant has the status after its own event, but its other fields have the values after the last event. A notice to
-// the payer is empty: the receipt is written from the record when it is sent.
-func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipient) (notices []posting.Notice) {
+// the payer is empty: the receipt is written from the record when it is sent. If the merchant has no address, and
+// somebody follows the organization's notifications, the notices to the merchant are transient.
+func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipient, origin tracing.Origin) (notices, transient []posting.Notice) {
+	hasListener := s.rt.Listening.HasListener(org)
 	for i := range d.Events {
 		e := &d.Events[i]
 		if !payment.Notifiable(e) {
 			continue
 		}
-		if merchant.hasAddress && merchant.selects(e) {
-			notice := s.newNotification(org, d.Record, e)
-			notices = append(notices, posting.Notice{
-				Event: i, Channel: posting.Webhook, To: merchant.destination, Body: notice.fields.appendTo(nil, d.Record), Subject: notice,
-			})
+		if (merchant.hasAddress || hasListener) && merchant.selects(e) {
+			content := s.newNotification(org, d.Record, e)
+			notice := posting.Notice{
+				Event: i, Channel: posting.Webhook, To: merchant.destination, Body: content.fields.appendTo(nil, d.Record), Subject: content, Origin: origin,
+			}
+			if merchant.hasAddress {
+				notices = append(notices, notice)
+			} else {
+				transient = append(transient, notice)
+			}
 		}
 		if body := s.newOperatorAlert(org, d.Record, e); body != nil {
-			notices = append(notices, posting.Notice{Event: i, Channel: posting.Operators, To: d.Record.Terminal, Body: body})
+			notices = append(notices, posting.Notice{Event: i, Channel: posting.Operators, To: d.Record.Terminal, Body: body, Origin: origin})
 		}
 		if s.sendsReceipts && payment.IsFirstCharge(e) && admission.ReceiptAddress(d.Record) != "" {
-			notices = append(notices, posting.Notice{Event: i, Channel: posting.PayerReceipt, To: d.Record.Terminal})
+			notices = append(notices, posting.Notice{Event: i, Channel: posting.PayerReceipt, To: d.Record.Terminal, Origin: origin})
 		}
 	}
-	return notices
+	return notices, transient
 }
 
 // newNotification returns the merchant's notification of an event.

@@ -32,6 +32,7 @@ func (t *transaction) operate(c *actors.Context, m *operation) {
 		m.wipe() // the caller has given up and got the error that the operation was not carried out
 		return
 	}
+	t.origin.replace(m.Origin)
 	if m.Attempt != 0 && m.Attempt != t.record.AttemptNumber() {
 		t.refuseOperation(m, ledger.Refuse("payment.operate", ledger.Conflict, "the attempt has ended"))
 		return
@@ -177,7 +178,7 @@ func (t *transaction) onPayerReturned(c *actors.Context, decider payment.Decisio
 		d, err := decider.Complete(r, request)
 		return d, err == nil, err
 	}
-	if r.Status.AtProvider() && r.Op == nil && !r.NotKnown() {
+	if r.Status.AtProvider() && r.Op == nil && !r.ReportedUnknown() {
 		if err := t.ask(c, payment.AskInquire, true); err != nil {
 			t.logNotAsked(err) // the provider is asked again at the due instant
 		}

@@ -36,7 +36,7 @@ func TestReloadingTheReturnPageDoesNotPostponeTheInquiry(t *testing.T) {
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	dueBefore, versionBefore := f.dueAt(id), f.version(id)
 	for range 5 {
-		if r := f.mustRecord(f.Returned(org, id)); r.Status != payment.Charging {
+		if r := f.mustRecord(f.OnReturn(org, id)); r.Status != payment.Charging {
 			t.Errorf("%s", r.Status)
 		}
 	}

@@ -2,10 +2,12 @@ package payment
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 
 	"mizan/actors"
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
@@ -26,7 +28,7 @@ func (t *transaction) ask(c *actors.Context, ask payment.Ask, isEarly bool) erro
 	if provider == nil {
 		return errNoProvider
 	}
-	job := &providerJob{service: t.service, key: t.key, terminal: terminal, provider: provider}
+	job := &providerJob{service: t.service, key: t.key, terminal: terminal, provider: provider, origin: t.origin.Origin}
 	if err := t.buildRequest(ask, job); err != nil {
 		return err
 	}
@@ -61,12 +63,14 @@ type providerJob struct {
 	inquiry    *actors.Question
 	reissuer   Reissuer // gets the inquiry and publishes the action again; nil: a plain inquiry
 	lacksToken bool     // the stored token cannot be read: the call is not made
+	isUnmade   bool     // the call was not made: the token is missing, or the terminal's circuit is open
 
 	permit permit
 	answer providerAnswer
+	origin tracing.Origin
 
-	ctx      actors.Deadline
-	callRoom actors.Call // the memory to which call points
+	ctx        actors.Deadline
+	callMemory actors.Call // the memory to which call points
 }
 
 // isShort tells whether the adapter makes the call inside this process.
@@ -78,7 +82,10 @@ func (j *providerJob) isShort() bool {
 // Run implements actors.Job.
 func (j *providerJob) Run() {
 	s := j.service
+	hop := s.tracer.Begin(tracing.Client, "provider call", j.origin)
+	defer j.observe(hop, time.Now())
 	j.ctx.Begin(s.rt.Context(), s.providerTimeout)
+	j.ctx.SetOrigin(hop.Origin(j.origin))
 	defer j.ctx.End()
 	switch {
 	case j.reissuer != nil:
@@ -93,12 +100,12 @@ func (j *providerJob) Run() {
 func (j *providerJob) submit() {
 	defer clear(j.call.Material)
 	if j.lacksToken {
-		j.answer.Outcome = tokenMissing()
+		j.answer.Outcome, j.isUnmade = tokenMissing(), true
 		return
 	}
 	allowed := false
 	if j.permit, allowed = j.service.circuits.permit(j.call); !allowed {
-		j.answer.Outcome = circuitOpen()
+		j.answer.Outcome, j.isUnmade = circuitOpen(), true
 		return
 	}
 	j.answer.Unreachable = true // until Submit returns; it stays true if the adapter panics
@@ -116,22 +123,22 @@ func (t *transaction) buildRequest(ask payment.Ask, job *providerJob) (err error
 	r := t.record
 	kind := chargeOperation(r)
 	if (ask == payment.AskOp || ask == payment.AskInquireOp) && r.Op.Kind != payment.OpComplete {
-		kind, job.answer.opID = providerOperations[r.Op.Kind], r.Op.Request
+		kind, job.answer.opID = providerOperations[r.Op.Kind], r.Op.ID
 	}
 	switch ask {
 	case payment.AskSubmit:
-		job.call = &job.callRoom
+		job.call = &job.callMemory
 		t.chargeCall(job.terminal, job.call)
 		job.lacksToken = !t.addToken(job.call)
 	case payment.AskOp:
-		job.call = &job.callRoom
+		job.call = &job.callMemory
 		if err = t.operationCall(job.terminal, job.call); err != nil {
 			return err
 		}
 	default:
 		job.inquiry = t.inquiry(job.terminal, kind, job.answer.opID)
 	}
-	job.answer.card = job.callRoom.Card // the actor gets it back
+	job.answer.card = job.callMemory.Card // the actor gets it back
 	return nil
 }
 
@@ -192,7 +199,7 @@ func (t *transaction) chargeCall(terminal *directory.Terminal, call *actors.Call
 func (t *transaction) operationCall(terminal *directory.Terminal, call *actors.Call) error {
 	r := t.record
 	*call = actors.Call{
-		Org: t.key.Org, Reference: r.ChargeReference(), Operation: providerOperations[r.Op.Kind], Request: r.Op.Request, Terminal: terminal,
+		Org: t.key.Org, Reference: r.ChargeReference(), Operation: providerOperations[r.Op.Kind], Request: r.Op.ID, Terminal: terminal,
 		Method: r.Method, Material: t.submission.material, Choice: r.Op.Choice,
 		ChargeState: t.chargeState(),
 	}
@@ -244,13 +251,13 @@ func (t *transaction) onProviderAnswer(c *actors.Context, m *providerAnswer) {
 		return
 	}
 	if !t.tryFailover(c, m, a) {
-		t.settleFor(c, m)
+		t.decideOutcome(c, m)
 	}
 }
 
-// settleFor takes a provider's answer as the charge's result. passedOver are the attempts at the
+// decideOutcome takes a provider's answer as the charge's result. passedOver are the attempts at the
 // terminals that failover could not use.
-func (t *transaction) settleFor(c *actors.Context, m *providerAnswer, passedOver ...payment.Attempt) {
+func (t *transaction) decideOutcome(c *actors.Context, m *providerAnswer, passedOver ...payment.Attempt) {
 	r := t.record
 	if m.Verdict == payment.VerdictReady && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.AtProvider()) {
 		if d, err := t.decisionContext(c).Complete(r, uuid.New()); err == nil {
@@ -278,7 +285,7 @@ func (t *transaction) chargeState() actors.ChargeState {
 		SubmittedSince: t.submittedSince(), ChargedAmount: r.SubmittedAmount(), Meta: r.RailMeta, ActionKnown: r.Status == payment.ActionRequired && r.Action != nil,
 	}
 	if r.Op != nil && r.Op.Kind == payment.OpRefund && !r.Op.Late {
-		state.Refunded = r.Returned()
+		state.Refunded = r.ReturnedAmount()
 	}
 	return state
 }

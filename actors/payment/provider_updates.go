@@ -72,7 +72,7 @@ func (t *transaction) onProviderUpdate(c *actors.Context, m *providerUpdate) {
 		return
 	}
 	r := t.record
-	if r.NotKnown() {
+	if r.ReportedUnknown() {
 		return // after "unknown reference" the provider is not asked before the due instant
 	}
 	ask := payment.AskNothing

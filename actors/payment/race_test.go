@@ -136,7 +136,7 @@ func TestRepeatedReturnsDuringACancelChargeAtMostOnce(t *testing.T) {
 		if i%8 == 0 {
 			return f.Cancel(partnerCommand(id))
 		}
-		return f.Returned(org, id)
+		return f.OnReturn(org, id)
 	})
 	f.countSuccesses(errs, ledger.NotReversible, ledger.Conflict)
 	switch r := f.readRecord(id); r.Status {

@@ -133,8 +133,8 @@ func TestRepeatedReversalReportsReturnAPaymentOnce(t *testing.T) {
 	if got := f.readRecord(declined).Status; got != payment.Rejected {
 		t.Errorf("%s", got)
 	}
-	if f.Runtime.Live() != 0 {
-		t.Errorf("%d actors stay", f.Runtime.Live())
+	if f.Runtime.ActorsWithWork() != 0 {
+		t.Errorf("%d actors stay", f.Runtime.ActorsWithWork())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"mizan/actors"
 	"mizan/internal/secret"
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -77,6 +78,12 @@ type Options struct {
 	// ReturnURL, if set, returns the address to which a rail sends the payer after the payer has acted.
 	ReturnURL func(org, id ledger.ID, until time.Time) string
 
+	// ObserveCall, if set, is called after every call and inquiry of a provider, on any goroutine.
+	ObserveCall func(ProviderCall)
+
+	// Tracer records a hop for every call and inquiry of a provider; nil: none are recorded.
+	Tracer *tracing.Tracer
+
 	// Observe, if set, is called after every durable change of a transaction's status, on its actor's
 	// goroutine: with the previous status (payment.Absent: the transaction is new) and the record,
 	// which Observe must not modify.
@@ -102,6 +109,9 @@ type Service struct {
 	volumes           admission.Volumes
 	onRenewal         func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool) // set before the runtime starts
 	observe           func(ledger.ID, payment.Status, *payment.Record)
+	observeCall       func(ProviderCall)
+	tracer            *tracing.Tracer
+	origins           *tracing.Memory[actors.RecordKey]
 }
 
 // New registers the service with the runtime. Start the runtime afterwards.
@@ -109,11 +119,12 @@ func New(o Options) *Service {
 	s := &Service{
 		rt: o.Runtime, directory: o.Directory, admission: o.Admission, sealer: o.Sealer, providers: o.Providers, addresses: o.Addresses, canReachOperators: o.CanReachOperators, sendsReceipts: o.SendsReceipts,
 		createWait: o.CreateWait, providerTimeout: o.ProviderTimeout, actionTTL: o.ActionTTL, returnURL: o.ReturnURL, observe: o.Observe,
+		observeCall: o.ObserveCall, tracer: o.Tracer, origins: tracing.NewMemory[actors.RecordKey](maxOrigins),
 		circuits: newCircuits(o.Breaker, o.Runtime.Log),
 	}
 	s.registry = actors.NewRegistry(o.Runtime, "payment", 0, func(k actors.RecordKey) actors.Behaviour {
 		t := &transaction{service: s, key: k}
-		t.waiters = t.waiterRoom[:0]
+		t.waiters = t.waiterMemory[:0]
 		return t
 	})
 	o.Runtime.HandleDue(ledger.Transaction, func(d actors.Due) { s.registry.Tell(d.Key, d) })

@@ -47,18 +47,18 @@ func (s *Service) Continue(c Continue) (Result, error) {
 	return s.operate(c.Command, &operation{kind: opContinue, continuation: c})
 }
 
-// Returned reports that the payer came back from the rail, and inquires of the provider.
-func (s *Service) Returned(org, id ledger.ID) (Result, error) {
+// OnReturn reports that the payer came back from the rail, and inquires of the provider.
+func (s *Service) OnReturn(org, id ledger.ID) (Result, error) {
 	return s.operate(Command{Org: org, ID: id}, &operation{kind: opPayerReturned})
 }
 
-// ChargeReturned does what Returned does, for the transaction whose charge a provider knows by the reference.
-func (s *Service) ChargeReturned(org, reference ledger.ID) (Result, error) {
+// OnChargeReturn does what OnReturn does, for the transaction whose charge a provider knows by the reference.
+func (s *Service) OnChargeReturn(org, reference ledger.ID) (Result, error) {
 	id, err := s.transactionOf(org, reference)
 	if err != nil {
 		return Result{}, err
 	}
-	return s.Returned(org, id)
+	return s.OnReturn(org, id)
 }
 
 // Current returns a transaction to be shown to the payer's side. If the action that the rail has

@@ -30,8 +30,9 @@ type transaction struct {
 	cause             any              // the message that is being admitted or decided on; it is handled again if the writer refuses the decision
 	stashedOperations []*operation     // operations that wait for the answer to the provider call in progress
 	waiters           []*caller        // callers that get the first outcome as their reply
-	waiterRoom        [1]*caller       // memory of waiters: nearly always one waits
+	waiterMemory      [1]*caller       // memory of waiters: nearly always one waits
 	deferred          deferred
+	origin            origin
 }
 
 // submission has the values that are passed to the provider and never stored.
@@ -169,7 +170,7 @@ func (t *transaction) onDue(c *actors.Context, m actors.Due) {
 		t.commit(c, d, m)
 		return
 	}
-	if ask == payment.AskNothing || isEarly && t.record.NotKnown() {
+	if ask == payment.AskNothing || isEarly && t.record.ReportedUnknown() {
 		return
 	}
 	err := t.ask(c, ask, isEarly)
@@ -219,6 +220,7 @@ func (t *transaction) load() bool {
 	}
 	if found {
 		t.record, t.stamp = result.Record, result.Stamp
+		t.recallOrigin()
 	}
 	return found
 }
@@ -261,6 +263,7 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 	t.record, t.stamp = decision.Record, r.Stamps[0]
 	t.record.Finished = t.stamp.Finished
 	t.askAfterCommit(c, decision.Ask)
+	t.keepOrigin()
 	t.notifySubscription()
 	t.answerWaiters(c)
 	t.resume(c)
@@ -272,7 +275,7 @@ func (t *transaction) askAfterCommit(c *actors.Context, ask payment.Ask) {
 	if ask != payment.AskSubmit && ask != payment.AskOp {
 		t.submission.wipe() // no later call needs the card
 	}
-	if ask == payment.AskNothing || ask == payment.AskInquire && t.record.NotKnown() {
+	if ask == payment.AskNothing || ask == payment.AskInquire && t.record.ReportedUnknown() {
 		return
 	}
 	if err := t.ask(c, ask, false); err != nil {

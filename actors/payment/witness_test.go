@@ -180,7 +180,7 @@ func (w *witness) requireIntent(call *actors.Call) {
 		w.fixture.t.Errorf("%v %v: there is no intent", call.Operation, call.Reference)
 		return
 	}
-	hasIntent := r.Op != nil && r.Op.Request == call.Request
+	hasIntent := r.Op != nil && r.Op.ID == call.Request
 	if call.Operation == actors.Pay || call.Operation == actors.PayOut {
 		hasIntent = r.Status == payment.Authorizing && call.Request == ledger.ID{}
 	}

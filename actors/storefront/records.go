@@ -81,7 +81,7 @@ func (s *Service) fixedAsset(view *posting.View, old, next *storefront.Link) ([]
 	if next.Asset() == old.Asset() {
 		return nil, nil
 	}
-	guard := ledger.LinkIsUnpaid(old.Org, old.ID)
+	guard := ledger.LinkHasNoPayments(old.Org, old.ID)
 	began, err := view.Counter(old.Org, guard.Key, "")
 	if err == nil && !began.IsZero() {
 		field := "amount.currency"
@@ -156,17 +156,17 @@ func (s *Service) CreateImage(ctx context.Context, org ledger.ID, draft storefro
 	})
 }
 
-// PublicImage returns the content of an image, or of one of its smaller forms, and its format; nil if there is nothing
+// PublicImage returns the content of an image, or of one of its smaller sizes, and its format; nil if there is nothing
 // with that name.
 func (s *Service) PublicImage(name string) (content []byte, format storefront.Format, err error) {
-	id, purpose, isForm := storefront.ParseFormName(name)
-	if isForm {
+	id, purpose, isSized := storefront.ParseSizedImageName(name)
+	if isSized {
 		m, err := public(s, &images, id)
 		if m == nil {
 			return nil, "", err
 		}
-		form := m.FormFor(purpose)
-		return form.Content, form.Format, err
+		sized := m.SizedFor(purpose)
+		return sized.Content, sized.Format, err
 	}
 	id, format, ok := storefront.ParseName(name)
 	if !ok {
@@ -197,7 +197,7 @@ func (s *Service) PublicProduct(id ledger.ID) (*storefront.Product, error) {
 }
 
 // public finds a record of any organization by its address.
-func public[R any](s *Service, t *store[R], id ledger.ID) (*R, error) {
+func public[R any](s *Service, t *recordKind[R], id ledger.ID) (*R, error) {
 	view := s.journal.View()
 	defer view.Close()
 	owner, found, err := view.Claim(directory.PlatformOrg, ledger.ClaimAddress, storefront.AddressKey(ledger.Source{Kind: t.kind, ID: id}))
@@ -215,7 +215,7 @@ func public[R any](s *Service, t *store[R], id ledger.ID) (*R, error) {
 func (s *Service) checkPartner(org ledger.ID, number int64) *schema.Faults {
 	faults := new(schema.Faults)
 	if _, exists := s.writer.Partner(org, number); !exists && number != 0 {
-		faults.Add("partner_id", "no such partner")
+		faults.Add("partner_id", "partner %d does not exist", number)
 	}
 	return faults
 }

@@ -36,8 +36,8 @@ func New(journal *posting.Journal, writer Writer, base string) *Service {
 	return &Service{journal: journal, writer: writer, base: base}
 }
 
-// store has what the service needs to know about one type of records.
-type store[R any] struct {
+// recordKind has what the service needs to know about one type of records.
+type recordKind[R any] struct {
 	kind    ledger.Kind
 	columns *schema.Type[R]
 	lists   *ledger.PartnerLists[R]
@@ -47,17 +47,17 @@ type store[R any] struct {
 }
 
 var (
-	links = store[storefront.Link]{
+	links = recordKind[storefront.Link]{
 		ledger.Link, storefront.Links, storefront.LinkLists, storefront.AllLinks, func(l *storefront.Link) int64 { return l.Partner }, (*Service).showLink,
 	}
-	products = store[storefront.Product]{
+	products = recordKind[storefront.Product]{
 		ledger.Product, storefront.Products, storefront.ProductLists, storefront.AllProducts, func(p *storefront.Product) int64 { return p.Partner }, (*Service).showProduct,
 	}
-	images = store[storefront.Image]{kind: ledger.Image, columns: storefront.Images, show: (*Service).showImage}
+	images = recordKind[storefront.Image]{kind: ledger.Image, columns: storefront.Images, show: (*Service).showImage}
 )
 
 // read reads a record as it is stored; nil if the organization does not have it.
-func (t *store[R]) read(view *posting.View, org, id ledger.ID) (*R, uint64, error) {
+func (t *recordKind[R]) read(view *posting.View, org, id ledger.ID) (*R, uint64, error) {
 	stored, found, err := view.Record(org, ledger.Source{Kind: t.kind, ID: id})
 	if err != nil || !found {
 		return nil, 0, err
@@ -70,7 +70,7 @@ func (t *store[R]) read(view *posting.View, org, id ledger.ID) (*R, uint64, erro
 }
 
 // find returns a record as responses show it. If partner is above zero, another partner's record is not found.
-func (t *store[R]) find(s *Service, org ledger.ID, partner int64, id ledger.ID) (*R, error) {
+func (t *recordKind[R]) find(s *Service, org ledger.ID, partner int64, id ledger.ID) (*R, error) {
 	view := s.journal.View()
 	defer view.Close()
 	r, _, err := t.read(view, org, id)
@@ -86,16 +86,16 @@ func (t *store[R]) find(s *Service, org ledger.ID, partner int64, id ledger.ID) 
 	return r, nil
 }
 
-func (t *store[R]) belongsTo(r *R, partner int64) bool {
+func (t *recordKind[R]) belongsTo(r *R, partner int64) bool {
 	return partner == 0 || t.partner(r) == partner
 }
 
-func (t *store[R]) notFound() error {
+func (t *recordKind[R]) notFound() error {
 	return ledger.Refuse("storefront", ledger.NotFound, "no such %s", t.columns.Name)
 }
 
 // create makes a new record durable. decide returns the record and its first event.
-func (t *store[R]) create(ctx context.Context, s *Service, org ledger.ID, decide func(*posting.View) (*R, ledger.Event, error)) (*R, error) {
+func (t *recordKind[R]) create(ctx context.Context, s *Service, org ledger.ID, decide func(*posting.View) (*R, ledger.Event, error)) (*R, error) {
 	var created *R
 	err := s.writer.Write(ctx, org, "storefront.Create", func(ledger.Micros) (*posting.Change, any, error) {
 		view := s.journal.View()
@@ -123,7 +123,7 @@ func (t *store[R]) create(ctx context.Context, s *Service, org ledger.ID, decide
 
 // change makes the next version of a record durable. decide returns that version and its event. If the event has
 // no name, nothing changes.
-func (t *store[R]) change(ctx context.Context, s *Service, org ledger.ID, partner int64, id ledger.ID, decide func(*posting.View, *R) (*R, ledger.Event, []ledger.CounterGuard, error)) (*R, error) {
+func (t *recordKind[R]) change(ctx context.Context, s *Service, org ledger.ID, partner int64, id ledger.ID, decide func(*posting.View, *R) (*R, ledger.Event, []ledger.CounterGuard, error)) (*R, error) {
 	if _, err := t.find(s, org, partner, id); err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (t *store[R]) change(ctx context.Context, s *Service, org ledger.ID, partne
 	return next, nil
 }
 
-func (t *store[R]) step(org ledger.ID, expect uint64, r *R, event ledger.Event) posting.Step {
+func (t *recordKind[R]) step(org ledger.ID, expect uint64, r *R, event ledger.Event) posting.Step {
 	stored, err := t.columns.AppendStored(nil, r, schema.NoKeys)
 	assert.NoError(err) // the record has no secrets
 	return posting.Step{Org: org, Source: event.Source, Expect: expect, Record: stored, Events: []ledger.Event{event}}
@@ -176,7 +176,7 @@ const maxRead = 500
 
 // list returns a page of a partner's records, and the creation time before which the next page begins; 0 if this is
 // the last page.
-func (t *store[R]) list(s *Service, org ledger.ID, partner int64, p Page, isActive func(*R) bool) (rows []*R, next ledger.Micros, err error) {
+func (t *recordKind[R]) list(s *Service, org ledger.ID, partner int64, p Page, isActive func(*R) bool) (rows []*R, next ledger.Micros, err error) {
 	view := s.journal.View()
 	defer view.Close()
 	readCount := 0

@@ -129,7 +129,7 @@ func (f *fixture) start() {
 	if f.directory, err = directoryactor.Start(f.Runtime, f.Keyring); err != nil {
 		f.t.Fatal(err)
 	}
-	f.directory.AllowPrivateHooks(true)
+	f.directory.AllowPrivateAddresses(true)
 	accounts := account.New(f.Runtime)
 	provider, sealer := actors.Provider(f.simulator), paymentactor.Sealer(f.Keyring)
 	if f.wrapProvider != nil {

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"mizan/actors"
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/ledger/subscription"
 )
@@ -17,7 +18,8 @@ type reply struct {
 // caller is a request that waits for its reply.
 type caller struct {
 	actors.Waiter[reply]
-	key *actors.Key
+	key    *actors.Key
+	origin tracing.Origin
 }
 
 // Refuse implements actors.Refusable.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/actors"
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
@@ -79,6 +80,7 @@ type Create struct {
 	Partner int64
 	Terms   subscription.Terms
 	Key     actors.Key
+	Origin  tracing.Origin
 
 	// Malformed says that the request could not be parsed completely. Create then checks the terms, so
 	// that Refuse is called with all faults, and returns ErrTerms.
@@ -109,7 +111,7 @@ func (s *Service) Create(c Create) (Result, error) {
 		return Result{}, ErrTerms
 	}
 	id := uuid.New()
-	m := &createMessage{caller: &caller{key: &c.Key}, partner: c.Partner, terms: c.Terms, credential: credential}
+	m := &createMessage{caller: &caller{key: &c.Key, origin: c.Origin}, partner: c.Partner, terms: c.Terms, credential: credential}
 	return s.ask(actors.RecordKey{Org: c.Org, ID: id}, m.caller, m)
 }
 
@@ -130,6 +132,7 @@ type Command struct {
 	Partner int64
 	ID      ledger.ID
 	Key     actors.Key
+	Origin  tracing.Origin
 }
 
 // Pause stops renewals until Resume. Errors are *ledger.Refusal: Conflict for a subscription that
@@ -152,7 +155,7 @@ func (s *Service) execute(c Command, event subscription.Event) (Result, error) {
 	if _, err := s.Read(c.Org, c.Partner, c.ID); err != nil {
 		return Result{}, err // no actor is started for an unknown id, or for another partner's subscription
 	}
-	m := &commandMessage{caller: &caller{key: &c.Key}, event: event}
+	m := &commandMessage{caller: &caller{key: &c.Key, origin: c.Origin}, event: event}
 	return s.ask(actors.RecordKey{Org: c.Org, ID: c.ID}, m.caller, m)
 }
 

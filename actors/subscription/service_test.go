@@ -420,12 +420,12 @@ type interferingDirectory struct {
 	armed     atomic.Bool
 }
 
-// Recipient implements actors.Addresses.
-func (d *interferingDirectory) Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (ledger.ID, bool) {
+// Destination implements actors.Addresses.
+func (d *interferingDirectory) Destination(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (ledger.ID, bool) {
 	if d.armed.Load() {
 		d.once.Do(d.interfere)
 	}
-	return d.Directory.Recipient(org, partner, env, terminal)
+	return d.Directory.Destination(org, partner, env, terminal)
 }
 
 // The writer checks the record's version: if another writer has changed the record in the meantime, the decision

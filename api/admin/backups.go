@@ -2,6 +2,7 @@ package admin
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -41,6 +42,9 @@ func (h *Handlers) takeBackup(req *web.Request) error {
 		return err
 	}
 	req.SetStreamHeaders(fiber.MIMEOctetStream)
+	if estimated, ok := backup.(interface{ EstimatedBytes() int64 }); ok && estimated.EstimatedBytes() > 0 {
+		req.Response.Header.Set("X-Estimated-Bytes", strconv.FormatInt(estimated.EstimatedBytes(), 10))
+	}
 	req.Stream(backup)
 	return nil
 }

@@ -21,6 +21,7 @@ type Deliveries interface {
 	List(org ledger.ID, q notifier.Query) (rows []*notifier.Delivery, next notifier.Position, err error)
 	Replay(org ledger.ID, id notifier.ID, onChange notifier.AddToChange[*notifier.Delivery]) (*notifier.Delivery, error)
 	ReplayParked(org, to ledger.ID, from, until ledger.Micros, onChange notifier.AddToChange[int]) (replayed int, err error)
+	Listen(org ledger.ID, secret string) (*notifier.Listener, error)
 	Test(org, to ledger.ID) (event ledger.ID, attempt notifier.Attempt, hasAddress bool)
 }
 
@@ -170,7 +171,7 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 		}
 		org = deliveryOrg
 		d, err := h.cfg.Deliveries.Replay(org, id, func(change *posting.Change, d *notifier.Delivery) error {
-			return h.cfg.Directory.KeepAnswer(ctx, deliveryOrg, change, d)
+			return h.cfg.Directory.StoreReply(ctx, deliveryOrg, change, d)
 		})
 		return d, orNotFound(err)
 	})
@@ -202,7 +203,7 @@ func (h *Handlers) replayParked(req *web.Request) error {
 			return 0, web.NotFound()
 		}
 		return h.cfg.Deliveries.ReplayParked(org, *terminal, from, until, func(change *posting.Change, n int) error {
-			return h.cfg.Directory.KeepAnswer(ctx, org, change, n)
+			return h.cfg.Directory.StoreReply(ctx, org, change, n)
 		})
 	})
 }
@@ -247,7 +248,7 @@ func (h *Handlers) sendTestDelivery(req *web.Request) error {
 	case tests.places <- struct{}{}:
 		defer func() { <-tests.places }()
 	default:
-		return ledger.Refuse("admin.testDelivery", ledger.Unavailable, "%d test deliveries are under way", cap(tests.places))
+		return ledger.Refuse("admin.testDelivery", ledger.Unavailable, "%d test deliveries are under way", cap(tests.places)).By(ledger.LimitTestDeliveries)
 	}
 	event, attempt, hasAddress := h.cfg.Deliveries.Test(terminal.Org, terminal.ID)
 	if !hasAddress {

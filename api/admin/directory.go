@@ -49,12 +49,12 @@ type Directory interface {
 
 	People
 
-	// Answered returns the cached reply of the write that was made with the idempotency key.
-	Answered(actors.Key) (answer directoryactor.Answer, found bool, err error)
+	// StoredReply returns the cached reply of the write that was made with the idempotency key.
+	StoredReply(actors.Key) (answer directoryactor.Answer, found bool, err error)
 
-	// KeepAnswer adds the reply of another actor's write to that write's Change (what one decision stores).
+	// StoreReply adds the reply of another actor's write to that write's Change (what one decision stores).
 	// The context must come from directory.Once.
-	KeepAnswer(ctx context.Context, org ledger.ID, change *posting.Change, result any) error
+	StoreReply(ctx context.Context, org ledger.ID, change *posting.Change, result any) error
 
 	// Receives tells whether the organization has a terminal or a partner with the id, which may have
 	// received notifications.

@@ -14,10 +14,10 @@ import (
 	"mizan/ledger/money"
 )
 
-// LimitUsage returns how much of a limit is used; *account.Service is one. The subject names the payer, as
+// UsageReader returns how much of a limit is used; *account.Service is one. The subject names the payer, as
 // directory.Payer.Subject returns it; it is empty for the scope partner. The error is a *ledger.Refusal or
 // the store's.
-type LimitUsage interface {
+type UsageReader interface {
 	Usage(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error)
 }
 
@@ -32,12 +32,12 @@ func (h *Handlers) readUsage(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	if h.cfg.Usage == nil {
+	if h.cfg.UsageReader == nil {
 		return ledger.Refuse("admin.readUsage", ledger.Unavailable, "usage of limits is not there yet")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), records.CommandWait)
 	defer cancel()
-	usage, err := h.cfg.Usage.Usage(ctx, l, subject)
+	usage, err := h.cfg.UsageReader.Usage(ctx, l, subject)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (h *Handlers) subject(req *web.Request, l *directory.Limit) (string, error)
 		q = web.QueryOf(req.RequestCtx, cardParameter, transactionParameter)
 		payer.Card = cardFingerprint(q, cardParameter)
 		if id, sent := q.ID(transactionParameter); sent {
-			payer.Card = h.cardOf(q, l, id)
+			payer.Card = h.fingerprintOfCard(q, l, id)
 		}
 		wantedParameters = cardParameter + " or " + transactionParameter
 	case directory.ScopeEmail:
@@ -88,8 +88,8 @@ func (h *Handlers) subject(req *web.Request, l *directory.Limit) (string, error)
 	return subject, q.Problems.Err()
 }
 
-// cardOf returns the fingerprint of the card with which a transaction of the limit's partner was paid.
-func (h *Handlers) cardOf(q *web.Query, l *directory.Limit, id ledger.ID) string {
+// fingerprintOfCard returns the fingerprint of the card with which a transaction of the limit's partner was paid.
+func (h *Handlers) fingerprintOfCard(q *web.Query, l *directory.Limit, id ledger.ID) string {
 	result, err := h.cfg.Transactions.Read(l.Org, l.Partner, id)
 	switch {
 	case ledger.IsRefusal(err, ledger.NotFound):

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"io"
 	"sync"
 	"time"
@@ -24,8 +25,8 @@ type Config struct {
 	// IsImage tells whether an address is that of an image that the organization has uploaded; nil: no address is.
 	IsImage func(org ledger.ID, address string) (bool, error)
 
-	// Usage returns how much of a limit is used; nil: the response is 503.
-	Usage LimitUsage
+	// UsageReader returns how much of a limit is used; nil: the response is 503.
+	UsageReader UsageReader
 
 	// Deliveries are the sent and waiting notifications; nil: their routes are missing.
 	Deliveries Deliveries
@@ -37,6 +38,9 @@ type Config struct {
 
 	// Advance moves the manual clock; nil: there is none, and its routes are missing.
 	Advance func(to time.Time) error
+
+	// Serving is cancelled when the server begins to stop; streams end then.
+	Serving context.Context
 
 	// Fingerprint returns a keyed hash of a card number or a request, so that equal ones can be
 	// recognized without being stored.
@@ -145,7 +149,7 @@ func (h *Handlers) sessionRoutes() []web.Route {
 	const current = v1 + "/sessions/current"
 	person := web.Access{Callers: web.Session, Roles: []directory.Role{directory.Admin, directory.Auditor, directory.Client, directory.PartnerRole}}
 	return []web.Route{
-		{Method: fiber.MethodPost, Path: v1 + "/sessions", Access: web.Access{Callers: web.Anyone}, JSON: true, Command: true, HasOwnQueue: true, Handle: h.logIn},
+		{Method: fiber.MethodPost, Path: v1 + "/sessions", Access: web.Access{Callers: web.Anyone}, JSON: true, Command: true, SkipsQueues: true, Handle: h.logIn},
 		{Method: fiber.MethodGet, Path: current, Access: person, SoleOrganization: true, Handle: h.readSession},
 		{Method: fiber.MethodDelete, Path: current, Access: person, EndsSession: true, Command: true, Handle: h.logOut},
 	}
@@ -164,5 +168,6 @@ func (h *Handlers) deliveryRoutes() []web.Route {
 		{Method: post, Path: deliveries + "/:id/replay", Access: operator, Command: true, Handle: h.replayDelivery}, // the body may be absent
 		// Not a command: it writes nothing, and may take 15 s of real time.
 		{Method: post, Path: v1 + "/terminal/:id/test-delivery", Access: operator, Handle: h.sendTestDelivery},
+		{Method: get, Path: v1 + "/notifications/stream", Access: operator, Handle: h.streamNotifications},
 	}
 }

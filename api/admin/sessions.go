@@ -50,8 +50,8 @@ func (h *Handlers) logIn(req *web.Request) error {
 	switch {
 	case len(pass) == 0 && !f.Problems.HasField("pass"):
 		f.Problems.Add("pass", "pass is required")
-	case len(pass) > directory.MaxPass:
-		f.Problems.Add("pass", "pass is longer than "+strconv.Itoa(directory.MaxPass)+" bytes")
+	case len(pass) > directory.MaxPassword:
+		f.Problems.Add("pass", "pass is longer than "+strconv.Itoa(directory.MaxPassword)+" bytes")
 	}
 	if err := f.Problems.Err(); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (h *Handlers) logIn(req *web.Request) error {
 // too many tries the response also gets the waiting time.
 func loginRefusal(req *web.Request, err error) error {
 	if errors.Is(err, directoryactor.ErrCrowded) {
-		return ledger.Refuse("admin.logIn", web.RateLimited, "too many attempts to log in at once")
+		return ledger.Refuse("admin.logIn", web.RateLimited, "too many attempts to log in at once").By(ledger.LimitLogins)
 	}
 	var locked *directoryactor.LockedOut
 	if !errors.As(err, &locked) {
@@ -82,7 +82,7 @@ func loginRefusal(req *web.Request, err error) error {
 	}
 	seconds := max(1, int64((locked.Wait+time.Second-1)/time.Second))
 	req.Response.Header.SetCanonical(web.HeaderRetryAfter, strconv.AppendInt(nil, seconds, 10))
-	return ledger.Refuse("admin.logIn", web.RateLimited, "too many failed attempts to log in")
+	return ledger.Refuse("admin.logIn", web.RateLimited, "too many failed attempts to log in").By(ledger.LimitLogins)
 }
 
 // readSession is GET /sessions/current. If the request has no organization header and there is

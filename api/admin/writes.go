@@ -22,7 +22,7 @@ func parseForm(req *web.Request, order ...string) (form, error) {
 
 // run makes a change once for the request's Idempotency-Key, and responds, as records.Reply does.
 func run[T any](h *Handlers, req *web.Request, reply records.Reply[T], change func(context.Context) (T, error)) error {
-	return reply.Run(records.CachedReplies{Key: h.keys.Admin, Reply: h.cfg.Directory.Answered}, req, change)
+	return reply.Run(records.CachedReplies{Key: h.keys.Admin, Reply: h.cfg.Directory.StoredReply}, req, change)
 }
 
 // runInOrganization calls run for a change in the request's organization.

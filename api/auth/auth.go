@@ -69,7 +69,7 @@ func (a *Authenticator) AuthenticatePartnerKey(credentials *Credentials) (Princi
 	org, wellFormed := organization(credentials.Organization)
 	if len(credentials.APIKey) == 0 && len(credentials.Bearer) != 0 {
 		if _, live := a.session(org, wellFormed, credentials); live {
-			return Principal{}, ledger.Refuse("auth.PartnerKey", ledger.Forbidden, "this needs a partner's key")
+			return Principal{}, ledger.Refuse("auth.AuthenticatePartnerKey", ledger.Forbidden, "this needs a partner's key")
 		}
 	}
 	key, partner, known := a.Directory.Authenticate(org, credentials.APIKey)
@@ -83,7 +83,7 @@ func (a *Authenticator) AuthenticatePartnerKey(credentials *Credentials) (Princi
 		return Principal{}, unauthorized()
 	}
 	if !partner.Active {
-		return Principal{}, ledger.Refuse("auth.PartnerKey", ledger.Forbidden, "the partner is deactivated")
+		return Principal{}, ledger.Refuse("auth.AuthenticatePartnerKey", ledger.Forbidden, "the partner is deactivated")
 	}
 	return Principal{Org: org, Key: key, Partner: partner}, nil
 }
@@ -102,15 +102,15 @@ func (a *Authenticator) AuthenticateAdmin(credentials *Credentials) error {
 	case admin:
 		return nil
 	case live:
-		return ledger.Refuse("auth.AdminToken", ledger.Forbidden, "this needs the administration token")
+		return ledger.Refuse("auth.AuthenticateAdmin", ledger.Forbidden, "this needs the administration token")
 	}
 	return unauthorized()
 }
 
-// PartnerKeyOrSession authenticates a caller that reads a partner's data: the partner's key, or
+// AuthenticatePartnerKeyOrSession authenticates a caller that reads a partner's data: the partner's key, or
 // a session of role partner, which acts as its partner. All other callers get the
 // same refusals as from AuthenticatePartnerKey.
-func (a *Authenticator) PartnerKeyOrSession(credentials *Credentials) (Principal, error) {
+func (a *Authenticator) AuthenticatePartnerKeyOrSession(credentials *Credentials) (Principal, error) {
 	if len(credentials.APIKey) != 0 || len(credentials.Bearer) == 0 {
 		return a.AuthenticatePartnerKey(credentials)
 	}
@@ -120,15 +120,15 @@ func (a *Authenticator) PartnerKeyOrSession(credentials *Credentials) (Principal
 	case live && session.Roles.Has(directory.PartnerRole):
 		return a.actAsPartner(org, session, credentials)
 	case live:
-		return Principal{}, refuseRole("auth.PartnerKeyOrSession")
+		return Principal{}, refuseRole("auth.AuthenticatePartnerKeyOrSession")
 	}
 	return Principal{}, unauthorized()
 }
 
-// LedgerReader authenticates a caller that reads the ledger: a session with one of the roles,
-// or a caller that PartnerKeyOrSession admits, who sees only that partner's accounts. The
+// AuthenticateLedgerReader authenticates a caller that reads the ledger: a session with one of the roles,
+// or a caller that AuthenticatePartnerKeyOrSession admits, who sees only that partner's accounts. The
 // administration token gets Forbidden, because it has no role in an organization.
-func (a *Authenticator) LedgerReader(credentials *Credentials, roles ...directory.Role) (Principal, error) {
+func (a *Authenticator) AuthenticateLedgerReader(credentials *Credentials, roles ...directory.Role) (Principal, error) {
 	if len(credentials.Bearer) == 0 {
 		return a.AuthenticatePartnerKey(credentials)
 	}
@@ -141,9 +141,9 @@ func (a *Authenticator) LedgerReader(credentials *Credentials, roles ...director
 	case live && session.Roles.Has(directory.PartnerRole):
 		return a.actAsPartner(org, session, credentials)
 	case live:
-		return Principal{}, refuseRole("auth.LedgerReader")
+		return Principal{}, refuseRole("auth.AuthenticateLedgerReader")
 	case admin:
-		return Principal{}, ledger.Refuse("auth.LedgerReader", ledger.Forbidden, "this needs a session of the organization")
+		return Principal{}, ledger.Refuse("auth.AuthenticateLedgerReader", ledger.Forbidden, "this needs a session of the organization")
 	}
 	return Principal{}, unauthorized()
 }
@@ -155,15 +155,15 @@ func (a *Authenticator) AuthenticateSession(credentials *Credentials, roles ...d
 	return a.authenticatePerson(credentials, false, roles)
 }
 
-// SessionToEnd authenticates a person who ends the session. It differs from AuthenticateSession
+// AuthenticateSessionToEnd authenticates a person who ends the session. It differs from AuthenticateSession
 // in one point: a session of a deactivated partner is admitted too.
-func (a *Authenticator) SessionToEnd(credentials *Credentials, roles ...directory.Role) (Principal, error) {
+func (a *Authenticator) AuthenticateSessionToEnd(credentials *Credentials, roles ...directory.Role) (Principal, error) {
 	return a.authenticatePerson(credentials, true, roles)
 }
 
-// authenticatePerson does what AuthenticateSession does or, if ending is true, what SessionToEnd does.
+// authenticatePerson does what AuthenticateSession does or, if ending is true, what AuthenticateSessionToEnd does.
 func (a *Authenticator) authenticatePerson(credentials *Credentials, ending bool, roles []directory.Role) (Principal, error) {
-	const op = "auth.Session"
+	const op = "auth.authenticatePerson"
 	if len(credentials.Bearer) == 0 {
 		_, err := a.AuthenticatePartnerKey(credentials)
 		if err == nil {

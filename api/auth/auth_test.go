@@ -147,7 +147,7 @@ func TestBearerTokenIsReadFromTheHeader(t *testing.T) {
 		if err := authenticator.AuthenticateAdmin(&credentials); codeOf(err) != c.want.admin {
 			t.Errorf("%s as admin: %v", name, err)
 		}
-		principal, err := authenticator.LedgerReader(&credentials, directory.Admin, directory.Auditor)
+		principal, err := authenticator.AuthenticateLedgerReader(&credentials, directory.Admin, directory.Auditor)
 		if codeOf(err) != c.want.reader || (err == nil) != (principal.Session != nil) || (principal.Partner != nil) != (err == nil && c.role == directory.PartnerRole) {
 			t.Errorf("%s as reader: %+v %v", name, principal, err)
 		}
@@ -156,7 +156,7 @@ func TestBearerTokenIsReadFromTheHeader(t *testing.T) {
 
 func TestLedgerReadWithoutBearerUsesThePartnerKey(t *testing.T) {
 	authenticator, _ := newAuthenticator()
-	principal, err := authenticator.LedgerReader(&auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(ourOrg.String()), Source: clientAddress}, directory.Auditor)
+	principal, err := authenticator.AuthenticateLedgerReader(&auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(ourOrg.String()), Source: clientAddress}, directory.Auditor)
 	if err != nil || principal.Partner == nil || principal.Session != nil {
 		t.Errorf("%+v %v", principal, err)
 	}

@@ -12,7 +12,7 @@ import (
 // The table says, for each kind of caller, which refusal it gets from each kind of route.
 func TestEachCallerIsAdmittedToItsRoutesOnly(t *testing.T) {
 	const admitted, forbidden, unauthorized ledger.Code = "", ledger.Forbidden, ledger.Unauthorized
-	// want has the refusals by PartnerKey, by PartnerKeyOrSession, by LedgerReader, and by Session
+	// want has the refusals by AuthenticatePartnerKey, by AuthenticatePartnerKeyOrSession, by AuthenticateLedgerReader, and by AuthenticateSession
 	// for the roles admin and client.
 	type want struct{ partner, partnerReads, ledger, session ledger.Code }
 	callers := []struct {
@@ -45,9 +45,9 @@ func TestEachCallerIsAdmittedToItsRoutesOnly(t *testing.T) {
 		}
 		actsAsPartner := c.key == "mzk_good" || c.role == directory.PartnerRole
 		check("a partner's route", (*auth.Authenticator).AuthenticatePartnerKey, c.want.partner, true)
-		check("a partner's reading", (*auth.Authenticator).PartnerKeyOrSession, c.want.partnerReads, true)
+		check("a partner's reading", (*auth.Authenticator).AuthenticatePartnerKeyOrSession, c.want.partnerReads, true)
 		check("the ledger", func(a *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
-			return a.LedgerReader(c, directory.Admin, directory.Auditor)
+			return a.AuthenticateLedgerReader(c, directory.Admin, directory.Auditor)
 		}, c.want.ledger, actsAsPartner)
 		check("a person's route", func(a *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
 			return a.AuthenticateSession(c, directory.Admin, directory.Client)
@@ -70,9 +70,9 @@ func TestPartnerSessionIsRefusedInTheSameCasesAsItsKey(t *testing.T) {
 		"of no partner":          {func(d *recordingDirectory) { d.partner.Number = 0; d.partnerMissing = true }, ledger.Unauthorized},
 	} {
 		for route, authenticate := range map[string]func(*auth.Authenticator, *auth.Credentials) (auth.Principal, error){
-			"a partner's reading": (*auth.Authenticator).PartnerKeyOrSession,
+			"a partner's reading": (*auth.Authenticator).AuthenticatePartnerKeyOrSession,
 			"the ledger": func(a *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
-				return a.LedgerReader(c, directory.Auditor)
+				return a.AuthenticateLedgerReader(c, directory.Auditor)
 			},
 			"anybody's route": func(a *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
 				return a.AuthenticateSession(c, allRoles...)
@@ -107,14 +107,14 @@ func TestDeactivatedPartnerCanLogOut(t *testing.T) {
 		authenticator, d := newAuthenticator()
 		d.role = directory.PartnerRole
 		c.change(d)
-		principal, err := authenticator.SessionToEnd(&auth.Credentials{Bearer: []byte(c.bearer), Organization: []byte(ourOrg.String()), Source: clientAddress}, directory.PartnerRole)
+		principal, err := authenticator.AuthenticateSessionToEnd(&auth.Credentials{Bearer: []byte(c.bearer), Organization: []byte(ourOrg.String()), Source: clientAddress}, directory.PartnerRole)
 		if codeOf(err) != c.want || (err == nil) != (principal.Session != nil) {
 			t.Errorf("%s: %+v %v, want %q", name, principal, err, c.want)
 		}
 	}
 	authenticator, d := newAuthenticator()
 	d.role = directory.Auditor
-	if _, err := authenticator.SessionToEnd(&auth.Credentials{Bearer: []byte("mzs_good"), Organization: []byte(ourOrg.String()), Source: clientAddress}, directory.Client); codeOf(err) != ledger.Forbidden {
+	if _, err := authenticator.AuthenticateSessionToEnd(&auth.Credentials{Bearer: []byte("mzs_good"), Organization: []byte(ourOrg.String()), Source: clientAddress}, directory.Client); codeOf(err) != ledger.Forbidden {
 		t.Errorf("a role without the right: %v", err)
 	}
 }

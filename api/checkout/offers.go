@@ -102,7 +102,7 @@ func imagePath(name string, purpose storefront.Purpose) string {
 	if name == "" {
 		return ""
 	}
-	return storefront.ImagePath + storefront.FormName(name, purpose)
+	return storefront.ImagePath + storefront.SizedImageName(name, purpose)
 }
 
 // open finds the offer in the path. If the offer accepts no payments, open returns it together with errClosed.
@@ -196,13 +196,13 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 	}
 	source := h.cfg.Proxies.Source(req.RequestCtx)
 	if wait := h.creations.wait(source); wait > 0 {
-		return h.stopTooMany(req, payer, wait)
+		return h.stopTooMany(req, payer, ledger.LimitPagePayments, wait)
 	}
 	request := o.request
 	request.Type, request.Amount, request.Asset, request.PayerIP = payment.Payment, amount, o.page.Sum.Asset, source
 	request.Described = request.Description != ""
 	request.MerchantMeta = slices.Clone(request.MerchantMeta)
-	result, err := h.cfg.Payers.Create(paymentactor.Create{Org: o.org, Partner: o.partner, Request: request, Hosted: true})
+	result, err := h.cfg.Payers.Create(paymentactor.Create{Org: o.org, Partner: o.partner, Request: request, Hosted: true, Origin: req.Origin()})
 	switch {
 	case codeOf(err) == ledger.Conflict: // the link has changed meanwhile
 		return h.redirect(req, o.address)

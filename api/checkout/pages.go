@@ -12,6 +12,7 @@ import (
 	"mizan/api/checkout/page"
 	"mizan/api/web"
 	"mizan/api/web/payerpage"
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -32,11 +33,11 @@ type Payers interface {
 	// Current returns the transaction. If the action (what the payer has to do) has expired, its
 	// provider renews it first. onPayerPage is true if the payer's page makes the call.
 	Current(c paymentactor.Command, onPayerPage bool) (paymentactor.Result, error)
-	// Call Returned when the payer has come back from the provider. There is no error if the
+	// Call OnReturn when the payer has come back from the provider. There is no error if the
 	// payer had nothing to do there.
-	Returned(org, id ledger.ID) (paymentactor.Result, error)
-	// ChargeReturned does what Returned does, for the transaction whose charge the provider knows by the reference.
-	ChargeReturned(org, reference ledger.ID) (paymentactor.Result, error)
+	OnReturn(org, id ledger.ID) (paymentactor.Result, error)
+	// OnChargeReturn does what OnReturn does, for the transaction whose charge the provider knows by the reference.
+	OnChargeReturn(org, reference ledger.ID) (paymentactor.Result, error)
 	// CancelByPayer ends the transaction before any money has moved. The error is NotReversible if it has ended or
 	// settled, and Conflict while another operation is under way.
 	CancelByPayer(paymentactor.Command) (paymentactor.Result, error)
@@ -59,11 +60,12 @@ const postedParam = "posted"
 
 // visitor is a payer who has shown the token of a transaction.
 type visitor struct {
-	org, id  ledger.ID
-	address  string // path of the transaction's page, with the payer's token or one that lasts longer
-	expired  bool   // the payer's token has expired
-	wasHere  bool   // a payer's page has led to this address; no response of the API contains its token
-	fromForm bool   // the payer was redirected here after a form
+	org, id       ledger.ID
+	address       string // path of the transaction's page, with the payer's token or one that lasts longer
+	expired       bool   // the payer's token has expired
+	ledHereByPage bool   // a payer's page has led to this address; no response of the API contains its token
+	fromForm      bool   // the payer was redirected here after a form
+	origin        tracing.Origin
 
 	// What follows is known once the transaction has been read.
 	lang   string
@@ -113,10 +115,11 @@ func (h *Handlers) checkToken(req *web.Request) (payer visitor, ok bool) {
 	if payer.id, err = web.ParseID(req.Parameter("id")); err != nil {
 		return payer, false
 	}
+	payer.origin = req.Origin()
 	payer.org, err = h.cfg.Pages.Open(payer.id, token, h.cfg.Clock.Now())
 	if err == payerpage.ErrToken {
 		payer.org, err = h.cfg.Pages.OpenLasting(payer.id, token, h.cfg.Clock.Now())
-		payer.wasHere = err != payerpage.ErrToken
+		payer.ledHereByPage = err != payerpage.ErrToken
 	}
 	payer.address, payer.expired, payer.fromForm = payerpage.PathOf(payer.id, "", token), err == payerpage.ErrExpired, args.Has(postedParam)
 	return payer, err == nil || payer.expired
@@ -147,7 +150,7 @@ func (h *Handlers) stopExpired(req *web.Request, payer *visitor, r *record) erro
 	h.recognize(req, payer, r)
 	lasting, until := lastingPath(h.cfg.Pages, payer.org, r)
 	switch {
-	case payer.wasHere && lasting != "" && h.cfg.Clock.Now().Before(until):
+	case payer.ledHereByPage && lasting != "" && h.cfg.Clock.Now().Before(until):
 		return h.redirect(req, lasting)
 	case r.Failure.Code == payment.PayerActionExpired:
 		return h.stop(req, fiber.StatusGone, payer, page.TooLate)
@@ -183,7 +186,7 @@ func (h *Handlers) showPage(req *web.Request) error {
 		return h.sendError(req, &payer, err)
 	case redirectTo != "" && payer.fromForm && !strings.HasPrefix(redirectTo, h.cfg.Pages.Base+"/"):
 		next = page.Leaving{Order: h.orderOf(payer.org, result.Record), Next: redirectTo}
-	case redirectTo != "" && !payer.fromForm && payer.wasHere && result.Record.Hosted: // the payer has come back from the provider's page
+	case redirectTo != "" && !payer.fromForm && payer.ledHereByPage && result.Record.Hosted: // the payer has come back from the provider's page
 		if payer.address != opened {
 			return h.redirect(req, payer.address)
 		}
@@ -293,7 +296,7 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 	if wait := h.attempts.wait(source); wait > 0 {
 		command.Card.Wipe()
 		h.typed.keep(payer.id, method.Type, p.Typed)
-		return h.stopTooMany(req, payer, wait)
+		return h.stopTooMany(req, payer, ledger.LimitPageAttempts, wait)
 	}
 	command.Command = payer.commandFor(r)
 	command.Browser = browserDataOf(&req.Request.Header)
@@ -372,7 +375,7 @@ func (h *Handlers) postChoice(req *web.Request, payer *visitor, r *record, field
 }
 
 func (payer *visitor) command() paymentactor.Command {
-	return paymentactor.Command{Org: payer.org, ID: payer.id}
+	return paymentactor.Command{Org: payer.org, ID: payer.id, Origin: payer.origin}
 }
 
 // commandFor returns the command for the attempt of the record. It is refused once another attempt has begun.
@@ -419,7 +422,7 @@ func (h *Handlers) returnPayer(req *web.Request) error {
 	if !ok {
 		return h.sendNotice(req, fiber.StatusNotFound, "", page.NotFound)
 	}
-	findOrReturn := h.cfg.Payers.Returned
+	findOrReturn := h.cfg.Payers.OnReturn
 	if payer.expired || req.Request.Header.IsHead() {
 		findOrReturn = h.cfg.Payers.Find
 	}

@@ -89,7 +89,8 @@ func (payer *visitor) stopFor(n page.Notice) page.Stop {
 
 // stopTooMany responds to a form from an address that has sent too many forms. The page leads back to the page with the form,
 // and not to the merchant, where another payment would begin.
-func (h *Handlers) stopTooMany(req *web.Request, payer *visitor, wait time.Duration) error {
+func (h *Handlers) stopTooMany(req *web.Request, payer *visitor, limiter ledger.Limiter, wait time.Duration) error {
+	web.NoteLimiter(req.RequestCtx, limiter)
 	wait = (wait + time.Second - 1).Truncate(time.Second)
 	req.Response.Header.SetCanonical(web.HeaderRetryAfter, strconv.AppendInt(nil, int64(wait/time.Second), 10))
 	p := payer.stopFor(page.TooMany)

@@ -151,23 +151,23 @@ func (h *Handlers) outcomeOf(payer *visitor, r *record) (outcome page.Outcome, h
 		Order: h.orderOf(payer.org, r), Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r), Receipt: receiptPath(h.cfg.Pages, payer.org, r),
 	}
 	if result == page.NotDone {
-		outcome.Sum.Amount = h.promisedTotal(payer.org, r, outcome.Sum.Amount)
+		outcome.Sum.Amount = h.lastShownTotal(payer.org, r, outcome.Sum.Amount)
 	}
 	if result == page.NotDone && outcome.Back == "" && payer.back != "" {
 		outcome.Back, outcome.Waits = payer.back, true
 	}
 	if result == page.Returned {
-		_, outcome.Sum.Amount = r.Returning()
+		_, outcome.Sum.Amount = r.ReturningAmounts()
 	} else if r.Type == payment.Payment {
 		outcome.Refunded = refundedOf(r)
 	}
 	return outcome, true
 }
 
-// promisedTotal returns the total that the page had promised to the payer of a hosted payment that ended before a terminal set
+// lastShownTotal returns the total that the page showed last to the payer of a hosted payment that ended before a terminal set
 // its fee: the total to which the payer has agreed, else the total that all offered methods share. If there is neither, the page
 // has shown the amount without a fee, as it is in the record.
-func (h *Handlers) promisedTotal(org ledger.ID, r *record, inRecord money.Amount) money.Amount {
+func (h *Handlers) lastShownTotal(org ledger.ID, r *record, inRecord money.Amount) money.Amount {
 	switch {
 	case !r.Hosted || r.Type != payment.Payment || r.Terminal != ledger.ID{}:
 		return inRecord
@@ -294,7 +294,7 @@ func resultOf(r *record) (result page.Result, hasEnded bool) {
 	case payment.Rejected, payment.Failed:
 		return page.NotDone, true
 	case payment.Refunding, payment.Refunded:
-		if returning, _ := r.Returning(); returning != r.Settled() {
+		if returning, _ := r.ReturningAmounts(); returning != r.Settled() {
 			return page.Done, true
 		}
 		return page.Returned, true

@@ -32,9 +32,9 @@ type Conn struct {
 	openIndex, sourceIndex int // positions in the gate's lists, guarded by the gate's mu; openIndex is -1 if the connection is in no list
 }
 
-// Call Known when the credential of the current request has proved valid. The gate then closes the
+// Call MarkKnown when the credential of the current request has proved valid. The gate then closes the
 // connection later than connections that never had one.
-func (c *Conn) Known() {
+func (c *Conn) MarkKnown() {
 	c.known.Store(true)
 	c.since.Store(time.Now().UnixNano())
 }

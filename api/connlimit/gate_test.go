@@ -76,7 +76,7 @@ func (e *echo) answer(c *Conn) {
 		}
 		switch b[0] {
 		case 'k':
-			c.Known()
+			c.MarkKnown()
 		case 'h':
 			e.busy <- struct{}{}
 			<-e.release

@@ -29,13 +29,13 @@ const (
 
 // Reasons for refusing an export, or for ending it early.
 var (
-	errExportStops = unavailable("the service is stopping")
-	errExportLong  = unavailable("the export takes too long")
-	errExports     = unavailable("too many exports are under way")
-	errExportsOf   = unavailable("too many exports of this organization are under way")
+	errExportStops error = unavailable("the service is stopping")
+	errExportLong  error = unavailable("the export takes too long")
+	errExports     error = unavailable("too many exports are under way").By(ledger.LimitExports)
+	errExportsOf   error = unavailable("too many exports of this organization are under way").By(ledger.LimitExports)
 )
 
-func unavailable(reason string) error {
+func unavailable(reason string) *ledger.Refusal {
 	return ledger.Refuse("ledger.export", ledger.Unavailable, "%s", reason)
 }
 

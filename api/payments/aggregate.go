@@ -17,9 +17,9 @@ import (
 	"mizan/posting"
 )
 
-// maxGroups bounds the rows of an aggregate: the response to GET /transactions/aggregate, with the
+// maxRows bounds the rows of an aggregate: the response to GET /transactions/aggregate, with the
 // number and the sums of a partner's transactions for each group.
-const maxGroups = 10_000
+const maxRows = 10_000
 
 var aggregateParameters = slices.Concat(filterParameters, []string{"currency", "group_by"})
 
@@ -53,9 +53,9 @@ func (q *aggregateQuery) readGrouping() {
 	}
 }
 
-// group holds the values that the transactions of one row share. A value by which the request
+// aggregateKey holds the values that the transactions of one row share. A value by which the request
 // does not group is zero.
-type group struct {
+type aggregateKey struct {
 	currency money.Currency
 	network  money.Network
 	day      ledger.Date // UTC day on which the transactions started
@@ -63,10 +63,10 @@ type group struct {
 	status   payment.Status
 }
 
-func (g group) compare(o group) int {
+func (k aggregateKey) compare(o aggregateKey) int {
 	return cmp.Or(
-		cmp.Compare(g.currency, o.currency), cmp.Compare(g.network, o.network),
-		cmp.Compare(g.day, o.day), cmp.Compare(g.kind, o.kind), cmp.Compare(g.status, o.status),
+		cmp.Compare(k.currency, o.currency), cmp.Compare(k.network, o.network),
+		cmp.Compare(k.day, o.day), cmp.Compare(k.kind, o.kind), cmp.Compare(k.status, o.status),
 	)
 }
 
@@ -97,7 +97,7 @@ type aggregate struct {
 	walk    // reads the rows of the partner's transaction list
 	query   *aggregateQuery
 	partner int64
-	groups  map[group]*sums
+	groups  map[aggregateKey]*sums
 	budget  *runBudget
 }
 
@@ -105,23 +105,23 @@ type aggregate struct {
 // refused, because the response would be wrong.
 func (a *aggregate) add(r *payment.Record, stamp *posting.Stamp) error {
 	q := a.query
-	g := group{currency: r.Asset.Currency, network: r.Asset.Network}
+	k := aggregateKey{currency: r.Asset.Currency, network: r.Asset.Network}
 	if q.byDay {
-		g.day = stamp.Started.Date()
+		k.day = stamp.Started.Date()
 	}
 	if q.byType {
-		g.kind = r.Type
+		k.kind = r.Type
 	}
 	if q.byStatus {
-		g.status = r.Status
+		k.status = r.Status
 	}
-	sum := a.groups[g]
+	sum := a.groups[k]
 	if sum == nil {
-		if len(a.groups) == maxGroups {
+		if len(a.groups) == maxRows {
 			return ledger.RefuseField("payments.aggregate", "group_by", "there are too many groups: ask for a shorter time, or group by less")
 		}
 		sum = new(sums)
-		a.groups[g] = sum
+		a.groups[k] = sum
 	}
 	if err := sum.add(r); err != nil {
 		return ledger.RefuseField("payments.aggregate", "amount", "the sums are out of range: ask for less")
@@ -132,8 +132,8 @@ func (a *aggregate) add(r *payment.Record, stamp *posting.Stamp) error {
 // write responds with the rows, ordered by the values of their groups.
 func (a *aggregate) write(req *web.Request, asOf ledger.Micros) {
 	response := aggregateJSON{Meta: aggregateMeta{web.Instant(asOf)}}
-	for _, g := range slices.SortedFunc(maps.Keys(a.groups), group.compare) {
-		response.Data = append(response.Data, a.rowOf(g, a.groups[g]))
+	for _, k := range slices.SortedFunc(maps.Keys(a.groups), aggregateKey.compare) {
+		response.Data = append(response.Data, a.rowOf(k, a.groups[k]))
 	}
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, web.Marshal(response))
 }
@@ -163,18 +163,18 @@ type aggregateRow struct {
 	Refunded money.Amount   `json:"refunded_amount"`
 }
 
-func (a *aggregate) rowOf(g group, s *sums) aggregateRow {
+func (a *aggregate) rowOf(k aggregateKey, s *sums) aggregateRow {
 	r := aggregateRow{
-		Currency: g.currency, Network: g.network, Env: a.query.transactionFilter.env.String(),
+		Currency: k.currency, Network: k.network, Env: a.query.transactionFilter.env.String(),
 		Count: s.count, Amount: s.amount, WithFee: s.withFee, Merchant: s.merchant, Fee: s.fee, Refunded: s.refunded,
 	}
 	if a.query.byDay {
-		r.Day = g.day.String()
+		r.Day = k.day.String()
 	}
 	if a.query.byType {
-		r.Type = g.kind.String()
+		r.Type = k.kind.String()
 	}
-	if status := string(g.status); a.query.byStatus {
+	if status := string(k.status); a.query.byStatus {
 		r.Status = &status
 	}
 	return r

@@ -66,7 +66,7 @@ func (h *Handlers) aggregate(req *web.Request) error {
 	defer view.Close()
 	a := aggregate{
 		walk:  walk{view: view, org: req.Principal.Org, list: q.listOf(req)},
-		query: q, partner: req.Principal.Partner.Number, groups: make(map[group]*sums),
+		query: q, partner: req.Principal.Partner.Number, groups: make(map[aggregateKey]*sums),
 		budget: &budget,
 	}
 	if err := a.run(); err != nil {
@@ -91,10 +91,10 @@ func (a *aggregateGate) enter(serving context.Context, caller *auth.Principal) (
 	case serving.Err() != nil:
 		return nil, unavailable("the service is stopping")
 	}
-	return nil, unavailable("too many aggregates are under way")
+	return nil, unavailable("too many aggregates are under way").By(ledger.LimitAggregates)
 }
 
-func unavailable(reason string) error {
+func unavailable(reason string) *ledger.Refusal {
 	return ledger.Refuse("payments.aggregate", ledger.Unavailable, "%s", reason)
 }
 

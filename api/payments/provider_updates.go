@@ -45,7 +45,7 @@ type updateState struct {
 }
 
 func newUpdateState() *updateState {
-	s := &updateState{events: recentEvents{arrivedAt: make(map[event]time.Time), bound: maxKnownEvents}}
+	s := &updateState{events: recentEvents{arrivedAt: make(map[providerEvent]time.Time), bound: maxKnownEvents}}
 	_, _ = rand.Read(s.absentSecret[:]) // it never fails
 	return s
 }
@@ -68,7 +68,7 @@ func (h *Handlers) takeUpdate(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	now, e := h.cfg.Clock.Now(), event{terminal: terminal.ID, id: sha256.Sum256(id)}
+	now, e := h.cfg.Clock.Now(), providerEvent{terminal: terminal.ID, id: sha256.Sum256(id)}
 	if !h.updateState.events.has(e, now) {
 		if err := h.inquire(terminal, value); err != nil {
 			return err // the update is not acknowledged, so the provider sends it again
@@ -136,8 +136,8 @@ func (h *Handlers) inquire(t *directory.Terminal, envelope []byte) error {
 	return h.cfg.ProviderUpdates.ProviderUpdate(t.Org, t.ID, id)
 }
 
-// event identifies an event of one terminal's provider.
-type event struct {
+// providerEvent identifies an event of one terminal's provider.
+type providerEvent struct {
 	terminal ledger.ID
 	id       [sha256.Size]byte
 }
@@ -146,19 +146,19 @@ type event struct {
 // further inquiry.
 type recentEvents struct {
 	mu        sync.Mutex
-	arrivedAt map[event]time.Time // guarded by mu: event → time of arrival
-	order     []event             // guarded by mu: ordered by time of arrival, oldest first
+	arrivedAt map[providerEvent]time.Time // guarded by mu: event → time of arrival
+	order     []providerEvent             // guarded by mu: ordered by time of arrival, oldest first
 	bound     int
 }
 
-func (r *recentEvents) has(e event, now time.Time) bool {
+func (r *recentEvents) has(e providerEvent, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at, known := r.arrivedAt[e]
 	return known && now.Sub(at) <= eventIDLifetime
 }
 
-func (r *recentEvents) record(e event, now time.Time) {
+func (r *recentEvents) record(e providerEvent, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(r.order) > 0 && (len(r.order) >= r.bound || now.Sub(r.arrivedAt[r.order[0]]) > eventIDLifetime) {

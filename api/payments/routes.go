@@ -89,8 +89,8 @@ func (h *Handlers) Routes() []web.Route {
 	routes := []web.Route{
 		{Method: post, Path: transactionsPath, Access: byPartnerKey, JSON: true, Command: true, Handle: h.createTransaction},
 		{Method: get, Path: transactionsPath, Access: byLister, Handle: h.listTransactions},
-		{Method: get, Path: transactionsPath + "/aggregate", Access: byPartner, HasOwnQueue: true, Handle: h.aggregate}, // must precede :id
-		{Method: get, Path: transactionsPath + "/:id", Access: byViewer, HasOwnQueue: true, Handle: h.readTransaction},  // one record, and it may wait for a provider
+		{Method: get, Path: transactionsPath + "/aggregate", Access: byPartner, SkipsQueues: true, Handle: h.aggregate}, // must precede :id
+		{Method: get, Path: transactionsPath + "/:id", Access: byViewer, SkipsQueues: true, Handle: h.readTransaction},  // one record, and it may wait for a provider
 		{Method: get, Path: transactionsPath + "/:id/routing", Access: byLedgerReader, Handle: h.readRouting},
 		{Method: put, Path: transactionsPath + "/:id", Access: byPartnerKey, JSON: true, Command: true, Handle: h.changeTransaction},
 		{Method: post, Path: transactionsPath + "/commit/:id", Access: byPartnerKey, Command: true, Handle: h.commitTransaction}, // the body may be absent

@@ -46,15 +46,15 @@ func (h *Handlers) readRouting(req *web.Request) error {
 	if r.Terminal == (ledger.ID{}) {
 		addAttempt(last, nil, r.Attempts)
 	} else {
-		addAttempt(last, &present, append(slices.Clone(r.Attempts), lastAttempt(&result)))
+		addAttempt(last, &present, append(slices.Clone(r.Attempts), lastTerminal(&result)))
 	}
 	web.WriteData(req, fiber.StatusOK, rows)
 	return nil
 }
 
-// lastAttempt describes the attempt at the transaction's last terminal. Its time is that of the
+// lastTerminal describes the attempt at the transaction's last terminal. Its time is that of the
 // transaction's end or, before the end, of its last change.
-func lastAttempt(result *paymentactor.Result) payment.Attempt {
+func lastTerminal(result *paymentactor.Result) payment.Attempt {
 	r := result.Record
 	a := payment.Attempt{Terminal: r.Terminal, Priority: r.Priority, At: r.Finished}
 	if a.At == 0 {

@@ -57,7 +57,7 @@ func (h *Handlers) createSubscription(req *web.Request) error {
 	var problems web.Problems
 	terms := readTerms(params, &problems)
 	result, err := h.cfg.Subscriptions.Create(subscriptionactor.Create{
-		Org: req.Principal.Org, Partner: req.Principal.Partner.Number, Terms: terms, Key: key,
+		Org: req.Principal.Org, Partner: req.Principal.Partner.Number, Terms: terms, Key: key, Origin: req.Origin(),
 		Malformed: len(problems) > 0,
 		Refuse: func(field, detail string) {
 			if !problems.HasField(field) {
@@ -139,7 +139,7 @@ func (h *Handlers) cancelSubscription(req *web.Request) error {
 
 // changeSubscription pauses, resumes or cancels the subscription that the path names. A body is ignored.
 func (h *Handlers) changeSubscription(req *web.Request, change func(subscriptionactor.Command) (subscriptionactor.Result, error)) error {
-	command := subscriptionactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number}
+	command := subscriptionactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number, Origin: req.Origin()}
 	var err error
 	if command.ID, err = web.ParseID(req.Parameter("id")); err != nil {
 		return err

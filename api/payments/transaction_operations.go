@@ -150,7 +150,7 @@ func (h *Handlers) chooseDestination(req *web.Request) error {
 
 // newCommand returns a command for the transaction that the request names.
 func (h *Handlers) newCommand(req *web.Request) (command paymentactor.Command, err error) {
-	command = paymentactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number}
+	command = paymentactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number, Origin: req.Origin()}
 	if command.ID, err = web.ParseID(req.Parameter("id")); err != nil {
 		return command, err
 	}
@@ -173,7 +173,7 @@ func (h *Handlers) writeResult(req *web.Request, result *paymentactor.Result, er
 // partialAmount reads the amount in an operation's params; nil if it is absent, which means the whole
 // amount. A malformed amount is refused with the code.
 func partialAmount(params []byte, code ledger.Code) (*money.Amount, error) {
-	const op = "payments.partOf"
+	const op = "payments.partialAmount"
 	if !jsonwalk.Has(params, "amount") {
 		return nil, nil
 	}

@@ -67,6 +67,7 @@ func (h *Handlers) createTransaction(req *web.Request) error {
 	hosted := creation.wantsPage()
 	result, err := h.cfg.Payments.Create(paymentactor.Create{
 		Org: req.Principal.Org, Partner: req.Principal.Partner, Request: creation.request, Hosted: hosted, Card: creation.Card, Key: key,
+		Origin: req.Origin(),
 	})
 	if err != nil {
 		return err

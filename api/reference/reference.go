@@ -52,7 +52,7 @@ func (h *Handlers) Routes() []web.Route {
 	anyone := web.Access{Callers: web.Anyone}
 	routes := []web.Route{{Method: fiber.MethodGet, Path: docsPath + "/" + searchPage, Access: anyone, Handle: h.search}} // must precede :page
 	for _, path := range []string{"/", docsPath, docsPath + "/:page", "/openapi.json", "/openapi.yaml"} {
-		routes = append(routes, web.Route{Method: fiber.MethodGet, Path: path, Access: anyone, HasOwnQueue: true, Handle: h.sendFile})
+		routes = append(routes, web.Route{Method: fiber.MethodGet, Path: path, Access: anyone, SkipsQueues: true, Handle: h.sendFile})
 	}
 	return routes
 }

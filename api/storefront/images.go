@@ -33,7 +33,7 @@ const (
 
 const imageField = "image"
 
-var errTooManyUploads = ledger.Refuse("storefront.createImage", ledger.Unavailable, "too many images are being uploaded")
+var errTooManyUploads = ledger.Refuse("storefront.createImage", ledger.Unavailable, "too many images are being uploaded").By(ledger.LimitUploads)
 
 // createImage is POST /images with a file in the field image (specification, "Uploaded image").
 func (h *Handlers) createImage(req *web.Request) error {
@@ -73,27 +73,27 @@ func (h *Handlers) createImage(req *web.Request) error {
 		case err != nil:
 			return nil, errTooManyUploads
 		}
-		return h.cfg.Records.CreateImage(ctx, c.org, imageOf(&p))
+		return h.cfg.Records.CreateImage(ctx, c.org, toImage(&p))
 	})
 }
 
-// newNormalizer returns the normalizer of uploads, which also makes the smaller forms of an image that storefront.Forms lists.
+// newNormalizer returns the normalizer of uploads, which also makes the smaller sizes of an image that storefront.SmallerSizes lists.
 func newNormalizer() *picture.Normalizer {
-	var forms []picture.Bounds
-	for _, b := range storefront.Forms {
-		forms = append(forms, picture.Bounds{Width: b.Width, Height: b.Height, Bytes: b.Bytes})
+	var sizes []picture.Bounds
+	for _, b := range storefront.SmallerSizes {
+		sizes = append(sizes, picture.Bounds{Width: b.Width, Height: b.Height, Bytes: b.Bytes})
 	}
-	return picture.NewNormalizer(storefront.MaxSide, storefront.MaxImage, forms...)
+	return picture.NewNormalizer(storefront.MaxSide, storefront.MaxImage, sizes...)
 }
 
-// imageOf returns the image of a picture from newNormalizer.
-func imageOf(p *picture.Picture) storefront.Image {
+// toImage returns the image of a picture from newNormalizer.
+func toImage(p *picture.Picture) storefront.Image {
 	m := storefront.Image{Format: storefront.Format(p.Format), Width: int64(p.Width), Height: int64(p.Height), Content: p.Content}
-	for i, form := range p.Smaller {
-		if form != nil {
-			m.Forms = append(m.Forms, storefront.Form{
-				Purpose: storefront.Forms[i].Purpose, Format: storefront.Format(form.Format),
-				Width: int64(form.Width), Height: int64(form.Height), Content: form.Content,
+	for i, sized := range p.Smaller {
+		if sized != nil {
+			m.Sizes = append(m.Sizes, storefront.SizedImage{
+				Purpose: storefront.SmallerSizes[i].Purpose, Format: storefront.Format(sized.Format),
+				Width: int64(sized.Width), Height: int64(sized.Height), Content: sized.Content,
 			})
 		}
 	}

@@ -43,7 +43,7 @@ func TestImagesUploadedAtOnceAreBounded(t *testing.T) {
 func TestImageFitsIntoARecord(t *testing.T) {
 	const overhead = 1 << 10 // names of columns and lengths
 	largest := storefront.MaxImage + overhead
-	for _, b := range storefront.Forms {
+	for _, b := range storefront.SmallerSizes {
 		largest += b.Bytes + overhead
 	}
 	if largest > posting.MaxRecord {

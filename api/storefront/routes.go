@@ -39,7 +39,7 @@ type Records interface {
 // Directory knows the organizations, and the cached replies of idempotency keys; *directory.Service of actors is one.
 type Directory interface {
 	web.Organizations
-	Answered(actors.Key) (answer directoryactor.Answer, found bool, err error)
+	StoredReply(actors.Key) (answer directoryactor.Answer, found bool, err error)
 }
 
 // Config has what the handlers need.
@@ -120,7 +120,7 @@ func (h *Handlers) callerAndID(req *web.Request) (c caller, id ledger.ID, err er
 
 // cached finds the cached replies of the caller's idempotency keys.
 func (h *Handlers) cached() records.CachedReplies {
-	return records.CachedReplies{Reply: h.cfg.Directory.Answered, Key: func(req *web.Request) (actors.Key, error) {
+	return records.CachedReplies{Reply: h.cfg.Directory.StoredReply, Key: func(req *web.Request) (actors.Key, error) {
 		if req.Principal.Partner != nil {
 			return h.keys.Partner(req)
 		}

@@ -98,11 +98,11 @@ func (a *Authorizer) admit(req *Request, credentials *auth.Credentials) (err err
 	case !access.Callers.has(Session) && !access.Callers.has(PartnerSession):
 		req.Principal, err = a.Authenticator.AuthenticatePartnerKey(credentials)
 	case !access.Callers.has(Session):
-		req.Principal, err = a.Authenticator.PartnerKeyOrSession(credentials)
+		req.Principal, err = a.Authenticator.AuthenticatePartnerKeyOrSession(credentials)
 	case access.Callers.has(PartnerSession) || access.PartnerRefusal != "":
-		req.Principal, err = a.Authenticator.LedgerReader(credentials, access.Roles...)
+		req.Principal, err = a.Authenticator.AuthenticateLedgerReader(credentials, access.Roles...)
 	case req.Route.EndsSession:
-		req.Principal, err = a.Authenticator.SessionToEnd(credentials, access.Roles...)
+		req.Principal, err = a.Authenticator.AuthenticateSessionToEnd(credentials, access.Roles...)
 	default:
 		req.Principal, err = a.Authenticator.AuthenticateSession(credentials, access.Roles...)
 	}

@@ -119,6 +119,7 @@ func WriteError(ctx *fasthttp.RequestCtx, err error) int {
 		response = errorResponses[ledger.Internal]
 		refusal = &ledger.Refusal{Code: ledger.Internal}
 	}
+	NoteLimiter(ctx, refusal.Limiter)
 	body := make([]byte, 0, 256)
 	switch response.shape {
 	case fieldsShape:

@@ -26,6 +26,8 @@ type Request struct {
 	// may call too.
 	Operator bool
 
+	IsAdmitted bool // Authorizer.Admit has admitted the caller
+
 	fiberCtx *fiber.Ctx // has the parameters of the path
 }
 

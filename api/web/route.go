@@ -17,7 +17,7 @@ type Route struct {
 	JSON             bool // the body must be application/json
 	MaxBody          int  // bytes of a body; 0: the usual bound
 	Command          bool // the request writes: it waits while a manual clock moves, and may be shed (refused under overload)
-	HasOwnQueue      bool // commands are not shed, and reads do not wait for their turn: the handler has a bound of its own, or is cheap
+	SkipsQueues      bool // commands are not shed, and reads do not wait for their turn: the handler has a bound of its own, or is cheap
 
 	// Refuse sends the response to a request that is refused before its handler runs; nil: the
 	// error is sent as JSON.

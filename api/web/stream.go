@@ -46,7 +46,7 @@ func (req *Request) RequireChunks() error {
 	if req.Request.Header.IsHTTP11() {
 		return nil
 	}
-	return ledger.Refuse("web.Streams", VersionNotSupported, "this answer needs HTTP/1.1")
+	return ledger.Refuse("web.RequireChunks", VersionNotSupported, "this answer needs HTTP/1.1")
 }
 
 // Stream sends a body as it is read. An error breaks the connection, so that no caller takes
@@ -55,16 +55,38 @@ func (req *Request) Stream(body io.ReadCloser) {
 	req.Response.SetBodyStream(&streamedBody{ReadCloser: body, conn: req.Conn()}, -1)
 }
 
+// EndedStream is the body of a response whose length is known only when it has been sent.
+type EndedStream interface {
+	// OnEnd sets a function that is called once, when the response has ended, with the number of bytes that were sent.
+	OnEnd(func(sent int64))
+}
+
 // streamedBody is the body that the transport sends. The write deadline counts from the last piece:
 // a large response may take long, but a caller that has stopped reading is disconnected.
 type streamedBody struct {
 	io.ReadCloser
-	conn net.Conn
+	conn  net.Conn
+	sent  int64
+	onEnd func(sent int64) // nil: none
+}
+
+// OnEnd implements EndedStream.
+func (b *streamedBody) OnEnd(fn func(sent int64)) { b.onEnd = fn }
+
+// Close implements io.Closer.
+func (b *streamedBody) Close() error {
+	err := b.ReadCloser.Close()
+	if fn := b.onEnd; fn != nil {
+		b.onEnd = nil
+		fn(b.sent)
+	}
+	return err
 }
 
 // Read implements io.Reader.
 func (b *streamedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
+	b.sent += int64(n)
 	if n > 0 {
 		if deadlineErr := b.conn.SetWriteDeadline(time.Now().Add(WriteTimeout)); deadlineErr != nil {
 			return 0, deadlineErr

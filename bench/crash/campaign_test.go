@@ -177,8 +177,8 @@ func (c *campaign) killUnderLoad(kill int) {
 	}
 	defer clientPool.Close()
 	answers := minAnswers + c.random.IntN(maxAnswers-minAnswers)
-	enoughAnswers := c.book.ClosedAfter(answers)
-	startRace := c.book.ClosedAfter(max(1, answers-c.random.IntN(orders.ConcurrentCreates)))
+	enoughAnswers := c.book.AfterResponses(answers)
+	startRace := c.book.AfterResponses(max(1, answers-c.random.IntN(orders.ConcurrentCreates)))
 
 	ctx, cancel := context.WithTimeout(c.t.Context(), loadTimeout)
 	defer cancel()
@@ -222,7 +222,7 @@ func (c *campaign) moveClock(ctx context.Context, clientPool *orders.Pool, kill 
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.book.ClosedAfter(50 + random.IntN(100)):
+		case <-c.book.AfterResponses(50 + random.IntN(100)):
 		}
 		if err := clientPool.Advance(ctx, 1+random.IntN(5)); err != nil {
 			c.t.Error(err)

@@ -34,9 +34,9 @@ type Figures struct {
 	longestLatency time.Duration
 	lastGood       time.Duration // time of the last good response since the run began, or the length of appended runs
 
-	interval     *hdrhistogram.Histogram // latencies in µs since the last call of NextInterval; nil before the first
-	intervalGood uint64                  // goodCount at that call
-	intervalLost uint64                  // number of errors at that call
+	interval       *hdrhistogram.Histogram // latencies in µs since the last call of NextInterval; nil before the first
+	intervalGood   uint64                  // goodCount at that call
+	intervalErrors uint64                  // number of errors at that call
 }
 
 func NewFigures() *Figures {
@@ -103,8 +103,8 @@ func (f *Figures) NextInterval() Interval {
 	for _, count := range f.errorCounts {
 		lost += count
 	}
-	i := Interval{Good: f.goodCount - f.intervalGood, Errors: lost - f.intervalLost}
-	f.intervalGood, f.intervalLost = f.goodCount, lost
+	i := Interval{Good: f.goodCount - f.intervalGood, Errors: lost - f.intervalErrors}
+	f.intervalGood, f.intervalErrors = f.goodCount, lost
 	if f.interval == nil {
 		f.interval = newHistogram()
 		return i

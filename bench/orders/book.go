@@ -184,8 +184,8 @@ func (b *Book) Matching(matches func(*State) bool) (list []*Order) {
 	return list
 }
 
-// ClosedAfter returns a channel that is closed after n more responses.
-func (b *Book) ClosedAfter(n int) <-chan struct{} {
+// AfterResponses returns a channel that is closed after n more responses.
+func (b *Book) AfterResponses(n int) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	count := b.answered + n

@@ -12,10 +12,10 @@ import (
 )
 
 // EchoCommand is the subcommand of `mizan bench` that runs an echo. When the echo serves, it prints a line with
-// EchoReady and its URL.
+// EchoReadyPrefix and its URL.
 const (
-	EchoCommand = "echo"
-	EchoReady   = "echo at "
+	EchoCommand     = "echo"
+	EchoReadyPrefix = "echo at "
 )
 
 // maxReadyLine is the bound of that line's length in bytes.
@@ -44,7 +44,7 @@ func StartEcho(ctx context.Context, binary string) (*Echo, error) {
 	stopWaiting := context.AfterFunc(ctx, func() { _ = output.Close() })
 	defer stopWaiting()
 	line, err := bufio.NewReader(io.LimitReader(output, maxReadyLine)).ReadString('\n')
-	url, isReady := strings.CutPrefix(strings.TrimSpace(line), EchoReady)
+	url, isReady := strings.CutPrefix(strings.TrimSpace(line), EchoReadyPrefix)
 	if err != nil || !isReady {
 		_ = p.Kill()
 		return nil, fmt.Errorf("server: the echo did not start: %w\n%s", errors.Join(context.Cause(ctx), p.exitError()), p.stderrEnd)

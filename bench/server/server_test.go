@@ -71,7 +71,7 @@ func runEchoStub(kind string) int {
 	signal.Notify(signals, syscall.SIGTERM)
 	switch kind {
 	case "good":
-		fmt.Println(EchoReady + "http://127.0.0.1:7")
+		fmt.Println(EchoReadyPrefix + "http://127.0.0.1:7")
 	case "broken":
 		_, _ = fmt.Fprintln(os.Stderr, "mizan: no echo here")
 		return 2

@@ -40,7 +40,7 @@ func NewImage(root string) (i *Image, err error) {
 	if _, err := secret.CreateKeyring(filepath.Join(dir, keyringFile), rand.Reader); err != nil {
 		return nil, err
 	}
-	empty, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, MemTable: memTable, Segment: segment, Values: valuesFile, Log: slog.New(slog.DiscardHandler)}, Clock: clock.NewManual(startTime), Log: slog.New(slog.DiscardHandler)})
+	empty, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, MemTable: memTable, SegmentSize: segment, ValuesFileSize: valuesFile, Log: slog.New(slog.DiscardHandler)}, Clock: clock.NewManual(startTime), Log: slog.New(slog.DiscardHandler)})
 	if err == nil {
 		err = empty.Close()
 	}

@@ -81,7 +81,7 @@ func (w *world) startNode(dir string) (n *node, err error) {
 		return nil, err
 	}
 	n.journal, err = posting.Open(posting.Options{
-		Store: store.Options{Dir: dir, MemTable: memTable, Segment: segment, Values: valuesFile, Log: log, Disk: n.disk.open, MustExist: true},
+		Store: store.Options{Dir: dir, MemTable: memTable, SegmentSize: segment, ValuesFileSize: valuesFile, Log: log, Disk: n.disk.open, MustExist: true},
 		Clock: n.clock, Log: log, Fatal: n.fail, Queue: w.queue(),
 	})
 	if err != nil {
@@ -112,7 +112,7 @@ func (n *node) startServices(w *world, log *slog.Logger) (err error) {
 	if n.directory, err = directoryactor.Start(n.runtime, n.keyring); err != nil {
 		return err
 	}
-	n.directory.AllowPrivateHooks(true)
+	n.directory.AllowPrivateAddresses(true)
 	w.services.accounts = account.New(n.runtime)
 	var monitor *alertactor.Monitor
 	pages := payerpage.Pages{Base: baseURL, Tokens: n.keyring.PageTokens()}
@@ -148,8 +148,8 @@ func (n *node) startServices(w *world, log *slog.Logger) (err error) {
 func (n *node) apiConfig(w *world, log *slog.Logger) api.Config {
 	cfg := api.Config{
 		Payments: w.services.payments, Contracts: w.services.contracts, Directory: n.directory, Journal: n.journal, Clock: n.clock, Log: log,
-		BeginCommand: n.runtime.Enter, ProviderCalls: n.runtime.Calling, Signer: n.keyring.Signer(), HeadKey: n.keyring.VerifierKey(), Fingerprint: n.keyring.Fingerprint,
-		Pages: payerpage.Pages{Base: baseURL, Tokens: n.keyring.PageTokens()}, Payers: w.services.payments, Challenges: w.rail, ProviderUpdates: w.services.payments, Usage: w.services.accounts,
+		BeginCommand: n.runtime.Enter, ProviderCalls: n.runtime.RunningJobs, Signer: n.keyring.Signer(), HeadKey: n.keyring.VerifierKey(), Fingerprint: n.keyring.Fingerprint,
+		Pages: payerpage.Pages{Base: baseURL, Tokens: n.keyring.PageTokens()}, Payers: w.services.payments, Challenges: w.rail, ProviderUpdates: w.services.payments, UsageReader: w.services.accounts,
 		Storefront: storefrontactor.New(n.journal, n.directory, baseURL), Deliveries: n.notifier, Subscriptions: w.services.renewals, Periods: periodactor.New(n.runtime),
 		Backup: func(since *admin.BackupBase) (io.ReadCloser, error) { return n.backups.Stream((*backup.Base)(since)) },
 		Status: func() api.Status { return api.Status{Core: api.StatusOK, DB: api.StatusOK} },

@@ -23,6 +23,7 @@ func (w *world) heal() {
 	w.note("heal")
 	w.random = rand.New(rand.NewPCG(w.plan.Seed, 1))
 	w.plan.Faults = Faults{} // the copy of this world
+	w.isDiskFull = false
 	if !w.start(Round{}) {
 		return
 	}
@@ -255,6 +256,7 @@ func (w *world) renewed(c *client) (sum int) {
 	for cursor := ""; ; {
 		var page struct {
 			Data []struct {
+				Type   string `json:"type"`
 				Status string `json:"status"`
 				Amount string `json:"amount"`
 			} `json:"data"`
@@ -269,7 +271,7 @@ func (w *world) renewed(c *client) (sum int) {
 			return 0
 		}
 		for _, t := range page.Data {
-			if t.Amount == strconv.Itoa(renewalAmount) && t.Status == "charged" {
+			if t.Amount == strconv.Itoa(renewalAmount) && t.Type == "payment" && t.Status == "charged" { // what is left of a reversed payment may be as much
 				sum += renewalAmount
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // The model of payments and payouts. It is written from the specification and the sandbox's table of cards, not from the code: what a client
@@ -134,6 +135,7 @@ type order struct {
 	disturbed bool     // a crash or a lost call came while it was not final
 	cancels   bool     // a cancel was sent
 	tries     []*means // that were sent for a payment whose payer chooses
+	isLate    bool     // it ended when the payer's time was over, so that there was no further attempt
 	commits   []int    // amounts of commits that were sent
 	refunds   []refund
 }
@@ -282,7 +284,7 @@ func (o *order) allows(w *world, e outcome) bool {
 		return o.kind == "payment" && o.hasSent(func(m *means) bool { return m.reverses })
 	case e.status == "refunded" || e.status == "refunding":
 		return len(o.refunds) > 0
-	case e.status == "rejected" && o.means == nil && len(o.tries) < hostedAttempts:
+	case e.status == "rejected" && o.means == nil && len(o.tries) < hostedAttempts && !o.isLate:
 		return false
 	}
 	return o.hasSent(func(m *means) bool { return slices.Contains(m.outcomes, e) })
@@ -298,8 +300,11 @@ var (
 func (o *order) learn(w *world, shown order, a answer) {
 	got := outcome{a.get("status"), a.get("error_code")}
 	id := a.get("id")
+	started, startedErr := time.Parse(time.RFC3339, a.get("started"))
+	finished, finishedErr := time.Parse(time.RFC3339, a.get("finished"))
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	o.isLate = startedErr == nil && finishedErr == nil && finished.Sub(started) > actionTTL-time.Second // the time begins when the request came, just before it was booked
 	fail := func(format string, values ...any) {
 		w.violations = append(w.violations, fmt.Sprintf("%v: %s; known before: %s %q, seen %v; answer %s",
 			o, fmt.Sprintf(format, values...), shown.status, shown.code, o.seen, a.body))

@@ -204,8 +204,8 @@ var plants = []plant{
 	},
 	{
 		"a replay begins one group late", "posting/store/groups.go",
-		"		if err := s.add(g); err != nil {\n			return err\n		}\n		s.publish(f.Mark)",
-		"		if f.N > inTables+1 {\n			if err := s.add(g); err != nil {\n				return err\n			}\n		}\n		s.publish(f.Mark)",
+		"		if err := s.add(g); err != nil {\n			return err\n		}\n		s.publish(f.Mark, g.size)",
+		"		if f.N > inTables+1 {\n			if err := s.add(g); err != nil {\n				return err\n			}\n		}\n		s.publish(f.Mark, g.size)",
 	},
 	{
 		"frames are released when a memtable has them", "posting/store/groups.go",
@@ -261,7 +261,7 @@ var plants = []plant{
 	},
 	{
 		"counters begin at zero after a start", "posting/check.go",
-		"	if found {\n		c.amount, err = store.DecodeAmount(row)", "	if found && w.n == 0 {\n		c.amount, err = store.DecodeAmount(row)",
+		"	if found {\n		c.amount, err = store.DecodeAmount(row)", "	if found && w.groupNumber == 0 {\n		c.amount, err = store.DecodeAmount(row)",
 	},
 	{
 		"one posting of an entry is not booked", "posting/accounts.go",

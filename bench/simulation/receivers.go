@@ -50,6 +50,13 @@ func (r *receivers) dial(context.Context, string, string) (net.Conn, error) {
 	return ours, nil
 }
 
+// areBusy tells whether a notification is under way.
+func (r *receivers) areBusy() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.conns) > 0
+}
+
 // cut closes all connections.
 func (r *receivers) cut() {
 	r.mu.Lock()

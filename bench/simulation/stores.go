@@ -83,7 +83,7 @@ func (w *world) compareStores() {
 
 func (w *world) whileOpen(dir string, fn func(*posting.Journal) error) error {
 	log := slog.New(slog.DiscardHandler)
-	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, MemTable: memTable, Segment: segment, Values: valuesFile, Log: log, MustExist: true}, Clock: clock.NewManual(w.clockNow()), Log: log, Fatal: func(err error) { w.violate("%v", err) }})
+	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, MemTable: memTable, SegmentSize: segment, ValuesFileSize: valuesFile, Log: log, MustExist: true}, Clock: clock.NewManual(w.clockNow()), Log: log, Fatal: func(err error) { w.violate("%v", err) }})
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func (w *world) step() {
 		w.note("the disk is full: %v", w.isDiskFull)
 	case w.plan.Faults.Leaps && w.leaping != nil && roll < 0.95:
 		by := []time.Duration{-time.Hour, -time.Second, time.Second, 45 * time.Second, time.Hour, 20 * time.Hour}[w.random.IntN(6)]
-		if w.inFlight > 0 { // the checker takes a decision that took longer than a minute for a fault
+		if w.inFlight > 0 || w.receivers.areBusy() { // the checker takes a decision that took longer than a minute for a fault, and an attempt that took longer than a day
 			by = min(by, 45*time.Second)
 		}
 		w.note("the clock leaps by %v", by)

@@ -23,27 +23,29 @@ type Row struct {
 	Anon    *int64   `json:"anonymous_bytes,omitempty"`      // memory of the server at the end of the interval
 }
 
-// Interval decides when a row ends.
-type Interval struct {
+// RowSchedule decides when a row ends.
+type RowSchedule struct {
 	length time.Duration // of the row under way
 	end    time.Duration // of the row under way, since the run began
 	rows   int           // so far
 }
 
-// NewInterval returns an interval that begins a row every length.
-func NewInterval(length time.Duration) *Interval { return &Interval{length: length, end: length} }
+// NewRowSchedule returns an interval that begins a row every length.
+func NewRowSchedule(length time.Duration) *RowSchedule {
+	return &RowSchedule{length: length, end: length}
+}
 
 // HasEnded tells whether the row under way has ended by the time now. If so, it begins the next row.
-func (i *Interval) HasEnded(now time.Duration) bool {
-	if now < i.end {
+func (s *RowSchedule) HasEnded(now time.Duration) bool {
+	if now < s.end {
 		return false
 	}
-	if i.rows++; i.rows%RowsPerLength == 0 {
-		i.length *= 2
+	if s.rows++; s.rows%RowsPerLength == 0 {
+		s.length *= 2
 	}
-	i.end = max(i.end, now-now%i.length) + i.length // a sample that came late does not end two rows
+	s.end = max(s.end, now-now%s.length) + s.length // a sample that came late does not end two rows
 	return true
 }
 
 // Length returns the length of the row under way.
-func (i *Interval) Length() time.Duration { return i.length }
+func (s *RowSchedule) Length() time.Duration { return s.length }

@@ -7,10 +7,10 @@ import (
 )
 
 func TestRowsEndAtMultiplesOfTheInterval(t *testing.T) {
-	i := NewInterval(10 * time.Second)
+	s := NewRowSchedule(10 * time.Second)
 	var ends []int
 	for _, second := range []int{0, 9, 10, 11, 19, 23, 29, 30, 65, 69, 70} {
-		if i.HasEnded(time.Duration(second) * time.Second) {
+		if s.HasEnded(time.Duration(second) * time.Second) {
 			ends = append(ends, second)
 		}
 	}
@@ -27,11 +27,11 @@ func TestRowsEndAtMultiplesOfTheInterval(t *testing.T) {
 
 // The interval begins with one second, but even ten years have few rows.
 func TestNumberOfRowsIsBounded(t *testing.T) {
-	i := NewInterval(time.Second)
+	s := NewRowSchedule(time.Second)
 	rows, now := 0, time.Duration(0)
 	for now < 10*365*24*time.Hour {
-		now = i.end
-		if i.HasEnded(now) {
+		now = s.end
+		if s.HasEnded(now) {
 			rows++
 		}
 		if rows == RowsPerLength-1 && now != (RowsPerLength-1)*time.Second {

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
-	"runtime"
 
 	"github.com/alecthomas/kong"
 
@@ -12,6 +10,8 @@ import (
 	"mizan/cmd/mizan/cli"
 	"mizan/cmd/mizan/client/admin"
 	"mizan/cmd/mizan/client/contracts"
+	"mizan/cmd/mizan/client/developer"
+	ledgerclient "mizan/cmd/mizan/client/ledger"
 	"mizan/cmd/mizan/config"
 	"mizan/cmd/mizan/maintenance"
 	"mizan/cmd/mizan/serving"
@@ -21,19 +21,33 @@ import (
 // version is the output of `git describe`; the Makefile sets it.
 var version = "devel"
 
-// commands is the table of subcommands, with which kong parses the command line.
+// commands is the table of subcommands, with which kong parses the command line. The groups are those of the overview.
 type commands struct {
-	Serve     serving.Command            `cmd:"" help:"Run the server."`
-	Admin     admin.Commands             `cmd:"" help:"Administer a running server."`
-	Contracts contracts.Commands         `cmd:"" help:"Read an organization's contracts."`
-	Token     maintenance.TokenCommands  `cmd:"" name:"admin-token" help:"Rotate administration tokens."`
-	Audit     audit.Commands             `cmd:"" help:"Check the store, and tools for auditors."`
-	Backup    maintenance.BackupCommands `cmd:"" help:"Take a backup of a running server, or verify one."`
-	Restore   maintenance.RestoreCommand `cmd:"" help:"Make a data directory of a backup."`
-	Bench     benchCommands              `cmd:"" help:"Measure throughput and latency."`
-	Keyring   maintenance.KeyringCommand `cmd:"" help:"Make the keys that a server outside the sandbox needs."`
-	Keys      maintenance.KeysCommands   `cmd:"" help:"List and rotate the keys that seal card numbers."`
-	Version   versionCommand             `cmd:"" help:"Print the version."`
+	ShowVersion versionFlag `name:"version" hidden:"" help:"Print the version."`
+
+	Pay     developer.Pay     `cmd:"" group:"developers" help:"Make a payment in a sandbox."`
+	Listen  developer.Listen  `cmd:"" group:"developers" help:"Show notifications as they happen, and forward them."`
+	Trigger developer.Trigger `cmd:"" group:"developers" help:"Make an event happen in a sandbox."`
+	Clock   developer.Clock   `cmd:"" group:"developers" help:"Show or move the clock of a sandbox."`
+
+	Serve   serving.Command            `cmd:"" group:"operators" help:"Run the server; with --sandbox, one for trying things out."`
+	Admin   admin.Commands             `cmd:"" group:"operators" help:"Administer a running server."`
+	Backup  maintenance.BackupCommands `cmd:"" group:"operators" help:"Take a backup of a running server, or verify one."`
+	Restore maintenance.RestoreCommand `cmd:"" group:"operators" help:"Make a data directory of a backup."`
+	Keyring maintenance.KeyringCommand `cmd:"" group:"operators" help:"Make the keys that a server outside the sandbox needs."`
+	Keys    maintenance.KeysCommands   `cmd:"" group:"operators" help:"List and rotate the keys that seal card numbers."`
+	Token   maintenance.TokenCommands  `cmd:"" group:"operators" name:"admin-token" help:"Rotate administration tokens."`
+	Bench   benchCommands              `cmd:"" group:"operators" help:"Measure throughput and latency."`
+
+	Ledger ledgerclient.Commands `cmd:"" group:"auditors" help:"Read an organization's ledger."`
+	Audit  audit.Commands        `cmd:"" group:"auditors" help:"Check the store, and tools for auditors."`
+
+	Contracts contracts.Commands `cmd:"" group:"banks" help:"Read an organization's contracts."`
+
+	Help       helpCommand       `cmd:"" group:"program" help:"Show what there is, or the flags of a command."`
+	Version    versionCommand    `cmd:"" group:"program" help:"Print the version."`
+	Completion completionCommand `cmd:"" group:"program" help:"Print the code by which a shell completes commands and flags."`
+	Man        manCommand        `cmd:"" group:"program" help:"Print the manual page."`
 }
 
 // run carries out the command line and returns the exit code.
@@ -50,22 +64,28 @@ func run(args []string, stdout, stderr io.Writer) int {
 		kong.Exit(os.Exit), // called after --help
 		kong.ValueFormatter(config.Describe),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Help(printHelp),
+		kong.ExplicitGroups(groups),
 	)
 	if err != nil {
 		return cli.ReportExit(err, stderr)
 	}
-	command, err := parser.Parse(args)
+	completeWords(parser)
+	command, err := parser.Parse(withoutShortcuts(args))
 	if err != nil {
 		return cli.ReportExit(cli.BadConfiguration(err.Error()), stderr)
 	}
 	return cli.ReportExit(command.Run(&cli.Streams{Out: stdout, Err: stderr}, cli.Version(version)), stderr)
 }
 
-// versionCommand prints the version.
-type versionCommand struct{}
-
-// Run implements the command.
-func (versionCommand) Run(s *cli.Streams, version cli.Version) error {
-	_, err := fmt.Fprintf(s.Out, "mizan %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
+// withoutShortcuts returns the command line with a command in place of what is short for one: `mizan` shows the overview, and
+// `mizan --version` the version.
+func withoutShortcuts(args []string) []string {
+	switch {
+	case len(args) == 0:
+		return []string{"help"}
+	case args[0] == "--version":
+		return append([]string{"version"}, args[1:]...)
+	}
+	return args
 }

@@ -3,12 +3,14 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime"
 
 	"mizan/cmd/mizan/cli"
 	"mizan/cmd/mizan/serving"
 )
 
 func main() {
+	runtime.MemProfileRate = 0 // serving sets it where profiles are served
 	if err := serving.HideMemory(); err != nil {
 		fmt.Fprintf(os.Stderr, "mizan: configuration: memory: %v\n", err)
 		os.Exit(cli.ExitConfiguration)

@@ -37,25 +37,25 @@ type Gate[K comparable] struct {
 	groups  map[K]*group[K] // guarded by mu: groups that have callers
 }
 
-// usage is how a group or a member uses the gate.
-type usage struct {
+// occupancy is how a group or a member uses the gate.
+type occupancy struct {
 	inside, waiting int    // numbers of callers with a place, and of callers that wait
 	lastTurn        uint64 // number of its last turn or, before its first turn, of its arrival
 }
 
 // compare orders groups, or members of a group: the one whose turn is next comes first.
-func (u *usage) compare(other *usage) int {
+func (u *occupancy) compare(other *occupancy) int {
 	return cmp.Or(cmp.Compare(u.inside, other.inside), cmp.Compare(u.lastTurn, other.lastTurn))
 }
 
 type group[K comparable] struct {
-	usage
+	occupancy
 	key     K
 	members map[K]*member[K]
 }
 
 type member[K comparable] struct {
-	usage
+	occupancy
 	key   K
 	group *group[K]
 	queue []*waiter // longest waiting first
@@ -211,7 +211,7 @@ func (g *Gate[K]) grant() {
 	for g.inside < g.bounds.MaxInside {
 		var nextGroup *group[K]
 		for _, candidate := range g.groups {
-			if candidate.waiting > 0 && (nextGroup == nil || candidate.compare(&nextGroup.usage) < 0) {
+			if candidate.waiting > 0 && (nextGroup == nil || candidate.compare(&nextGroup.occupancy) < 0) {
 				nextGroup = candidate
 			}
 		}
@@ -220,7 +220,7 @@ func (g *Gate[K]) grant() {
 		}
 		var m *member[K]
 		for _, candidate := range nextGroup.members {
-			if candidate.waiting > 0 && (m == nil || candidate.compare(&m.usage) < 0) {
+			if candidate.waiting > 0 && (m == nil || candidate.compare(&m.occupancy) < 0) {
 				m = candidate
 			}
 		}
@@ -228,7 +228,7 @@ func (g *Gate[K]) grant() {
 		g.dequeue(m, 0)
 		g.turns++
 		g.inside++
-		for _, s := range [...]*usage{&m.usage, &nextGroup.usage} {
+		for _, s := range [...]*occupancy{&m.occupancy, &nextGroup.occupancy} {
 			s.inside, s.lastTurn = s.inside+1, g.turns
 		}
 		w.result <- nil

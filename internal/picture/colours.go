@@ -19,8 +19,8 @@ const (
 // opaque is the alpha of a pixel whose first byte is red.
 const opaque = 0xff << 24
 
-// pngPixels converts stored pixels of a PNG to grey ones, or to RGBA whose colours are multiplied by alpha.
-type pngPixels struct {
+// pngConverter converts stored pixels of a PNG to grey ones, or to RGBA whose colours are multiplied by alpha.
+type pngConverter struct {
 	depth, colourType byte
 	bits              int         // of a stored pixel
 	channels          int         // of a converted pixel: 1 or 4
@@ -30,10 +30,10 @@ type pngPixels struct {
 
 var errTransparency = errors.New("unexpected tRNS")
 
-// newPNGPixels returns the conversion for a PNG whose IHDR image/png has checked.
-func newPNGPixels(depth, colourType byte, c pngChunks) (*pngPixels, error) {
+// newPNGConverter returns the conversion for a PNG whose IHDR image/png has checked.
+func newPNGConverter(depth, colourType byte, c pngChunks) (*pngConverter, error) {
 	samples := map[byte]int{greyscale: 1, truecolour: 3, paletted: 1, greyAlpha: 2, truecolorAlpha: 4}[colourType]
-	p := &pngPixels{depth: depth, colourType: colourType, bits: samples * int(depth), channels: 4}
+	p := &pngConverter{depth: depth, colourType: colourType, bits: samples * int(depth), channels: 4}
 	switch colourType {
 	case greyscale, truecolour:
 		if err := p.setClear(samples, c.transparency); err != nil {
@@ -56,7 +56,7 @@ func newPNGPixels(depth, colourType byte, c pngChunks) (*pngPixels, error) {
 }
 
 // setClear reads the one transparent colour, whose samples have 16 bits in the chunk tRNS.
-func (p *pngPixels) setClear(samples int, transparency []byte) error {
+func (p *pngConverter) setClear(samples int, transparency []byte) error {
 	if transparency == nil {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (p *pngPixels) setClear(samples int, transparency []byte) error {
 	return nil
 }
 
-func (p *pngPixels) setGreys() {
+func (p *pngConverter) setGreys() {
 	if p.clear == nil {
 		p.channels = 1
 	}
@@ -89,7 +89,7 @@ func (p *pngPixels) setGreys() {
 	}
 }
 
-func (p *pngPixels) setPalette(c pngChunks) error {
+func (p *pngConverter) setPalette(c pngChunks) error {
 	if c.palette == nil || len(c.palette)/3 > 1<<p.depth || len(c.transparency) > 256 {
 		return fmt.Errorf("palette of %d bytes, transparency of %d", len(c.palette), len(c.transparency))
 	}
@@ -108,7 +108,7 @@ func (p *pngPixels) setPalette(c pngChunks) error {
 }
 
 // convert converts a row, which is followed by rowMargin bytes that don't count.
-func (p *pngPixels) convert(into, row []byte) {
+func (p *pngConverter) convert(into, row []byte) {
 	switch {
 	case p.depth <= 8 && (p.colourType == greyscale || p.colourType == paletted):
 		p.convertValues(into, row)
@@ -127,7 +127,7 @@ func (p *pngPixels) convert(into, row []byte) {
 const rowMargin = 8
 
 // convertValues converts pixels of up to 8 bits.
-func (p *pngPixels) convertValues(into, row []byte) {
+func (p *pngConverter) convertValues(into, row []byte) {
 	if p.depth == 8 && p.channels == 1 {
 		copy(into, row)
 		return
@@ -144,7 +144,7 @@ func (p *pngPixels) convertValues(into, row []byte) {
 }
 
 // convertGreys converts grey pixels of 16 bits, or with alpha.
-func (p *pngPixels) convertGreys(into, row []byte) {
+func (p *pngConverter) convertGreys(into, row []byte) {
 	if p.channels == 1 {
 		for i := range into {
 			into[i] = row[2*i]
@@ -164,7 +164,7 @@ func (p *pngPixels) convertGreys(into, row []byte) {
 }
 
 // convertColours converts pixels of three colours.
-func (p *pngPixels) convertColours(into, row []byte) {
+func (p *pngConverter) convertColours(into, row []byte) {
 	switch {
 	case p.colourType == truecolour && p.depth == 8:
 		for i := 0; i < len(into); i += 4 {
@@ -190,7 +190,7 @@ func (p *pngPixels) convertColours(into, row []byte) {
 }
 
 // clearPixels makes the pixels transparent that have the transparent colour.
-func (p *pngPixels) clearPixels(into, row []byte) {
+func (p *pngConverter) clearPixels(into, row []byte) {
 	stored := p.bits / 8
 	for i := range len(into) / 4 {
 		if bytes.Equal(row[i*stored:][:stored], p.clear) {

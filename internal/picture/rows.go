@@ -29,7 +29,7 @@ func decodeChunks(file []byte, h header, to image.Point) (image.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	pixels, err := newPNGPixels(file[pngDepth], file[pngColourType], chunks)
+	pixels, err := newPNGConverter(file[pngDepth], file[pngColourType], chunks)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ var (
 
 // rowReader reads the rows of a PNG, and converts their pixels.
 type rowReader struct {
-	pixels *pngPixels
+	pixels *pngConverter
 	size   image.Point
 	passes []*passReader
 	row    []byte
@@ -221,7 +221,7 @@ func (r *rowReader) end() error {
 // passReader reads the rows of a pass.
 type passReader struct {
 	pngPass
-	pixels            *pngPixels
+	pixels            *pngConverter
 	from              io.Reader
 	current, previous []byte // rows as they are stored, after the byte that names the filter
 	row               []byte // the current one, converted

@@ -18,7 +18,7 @@ func rowsOf(file []byte, size image.Point) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	pixels, err := newPNGPixels(file[pngDepth], file[pngColourType], chunks)
+	pixels, err := newPNGConverter(file[pngDepth], file[pngColourType], chunks)
 	if err != nil {
 		return nil, err
 	}

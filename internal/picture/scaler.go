@@ -159,18 +159,18 @@ func (b *boxes) flush() {
 	b.next.push(b.means)
 }
 
-// share is the weights with which up to three neighbouring pixels count in a pixel of the result.
-type share struct {
+// pixelWeights is the weights with which up to three neighbouring pixels count in a pixel of the result.
+type pixelWeights struct {
 	first, last int       // neighbours that count
 	weights     [3]uint64 // of first and the two after it; together 256
 }
 
-// sharesOf returns the shares with which a row of pixels is scaled to fewer, or to more, pixels.
-func sharesOf(from, to int) []share {
-	shares := make([]share, to)
+// pixelWeightsOf returns the shares with which a row of pixels is scaled to fewer, or to more, pixels.
+func pixelWeightsOf(from, to int) []pixelWeights {
+	shares := make([]pixelWeights, to)
 	for i := range shares {
 		begin, end := i*from, (i+1)*from // in units of 1/to of a stored pixel
-		s := share{first: begin / to, last: (end - 1) / to}
+		s := pixelWeights{first: begin / to, last: (end - 1) / to}
 		var covered, counted uint64
 		for j := range s.last - s.first + 1 {
 			covered += uint64(min(end, (s.first+j+1)*to) - max(begin, (s.first+j)*to))
@@ -185,7 +185,7 @@ func sharesOf(from, to int) []share {
 // blender is the last stage of a scaler. It reduces a picture to at least half of its sides, or enlarges it.
 type blender struct {
 	channels     int
-	across, down []share
+	across, down []pixelWeights
 	row          []byte    // the current row, and two pixels that don't count
 	recent       [3][]byte // the latest rows, with the width of the result
 	seen         int       // rows so far
@@ -193,7 +193,7 @@ type blender struct {
 }
 
 func newBlender(channels int, size image.Point, into []byte, to image.Point) *blender {
-	b := &blender{channels: channels, across: sharesOf(size.X, to.X), down: sharesOf(size.Y, to.Y), row: make([]byte, channels*(size.X+2)), into: into}
+	b := &blender{channels: channels, across: pixelWeightsOf(size.X, to.X), down: pixelWeightsOf(size.Y, to.Y), row: make([]byte, channels*(size.X+2)), into: into}
 	for i := range b.recent {
 		b.recent[i] = make([]byte, channels*to.X)
 	}
@@ -231,7 +231,7 @@ func (b *blender) push(row []byte) {
 }
 
 // write writes the next row of the result.
-func (b *blender) write(s *share) {
+func (b *blender) write(s *pixelWeights) {
 	upper, middle, lower := b.recent[s.first%3], b.recent[(s.first+1)%3], b.recent[(s.first+2)%3]
 	row := b.into[:len(upper)]
 	b.into = b.into[len(upper):]

@@ -65,8 +65,8 @@ func newMACs(key []byte) *macs {
 	return &macs{sync.Pool{New: func() any { return &blockWriter{hash: hmac.New(sha256.New, key)} }}}
 }
 
-// of returns the HMAC-SHA-256 of a text, padded. It leaves no trace of the text in memory.
-func (m *macs) of(text []byte) [sha256.Size]byte {
+// sum returns the HMAC-SHA-256 of a text, padded. It leaves no trace of the text in memory.
+func (m *macs) sum(text []byte) [sha256.Size]byte {
 	b := m.writers.Get().(*blockWriter)
 	defer m.writers.Put(b)
 	b.write(text)

@@ -34,7 +34,7 @@ func TestHashCoversThePaddedText(t *testing.T) {
 		}
 		h := hmac.New(sha256.New, key)
 		h.Write(pad(text[:n]))
-		if got := fingerprints.of(text[:n]); !bytes.Equal(got[:], h.Sum(nil)) {
+		if got := fingerprints.sum(text[:n]); !bytes.Equal(got[:], h.Sum(nil)) {
 			t.Fatalf("%d bytes: another HMAC", n)
 		}
 	}

@@ -154,7 +154,7 @@ func (k *Keyring) Identity() [32]byte { return [32]byte(k.Derive("identity " + k
 // blocks first (blockWriter explains why). The key never rotates, because limits and block lists
 // would no longer recognize the cards they have stored.
 func (k *Keyring) Fingerprint(number []byte) string {
-	sum := k.fingerprints.of(number)
+	sum := k.fingerprints.sum(number)
 	var digits [2 * fingerprintBytes]byte
 	hex.Encode(digits[:], sum[:fingerprintBytes])
 	return string(digits[:])

@@ -84,7 +84,7 @@ func (s *Server) tlsConfig() *tls.Config {
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(content)
-	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, ServerName: s.options.ServerName}
 }
 
 // With returns the same client with more headers, given as name, value pairs. An empty value

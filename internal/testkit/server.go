@@ -24,6 +24,9 @@ type Options struct {
 
 	// TrustedCertificates is a file of certificates that clients trust; empty: the server's own authority.
 	TrustedCertificates string
+
+	// ServerName is the name that clients expect in the server's certificate; empty: the host of BaseURL.
+	ServerName string
 }
 
 // Sandbox is the content of DIR/sandbox.json.

@@ -8,7 +8,8 @@ import (
 func TestVariablesAreRead(t *testing.T) {
 	t.Setenv(SeedVariable, "77")
 	t.Setenv(SoakVariable, "90s")
-	if Seed(t) != 77 || SeedOr(t, 1) != 77 || SoakTime(t) != 90*time.Second || Random(t).Uint64() != Random(t).Uint64() {
+	first, second := Random(t).Uint64(), Random(t).Uint64()
+	if Seed(t) != 77 || SeedOr(t, 1) != 77 || SoakTime(t) != 90*time.Second || first != second {
 		t.Error("the variables have no effect")
 	}
 }
@@ -16,7 +17,8 @@ func TestVariablesAreRead(t *testing.T) {
 func TestAbsentVariables(t *testing.T) {
 	t.Setenv(SeedVariable, "")
 	t.Setenv(SoakVariable, "")
-	if SeedOr(t, 5) != 5 || Seed(t) == Seed(t) {
+	first, second := Seed(t), Seed(t)
+	if SeedOr(t, 5) != 5 || first == second {
 		t.Error("without the variable a seed is the default, or a random one")
 	}
 	if d, isSet := SoakTimeIfSet(t); d != 0 || isSet {

@@ -16,7 +16,7 @@ type layer struct {
 // Lists of packages that several layers may import. uptoPosting is posting with everything below it;
 // commandImports is what the commands may import.
 var (
-	commonPackages      = []string{"internal/assert", "internal/clock", "internal/disk", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/picture", "internal/secret", "internal/source", "internal/steps", "internal/wiping"}
+	commonPackages      = []string{"internal/assert", "internal/clock", "internal/disk", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/picture", "internal/progress", "internal/secret", "internal/source", "internal/steps", "internal/tracing", "internal/wiping"}
 	ledgerPackages      = []string{"ledger/..."}
 	uptoPosting         = slices.Concat(commonPackages, ledgerPackages, []string{"posting", "posting/balances"})
 	uptoStore           = slices.Concat(commonPackages, ledgerPackages, []string{"posting/store"})
@@ -44,11 +44,15 @@ var layers = []layer{
 	{"internal/packed", []string{"internal/assert"}},
 	{"internal/picture", []string{"internal/assert"}},
 	{"internal/picture/picturetest", nil},
+	{"internal/progress", nil},
 	{"internal/secret", []string{"internal/assert", "internal/durable", "internal/filelock"}},
 	{"internal/source", nil},
 	{"internal/steps", nil},
 	{"internal/tidy", nil},
 	{"internal/testseed", nil},
+	{"internal/tracing", nil},
+	{"internal/tracing/otlp", []string{"internal/tracing"}},
+	{"internal/tracing/otlptest", nil},
 	{"internal/wiping", nil},
 	{"internal/testkit", uptoRuntimeAndStore},
 
@@ -112,13 +116,17 @@ var layers = []layer{
 	{"bench/faults/trial", []string{"bench/faults", "bench/orders", "bench/server", "internal/testkit"}},
 	{"bench/simulation", slices.Concat(uptoAPI, []string{"bench/lifecycles", "posting/log", "posting/store/badgerfile"})},
 	{"bench/...", uptoAPI},
-	{"cmd/mizan/client", nil}, // the client may use the server by HTTP only
+	{"cmd/mizan/client", []string{"ledger/money", "internal/progress"}},                                                // the client may use the server by HTTP only; it shows amounts with the ledger's decimals
 	{"cmd/mizan/client/admin", []string{"cmd/mizan/client", "ledger/directory", "ledger/storefront", "ledger/schema"}}, // the client's flags and tables are made from the columns of records
-	{"cmd/mizan/client/contracts", []string{"cmd/mizan/client", "ledger/contract", "ledger/schema"}},                   // paths and amounts are those of the products
+	{"cmd/mizan/client/contracts", []string{"cmd/mizan/client", "ledger/contract", "ledger/money", "ledger/schema"}},   // paths and amounts are those of the products
+	{"cmd/mizan/client/ledger", []string{"cmd/mizan/client", "ledger/money"}},                                          // sums of amounts
+	{"cmd/mizan/client/developer", []string{"cmd/mizan/client", "ledger/money"}},                                       // an amount on the command line is in major units
 	{"cmd/mizan/client/*", []string{"cmd/mizan/client"}},
 	{"cmd/mizan/cli", slices.Concat(commonPackages, []string{"posting/store", "cmd/mizan/client"})},
-	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"cmd/mizan/cli"})},
-	{"cmd/mizan/serving", slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config"})},
+	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"api/accesslog", "cmd/mizan/cli"})},
+	{"cmd/mizan/serving", slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config", "internal/tracing/otlp"})},
+	{"cmd/mizan/serving/certificates", slices.Concat(commonPackages, []string{"cmd/mizan/cli"})},
+	{"cmd/mizan/serving/metrics", uptoAPI},
 	{"cmd/mizan/audit/evidence", slices.Concat(commonPackages, ledgerPackages)},
 	{"cmd/mizan/audit", commandImports},
 	{"cmd/mizan/maintenance", slices.Concat(commandImports, []string{"cmd/mizan/serving"})},
@@ -140,6 +148,11 @@ var allowedImporters = []struct{ module, packages string }{
 	{"github.com/gen2brain/jpegn", "internal/picture/..."},
 	{"github.com/chromedp", "cmd/mizan/browser"},
 	{"github.com/hanwen/go-fuse", "bench/faults/power/disk"},
+	{"go.opentelemetry.io", "internal/tracing/..."},
+	{"github.com/prometheus/client_golang", "cmd/mizan/serving/metrics"},
+	{"github.com/pelletier/go-toml", "cmd/mizan/config"},
+	{"github.com/coreos/go-systemd", "cmd/mizan/serving"},
+	{"golang.org/x/crypto/acme", "cmd/mizan/serving/..."},
 }
 
 // pureModules are the only modules that ledger/** may import besides the standard library and
@@ -174,7 +187,7 @@ var impureNames = map[string][]string{
 // topLevel lists the names that the root may have, besides those that .gitignore names.
 var topLevel = []string{
 	"ledger", "actors", "posting", "api", "snapshots", "cmd", "bench", "internal", "docs", "tools",
-	"go.mod", "go.sum", "Makefile", "README.md", "CONTRIBUTING.md", ".ci", ".git", ".gitignore",
+	"go.mod", "go.sum", "Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", ".ci", ".git", ".gitignore",
 }
 
 // maxPackageFiles is how many files a package may have, not counting tests.

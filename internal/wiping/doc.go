@@ -13,6 +13,7 @@
 //  4. A Body is written to its connection from its own memory. The memory is overwritten when
 //     all of it was written or its request has ended. http.Transport never sees a byte of it, and crypto/tls
 //     never more than three bytes at a time.
+//  5. Of a client that sends an HTTP request without TLS nothing is left either: it may have meant to send a card.
 //
 // Reading is controlled below crypto/tls, at the socket. The reader returns one record at a
 // time, its header separately: crypto/tls lends its whole buffer for the read of a header, and

@@ -8,12 +8,16 @@ import (
 )
 
 // Listen returns a listener of TLS connections that overwrite in memory what they have read. Its Accept returns a
-// *Conn; the handshake happens at the first read or write.
-func Listen(l net.Listener, config *tls.Config) net.Listener { return &listener{l, config} }
+// *Conn; the handshake happens at the first read or write. A client that sends an HTTP request without TLS gets the
+// bytes that plainHTTP returns; if it is nil, the connection just ends.
+func Listen(l net.Listener, config *tls.Config, plainHTTP func() []byte) net.Listener {
+	return &listener{l, config, plainHTTP}
+}
 
 type listener struct {
 	net.Listener
-	config *tls.Config
+	config    *tls.Config
+	plainHTTP func() []byte
 }
 
 // Accept implements net.Listener.
@@ -22,19 +26,31 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Server(c, l.config), nil
+	secure := Server(c, l.config)
+	secure.plainHTTP = l.plainHTTP
+	return secure, nil
 }
 
 // Conn is the server's side of a TLS connection.
 type Conn struct {
 	*tls.Conn
-	records *recordConn
+	records   *recordConn
+	plainHTTP func() []byte // returns the response to a request without TLS; nil: none is sent, or it was sent
 }
 
 // Server returns the server's side of a connection.
 func Server(c net.Conn, config *tls.Config) *Conn {
 	r := &recordConn{Conn: c}
 	return &Conn{Conn: tls.Server(r, config), records: r}
+}
+
+// Read implements net.Conn.
+func (c *Conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil && c.respondToPlainHTTP(err) {
+		return 0, io.EOF
+	}
+	return n, err
 }
 
 // NetConn returns the connection under TLS, as it was given to Server.
@@ -44,8 +60,9 @@ func (c *Conn) NetConn() net.Conn { return c.records.Conn }
 // ended: nobody may be reading any more. Later reads return io.EOF.
 func (c *Conn) Wipe() {
 	c.records.isEnded = true
+	c.records.clearUnreturned()
 	if !c.ConnectionState().HandshakeComplete {
-		return // only handshakes were read
+		return // crypto/tls has decrypted nothing
 	}
 	buffer := borrowBuffer()
 	for {
@@ -97,9 +114,11 @@ func (r *recordConn) Read(p []byte) (int, error) {
 		if n == 0 {
 			return 0, err
 		}
+		// They are cleared in p, because they are plaintext if the client does not speak TLS.
 		r.received = borrowBuffer()
 		*r.received = append((*r.received)[:0], p[:n]...)
 		r.unreturned = *r.received
+		clear(p[:n])
 	}
 	n := 0
 	if r.headerReturned < headerBytes {
@@ -132,7 +151,14 @@ func (r *recordConn) countPayload(n int) {
 	}
 }
 
-// bufferPool has buffers for received bytes that were not returned yet. The bytes are ciphertext.
+// clearUnreturned overwrites received bytes that were not returned: the connection ends before crypto/tls takes them.
+// The bytes are plaintext if the client does not speak TLS.
+func (r *recordConn) clearUnreturned() {
+	clear(r.unreturned)
+	r.unreturned = nil
+}
+
+// bufferPool has buffers for received bytes that were not returned yet. What a buffer in the pool contains is ciphertext.
 var bufferPool = sync.Pool{New: func() any { b := make([]byte, 2<<10); return &b }}
 
 func borrowBuffer() *[]byte {

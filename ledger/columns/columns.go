@@ -9,42 +9,42 @@ import (
 	"mizan/ledger/schema"
 )
 
-// ID is the column of the record's id, which is part of its key in the store.
-func ID[R any](fieldOf func(*R) *ledger.ID, options ...schema.Option) *schema.Column {
+// IDColumn is the column of the record's id, which is part of its key in the store.
+func IDColumn[R any](fieldOf func(*R) *ledger.ID, options ...schema.Option) *schema.Column {
 	return schema.Field(schema.ID(0, "id", append(options, schema.NotNull, schema.Transient, schema.Constant, schema.Help("id of the record"))...), fieldOf)
 }
 
-// Created is the column of the booked time of the record's first event. The time is not in the record but in
+// CreatedColumn is the column of the booked time of the record's first event. The time is not in the record but in
 // the store's row around it (schema.Envelope).
-func Created[R any](fieldOf func(*R) *ledger.Micros) *schema.Column {
+func CreatedColumn[R any](fieldOf func(*R) *ledger.Micros) *schema.Column {
 	return schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.Constant, schema.Help("when it was created")), fieldOf)
 }
 
-// Updated is the column of the booked time of the record's last event, which is in the store's row, too.
-func Updated[R any](fieldOf func(*R) *ledger.Micros) *schema.Column {
+// UpdatedColumn is the column of the booked time of the record's last event, which is in the store's row, too.
+func UpdatedColumn[R any](fieldOf func(*R) *ledger.Micros) *schema.Column {
 	return schema.Field(schema.Instant(0, "updated_at", schema.NotNull, schema.Transient, schema.Help("when it was last changed")), fieldOf)
 }
 
-// Partner is the column of the number of the partner that owns the record.
-func Partner[R any](key uint8, fieldOf func(*R) *int64, options ...schema.Option) *schema.Column {
+// PartnerColumn is the column of the number of the partner that owns the record.
+func PartnerColumn[R any](key uint8, fieldOf func(*R) *int64, options ...schema.Option) *schema.Column {
 	return schema.Field(schema.Integer(key, "partner_id", 1, math.MaxInt64, append(options, schema.Flag("partner"), schema.Help("number of the partner"))...), fieldOf)
 }
 
-// Duration is the column of a length of time, stored in microseconds.
-func Duration[R any](key uint8, name string, fieldOf func(*R) *time.Duration) *schema.Column {
+// DurationColumn is the column of a length of time, stored in microseconds.
+func DurationColumn[R any](key uint8, name string, fieldOf func(*R) *time.Duration) *schema.Column {
 	return schema.Bound(schema.DerivedInteger(key, name, schema.NotShown),
 		func(r *R) int64 { return fieldOf(r).Microseconds() },
 		func(r *R, n int64) { *fieldOf(r) = time.Duration(n) * time.Microsecond })
 }
 
-// Currency is the column of an asset's currency.
-func Currency[R any](key uint8, fieldOf func(*R) *money.Asset, options ...schema.Option) *schema.Column {
+// CurrencyColumn is the column of an asset's currency.
+func CurrencyColumn[R any](key uint8, fieldOf func(*R) *money.Asset, options ...schema.Option) *schema.Column {
 	return schema.TextField(schema.NewCell[string](key, "currency", KindCurrency, append(options, schema.Settable, schema.Help("currency code"))),
 		func(r *R) *money.Currency { return &fieldOf(r).Currency })
 }
 
-// Network is the column of an asset's network. It is empty if the network of the money is not known.
-func Network[R any](key uint8, fieldOf func(*R) *money.Asset, options ...schema.Option) *schema.Column {
+// NetworkColumn is the column of an asset's network. It is empty if the network of the money is not known.
+func NetworkColumn[R any](key uint8, fieldOf func(*R) *money.Asset, options ...schema.Option) *schema.Column {
 	return schema.TextField(schema.Text(key, "network", append(options, schema.Settable, schema.NotNull,
 		schema.Help("network of the currency; required if it is on several, empty if the network is not known"))...),
 		func(r *R) *money.Network { return &fieldOf(r).Network })
@@ -53,13 +53,13 @@ func Network[R any](key uint8, fieldOf func(*R) *money.Asset, options ...schema.
 // EnvRule is the text with which an environment that does not exist is refused.
 const EnvRule = "must be prod or test"
 
-// Env is the column of an asset's environment.
-func Env[R any](key uint8, fieldOf func(*R) *money.Asset, options ...schema.Option) *schema.Column {
-	return EnvField(key, func(r *R) *money.Env { return &fieldOf(r).Env }, options...)
+// AssetEnvColumn is the column of an asset's environment.
+func AssetEnvColumn[R any](key uint8, fieldOf func(*R) *money.Asset, options ...schema.Option) *schema.Column {
+	return EnvColumn(key, func(r *R) *money.Env { return &fieldOf(r).Env }, options...)
 }
 
-// EnvField is the column of a record's environment.
-func EnvField[R any](key uint8, fieldOf func(*R) *money.Env, options ...schema.Option) *schema.Column {
+// EnvColumn is the column of a record's environment.
+func EnvColumn[R any](key uint8, fieldOf func(*R) *money.Env, options ...schema.Option) *schema.Column {
 	words := []string{money.Prod.String(), money.Test.String()}
 	return schema.Bound(schema.Word(key, "env", words, append(options, schema.Required, schema.DefaultTo(words[0]), schema.Help("environment"))...),
 		func(r *R) string {

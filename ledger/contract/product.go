@@ -60,17 +60,17 @@ func (s Step) Reason() string { return s.Why }
 // Machine is the state machine of a product in a reading.
 type Machine = fsm.Machine[Status, Action, Step]
 
-// Movement tells whether an event moves money, that is, has an entry.
-type Movement uint8
+// MovesMoney tells whether an event moves money, that is, has an entry.
+type MovesMoney uint8
 
 // The movements.
 const (
-	Never    Movement = iota
-	Possibly          // if an amount to be moved is above zero
+	Never    MovesMoney = iota
+	Possibly            // if an amount to be moved is above zero
 	Always
 )
 
-func (m Movement) String() string { return [...]string{"never", "possibly", "always"}[m] }
+func (m MovesMoney) String() string { return [...]string{"never", "possibly", "always"}[m] }
 
 // ActionHandler describes how an action is carried out.
 type ActionHandler struct {
@@ -79,7 +79,7 @@ type ActionHandler struct {
 	Transitions []Action      // possible transitions; nil: the one with the action's name
 	ChecksState bool          // Do itself checks the contract's state, in its own order of checks
 	Timer       bool          // run by a timer only
-	Moves       Movement      // whether the action's event moves money; unless Never, a required review must come first
+	Moves       MovesMoney    // whether the action's event moves money; unless Never, a required review must come first
 	AfterReview bool          // a required review must come first, although the action moves no money
 	Do          func(c *Case)
 }

@@ -45,7 +45,7 @@ func (p *Product) Event(transition Action) Action {
 }
 
 // Moves tells whether the event of a transition moves money. A creation and a review never do.
-func (p *Product) Moves(transition Action) Movement {
+func (p *Product) Moves(transition Action) MovesMoney {
 	for _, handler := range p.Handlers {
 		if slices.Contains(handler.Transitions, transition) {
 			return handler.Moves

@@ -83,15 +83,15 @@ func (b *Block) Prefix() (prefix netip.Prefix, ok bool) {
 // Blocks are the columns of blocklist entries. Payers' data are compared with the column "compared". The column "value"
 // is only shown: for a card it has the first and last digits.
 var Blocks = schema.NewType[Block]("blocklist entry",
-	columns.ID(func(b *Block) *ledger.ID { return &b.ID }),
+	columns.IDColumn(func(b *Block) *ledger.ID { return &b.ID }),
 	schema.TextField(schema.Word(1, "kind", blockKindNames(), schema.Required, schema.Fixed,
 		schema.Help("kind of value")), func(b *Block) *BlockKind { return &b.Kind }),
 	schema.Shown(schema.Text(0, "value", schema.Constant, schema.NotNull,
 		schema.Help("value that is refused; for a card, its first six and last four digits")), func(b *Block) (string, bool) { return b.Shown(), true }),
 	schema.Field(schema.Bool(2, "active", schema.NotNull,
 		schema.Help("whether the value is refused")), func(b *Block) *bool { return &b.Active }),
-	columns.Created(func(b *Block) *ledger.Micros { return &b.Created }),
-	columns.Updated(func(b *Block) *ledger.Micros { return &b.Updated }),
+	columns.CreatedColumn(func(b *Block) *ledger.Micros { return &b.Created }),
+	columns.UpdatedColumn(func(b *Block) *ledger.Micros { return &b.Updated }),
 	schema.Field(schema.Text(3, "compared", schema.NotShown, schema.Needed), func(b *Block) *string { return &b.Value }),
 	schema.Field(schema.Text(4, "masked", schema.NotShown), func(b *Block) *string { return &b.Masked }),
 ).Invariant(func(b *Block) string {
@@ -166,7 +166,7 @@ func (draft *BlockDraft) normalized(op string) (string, error) {
 		}
 		return draft.Value, nil
 	case BlockCard:
-		if len(draft.Value) != CardFingerprintLength || strings.ContainsFunc(draft.Value, isNotHex) || draft.Masked == "" {
+		if len(draft.Value) != CardFingerprintLength || !consistsOf(draft.Value, isHex) || draft.Masked == "" {
 			return refuse("invalid cardnumber")
 		}
 		return draft.Value, nil
@@ -178,7 +178,7 @@ func (draft *BlockDraft) normalized(op string) (string, error) {
 		return address, nil
 	case BlockPhone:
 		number := NormalPhone(draft.Value)
-		if len(number) < MinPhone || len(number) > MaxPhone || strings.ContainsFunc(draft.Value, isNotInPhoneNumber) {
+		if len(number) < MinPhone || len(number) > MaxPhone || !consistsOf(draft.Value, isInPhoneNumber) {
 			return refuse("must be a telephone number of 5 to 15 digits")
 		}
 		return number, nil
@@ -201,11 +201,16 @@ func (draft *BlockDraft) normalized(op string) (string, error) {
 	return "", ledger.RefuseField(op, "kind", "must be bin, card, email, phone, ip or country")
 }
 
-func isDigits(s string) bool { return !strings.ContainsFunc(s, isNotDigit) }
+// consistsOf tells whether each character of the text satisfies the predicate.
+func consistsOf(s string, satisfies func(rune) bool) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !satisfies(r) })
+}
 
-func isNotDigit(r rune) bool { return r < '0' || r > '9' }
+func isDigits(s string) bool { return consistsOf(s, isDigit) }
 
-func isNotHex(r rune) bool { return isNotDigit(r) && (r < 'a' || r > 'f') }
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
-// isNotInPhoneNumber tells whether r is none of the characters with which people write telephone numbers.
-func isNotInPhoneNumber(r rune) bool { return isNotDigit(r) && !strings.ContainsRune("+-.() /", r) }
+func isHex(r rune) bool { return isDigit(r) || r >= 'a' && r <= 'f' }
+
+// isInPhoneNumber tells whether r is one of the characters with which people write telephone numbers.
+func isInPhoneNumber(r rune) bool { return isDigit(r) || strings.ContainsRune("+-.() /", r) }

@@ -13,8 +13,8 @@ import (
 // This file has the columns that several record types share, and converts between the rules of package schema and
 // ledger.Refusal.
 
-// passColumn returns the column with the password of a partner or a user.
-func passColumn() *schema.Column {
+// passwordColumn returns the column with the password of a partner or a user.
+func passwordColumn() *schema.Column {
 	return schema.ForInput(schema.Text(0, "pass", schema.Required, schema.Help("password, which is never shown")))
 }
 

@@ -39,15 +39,15 @@ func (k *APIKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
 // APIKeys are the columns of API keys.
 var APIKeys = schema.NewType[APIKey]("key",
-	columns.ID(func(k *APIKey) *ledger.ID { return &k.ID }),
+	columns.IDColumn(func(k *APIKey) *ledger.ID { return &k.ID }),
 	schema.Field(schema.Text(0, "key", schema.InDeep, schema.Transient, schema.Sparse, schema.Constant,
 		schema.Help("the key itself, shown only in the response that creates it")), func(k *APIKey) *string { return &k.Value }),
 	schema.Field(schema.Text(1, "prefix", schema.Needed, schema.Constant,
 		schema.Help("first characters of the key, to tell keys apart")), func(k *APIKey) *string { return &k.Prefix }),
 	schema.Field(schema.Text(2, "name", schema.Required, schema.Fixed, schema.OneLine,
 		schema.Help("what the key is for")), func(k *APIKey) *string { return &k.Name }),
-	columns.Partner(3, func(k *APIKey) *int64 { return &k.Partner }, schema.Required, schema.Fixed),
-	columns.Created(func(k *APIKey) *ledger.Micros { return &k.Created }),
+	columns.PartnerColumn(3, func(k *APIKey) *int64 { return &k.Partner }, schema.Required, schema.Fixed),
+	columns.CreatedColumn(func(k *APIKey) *ledger.Micros { return &k.Created }),
 	schema.Field(schema.Instant(4, "last_used_at", schema.AbsentWhenNew,
 		schema.Help("when it was last used")), func(k *APIKey) *ledger.Micros { return &k.Used }),
 	schema.Field(schema.Instant(5, "expires_at", schema.Fixed, schema.Flag("expires"),

@@ -194,17 +194,17 @@ func (l *Limit) LogValue() slog.Value { return slog.StringValue(l.ID.String()) }
 
 // Limits are the columns of limits (specification, "Partner limits").
 var Limits = schema.NewType[Limit]("limit",
-	columns.ID(func(l *Limit) *ledger.ID { return &l.ID }),
-	columns.Partner(1, func(l *Limit) *int64 { return &l.Partner }, schema.Required, schema.Fixed),
+	columns.IDColumn(func(l *Limit) *ledger.ID { return &l.ID }),
+	columns.PartnerColumn(1, func(l *Limit) *int64 { return &l.Partner }, schema.Required, schema.Fixed),
 	schema.Field(schema.ID(2, "terminal_id", schema.Fixed, schema.Flag("terminal"),
 		schema.Help("bounds only the transactions of this terminal")), func(l *Limit) *ledger.ID { return &l.Terminal }),
 	schema.TextField(schema.Word(3, "kind", LimitKinds(), schema.Required, schema.Fixed,
 		schema.Help("kind of bound")), func(l *Limit) *LimitKind { return &l.Kind }),
 	schema.TextField(schema.Word(4, "type", []string{string(PaymentTerminal), string(PayoutTerminal)}, schema.Fixed,
 		schema.Help("bounds only payments, or only payouts")), func(l *Limit) *TerminalType { return &l.Type }),
-	columns.Currency(5, func(l *Limit) *money.Asset { return &l.Asset }, schema.Fixed),
-	columns.Network(6, func(l *Limit) *money.Asset { return &l.Asset }, schema.Fixed),
-	columns.Env(7, func(l *Limit) *money.Asset { return &l.Asset }, schema.Fixed),
+	columns.CurrencyColumn(5, func(l *Limit) *money.Asset { return &l.Asset }, schema.Fixed),
+	columns.NetworkColumn(6, func(l *Limit) *money.Asset { return &l.Asset }, schema.Fixed),
+	columns.AssetEnvColumn(7, func(l *Limit) *money.Asset { return &l.Asset }, schema.Fixed),
 	schema.Field(schema.Amount(8, "max_amount", schema.Settable,
 		schema.Help("largest amount in minor units, for every kind except velocity")), func(l *Limit) *money.Amount { return &l.MaxAmount }),
 	schema.Field(schema.Integer(9, "max_count", 1, MaxCount, schema.Settable,
@@ -216,7 +216,7 @@ var Limits = schema.NewType[Limit]("limit",
 		schema.Help("transactions that are counted together")), func(l *Limit) *Scope { return &l.Scope }),
 	schema.Field(schema.Bool(12, "active", schema.NotNull, schema.DefaultTo(true),
 		schema.Help("whether the limit is in force")), func(l *Limit) *bool { return &l.Active }),
-	columns.Created(func(l *Limit) *ledger.Micros { return &l.Created }),
+	columns.CreatedColumn(func(l *Limit) *ledger.Micros { return &l.Created }),
 ).OnCreate(requireLimitNetwork).CrossCheck(crossCheckLimit).Invariant(limitProblem).
 	WithEnvelope(func(l *Limit, envelope schema.Envelope) {
 		l.Org, l.ID, l.Created = envelope.Org, envelope.ID, envelope.Created

@@ -60,16 +60,16 @@ func checkHost(op, field string, u *url.URL, allowsPrivate bool) error {
 	}
 	labels := strings.Split(strings.ToLower(strings.TrimSuffix(host, ".")), ".")
 	last := labels[len(labels)-1]
-	isName := u.Host[0] != '[' && len(host) <= maxHostLength && !slices.ContainsFunc(labels, isNotLabel) && !isNumeric(last)
+	isName := u.Host[0] != '[' && len(host) <= maxHostLength && !slices.ContainsFunc(labels, func(label string) bool { return !isLabel(label) }) && !isNumeric(last)
 	return Join(
 		check(isName, op, field, "has a host that is neither a name nor an address in its plain form"),
 		check(allowsPrivate || last != "localhost", op, field, "is this machine's"),
 	)
 }
 
-// isNotLabel tells whether the text cannot be a label (a part of a host name between dots).
-func isNotLabel(label string) bool {
-	return label == "" || len(label) > maxLabelLength || strings.ContainsFunc(label, func(c rune) bool { return isNotAlphanumeric(c) && c != '-' && c != '_' })
+// isLabel tells whether the text can be a label (a part of a host name between dots).
+func isLabel(label string) bool {
+	return label != "" && len(label) <= maxLabelLength && consistsOf(label, func(c rune) bool { return isAlphanumeric(c) || c == '-' || c == '_' })
 }
 
 // isNumeric tells whether a label is a number, in decimal or as 0x with hexadecimal digits. The

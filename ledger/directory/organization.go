@@ -82,7 +82,7 @@ func (o *Organization) LogValue() slog.Value { return slog.StringValue(o.ID.Stri
 
 // Organizations are the columns of organizations.
 var Organizations = schema.NewType[Organization]("organization",
-	columns.ID(func(o *Organization) *ledger.ID { return &o.ID }),
+	columns.IDColumn(func(o *Organization) *ledger.ID { return &o.ID }),
 	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine,
 		schema.Help("name of the organization")), func(o *Organization) *string { return &o.Name }),
 	schema.TextField(schema.Word(2, "type", []string{string(Bank), string(Merchant)}, schema.Required, schema.DefaultTo(string(Merchant)),
@@ -94,7 +94,7 @@ var Organizations = schema.NewType[Organization]("organization",
 		schema.Help("participatory_finance, islamic_finance, or both")), func(o *Organization) *[]string { return &o.Modules }),
 	schema.Field(schema.Texts(5, "allowed_regions", schema.Flag("region"), schema.Settable, schema.NotNull, schema.AtMost(MaxRegions), schema.Rule(regionsRule),
 		schema.Help("two-letter codes of the regions in which the organization works; an empty list means all")), func(o *Organization) *[]string { return &o.Regions }),
-	columns.Created(func(o *Organization) *ledger.Micros { return &o.Created }),
+	columns.CreatedColumn(func(o *Organization) *ledger.Micros { return &o.Created }),
 ).WithEnvelope(func(o *Organization, envelope schema.Envelope) { o.ID, o.Created = envelope.ID, envelope.Created })
 
 // modulesRule refuses a list with an unknown module.

@@ -17,7 +17,7 @@ import (
 
 // Bounds of a partner's fields.
 const (
-	MaxPass      = 256 // bytes
+	MaxPassword  = 256 // bytes
 	MaxSources   = 100 // entries of Sources
 	MaxOverdraft = 200 // entries of Overdraft
 )
@@ -52,8 +52,8 @@ var Partners = schema.NewType[Partner]("partner",
 		schema.Help("name of the merchant")), func(p *Partner) *string { return &p.Name }),
 	schema.Field(schema.Text(3, "login", schema.Required, schema.Fixed, schema.OneLine, schema.Rule(noSpaces),
 		schema.Help("name to log in with, unique in the organization")), func(p *Partner) *string { return &p.Login }),
-	passColumn(),
-	columns.Created(func(p *Partner) *ledger.Micros { return &p.Created }),
+	passwordColumn(),
+	columns.CreatedColumn(func(p *Partner) *ledger.Micros { return &p.Created }),
 	schema.Field(schema.Text(4, "email", schema.Settable, schema.AtMost(MaxEmail), schema.Rule(textRule(checkEmail)),
 		schema.Help("e-mail address")), func(p *Partner) *string { return &p.Email }),
 	schema.Field(schema.Text(5, "lang", schema.InDeep, schema.RefuseEmpty(LanguageRule), schema.Rule(langRule),
@@ -119,9 +119,9 @@ type Overdraft struct {
 }
 
 var overdrafts = columns.WithAsset(schema.NewType[Overdraft]("overdraft",
-	columns.Currency(1, func(o *Overdraft) *money.Asset { return &o.Asset }, schema.Required),
-	columns.Network(2, func(o *Overdraft) *money.Asset { return &o.Asset }),
-	columns.Env(3, func(o *Overdraft) *money.Asset { return &o.Asset }, schema.RefuseEmpty(columns.EnvRule)),
+	columns.CurrencyColumn(1, func(o *Overdraft) *money.Asset { return &o.Asset }, schema.Required),
+	columns.NetworkColumn(2, func(o *Overdraft) *money.Asset { return &o.Asset }),
+	columns.AssetEnvColumn(3, func(o *Overdraft) *money.Asset { return &o.Asset }, schema.RefuseEmpty(columns.EnvRule)),
 	schema.Field(schema.Amount(4, "amount", schema.Required, schema.OrZero, schema.NotNull,
 		schema.Help("minor units")), func(o *Overdraft) *money.Amount { return &o.Amount }),
 ), func(o *Overdraft) *money.Asset { return &o.Asset })
@@ -156,20 +156,20 @@ func (p *Partner) String() string { return "partner " + strconv.FormatInt(p.Numb
 // LogValue implements slog.LogValuer.
 func (p *Partner) LogValue() slog.Value { return slog.StringValue(p.String()) }
 
-// CheckPass refuses a password that is empty, or so long that hashing it would be slow.
-func CheckPass(pass []byte) error {
+// CheckPassword refuses a password that is empty, or so long that hashing it would be slow.
+func CheckPassword(pass []byte) error {
 	const op = "directory.CreatePartner"
 	if len(pass) == 0 {
 		return ledger.RefuseField(op, "pass", "must not be empty")
 	}
-	if len(pass) > MaxPass {
-		return ledger.RefuseField(op, "pass", "is longer than %d bytes", MaxPass)
+	if len(pass) > MaxPassword {
+		return ledger.RefuseField(op, "pass", "is longer than %d bytes", MaxPassword)
 	}
 	return nil
 }
 
 // NewPartner decides the creation of a partner, whose fields the caller has set; PassHash is the hash of a password that
-// CheckPass accepted. The claim (a unique key) on the login decides later whether the login is free. allowsPrivateURL
+// CheckPassword accepted. The claim (a unique key) on the login decides later whether the login is free. allowsPrivateURL
 // tells whether NotifyURL may name an address that is not on the internet. The error comes from Join.
 func NewPartner(draft Partner, allowsPrivateURL bool) (*Partner, ledger.Event, error) {
 	p := &draft

@@ -49,10 +49,10 @@ func NormalEmail(text string) string { return strings.ToLower(strings.TrimSpace(
 // plus sign. It drops all other characters.
 func NormalPhone(text string) string {
 	digits := strings.Map(func(r rune) rune {
-		if isNotDigit(r) {
-			return -1
+		if isDigit(r) {
+			return r
 		}
-		return r
+		return -1
 	}, text)
 	return strings.TrimPrefix(digits, "00")
 }

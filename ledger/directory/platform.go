@@ -130,8 +130,8 @@ func (p *Platform) clone() *Platform {
 // with an idempotency key. key is the text of the request's claim on that key, with its scope.
 func CachedReplyID(key string) ledger.ID { return ledger.DerivedID(PlatformOrg, "answer|"+key) }
 
-// NewAnswer decides to store the response to a write of the administration. The record never changes.
-func NewAnswer(id ledger.ID) ledger.Event { return createdEvent(ledger.AdminReply, id, StateGiven) }
+// NewAdminReply decides to store the response to a write of the administration. The record never changes.
+func NewAdminReply(id ledger.ID) ledger.Event { return createdEvent(ledger.AdminReply, id, StateGiven) }
 
 // NewReply decides to store the response to a partner's request. The record never changes.
 func NewReply(id ledger.ID) ledger.Event { return createdEvent(ledger.Reply, id, StateGiven) }

@@ -52,6 +52,15 @@ func Providers() []*Provider {
 	return slices.SortedFunc(maps.Values(registeredProviders), func(a, b *Provider) int { return strings.Compare(a.Name, b.Name) })
 }
 
+// providerNames returns the names of the registered providers, as a sentence lists them.
+func providerNames() string {
+	var names []string
+	for _, p := range Providers() {
+		names = append(names, p.Name)
+	}
+	return schema.JoinWords(names, "and")
+}
+
 // columns returns the columns of the provider's own parameters.
 func (p *Provider) columns() []*schema.Column {
 	if p == nil || p.Parameters == nil {

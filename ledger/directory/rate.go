@@ -38,13 +38,13 @@ func RateID(org ledger.ID, from, to money.Currency) ledger.ID {
 
 // Rates are the columns of rates.
 var Rates = schema.NewType[Rate]("rate",
-	columns.ID(func(r *Rate) *ledger.ID { return &r.ID }, schema.InDeep),
+	columns.IDColumn(func(r *Rate) *ledger.ID { return &r.ID }, schema.InDeep),
 	schema.TextField(currencyCode(1, "from", "currency that is valued"), func(r *Rate) *money.Currency { return &r.From }),
 	schema.TextField(currencyCode(2, "to", "currency in which the value is given"), func(r *Rate) *money.Currency { return &r.To }),
 	schema.Field(schema.NewCell[money.Rate](3, "rate", rateKind{}, []schema.Option{schema.Required,
 		schema.Help("value of one major unit of from, in major units of to; above zero")}), func(r *Rate) *money.Rate { return &r.Value }),
-	columns.Created(func(r *Rate) *ledger.Micros { return &r.Created }),
-	columns.Updated(func(r *Rate) *ledger.Micros { return &r.Updated }),
+	columns.CreatedColumn(func(r *Rate) *ledger.Micros { return &r.Created }),
+	columns.UpdatedColumn(func(r *Rate) *ledger.Micros { return &r.Updated }),
 ).CrossCheck(crossCheckRate).
 	Invariant(func(r *Rate) string {
 		_, isFromAccepted := money.AcceptedCurrency(string(r.From))

@@ -204,9 +204,9 @@ func TestFieldsOfAPartnerAreChecked(t *testing.T) {
 		_, err := newPartner(draft)
 		wantField(t, name, err, c.field)
 	}
-	wantField(t, "longest pass", CheckPass(make([]byte, MaxPass)), "")
-	wantField(t, "too long a pass", CheckPass(make([]byte, MaxPass+1)), "pass")
-	wantField(t, "no pass", CheckPass(nil), "pass")
+	wantField(t, "longest pass", CheckPassword(make([]byte, MaxPassword)), "")
+	wantField(t, "too long a pass", CheckPassword(make([]byte, MaxPassword+1)), "pass")
+	wantField(t, "no pass", CheckPassword(nil), "pass")
 }
 
 func newPartner(draft Partner) (*Partner, error) {

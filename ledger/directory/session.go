@@ -41,7 +41,7 @@ var Sessions = schema.NewType[Session]("session",
 	schema.Field(schema.DerivedInteger(4, "partner", schema.NotShown), func(s *Session) *int64 { return &s.Partner }),
 	schema.NumberField(schema.DerivedInteger(5, "epoch", schema.NotShown), func(s *Session) *uint32 { return &s.Epoch }),
 	schema.Field(schema.Instant(6, "expires", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Expires }),
-	columns.Duration(7, "idle", func(s *Session) *time.Duration { return &s.MaxIdle }),
+	columns.DurationColumn(7, "idle", func(s *Session) *time.Duration { return &s.MaxIdle }),
 	schema.Field(schema.Instant(8, "revoked", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Revoked }),
 	schema.Field(schema.Instant(9, "used", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Used }),
 ).Invariant(func(s *Session) string {

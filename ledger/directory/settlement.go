@@ -37,8 +37,8 @@ type SettlementLine struct {
 // Settlements are the columns of settlements. A settlement with a partner's bank has a direction and an amount, one with
 // a provider has gross, fee and net, and the opening balance of the sandbox has a line for each asset.
 var Settlements = schema.NewType[Settlement]("settlement",
-	columns.ID(func(s *Settlement) *ledger.ID { return &s.ID }),
-	columns.Partner(1, func(s *Settlement) *int64 { return &s.Partner }, schema.Required, schema.Fixed),
+	columns.IDColumn(func(s *Settlement) *ledger.ID { return &s.ID }),
+	columns.PartnerColumn(1, func(s *Settlement) *int64 { return &s.Partner }, schema.Required, schema.Fixed),
 	schema.Field(schema.ID(2, "terminal_id", schema.Fixed, schema.Sparse,
 		schema.Help("the terminal whose provider settled")), func(s *Settlement) *ledger.ID { return &s.Terminal }),
 	settlementAmount("gross", "amount that the provider settled, its fee included", func(s *Settlement) (money.Amount, bool) { return s.firstAmount(), s.WithProvider() }),
@@ -56,7 +56,7 @@ var Settlements = schema.NewType[Settlement]("settlement",
 	settlementText("env", "environment", func(a money.Asset) string { return a.Env.String() }),
 	schema.Field(schema.Text(3, "reference", schema.Required, schema.Fixed,
 		schema.Help("the bank's or provider's reference")), func(s *Settlement) *string { return &s.Reference }),
-	columns.Created(func(s *Settlement) *ledger.Micros { return &s.Created }),
+	columns.CreatedColumn(func(s *Settlement) *ledger.Micros { return &s.Created }),
 	schema.NumberField(schema.Seq(0, "seq", schema.NotNull, schema.Transient, schema.Constant,
 		schema.Help("number of its first entry in the journal")), func(s *Settlement) *uint64 { return &s.Seq }),
 	schema.Field(schema.Bool(4, "out", schema.NotShown), func(s *Settlement) *bool { return &s.Outgoing }),
@@ -76,9 +76,9 @@ var Settlements = schema.NewType[Settlement]("settlement",
 
 var settlementLines = schema.NewType[SettlementLine]("line",
 	schema.Field(schema.Amount(1, "amount", schema.Needed, schema.Help("minor units")), func(l *SettlementLine) *money.Amount { return &l.Amount }),
-	columns.Currency(2, func(l *SettlementLine) *money.Asset { return &l.Asset }, schema.Needed),
-	columns.Network(3, func(l *SettlementLine) *money.Asset { return &l.Asset }),
-	columns.Env(4, func(l *SettlementLine) *money.Asset { return &l.Asset }),
+	columns.CurrencyColumn(2, func(l *SettlementLine) *money.Asset { return &l.Asset }, schema.Needed),
+	columns.NetworkColumn(3, func(l *SettlementLine) *money.Asset { return &l.Asset }),
+	columns.AssetEnvColumn(4, func(l *SettlementLine) *money.Asset { return &l.Asset }),
 )
 
 // settlementAmount makes a column with an amount that only some settlements have.

@@ -65,24 +65,24 @@ func (t *Terminal) LogValue() slog.Value { return slog.StringValue(t.String()) }
 // Terminals are the columns of terminals (specification, "Terminal administration"). Parameters that contain secrets are
 // stored two times: with masks in place of secrets, for readers without keys, and sealed (encrypted) as a whole.
 var Terminals = schema.NewType[Terminal]("terminal",
-	columns.ID(func(t *Terminal) *ledger.ID { return &t.ID }),
+	columns.IDColumn(func(t *Terminal) *ledger.ID { return &t.ID }),
 	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine,
 		schema.Help("name of the terminal")), func(t *Terminal) *string { return &t.Name }),
-	columns.Partner(2, func(t *Terminal) *int64 { return &t.Partner }, schema.Required, schema.Fixed),
+	columns.PartnerColumn(2, func(t *Terminal) *int64 { return &t.Partner }, schema.Required, schema.Fixed),
 	schema.Field(schema.Text(3, "provider", schema.Fixed, schema.NotNull, schema.Shared,
 		schema.Help("provider of the terminal; empty for type merchant")), func(t *Terminal) *string { return &t.Provider }),
 	schema.TextField(schema.Word(4, "type", []string{string(PaymentTerminal), string(PayoutTerminal), string(MerchantTerminal)}, schema.Required, schema.Fixed,
 		schema.Help("transactions that the terminal serves; a terminal of type merchant only configures notifications")), func(t *Terminal) *TerminalType { return &t.Type }),
 	schema.Field(schema.Bool(5, "is_active", schema.NotNull, schema.DefaultTo(true), schema.Flag("active"),
 		schema.Help("whether transactions are routed to the terminal")), func(t *Terminal) *bool { return &t.Active }),
-	columns.EnvField(6, func(t *Terminal) *money.Env { return &t.Env }, schema.Fixed),
+	columns.EnvColumn(6, func(t *Terminal) *money.Env { return &t.Env }, schema.Fixed),
 	schema.Field(parametersColumn(7, providerParams,
 		"settings of the terminal and parameters of its provider"), func(t *Terminal) *[]byte { return &t.ProviderParams }),
 	schema.Field(schema.Text(8, "merchant_adapter", schema.Settable, schema.NotNull, schema.OneLine, schema.InDeep,
 		schema.Help("name of the merchant's payment software; it is stored and not used")), func(t *Terminal) *string { return &t.MerchantAdapter }),
 	schema.Field(parametersColumn(9, merchantParams,
 		"how the merchant and its operators are notified"), func(t *Terminal) *[]byte { return &t.MerchantParams }),
-	columns.Created(func(t *Terminal) *ledger.Micros { return &t.Created }),
+	columns.CreatedColumn(func(t *Terminal) *ledger.Micros { return &t.Created }),
 	sealedParameters(10, SealedProviderParams, func(t *Terminal) *[]byte { return &t.ProviderParams }),
 	sealedParameters(11, SealedMerchantParams, func(t *Terminal) *[]byte { return &t.MerchantParams }),
 ).CrossCheck(crossCheckTerminal).
@@ -114,7 +114,7 @@ func sealedParameters(key uint8, name string, fieldOf func(*Terminal) *[]byte) *
 func crossCheckTerminal(old, t *Terminal, f *schema.Faults) {
 	isKnown := t.provider() != nil || t.Type == MerchantTerminal && t.Provider == ""
 	if old == nil && !isKnown && !f.Has("provider") {
-		f.Add("provider", "is not a provider of this platform")
+		f.Add("provider", "there is no such provider; there are %s", providerNames())
 	}
 }
 

@@ -77,11 +77,11 @@ func checkSecret(op, field, secret string) error {
 }
 
 func isUpper(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'Z' })
+	return consistsOf(s, func(r rune) bool { return r >= 'A' && r <= 'Z' })
 }
 
-func isNotAlphanumeric(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
+func isAlphanumeric(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || isDigit(r)
 }
 
 // languages lists the languages in which the service has texts for people. If a catalogue has no text in a language,

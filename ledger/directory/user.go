@@ -39,10 +39,10 @@ func (u *User) LogValue() slog.Value { return slog.StringValue(u.String()) }
 // Users declares the fields of users as columns: how requests set them, and how responses and the
 // store show them. The envelope is what the store knows of a user besides the stored columns.
 var Users = schema.NewType[User]("user",
-	columns.ID(func(u *User) *ledger.ID { return &u.ID }),
+	columns.IDColumn(func(u *User) *ledger.ID { return &u.ID }),
 	schema.Field(schema.Text(1, "login", schema.Required, schema.Fixed, schema.OneLine, schema.Rule(noSpaces),
 		schema.Help("name to log in with, unique in the organization")), func(u *User) *string { return &u.Login }),
-	passColumn(),
+	passwordColumn(),
 	schema.Field(schema.Text(2, "email", schema.Settable, schema.AtMost(MaxEmail), schema.Rule(textRule(checkEmail)),
 		schema.Help("e-mail address")), func(u *User) *string { return &u.Email }),
 	schema.Field(schema.Text(3, "name", schema.Required, schema.OneLine, schema.ShownAfter("login"),
@@ -53,7 +53,7 @@ var Users = schema.NewType[User]("user",
 		schema.Help("number of the partner for which the user acts; 0 means none")), func(u *User) *int64 { return &u.Partner }),
 	schema.Field(schema.Bool(6, "active", schema.NotNull, schema.DefaultTo(true),
 		schema.Help("whether the user can log in")), func(u *User) *bool { return &u.Active }),
-	columns.Created(func(u *User) *ledger.Micros { return &u.Created }),
+	columns.CreatedColumn(func(u *User) *ledger.Micros { return &u.Created }),
 	schema.Field(schema.Text(7, "pass_hash", schema.NotShown, schema.Needed), func(u *User) *string { return &u.PassHash }),
 	schema.NumberField(schema.DerivedInteger(8, "epoch", schema.NotShown, schema.Needed), func(u *User) *uint32 { return &u.Epoch }),
 ).CrossCheck(crossCheckUser).
@@ -74,7 +74,7 @@ func crossCheckUser(_, u *User, f *schema.Faults) {
 	}
 }
 
-// NewUser decides the creation of a user with the fields of the draft; PassHash is the hash of a password that CheckPass
+// NewUser decides the creation of a user with the fields of the draft; PassHash is the hash of a password that CheckPassword
 // accepted. Whether the login is free is decided by its claim (a unique key in the store), and the caller checks that
 // the partner exists. The error joins the refusals of all wrong fields, as Join does.
 func NewUser(draft User) (*User, ledger.Event, error) {

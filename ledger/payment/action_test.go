@@ -74,12 +74,12 @@ func TestARefusedActionIsRejected(t *testing.T) {
 func TestLostCompletionIsSentAgain(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.ActionRequired)
 	sc.complete(false)
-	request := sc.record.Op.Request
+	request := sc.record.Op.ID
 	if ask, _, decided := sc.context.OnDue(sc.record, true, uuid.UUID{7}); ask != payment.AskInquire || decided {
 		t.Errorf("woken, it asks %v: the charge is inquired", ask)
 	}
 	sc.want(sc.onAnswer(answers["ready"]), "await charging", "due 10s, ask op")
-	if sc.record.Op == nil || sc.record.Op.Request != request {
+	if sc.record.Op == nil || sc.record.Op.ID != request {
 		t.Errorf("%+v, the same operation is asked for", sc.record.Op)
 	}
 	sc.want(sc.onAnswer(answers["not sent"]), "await charging", "due 20s")

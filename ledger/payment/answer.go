@@ -262,12 +262,12 @@ func (c DecisionContext) onPending(d *Decision, a Answer) bool {
 		return c.onNoNews(d, a)
 	case r.Status == Authorizing, r.Status == ActionRequired:
 		d.moveToCharging()
-	case r.Status.Passing() && a.Status == Charging:
+	case r.Status.IsIntermediate() && a.Status == Charging:
 		d.move(Process, nil)
-	case !a.Status.Passing() || a.Status == r.Status:
+	case !a.Status.IsIntermediate() || a.Status == r.Status:
 		d.move(Await, nil)
 	}
-	if a.Status.Passing() && a.Status != r.Status {
+	if a.Status.IsIntermediate() && a.Status != r.Status {
 		d.move(intermediateEvents[a.Status], nil)
 	}
 	if r.Op != nil && r.Op.Choice != "" && a.Verdict == VerdictUnknown {

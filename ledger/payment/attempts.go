@@ -85,7 +85,7 @@ func (r *Record) FindRefused(terminal, reference ledger.ID) *RefusedCharge {
 // terminal.
 func findRefused(tried []Attempt, terminal ledger.ID) *RefusedCharge {
 	for i := range tried {
-		if a := &tried[i]; a.Terminal == terminal && a.WasSent() {
+		if a := &tried[i]; a.Terminal == terminal && a.WasRouted() {
 			return &RefusedCharge{Attempt: *a}
 		}
 	}

@@ -133,7 +133,7 @@ func (sc *scenario) onAnswer(a payment.Answer) payment.Decision {
 // effect.
 func (sc *scenario) onOpAnswer(a payment.Answer) payment.Decision {
 	sc.t.Helper()
-	d, ok := sc.context.DecideOpAnswer(sc.record, sc.record.Op.Request, a)
+	d, ok := sc.context.DecideOpAnswer(sc.record, sc.record.Op.ID, a)
 	if !ok || !d.MustRecord {
 		sc.t.Fatalf("%s: %v was not decided on", sc.record.Status, a.Verdict)
 	}

@@ -28,7 +28,7 @@ func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.
 		return Decision{}, ledger.Refuse(op, ledger.InvalidRefundAmount, "a transaction keeps %d refunds, and this is the last: it has to return all that is left, %v", MaxRefunds, remaining)
 	}
 	d := newDecision(r)
-	d.Record.Op = &Op{Kind: OpRefund, Request: request, Amount: requested, From: r.Status}
+	d.Record.Op = &Op{Kind: OpRefund, ID: request, Amount: requested, From: r.Status}
 	d.Record.Op.RefundedFee = must(r.refundedFee(plus(r.Refunded, requested)).Sub(r.RefundedFee))
 	d.Record.addRefund(c)
 	f := d.Record.refundFlow()
@@ -76,7 +76,7 @@ func (c DecisionContext) lapse(r *Record, request ledger.ID, why Code) Decision 
 // void decides the intent to void a charge, with the event and the code that say why.
 func (c DecisionContext) void(r *Record, e Event, why Code, request ledger.ID) Decision {
 	d := newDecision(r)
-	d.Record.Op = &Op{Kind: OpVoid, Request: request, Why: why, From: r.Status}
+	d.Record.Op = &Op{Kind: OpVoid, ID: request, Why: why, From: r.Status}
 	d.Record.GivenUp = r.Hosted
 	d.move(e, nil)
 	c.submitOp(&d)
@@ -103,7 +103,7 @@ func (c DecisionContext) Commit(r *Record, amount *money.Amount, request ledger.
 		return Decision{}, ledger.Refuse(op, ledger.InvalidCaptureAmount, "%s", Failure{Code: code}.Describe("en"))
 	}
 	d := newDecision(r)
-	d.Record.Op = &Op{Kind: OpCapture, Request: request, Amount: requested, From: r.Status}
+	d.Record.Op = &Op{Kind: OpCapture, ID: request, Amount: requested, From: r.Status}
 	d.Record.LastCommit = requested
 	d.move(Commit, nil)
 	c.submitOp(&d)
@@ -173,7 +173,7 @@ func (r *Record) ActionIsStale(now ledger.Micros, onPage bool) bool {
 // complete decides the intent to tell the provider that the payer has acted.
 func (c DecisionContext) complete(r *Record, request ledger.ID) Decision {
 	d := newDecision(r)
-	d.Record.Op = &Op{Kind: OpComplete, Request: request, From: r.Status}
+	d.Record.Op = &Op{Kind: OpComplete, ID: request, From: r.Status}
 	d.move(Submit, nil)
 	c.submitOp(&d)
 	return d
@@ -267,7 +267,7 @@ func (r *Record) OperationAmount() (money.Amount, money.Asset) {
 // DecideOpAnswer decides on a provider's answer about the operation with the id request. ok is false if that
 // operation is not under way.
 func (c DecisionContext) DecideOpAnswer(r *Record, request ledger.ID, a Answer) (d Decision, ok bool) {
-	if r.Op == nil || r.Op.Request != request || r.Op.Kind == OpComplete {
+	if r.Op == nil || r.Op.ID != request || r.Op.Kind == OpComplete {
 		return Decision{}, false
 	}
 	d = newDecision(r)

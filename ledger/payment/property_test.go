@@ -333,7 +333,7 @@ func (tx *randomTransaction) onAnswer() (payment.Decision, bool) {
 func (tx *randomTransaction) onOpAnswer() (payment.Decision, bool) {
 	id := tx.newRequestID()
 	if tx.record.Op != nil && rapid.IntRange(0, 9).Draw(tx.t, "of this operation") > 0 {
-		id = tx.record.Op.Request
+		id = tx.record.Op.ID
 	}
 	if op := tx.record.Op; op != nil {
 		tx.record.OperationAmount()
@@ -458,7 +458,7 @@ func (tx *randomTransaction) end() {
 		answer := payment.Answer{Verdict: rapid.SampledFrom([]payment.Verdict{payment.VerdictCharged, payment.VerdictRefused, payment.VerdictFailed}).Draw(tx.t, "at last")}
 		switch r := tx.record; {
 		case r.Op != nil && r.Op.Kind != payment.OpComplete:
-			d, ok = tx.context.DecideOpAnswer(r, r.Op.Request, answer)
+			d, ok = tx.context.DecideOpAnswer(r, r.Op.ID, answer)
 		case r.AwaitsPayer():
 			d, ok = tx.context.RefuseContinue(r, payment.Credentials{}, payment.Failure{Code: payment.NoTerminal}), true
 		case r.Status.Held() && rapid.Bool().Draw(tx.t, "captured"):
@@ -482,7 +482,7 @@ func (tx *randomTransaction) end() {
 	}
 	d, ok := tx.context.DecideAnswer(tx.record, payment.Answer{Verdict: payment.VerdictFailed})
 	if tx.record.Op != nil {
-		if d, ok = tx.context.DecideOpAnswer(tx.record, tx.record.Op.Request, payment.Answer{Verdict: payment.VerdictRefused}); ok {
+		if d, ok = tx.context.DecideOpAnswer(tx.record, tx.record.Op.ID, payment.Answer{Verdict: payment.VerdictRefused}); ok {
 			tx.apply(d)
 		}
 		d, ok = tx.context.DecideAnswer(tx.record, payment.Answer{Verdict: payment.VerdictFailed})

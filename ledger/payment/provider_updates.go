@@ -102,7 +102,7 @@ func (c DecisionContext) DecideSuspenseRefund(r *Record, request ledger.ID) (Dec
 	}
 	d := newDecision(r)
 	d.MustRecord = true
-	d.Record.Op = &Op{Kind: OpRefund, Request: request, Amount: r.Amount, Late: true, From: r.Status}
+	d.Record.Op = &Op{Kind: OpRefund, ID: request, Amount: r.Amount, Late: true, From: r.Status}
 	d.Record.addRefund(c)
 	d.move(GiveBack, nil)
 	c.submitOp(&d)

@@ -185,7 +185,7 @@ func TestLateSettlementIsRefunded(t *testing.T) {
 	}
 	sc.apply(d)
 	sc.want(d, "give_back failed", "due 10s, ask op")
-	if amount, asset := sc.record.OperationAmount(); amount.String() != "1028" || asset != usd || refundID(sc.record) != sc.record.Op.Request {
+	if amount, asset := sc.record.OperationAmount(); amount.String() != "1028" || asset != usd || refundID(sc.record) != sc.record.Op.ID {
 		t.Errorf("%v %v is asked for", amount, asset)
 	}
 	sc.want(sc.onOpAnswer(answers["pending"]), "await failed", "due 10s")

@@ -155,12 +155,12 @@ type Attempt struct {
 	At       ledger.Micros
 	Outcome  string       // one of the outcomes below
 	Priority int          // the terminal's priority at that time
-	Total    money.Amount // amount_with_fee at the terminal; zero unless the charge was sent there (WasSent)
+	Total    money.Amount // amount_with_fee at the terminal; zero unless the charge was sent there (WasRouted)
 }
 
-// WasSent tells whether the transaction was routed to the terminal for its provider to charge. The provider then
+// WasRouted tells whether the transaction was routed to the terminal for its provider to charge. The provider then
 // refused it, or the call never left.
-func (a *Attempt) WasSent() bool { return a.Outcome == AttemptRefused || a.Outcome == AttemptNotSent }
+func (a *Attempt) WasRouted() bool { return a.Outcome == AttemptRefused || a.Outcome == AttemptNotSent }
 
 // Outcomes of an attempt.
 const (
@@ -174,7 +174,7 @@ const (
 // Op is an operation on a charge that is under way at the provider.
 type Op struct {
 	Kind            OpKind
-	Request         ledger.ID    // the operation's id at the provider
+	ID              ledger.ID    // the operation's id at the provider
 	Amount          money.Amount // amount to capture or to refund
 	RefundedFee     money.Amount // part of the fee returned with a refund
 	Answered        bool         // the provider has answered it once
@@ -214,8 +214,8 @@ func (r *Record) Settled() money.Amount {
 	return r.Captured
 }
 
-// NotKnown tells whether the provider has reported once that the charge or operation never arrived.
-func (r *Record) NotKnown() bool {
+// ReportedUnknown tells whether the provider has reported once that the charge or operation never arrived.
+func (r *Record) ReportedUnknown() bool {
 	return r.NotFoundAnswers > 0 || r.Op != nil && r.Op.NotFoundAnswers > 0
 }
 

@@ -42,18 +42,18 @@ func TestFirstProviderAnswerReleasesTheCaller(t *testing.T) {
 // its way.
 func TestUnknownReferenceIsRecordedForChargeAndOperation(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Authorizing)
-	if sc.record.NotKnown() {
+	if sc.record.ReportedUnknown() {
 		t.Error("not asked yet")
 	}
-	if sc.onAnswer(answers["not known"]); !sc.record.NotKnown() {
+	if sc.onAnswer(answers["not known"]); !sc.record.ReportedUnknown() {
 		t.Error("the charge")
 	}
 	sc = inState(t, payment.Payment, payment.PaymentHeld)
 	sc.commit("")
-	if sc.onOpAnswer(answers["not known"]); !sc.record.NotKnown() {
+	if sc.onOpAnswer(answers["not known"]); !sc.record.ReportedUnknown() {
 		t.Error("the operation")
 	}
-	if sc.onOpAnswer(answers["pending"]); sc.record.NotKnown() {
+	if sc.onOpAnswer(answers["pending"]); sc.record.ReportedUnknown() {
 		t.Error("it has been heard of since")
 	}
 }
@@ -63,8 +63,8 @@ func TestPredicatesOfStatuses(t *testing.T) {
 		held := status == "payment_suspended" || status == "payout_suspended"
 		passing := status == "pre_authorized_3ds" || status == "auth_required" || status == "unknown" || status == "cancelled"
 		atProvider := passing || status == "charging"
-		if status.Held() != held || status.Passing() != passing || status.AtProvider() != atProvider {
-			t.Errorf("%s: held %v, passing %v, moving %v", status, status.Held(), status.Passing(), status.AtProvider())
+		if status.Held() != held || status.IsIntermediate() != passing || status.AtProvider() != atProvider {
+			t.Errorf("%s: held %v, passing %v, moving %v", status, status.Held(), status.IsIntermediate(), status.AtProvider())
 		}
 	}
 }

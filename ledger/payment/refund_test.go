@@ -110,7 +110,7 @@ func (sc *scenario) checkRefunds(name, status string, parts []refundPart) {
 		if amount, asset := sc.record.OperationAmount(); amount.String() != p.operationAmount || asset != sc.record.Asset {
 			sc.t.Errorf("%s: %v %v is asked for, want %s", name, amount, asset, p.operationAmount)
 		}
-		if sc.record.Answered() || refundID(sc.record) != sc.record.Op.Request || refundMessage(sc.record) != "" {
+		if sc.record.Answered() || refundID(sc.record) != sc.record.Op.ID || refundMessage(sc.record) != "" {
 			sc.t.Errorf("%s: %+v", name, sc.record)
 		}
 		before, oldRecord := *sc.record, sc.record
@@ -285,9 +285,9 @@ func TestARefundThatNeverArrivedIsSentOnceMore(t *testing.T) {
 		t.Error("nobody is answered")
 	}
 	sc.want(sc.onOpAnswer(answers["nothing"]), "await refunding", "due 10s") // a missing answer reveals nothing
-	name := sc.record.Op.Request
+	name := sc.record.Op.ID
 	sc.want(sc.onOpAnswer(answers["not known"]), "await refunding", "due 10s, ask op")
-	if sc.record.Op.Request != name {
+	if sc.record.Op.ID != name {
 		t.Error("it is sent under another name")
 	}
 	sc.want(sc.onOpAnswer(answers["not known"]), "await refunding", "due 10s")

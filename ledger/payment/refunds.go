@@ -88,7 +88,7 @@ func (r *Record) addRefund(c DecisionContext) {
 		fee = must(r.AmountWithFee.Sub(r.Amount)) // a late settlement is refunded with its whole fee
 	}
 	r.Refunds = append(stored, RefundRecord{
-		ID: r.Op.Request, Amount: r.Op.Amount, RefundedFee: fee, Status: RefundRequested, Created: ledger.MicrosOf(c.Now),
+		ID: r.Op.ID, Amount: r.Op.Amount, RefundedFee: fee, Status: RefundRequested, Created: ledger.MicrosOf(c.Now),
 	})
 }
 

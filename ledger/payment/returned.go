@@ -11,14 +11,14 @@ func (r *Record) SubmittedAmount() money.Amount {
 	return r.AmountWithFee
 }
 
-// Returned returns how much the provider has returned in refunds, including fees that the payer had paid on top.
-func (r *Record) Returned() money.Amount {
+// ReturnedAmount returns how much the provider has returned in refunds, including fees that the payer had paid on top.
+func (r *Record) ReturnedAmount() money.Amount {
 	return r.refundsFlow(r.Refunded, r.RefundedFee).provider
 }
 
-// Returning returns which part of the amount has gone back to the payer or is on its way back, and what the payer gets
+// ReturningAmounts returns which part of the amount has gone back to the payer or is on its way back, and what the payer gets
 // with it, fees included. A refund is on its way once the rail has it, in status refunding.
-func (r *Record) Returning() (amount, toPayer money.Amount) {
+func (r *Record) ReturningAmounts() (amount, toPayer money.Amount) {
 	switch {
 	case r.Status == Reversed:
 		return r.Settled(), r.AmountWithFee
@@ -26,7 +26,7 @@ func (r *Record) Returning() (amount, toPayer money.Amount) {
 		amount = plus(r.Refunded, r.Op.Amount)
 		return amount, r.refundsFlow(amount, plus(r.RefundedFee, r.Op.RefundedFee)).provider
 	}
-	return r.Refunded, r.Returned()
+	return r.Refunded, r.ReturnedAmount()
 }
 
 // ReturnedToPayer returns how much of what the payer paid has gone back: in refunds, or in a chargeback, which takes
@@ -35,5 +35,5 @@ func (r *Record) ReturnedToPayer() money.Amount {
 	if r.Status == Reversed {
 		return r.AmountWithFee
 	}
-	return r.Returned()
+	return r.ReturnedAmount()
 }

@@ -39,8 +39,8 @@ func (s Status) Final() bool {
 // Held tells whether money is held until commit or cancel.
 func (s Status) Held() bool { return s == PaymentHeld || s == PayoutHeld }
 
-// Passing tells whether the status is an intermediate state of a rail.
-func (s Status) Passing() bool {
+// IsIntermediate tells whether the status is an intermediate state of a rail.
+func (s Status) IsIntermediate() bool {
 	switch s {
 	case PreAuthorized3DS, AuthRequired, Unknown, Cancelled:
 		return true
@@ -49,4 +49,4 @@ func (s Status) Passing() bool {
 }
 
 // AtProvider tells whether the rail has the charge and has not reported its outcome.
-func (s Status) AtProvider() bool { return s == Charging || s.Passing() }
+func (s Status) AtProvider() bool { return s == Charging || s.IsIntermediate() }

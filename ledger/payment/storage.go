@@ -146,9 +146,9 @@ func quotableType(name []byte) string {
 
 // cardRules are the rules of the specification's table "Card validation".
 var cardRules = []struct {
-	key         string
-	ofPaidCards bool // a payout does not require it
-	isValid     func([]byte) bool
+	key          string
+	paymentsOnly bool // a payout does not require it
+	isValid      func([]byte) bool
 }{
 	{"cardnumber", false, validCardNumber},
 	{"cardholder", true, validHolder},
@@ -174,7 +174,7 @@ func (s *Storage) checkCard(t Type, refuse func(key, detail string)) {
 		rule := &cardRules[i]
 		value := *s.Key([]byte(rule.key))
 		switch {
-		case value == nil && (t == Payment || !rule.ofPaidCards):
+		case value == nil && (t == Payment || !rule.paymentsOnly):
 			refuse(rule.key, rule.key+" is required")
 		case value != nil && !rule.isValid(value):
 			refuse(rule.key, "invalid "+rule.key)
@@ -213,7 +213,7 @@ func RequiredKeys(method string, t Type, currency money.Currency) (keys []string
 	switch method {
 	case BankCard:
 		for _, rule := range cardRules {
-			if t == Payment || !rule.ofPaidCards {
+			if t == Payment || !rule.paymentsOnly {
 				keys = append(keys, rule.key)
 			}
 		}

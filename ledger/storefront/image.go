@@ -18,7 +18,7 @@ type Image struct {
 	Width   int64 // pixels
 	Height  int64
 	Content []byte
-	Forms   []Form // smaller forms for payers' pages
+	Sizes   []SizedImage // smaller copies of the image for payers' pages
 	Created ledger.Micros
 
 	Base string // scheme and host of the public addresses; set when the image is shown
@@ -33,13 +33,13 @@ const (
 	JPEG Format = "jpg"
 )
 
-// Bounds of an image. With its smaller forms it fits into a record.
+// Bounds of an image. With its smaller sizes it fits into a record.
 const (
 	MaxImage = 720 << 10 // bytes of the content
 	MaxSide  = 2048      // pixels
 )
 
-// Purpose is what a smaller form of an image is for: the end of its name.
+// Purpose is what a smaller size of an image is for: the end of its name.
 type Purpose string
 
 // The purposes.
@@ -49,23 +49,23 @@ const (
 	ForThumbnail Purpose = "thumbnail" // of a product, a square of 64 CSS pixels
 )
 
-// FormBounds are the largest sizes of a smaller form of an image.
-type FormBounds struct {
+// SizeBounds are the largest sides and content of a smaller size of an image.
+type SizeBounds struct {
 	Purpose       Purpose
 	Width, Height int // pixels: at least two for a CSS pixel
 	Bytes         int // of the content
 }
 
-// Forms lists the smaller forms, the largest first. An image has no form for a purpose if its own content is within
-// FormBounds.Bytes and a smaller form would gain nothing: then the image itself is shown.
-var Forms = []FormBounds{
+// SmallerSizes lists the smaller sizes, the largest first. An image has no smaller size for a purpose if its own content is within
+// SizeBounds.Bytes and a smaller size would gain nothing: then the image itself is shown.
+var SmallerSizes = []SizeBounds{
 	{ForPage, 960, 960, 240 << 10},
 	{ForLogo, 960, 96, 48 << 10},
 	{ForThumbnail, 192, 192, 32 << 10},
 }
 
-// Form is a smaller form of an image.
-type Form struct {
+// SizedImage is an image in one of the smaller sizes.
+type SizedImage struct {
 	Purpose       Purpose
 	Format        Format
 	Width, Height int64
@@ -79,13 +79,13 @@ var Images = schema.NewType[Image]("image",
 	schema.Field(schema.DerivedInteger(2, "height", schema.Needed, schema.Constant, schema.Help("pixels")), func(m *Image) *int64 { return &m.Height }),
 	schema.TextField(schema.Word(3, "format", []string{string(PNG), string(JPEG)}, schema.NotShown, schema.Needed), func(m *Image) *Format { return &m.Format }),
 	schema.Field(schema.NewCell[[]byte](4, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.Needed}), func(m *Image) *[]byte { return &m.Content }),
-	schema.Field(schema.Entries(5, "forms", imageForms, schema.NotShown), func(m *Image) *[]Form { return &m.Forms }),
+	schema.Field(schema.Entries(5, "forms", sizedImages, schema.NotShown), func(m *Image) *[]SizedImage { return &m.Sizes }),
 ).Invariant(func(m *Image) string {
 	if m.Width < 1 || m.Height < 1 || m.Width > MaxSide || m.Height > MaxSide || len(m.Content) > MaxImage {
 		return "is out of bounds"
 	}
-	for i := range m.Forms {
-		if !m.mayHave(&m.Forms[i]) || slices.ContainsFunc(m.Forms[:i], func(f Form) bool { return f.Purpose == m.Forms[i].Purpose }) {
+	for i := range m.Sizes {
+		if !m.mayHave(&m.Sizes[i]) || slices.ContainsFunc(m.Sizes[:i], func(f SizedImage) bool { return f.Purpose == m.Sizes[i].Purpose }) {
 			return "has a form out of bounds"
 		}
 	}
@@ -94,18 +94,18 @@ var Images = schema.NewType[Image]("image",
 	m.Org, m.ID, m.Created = envelope.Org, envelope.ID, envelope.Created
 })
 
-var imageForms = schema.NewType[Form]("form",
-	schema.TextField(schema.Word(1, "purpose", []string{string(ForPage), string(ForLogo), string(ForThumbnail)}, schema.NotShown, schema.Needed), func(f *Form) *Purpose { return &f.Purpose }),
-	schema.TextField(schema.Word(2, "format", []string{string(PNG), string(JPEG)}, schema.NotShown, schema.Needed), func(f *Form) *Format { return &f.Format }),
-	schema.Field(schema.DerivedInteger(3, "width", schema.NotShown, schema.Needed), func(f *Form) *int64 { return &f.Width }),
-	schema.Field(schema.DerivedInteger(4, "height", schema.NotShown, schema.Needed), func(f *Form) *int64 { return &f.Height }),
-	schema.Field(schema.NewCell[[]byte](5, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.Needed}), func(f *Form) *[]byte { return &f.Content }),
+var sizedImages = schema.NewType[SizedImage]("form",
+	schema.TextField(schema.Word(1, "purpose", []string{string(ForPage), string(ForLogo), string(ForThumbnail)}, schema.NotShown, schema.Needed), func(f *SizedImage) *Purpose { return &f.Purpose }),
+	schema.TextField(schema.Word(2, "format", []string{string(PNG), string(JPEG)}, schema.NotShown, schema.Needed), func(f *SizedImage) *Format { return &f.Format }),
+	schema.Field(schema.DerivedInteger(3, "width", schema.NotShown, schema.Needed), func(f *SizedImage) *int64 { return &f.Width }),
+	schema.Field(schema.DerivedInteger(4, "height", schema.NotShown, schema.Needed), func(f *SizedImage) *int64 { return &f.Height }),
+	schema.Field(schema.NewCell[[]byte](5, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.Needed}), func(f *SizedImage) *[]byte { return &f.Content }),
 )
 
-// mayHave tells whether the image may have a form: the form is within the bounds of its purpose, its sides are not
+// mayHave tells whether the image may have a smaller size: the size is within the bounds of its purpose, its sides are not
 // longer than the image's, and its content is smaller.
-func (m *Image) mayHave(f *Form) bool {
-	for _, b := range Forms {
+func (m *Image) mayHave(f *SizedImage) bool {
+	for _, b := range SmallerSizes {
 		if b.Purpose == f.Purpose {
 			return f.Width >= 1 && f.Height >= 1 && f.Width <= min(int64(b.Width), m.Width) && f.Height <= min(int64(b.Height), m.Height) &&
 				len(f.Content) <= b.Bytes && (len(f.Content) < len(m.Content) || len(m.Content) > b.Bytes)
@@ -114,31 +114,31 @@ func (m *Image) mayHave(f *Form) bool {
 	return false
 }
 
-// FormFor returns the image's form for a purpose: the image itself if it has no smaller one.
-func (m *Image) FormFor(purpose Purpose) Form {
-	for _, f := range m.Forms {
+// SizedFor returns the image in the size for a purpose: the image itself if it has no smaller size for it.
+func (m *Image) SizedFor(purpose Purpose) SizedImage {
+	for _, f := range m.Sizes {
 		if f.Purpose == purpose {
 			return f
 		}
 	}
-	return Form{purpose, m.Format, m.Width, m.Height, m.Content}
+	return SizedImage{purpose, m.Format, m.Width, m.Height, m.Content}
 }
 
 // Name is the last part of the image's address.
 func (m *Image) Name() string { return hex.EncodeToString(m.ID[:]) + "." + string(m.Format) }
 
-// FormName returns the name of an image's form, the last part of its address. name is the image's own name. The name of
-// a form says nothing about the format, which the record alone knows.
-func FormName(name string, purpose Purpose) string {
+// SizedImageName returns the name of an image in the size for a purpose, the last part of its address. name is the image's own name. The name
+// of a size says nothing about the format, which the record alone knows.
+func SizedImageName(name string, purpose Purpose) string {
 	digits, _, _ := strings.Cut(name, ".")
 	return digits + "-" + string(purpose)
 }
 
-// ParseFormName returns the id and the purpose in a form's name.
-func ParseFormName(name string) (id ledger.ID, purpose Purpose, ok bool) {
+// ParseSizedImageName returns the id and the purpose in the name of a size.
+func ParseSizedImageName(name string) (id ledger.ID, purpose Purpose, ok bool) {
 	digits, suffix, _ := strings.Cut(name, "-")
 	purpose = Purpose(suffix)
-	if !slices.ContainsFunc(Forms, func(b FormBounds) bool { return b.Purpose == purpose }) {
+	if !slices.ContainsFunc(SmallerSizes, func(b SizeBounds) bool { return b.Purpose == purpose }) {
 		return id, purpose, false
 	}
 	id, ok = parseDigits(digits)

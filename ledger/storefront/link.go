@@ -75,11 +75,11 @@ type Payments struct {
 
 // Links are the columns of links (specification, "Payment link").
 var Links = schema.NewType[Link]("link",
-	columns.ID(func(l *Link) *ledger.ID { return &l.ID }),
+	columns.IDColumn(func(l *Link) *ledger.ID { return &l.ID }),
 	schema.Field(schema.Instant(0, "created", schema.NotNull, schema.Transient, schema.Constant,
 		schema.Help("when it was created")), func(l *Link) *ledger.Micros { return &l.Created }),
-	columns.Partner(1, func(l *Link) *int64 { return &l.Partner }, schema.Required, schema.Fixed),
-	columns.EnvField(2, func(l *Link) *money.Env { return &l.Env }, schema.Fixed, schema.RefuseEmpty(emptyMessage)),
+	columns.PartnerColumn(1, func(l *Link) *int64 { return &l.Partner }, schema.Required, schema.Fixed),
+	columns.EnvColumn(2, func(l *Link) *money.Env { return &l.Env }, schema.Fixed, schema.RefuseEmpty(emptyMessage)),
 	schema.Field(schema.Nested(3, "amount", linkAmounts, schema.Required, schema.NotNull,
 		schema.Help("amount of the payments")), func(l *Link) *LinkAmount { return &l.Amount }),
 	schema.TextField(schema.Word(4, "amount_type", []string{string(Fixed), string(Dynamic)}, schema.Required,

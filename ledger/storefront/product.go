@@ -39,11 +39,11 @@ type Product struct {
 
 // Products are the columns of products (specification, "Product").
 var Products = schema.NewType[Product]("product",
-	columns.ID(func(p *Product) *ledger.ID { return &p.ID }),
+	columns.IDColumn(func(p *Product) *ledger.ID { return &p.ID }),
 	schema.Field(schema.Instant(0, "created", schema.NotNull, schema.Transient, schema.Constant,
 		schema.Help("when it was created")), func(p *Product) *ledger.Micros { return &p.Created }),
-	columns.Partner(1, func(p *Product) *int64 { return &p.Partner }, schema.Required, schema.Fixed),
-	columns.EnvField(2, func(p *Product) *money.Env { return &p.Env }, schema.Fixed, schema.RefuseEmpty(emptyMessage)),
+	columns.PartnerColumn(1, func(p *Product) *int64 { return &p.Partner }, schema.Required, schema.Fixed),
+	columns.EnvColumn(2, func(p *Product) *money.Env { return &p.Env }, schema.Fixed, schema.RefuseEmpty(emptyMessage)),
 	schema.Field(schema.Text(3, "header", schema.Required, schema.OneLine, schema.AtMost(MaxName),
 		schema.Help("name on the payment page")), func(p *Product) *string { return &p.Header }),
 	schema.Field(schema.Text(4, "text", schema.Required, schema.AtMost(MaxDescription),

@@ -167,10 +167,10 @@ func TestNamesOfForms(t *testing.T) {
 	id := ledger.ID{0: 0xab, 15: 1}
 	const digits = "ab000000000000000000000000000001"
 	for purpose, want := range map[Purpose]string{ForPage: digits + "-page", ForLogo: digits + "-logo", ForThumbnail: digits + "-thumbnail"} {
-		if got := FormName(digits+".jpg", purpose); got != want {
+		if got := SizedImageName(digits+".jpg", purpose); got != want {
 			t.Errorf("the name is %s, want %s", got, want)
 		}
-		if got, of, ok := ParseFormName(want); got != id || of != purpose || !ok {
+		if got, of, ok := ParseSizedImageName(want); got != id || of != purpose || !ok {
 			t.Errorf("%s is read as %v %v %v", want, got, of, ok)
 		}
 		if _, _, ok := ParseName(want); ok {
@@ -178,7 +178,7 @@ func TestNamesOfForms(t *testing.T) {
 		}
 	}
 	for _, wrong := range []string{"", "-page", digits, digits + ".jpg", digits + "-", digits + "-Page", digits + "-page.jpg", digits + ".jpg-page", digits + "-960", "AB" + digits[2:] + "-page", digits[1:] + "-page", digits + "-page-page"} {
-		if _, _, ok := ParseFormName(wrong); ok {
+		if _, _, ok := ParseSizedImageName(wrong); ok {
 			t.Errorf("%q is a name", wrong)
 		}
 	}
@@ -187,7 +187,7 @@ func TestNamesOfForms(t *testing.T) {
 func fullImage() *Image {
 	return &Image{
 		ID: testID, Org: testOrg, Format: JPEG, Width: 2000, Height: 1000, Content: make([]byte, 33<<10), Created: created,
-		Forms: []Form{{ForPage, JPEG, 960, 480, []byte("page")}, {ForThumbnail, PNG, 192, 96, []byte("thumb")}},
+		Sizes: []SizedImage{{ForPage, JPEG, 960, 480, []byte("page")}, {ForThumbnail, PNG, 192, 96, []byte("thumb")}},
 	}
 }
 
@@ -208,7 +208,7 @@ func TestStoredFormOfAnImage(t *testing.T) {
 	}
 	read, err := Images.Read(schema.Envelope{Org: testOrg, ID: testID, Created: created}, stored, nil)
 	if err != nil || !reflect.DeepEqual(read, m) {
-		t.Errorf("read as %+v (%v)", read.Forms, err)
+		t.Errorf("read as %+v (%v)", read.Sizes, err)
 	}
 	if got := string(Images.AppendFields(nil, m, schema.Style{})); strings.Contains(got, "page") {
 		t.Errorf("shown as %s", got)
@@ -217,15 +217,15 @@ func TestStoredFormOfAnImage(t *testing.T) {
 
 func TestImpossibleFormsCannotBeRead(t *testing.T) {
 	for name, change := range map[string]func(m *Image){
-		"two for a purpose":    func(m *Image) { m.Forms[1] = m.Forms[0] },
-		"too wide":             func(m *Image) { m.Forms[1].Width = 193 },
-		"too high":             func(m *Image) { m.Forms[1].Height = 193 },
-		"no width":             func(m *Image) { m.Forms[1].Width = 0 },
+		"two for a purpose":    func(m *Image) { m.Sizes[1] = m.Sizes[0] },
+		"too wide":             func(m *Image) { m.Sizes[1].Width = 193 },
+		"too high":             func(m *Image) { m.Sizes[1].Height = 193 },
+		"no width":             func(m *Image) { m.Sizes[1].Width = 0 },
 		"wider than the image": func(m *Image) { m.Width = 191 },
-		"too many bytes":       func(m *Image) { m.Forms[1].Content = make([]byte, 32<<10+1) },
+		"too many bytes":       func(m *Image) { m.Sizes[1].Content = make([]byte, 32<<10+1) },
 		"as many bytes as an image that would do":   func(m *Image) { m.Content = make([]byte, 5) },
 		"more bytes than an image that would do":    func(m *Image) { m.Content = []byte("four") },
-		"as many bytes, of an image within a bound": func(m *Image) { m.Forms[0].Content = make([]byte, 33<<10) },
+		"as many bytes, of an image within a bound": func(m *Image) { m.Sizes[0].Content = make([]byte, 33<<10) },
 	} {
 		m := fullImage()
 		change(m)
@@ -241,10 +241,10 @@ func TestImpossibleFormsCannotBeRead(t *testing.T) {
 
 func TestFormForAPurpose(t *testing.T) {
 	m := fullImage()
-	if f := m.FormFor(ForThumbnail); !reflect.DeepEqual(f, m.Forms[1]) {
+	if f := m.SizedFor(ForThumbnail); !reflect.DeepEqual(f, m.Sizes[1]) {
 		t.Errorf("the thumbnail is %+v", f)
 	}
-	if f := m.FormFor(ForLogo); f.Format != JPEG || f.Width != 2000 || f.Height != 1000 || len(f.Content) != len(m.Content) {
+	if f := m.SizedFor(ForLogo); f.Format != JPEG || f.Width != 2000 || f.Height != 1000 || len(f.Content) != len(m.Content) {
 		t.Errorf("without a form, the logo is %d×%d", f.Width, f.Height)
 	}
 }

@@ -46,7 +46,7 @@ func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func
 		q.After = &a
 		return fn(a, t)
 	}
-	isFew, err := hasFew(view, org, &q)
+	isFew, err := preloadIfFew(view, org, &q)
 	if err != nil {
 		return err
 	}
@@ -65,9 +65,9 @@ func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func
 	return fromPages(view, org, &q, row)
 }
 
-// hasFew tells whether only a few accounts are selected. If so, it searches the page buffer once for the lines
+// preloadIfFew tells whether only a few accounts are selected. If so, it searches the page buffer once for the lines
 // of all these accounts; the buffered lines of a single account are found faster when its pages are read.
-func hasFew(view *posting.View, org ledger.ID, q *AsOf) (bool, error) {
+func preloadIfFew(view *posting.View, org ledger.ID, q *AsOf) (bool, error) {
 	var accounts []ledger.Account
 	err := view.AccountsFrom(org, q.Prefix, q.Env, q.After, func(a ledger.Account) (bool, error) {
 		accounts = append(accounts, a)

@@ -47,13 +47,13 @@ type Local struct {
 
 	making sync.Mutex // held while spare files are made, new ones or from segments that are not needed any more
 
-	mu         sync.Mutex // not held while the disk is used
-	durable    Mark       // the last frame that is durable; guarded by mu
-	segments   []*segment // oldest first; never empty; guarded by mu
-	spares     []string   // names of files that may become segments; guarded by mu
-	leftovers  []*segment // segments before a gap, until Replay removes them
-	isReplayed bool       // guarded by mu
-	named      uint64     // the highest number in the name of a spare or unfinished file; guarded by mu
+	mu                 sync.Mutex // not held while the disk is used
+	durable            Mark       // the last frame that is durable; guarded by mu
+	segments           []*segment // oldest first; never empty; guarded by mu
+	spares             []string   // names of files that may become segments; guarded by mu
+	leftovers          []*segment // segments before a gap, until Replay removes them
+	isReplayed         bool       // guarded by mu
+	highestSpareNumber uint64     // the highest number in the name of a spare or unfinished file; guarded by mu
 }
 
 var _ Log = (*Local)(nil)
@@ -200,8 +200,8 @@ func (l *Local) nameForSpare() (number uint64, isNeeded bool) {
 	if len(l.spares) > 0 {
 		return 0, false
 	}
-	l.named++
-	return l.named, true
+	l.highestSpareNumber++
+	return l.highestSpareNumber, true
 }
 
 // Release implements Log. Segments without a needed frame become spare files, the oldest segment first, so that a crash leaves no
@@ -231,8 +231,8 @@ func (l *Local) takeOldest(below uint64) (oldest *segment, spare string) {
 	oldest = l.segments[0]
 	l.segments = l.segments[1:]
 	if len(l.spares) < maxSpares && oldest.size == l.segmentSize {
-		l.named++
-		spare = nameOf(sparePrefix, l.named)
+		l.highestSpareNumber++
+		spare = nameOf(sparePrefix, l.highestSpareNumber)
 	}
 	return oldest, spare
 }
@@ -266,6 +266,13 @@ func (l *Local) Size() (size int64) {
 		size += s.size
 	}
 	return size + int64(len(l.spares))*l.segmentSize
+}
+
+// Segments returns how many segments have frames, and how many spare files may become segments.
+func (l *Local) Segments() (used, spare int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.segments), len(l.spares)
 }
 
 // HasSpare tells whether the next segment exists.
@@ -326,7 +333,7 @@ func Create(o Options, after Mark) error {
 }
 
 func create(dir disk.Directory, segmentSize int64, after Mark) error {
-	assert.That(segmentSize >= leastSegment && segmentSize%blockSize == 0, "a segment of %d bytes", segmentSize)
+	assert.That(segmentSize >= minSegmentSize && segmentSize%blockSize == 0, "a segment of %d bytes", segmentSize)
 	l := &Local{dir: dir, segmentSize: segmentSize}
 	if err := l.list(); err != nil {
 		return err

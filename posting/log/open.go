@@ -19,7 +19,7 @@ import (
 func Open(o Options) (*Local, error) { return open(o.directory(), o.SegmentSize) }
 
 func open(dir disk.Directory, segmentSize int64) (*Local, error) {
-	assert.That(segmentSize >= leastSegment && segmentSize%blockSize == 0, "a segment of %d bytes", segmentSize)
+	assert.That(segmentSize >= minSegmentSize && segmentSize%blockSize == 0, "a segment of %d bytes", segmentSize)
 	l := &Local{dir: dir, segmentSize: segmentSize}
 	err := l.list()
 	if err == nil {
@@ -58,14 +58,14 @@ func (l *Local) list() error {
 
 func (l *Local) add(name string) error {
 	if number, ok := sequenceOf(name, newPrefix); ok {
-		l.named = max(l.named, number)
+		l.highestSpareNumber = max(l.highestSpareNumber, number)
 		if err := l.dir.Remove(name); err != nil {
 			return fmt.Errorf("log: %w", err)
 		}
 		return nil
 	}
 	if number, ok := sequenceOf(name, sparePrefix); ok {
-		l.named = max(l.named, number)
+		l.highestSpareNumber = max(l.highestSpareNumber, number)
 		return l.addSpare(name)
 	}
 	if _, ok := sequenceOf(name, segmentPrefix); !ok {

@@ -23,8 +23,8 @@ const (
 	framesAt = slotsAt + slots*blockSize
 )
 
-// leastSegment is the smallest permitted size of a segment in bytes.
-const leastSegment = framesAt + 4*blockSize
+// minSegmentSize is the smallest permitted size of a segment in bytes.
+const minSegmentSize = framesAt + 4*blockSize
 
 // segmentMagic begins each segment; the last character is the version of the format.
 const segmentMagic = "mizanLG1"

@@ -67,6 +67,7 @@ func (l *badgerLog) Debugf(format string, args ...any) {
 	}
 	if badgerfile.BeginsTable(format) {
 		l.store.gate()
+		l.store.compactedTables.Add(1)
 	}
 	hasEnded, lostTable, err := l.audit.Observe(format, args)
 	switch {
@@ -75,6 +76,7 @@ func (l *badgerLog) Debugf(format string, args ...any) {
 	case lostTable:
 		l.store.condemn("compaction has lost a table")
 	case hasEnded:
+		l.store.compactions.Add(1)
 		l.store.refreshCatalog()
 	}
 }

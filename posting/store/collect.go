@@ -36,15 +36,15 @@ const (
 	movePause     = 50 * time.Millisecond // between two transactions that move values
 )
 
-// keeper is the state of the background work on files of values.
-type keeper struct {
+// valuesMaintenance is the state of the background work on files of values.
+type valuesMaintenance struct {
 	wake      chan struct{} // gets a value when files may be worth collecting
 	stop      chan struct{} // closed when the work must end
 	running   sync.WaitGroup
 	countedAt int64     // bytes of replaceable values when rows were last counted
 	removals  []removal // files that nobody needs any more; guarded by Store.mu
 
-	unverified atomic.Int64 // see Unverified
+	unverified atomic.Int64 // see UnverifiedBytes
 }
 
 // removal is a file whose values were moved, and whose row is marked as removed.
@@ -53,51 +53,53 @@ type removal struct {
 	after uint64 // number of the last group that Badger had then
 }
 
-func newKeeper() *keeper { return &keeper{wake: make(chan struct{}, 1), stop: make(chan struct{})} }
+func newValuesMaintenance() *valuesMaintenance {
+	return &valuesMaintenance{wake: make(chan struct{}, 1), stop: make(chan struct{})}
+}
 
-// startKeeper begins the background work.
-func (s *Store) startKeeper() {
+// startMaintenance begins the background work.
+func (s *Store) startMaintenance() {
 	files := s.values.Files()
 	for _, f := range files {
-		s.keeper.unverified.Add(f.Length)
+		s.maintenance.unverified.Add(f.Length)
 	}
-	s.keeper.running.Go(func() { s.endKeeping(s.scrub(files)) })
-	s.keeper.running.Go(func() {
+	s.maintenance.running.Go(func() { s.endMaintenance(s.scrub(files)) })
+	s.maintenance.running.Go(func() {
 		for {
 			select {
-			case <-s.keeper.wake:
+			case <-s.maintenance.wake:
 				if err := s.collect(); !errors.Is(err, ErrNoSpace) && !isOutOfHandles(err) { // nothing is lost by waiting
-					s.endKeeping(err)
+					s.endMaintenance(err)
 				}
-			case <-s.keeper.stop:
+			case <-s.maintenance.stop:
 				return
 			}
 		}
 	})
 }
 
-// stopKeeper ends the background work.
-func (s *Store) stopKeeper() {
-	if s.keeper.stop != nil {
-		close(s.keeper.stop)
-		s.keeper.running.Wait()
-		s.keeper.stop = nil
+// stopMaintenance ends the background work.
+func (s *Store) stopMaintenance() {
+	if s.maintenance.stop != nil {
+		close(s.maintenance.stop)
+		s.maintenance.running.Wait()
+		s.maintenance.stop = nil
 	}
 }
 
-// errStopped is the error of work that stopKeeper ended.
+// errStopped is the error of work that stopMaintenance ended.
 var errStopped = errors.New("store: the background work was stopped")
 
-func (s *Store) endKeeping(err error) {
+func (s *Store) endMaintenance(err error) {
 	if err != nil && !errors.Is(err, errStopped) {
 		s.fail(err)
 	}
 }
 
-// pauseKeeping waits, and returns an error if the work must end.
-func (s *Store) pauseKeeping(d time.Duration) error {
+// pauseMaintenance waits, and returns an error if the work must end.
+func (s *Store) pauseMaintenance(d time.Duration) error {
 	select {
-	case <-s.keeper.stop:
+	case <-s.maintenance.stop:
 		return errStopped
 	case <-s.failed:
 		return errStopped
@@ -106,9 +108,9 @@ func (s *Store) pauseKeeping(d time.Duration) error {
 	}
 }
 
-// Unverified returns how many bytes of the files of values have not been compared with their checksums since the store was opened. Bytes that were
+// UnverifiedBytes returns how many bytes of the files of values have not been compared with their checksums since the store was opened. Bytes that were
 // added since then do not count.
-func (s *Store) Unverified() int64 { return s.keeper.unverified.Load() }
+func (s *Store) UnverifiedBytes() int64 { return s.maintenance.unverified.Load() }
 
 // scrub compares the content of files with its checksums. Damage of a value that a row needs is an error, which ends the process.
 func (s *Store) scrub(files []values.File) error {
@@ -117,17 +119,17 @@ func (s *Store) scrub(files []values.File) error {
 		done, rested := int64(0), int64(0)
 		err := s.eachEntry(f, func(e values.Entry) error {
 			end := e.End()
-			s.keeper.unverified.Add(done - end)
+			s.maintenance.unverified.Add(done - end)
 			if done = end; done-rested < pauseBytes {
 				return nil
 			}
 			rested = done
-			return s.pauseKeeping(time.Second * pauseBytes / scrubRate)
+			return s.pauseMaintenance(time.Second * pauseBytes / scrubRate)
 		})
 		if err != nil && !errors.Is(err, os.ErrClosed) { // ErrClosed: the file was collected meanwhile
 			return storeError(err)
 		}
-		s.keeper.unverified.Add(done - f.Length)
+		s.maintenance.unverified.Add(done - f.Length)
 	}
 	return nil
 }
@@ -206,7 +208,7 @@ func storeError(err error) error {
 // flusher calls it.
 func (s *Store) collectSoon() {
 	select {
-	case s.keeper.wake <- struct{}{}:
+	case s.maintenance.wake <- struct{}{}:
 	default:
 	}
 }
@@ -228,7 +230,7 @@ func (s *Store) fullFiles() (full []values.File, bytes int64) {
 func (s *Store) isRemoved(file uint32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.keeper.removals, func(r removal) bool { return r.file == file })
+	return slices.ContainsFunc(s.maintenance.removals, func(r removal) bool { return r.file == file })
 }
 
 // collect moves the values out of the files of which less than half is needed.
@@ -237,8 +239,8 @@ func (s *Store) collect() error {
 		return nil
 	}
 	full, bytes := s.fullFiles()
-	s.keeper.countedAt = min(s.keeper.countedAt, bytes)
-	if bytes < s.keeper.countedAt+max(s.keeper.countedAt/collectGrowth, s.maxValuesFile()) || len(full) == 0 {
+	s.maintenance.countedAt = min(s.maintenance.countedAt, bytes)
+	if bytes < s.maintenance.countedAt+max(s.maintenance.countedAt/collectGrowth, s.maxValuesFile()) || len(full) == 0 {
 		return nil
 	}
 	needed, err := s.countNeeded()
@@ -253,7 +255,7 @@ func (s *Store) collect() error {
 			return err
 		}
 	}
-	_, s.keeper.countedAt = s.fullFiles()
+	_, s.maintenance.countedAt = s.fullFiles()
 	return nil
 }
 
@@ -278,7 +280,7 @@ func (s *Store) eachPlace(of values.Kind, fn func(key []byte, p values.Place)) e
 			if from, err = s.somePlaces(prefix, from, fn); err != nil {
 				return err
 			}
-			if err := s.pauseKeeping(countPause); err != nil {
+			if err := s.pauseMaintenance(countPause); err != nil {
 				return err
 			}
 		}
@@ -331,7 +333,7 @@ func (s *Store) collectFile(f values.File) error {
 		if err != nil {
 			return err
 		}
-		return s.pauseKeeping(movePause)
+		return s.pauseMaintenance(movePause)
 	})
 	if err == nil {
 		err = s.move(batch, &f)
@@ -352,7 +354,7 @@ func (s *Store) move(batch []movable, emptied *values.File) error {
 		if done, err := s.tryMove(batch, emptied); done || err != nil {
 			return err
 		}
-		if err := s.pauseKeeping(countPause); err != nil {
+		if err := s.pauseMaintenance(countPause); err != nil {
 			return err
 		}
 	}
@@ -385,7 +387,7 @@ func (s *Store) tryMove(batch []movable, emptied *values.File) (done bool, err e
 	if emptied != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.keeper.removals = append(s.keeper.removals, removal{file: emptied.Number, after: last})
+		s.maintenance.removals = append(s.maintenance.removals, removal{file: emptied.Number, after: last})
 	}
 	return true, nil
 }
@@ -408,7 +410,7 @@ func (s *Store) addMoved(txn *badger.Txn, batch []movable, emptied *values.File)
 		moved++
 	}
 	if emptied != nil {
-		if err := txn.SetEntry(valuesEntry(emptied.Removed())); err != nil {
+		if err := txn.SetEntry(valuesEntry(emptied.AsRemoved())); err != nil {
 			return 0, err
 		}
 	}
@@ -437,7 +439,7 @@ func (s *Store) removeFiles(inTables uint64) error {
 		oldest = s.openSnapshots[0].n
 	}
 	var ready []removal
-	s.keeper.removals = slices.DeleteFunc(s.keeper.removals, func(r removal) bool {
+	s.maintenance.removals = slices.DeleteFunc(s.maintenance.removals, func(r removal) bool {
 		isReady := r.after < min(inTables, oldest)
 		if isReady {
 			ready = append(ready, r)

@@ -105,7 +105,7 @@ func (sp *specimen) tryOpening(dir string) (refusal error, fault error) {
 
 // settle waits until a failed store changes no files any more.
 func settle(s *Store) {
-	s.stopKeeper()
+	s.stopMaintenance()
 	s.releases.Wait()
 }
 

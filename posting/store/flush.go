@@ -32,7 +32,7 @@ type flusher struct {
 
 // startFlusher starts the flusher, and prepares the store to take groups after the last one that Badger has.
 func (s *Store) startFlusher() {
-	s.flushed = s.last.N
+	s.flushed, s.lag.tables.group = s.last.N, s.last.N
 	s.recent = recent.New(s.maxBatch, recent.Size{})
 	s.flusher.wake = make(chan struct{}, 1)
 	s.flusher.idle.L = &s.mu
@@ -75,7 +75,7 @@ func (s *Store) flushRecent(nextGroup recent.Size) error {
 	if err := s.waitFlushed(); err != nil {
 		return err
 	}
-	s.full, s.fullLast, s.recent = s.recent, s.last.N, next
+	s.full, s.fullLast, s.recent, s.lag.full = s.recent, s.last.N, next, s.lag.bytes
 	s.flusher.wake <- struct{}{}
 	return nil
 }
@@ -156,6 +156,7 @@ func (s *Store) write(rows *recent.Rows, last uint64) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.full, s.flushed = nil, last
+	s.lag.written = append(s.lag.written, lagMark{last, s.lag.full})
 	s.flusher.idle.Broadcast()
 	s.discard()
 	return nil
@@ -218,11 +219,12 @@ func (f *flusher) fill(txn *badger.Txn, files *values.Set, rows *recent.Rows, fl
 	return writeValues(files, txn)
 }
 
-// publish makes a new last group visible to new snapshots.
-func (s *Store) publish(newLast log.Mark) {
+// publish makes a new last group, which has size bytes, visible to new snapshots.
+func (s *Store) publish(newLast log.Mark, size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = newLast
+	s.lag.bytes += uint64(size)
 }
 
 // discard tells Badger the oldest version that a snapshot still reads, which allows compaction to drop older ones. The

@@ -27,7 +27,7 @@ const (
 
 func (s *Store) logOptions() log.Options {
 	const block = 4096
-	size := (cmp.Or(s.options.Segment, s.options.MemTable) + block - 1) / block * block
+	size := (cmp.Or(s.options.SegmentSize, s.options.MemTable) + block - 1) / block * block
 	return log.Options{Dir: filepath.Join(s.options.Dir, logName), Disk: s.options.Disk, SegmentSize: size}
 }
 
@@ -96,7 +96,7 @@ func (s *Store) replay() error {
 		if err := s.add(g); err != nil {
 			return err
 		}
-		s.publish(f.Mark)
+		s.publish(f.Mark, g.size)
 		return nil
 	})
 	switch {
@@ -138,6 +138,7 @@ func (s *Store) releaseGroups() error {
 	for _, t := range s.db.Tables() {
 		flushed = max(flushed, groupOf(t.MaxVersion))
 	}
+	s.noteTables(flushed)
 	switch err := s.directory(s.path).Sync(); {
 	case isOutOfHandles(err):
 		return nil // a later release will find free handles, when connections have been closed
@@ -195,4 +196,55 @@ func (s *Store) Confirm() error {
 		return err
 	}
 	return nil
+}
+
+// Figures are numbers about the store's work in the background, for metrics.
+type Figures struct {
+	LagGroups uint64 // durable groups that may not be in Badger's tables yet, so that a start would replay them from the log
+	LagBytes  uint64 // their size, as Group.Bytes counts it
+	Segments  int    // segments of the log that have groups
+	Spares    int    // files that may become segments
+	LogBytes  int64  // what the log takes on the disk
+
+	Compactions        uint64 // compactions that have ended since the store was opened
+	CompactedTables    uint64 // tables that compactions have begun since then
+	WaitingCompactions int    // compactions that wait for space or file handles now
+	LevelZero          int    // tables that no compaction has merged yet
+}
+
+// LevelZeroStall is the number of tables in level 0 at which groups wait for compaction.
+const LevelZeroStall = levelZeroStall
+
+// Figures returns the present numbers.
+func (s *Store) Figures() Figures {
+	f := Figures{
+		LogBytes: s.groups.Size(), Compactions: s.compactions.Load(), CompactedTables: s.compactedTables.Load(),
+		WaitingCompactions: int(s.waitingCompactions.Load()), LevelZero: s.db.Levels()[0].NumTables,
+	}
+	f.Segments, f.Spares = s.groups.Segments()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.LagGroups, f.LagBytes = s.last.N-s.lag.tables.group, s.lag.bytes-s.lag.tables.bytes
+	return f
+}
+
+// lag tells how far Badger's tables are behind the log. Store.mu guards it.
+type lag struct {
+	bytes   uint64    // of the groups since the store was opened, replayed ones included
+	full    uint64    // the value of bytes at the last group of Store.full
+	written []lagMark // writes to Badger that are in no table as far as is known, oldest first
+	tables  lagMark   // the last write that is in Badger's tables
+}
+
+// lagMark is a group, and the value of lag.bytes at this group.
+type lagMark struct{ group, bytes uint64 }
+
+// noteTables records that Badger's tables have all groups up to the given one.
+func (s *Store) noteTables(group uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := &s.lag
+	for len(l.written) > 0 && l.written[0].group <= group {
+		l.tables, l.written = l.written[0], l.written[1:]
+	}
 }

@@ -47,6 +47,7 @@ func TestGroupIsInTheLogBeforeItIsInTables(t *testing.T) {
 	if _, err := txn.Get(groupRowKey(2)); !errors.Is(err, badger.ErrKeyNotFound) {
 		t.Errorf("the group is in Badger: %v", err)
 	}
+	s.releases.Wait() // what began when the store was opened uses the log too
 	var err error
 	if s.groups, err = log.Open(s.logOptions()); err != nil { // for abandonStore
 		t.Fatal(err)
@@ -243,8 +244,8 @@ func TestInterruptedBindIsCompleted(t *testing.T) {
 	}
 	closeStore(t, s)
 	s = open(t, Options{Dir: dir, MemTable: minMemTable})
-	if s.Bound() != [32]byte{2} || s.groups.Owner() != [32]byte{2} {
-		t.Errorf("bound to %x, the log to %x", s.Bound(), s.groups.Owner())
+	if s.BoundKeyring() != [32]byte{2} || s.groups.Owner() != [32]byte{2} {
+		t.Errorf("bound to %x, the log to %x", s.BoundKeyring(), s.groups.Owner())
 	}
 	closeStore(t, s)
 }

@@ -144,8 +144,8 @@ func (s *Store) Bind(keyring [32]byte) error {
 	return nil
 }
 
-// Bound returns the identity of the store's keyring; zeros if there is none.
-func (s *Store) Bound() [32]byte { return s.id.keyring }
+// BoundKeyring returns the identity of the store's keyring; zeros if there is none.
+func (s *Store) BoundKeyring() [32]byte { return s.id.keyring }
 
 // shortHex returns the beginning of an identity, enough for people to compare.
 func shortHex(id [32]byte) string { return hex.EncodeToString(id[:8]) }

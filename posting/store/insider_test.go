@@ -80,7 +80,7 @@ func TestInsiderChangeOfARowOfValuesIsFoundOrHarmless(t *testing.T) {
 			"shorter":    {Number: f.Number, Kind: f.Kind, Length: f.Length - 1 - random.Int64N(f.Length-1)},
 			"longer":     {Number: f.Number, Kind: f.Kind, Length: f.Length + 1 + random.Int64N(1000)},
 			"other kind": {Number: f.Number, Kind: values.Lasting + values.Replaceable - f.Kind, Length: f.Length},
-			"removed":    f.Removed(),
+			"removed":    f.AsRemoved(),
 			"one more":   {Number: f.Number + 1000, Kind: f.Kind, Length: f.Length},
 		} {
 			changes[fmt.Sprintf("file %d %s", f.Number, name)] = valuesEntry(changed)

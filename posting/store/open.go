@@ -54,7 +54,7 @@ func Open(o Options) (*Store, error) {
 	}
 	s := &Store{
 		options: o, path: filepath.Join(o.Dir, storeName), log: o.Log, lock: lock,
-		tables: badgerfile.NewCatalog(filepath.Join(o.Dir, catalogName)), failed: make(chan struct{}), keeper: newKeeper(),
+		tables: badgerfile.NewCatalog(filepath.Join(o.Dir, catalogName)), failed: make(chan struct{}), maintenance: newValuesMaintenance(),
 	}
 	if err := s.open(); err != nil {
 		s.abandon()
@@ -110,7 +110,7 @@ func (s *Store) open() error {
 		return storeError(err)
 	}
 	s.releaseSoon()
-	s.startKeeper()
+	s.startMaintenance()
 	return s.failure() // Badger may already be making tables, and may have failed
 }
 
@@ -260,7 +260,7 @@ func (s *Store) checkGroups() error {
 // harmless, because those rows are durable in the log.
 func (s *Store) abandon() {
 	if s.db != nil {
-		s.stopKeeper()
+		s.stopMaintenance()
 		s.stopFlusher()
 		if err := s.closeBadger(s.db); err != nil {
 			s.log.Warn("closing after a failed open", "error", badgerfile.Cause(err))

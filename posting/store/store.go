@@ -33,12 +33,12 @@ const (
 
 // Options select the directory of a store and its behaviour.
 type Options struct {
-	Dir      string       // holds store/, log/, IDENTITY, TABLES and LOCK; Open creates Dir if it is absent
-	MinFree  uint64       // bytes of free disk space below which LowSpace is true
-	MemTable int64        // size of a memtable in bytes; 0 means DefaultMemTable
-	Segment  int64        // size in bytes of new segments, the log's files; 0 means the size of a memtable. A segment must hold the largest group
-	Values   int64        // length in bytes at which a file of long values is full; 0 means four memtables
-	Log      *slog.Logger // nil: slog.Default
+	Dir            string       // holds store/, log/, IDENTITY, TABLES and LOCK; Open creates Dir if it is absent
+	MinFree        uint64       // bytes of free disk space below which LowSpace is true
+	MemTable       int64        // size of a memtable in bytes; 0 means DefaultMemTable
+	SegmentSize    int64        // size in bytes of new segments, the log's files; 0 means the size of a memtable. A segment must hold the largest group
+	ValuesFileSize int64        // length in bytes at which a file of long values is full; 0 means four memtables
+	Log            *slog.Logger // nil: slog.Default
 
 	// OtherFiles are the names of files that other packages write into Dir beside a store. If one of these files exists
 	// but the store does not, Open makes no store and returns ErrRemains.
@@ -70,6 +70,8 @@ type Store struct {
 	debt               atomic.Uint64 // bytes that Badger has to write before it can accept more
 	logs               atomic.Int64  // number of Badger's write-ahead logs
 	waitingCompactions atomic.Int32  // number of compactions that wait at the gate (see gate)
+	compactions        atomic.Uint64 // number of compactions that have ended
+	compactedTables    atomic.Uint64 // number of tables that compactions have begun
 	mayClose           atomic.Bool   // Close has checked that there is room for everything
 	pacing             struct {      // spreads compaction over time (see throttle)
 		mu        sync.Mutex
@@ -81,16 +83,17 @@ type Store struct {
 	firstFailure atomic.Pointer[error] // the reason why no write is possible any more; set once
 	failed       chan struct{}         // closed when firstFailure is set
 
-	mu            sync.Mutex   // guards the following fields
-	last          log.Mark     // number and hash of the last durable group
-	flushed       uint64       // number of the last group that Badger has
+	mu            sync.Mutex // guards the following fields
+	last          log.Mark   // number and hash of the last durable group
+	flushed       uint64     // number of the last group that Badger has
+	lag           lag
 	recent        *recent.Rows // the rows of the last groups; only Apply changes the pointer
 	full          *recent.Rows // the rows of the groups before them, which are being written to Badger; nil: Badger has them
 	fullLast      uint64       // number of the last group in full
 	openSnapshots []liveReads  // open snapshots by what they read of Badger, ascending
 	isShut        bool         // no snapshot can be opened any more
 	flusher       flusher
-	keeper        *keeper
+	maintenance   *valuesMaintenance
 
 	space spaceCache
 }
@@ -175,7 +178,7 @@ func (s *Store) apply(g *Group) error {
 	if err != nil {
 		return logError(s.options.Dir, err)
 	}
-	s.publish(newLast)
+	s.publish(newLast, g.size)
 	s.makeSpareSoon()
 	if g.n == 1 { // if the process ends before this, the next one completes the file
 		s.id.first = newLast.Hash
@@ -259,7 +262,7 @@ func (s *Store) Close() error {
 		return err
 	}
 	s.mayClose.Store(true)
-	s.stopKeeper()
+	s.stopMaintenance()
 	if err := s.flushAll(); err != nil {
 		return err
 	}
@@ -270,7 +273,7 @@ func (s *Store) Close() error {
 // Abandon ends the goroutines of a store that has failed and closes its files. It is for a simulation, which continues after the simulated process
 // has ended; a real process ends instead. Abandon hangs if Badger itself has failed.
 func (s *Store) Abandon() {
-	s.stopKeeper()
+	s.stopMaintenance()
 	s.stopFlusher()
 	s.releases.Wait()
 	s.mayClose.Store(true)

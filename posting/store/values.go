@@ -58,7 +58,7 @@ func valuesEntry(f values.File) *badger.Entry {
 }
 
 // maxValuesFile returns the length at which a file is full and gets no further values.
-func (s *Store) maxValuesFile() int64 { return cmp.Or(s.options.Values, 4*s.options.MemTable) }
+func (s *Store) maxValuesFile() int64 { return cmp.Or(s.options.ValuesFileSize, 4*s.options.MemTable) }
 
 // openValues opens the files of values that rows in Badger's tables describe.
 func (s *Store) openValues() error {

@@ -127,7 +127,7 @@ func TestReplacedValuesAreCollected(t *testing.T) {
 	isCollected := func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return len(s.keeper.removals) > 0
+		return len(s.maintenance.removals) > 0
 	}
 	rewrite(t, s, r, isCollected)
 	rowsNow, err := content(before)
@@ -185,7 +185,7 @@ func TestMovedValuesAreFoundAfterAnotherOpening(t *testing.T) {
 		s.collectSoon()
 		runtime.Gosched()
 		s.mu.Lock()
-		isMoved = len(s.keeper.removals) > 0
+		isMoved = len(s.maintenance.removals) > 0
 		s.mu.Unlock()
 	}
 	closeStore(t, s)
@@ -297,11 +297,11 @@ func TestDamageBetweenTwoFlushesIsHarmless(t *testing.T) {
 // verified waits until all values are compared with their checksums.
 func verified(t *testing.T, s *Store) {
 	t.Helper()
-	for s.Unverified() > 0 && s.Failure() == nil {
+	for s.UnverifiedBytes() > 0 && s.Failure() == nil {
 		runtime.Gosched()
 	}
-	if s.Unverified() != 0 || s.Failure() != nil {
-		t.Errorf("%d bytes are unverified: %v", s.Unverified(), s.Failure())
+	if s.UnverifiedBytes() != 0 || s.Failure() != nil {
+		t.Errorf("%d bytes are unverified: %v", s.UnverifiedBytes(), s.Failure())
 	}
 }
 
@@ -353,7 +353,7 @@ func openDamaged(t *testing.T, o Options, path string) {
 	t.Helper()
 	s, err := Open(o)
 	if err == nil {
-		for s.Unverified() > 0 && s.Failure() == nil {
+		for s.UnverifiedBytes() > 0 && s.Failure() == nil {
 			runtime.Gosched()
 		}
 		err = s.Failure()

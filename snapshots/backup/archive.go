@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"mizan/internal/progress"
 	"mizan/internal/secret"
 	"mizan/posting/store"
 )
@@ -230,6 +231,8 @@ func (a *archive) checkWhole(ctx context.Context) error {
 	sum.addFrame(frameHeader, body)
 	parts := bufio.NewReaderSize(io.NewSectionReader(a.f, a.partsStart, a.manifestStart-a.partsStart), 1<<20)
 	part := sha256.New()
+	meter := progress.From(ctx)
+	meter.Begin("reading it again", "", uint64(a.size))
 	for offset := a.partsStart; offset < a.manifestStart; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -244,6 +247,7 @@ func (a *archive) checkWhole(ctx context.Context) error {
 		}
 		sum.Write(part.Sum(nil))
 		offset += frameHeadSize + int64(size)
+		meter.Count(uint64(size))
 	}
 	sum.addFrame(frameManifest, a.sealedManifest)
 	if !bytes.Equal(sum.Sum(nil), a.endHash[:]) {
@@ -254,7 +258,8 @@ func (a *archive) checkWhole(ctx context.Context) error {
 
 // eachPart calls fn with every part, in order and decrypted; fn may keep the plaintext. If a part
 // differs from the manifest, the error is an *Error.
-func (a *archive) eachPart(fn func(file string, plaintext []byte) error) error {
+func (a *archive) eachPart(ctx context.Context, fn func(file string, plaintext []byte) error) error {
+	meter := progress.From(ctx)
 	parts := bufio.NewReaderSize(io.NewSectionReader(a.f, a.partsStart, a.manifestStart-a.partsStart), 1<<20)
 	var sealed []byte
 	for i := range a.manifest.Parts {
@@ -283,6 +288,7 @@ func (a *archive) eachPart(fn func(file string, plaintext []byte) error) error {
 		if err := fn(part.File, plaintext); err != nil {
 			return err
 		}
+		meter.Count(uint64(size))
 	}
 	return nil
 }

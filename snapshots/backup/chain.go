@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"mizan/internal/progress"
 	"mizan/posting"
 	"mizan/posting/store"
 )
@@ -65,6 +66,14 @@ func (c chain) maxBytes() (sum uint64) {
 	return sum
 }
 
+// sealedBytes returns the size of the files of the chain.
+func (c chain) sealedBytes() (sum uint64) {
+	for _, a := range c {
+		sum += uint64(a.size)
+	}
+	return sum
+}
+
 // rowSource yields the rows of one backup of a chain. A goroutine reads the parts with rows ahead.
 type rowSource struct {
 	parts chan []byte
@@ -93,7 +102,7 @@ func (s *rowSource) next() (found bool, err error) {
 // file.
 func (a *archive) sendParts(ctx context.Context, parts chan<- []byte, onFile func(name string, piece []byte) error) error {
 	defer close(parts)
-	return a.eachPart(func(name string, plaintext []byte) error {
+	return a.eachPart(ctx, func(name string, plaintext []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -113,6 +122,7 @@ func (a *archive) sendParts(ctx context.Context, parts chan<- []byte, onFile fun
 // contains all rows of certain kinds (store.CarriedWhole); of these kinds merge takes only the rows in
 // the last backup. It calls onFile with each piece of the files beside the store, as the last backup has them.
 func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, onFile func(name string, piece []byte) error) error {
+	progress.From(ctx).Begin("reading", "", c.sealedBytes())
 	ctx, cancel := context.WithCancel(ctx)
 	readErrors := make(chan error, len(c))
 	sources := make([]*rowSource, len(c))

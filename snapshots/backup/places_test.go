@@ -3,6 +3,7 @@ package backup_test
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"mizan/internal/testkit"
 	"mizan/posting"
 	"mizan/snapshots/backup"
 	"mizan/snapshots/fixture"
@@ -240,8 +242,59 @@ func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 	if !slices.Equal(log.messages, want) {
 		t.Errorf("the schedule told of %q, want %q", log.messages, want)
 	}
+	if f := backups.Figures(); f.Succeeded < 25 || f.Failed != 0 || f.LastBytes == 0 || f.LastTook == 0 || time.Since(f.LastSuccess) > 10*time.Minute {
+		t.Errorf("the figures are %+v", f)
+	}
 	if _, err := backup.Verify(t.Context(), dir, time.Time{}, fixture.Keyring(t, source.Dir)); err != nil {
 		t.Errorf("what is left: %v", err)
+	}
+}
+
+// The age of the newest backup is known from the start on, and a schedule that fails is counted. A backup that a client has
+// requested counts too, whether or not the client reads all of it.
+func TestFiguresKnowEarlierBackupsAndFailures(t *testing.T) {
+	source := fixture.Copy(t)
+	server := fixture.Start(t, source)
+	dir := t.TempDir()
+	earlier := saveBackup(server, dir)
+	made := time.Now().Add(-59 * time.Minute).Truncate(time.Second)
+	fixture.Must(t, os.Chtimes(earlier.Path, made, made))
+	log := &logRecorder{messages: make([]string, 0, 1), full: make(chan struct{})}
+	backups := backup.New(backup.Options{
+		Journal: server.Journal, Keyring: fixture.Keyring(t, server.Dir), Clock: server.Clock, Data: server.Dir, Log: slog.New(log),
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		backups.Schedule(ctx, dir, time.Hour, 1)
+		close(ended)
+	}()
+	testkit.WaitUntil(t, "the schedule has seen the earlier backup", func() bool { return backups.Figures().LastSuccess.Equal(made) })
+	cancel()
+	<-ended
+
+	ctx, cancel = context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	go backups.Schedule(ctx, filepath.Join(dir, "missing"), time.Hour, 1)
+	select {
+	case <-log.full:
+	case <-ctx.Done():
+	}
+	testkit.WaitUntil(t, "the failure is counted", func() bool { return backups.Figures().Failed == 1 })
+
+	for _, isComplete := range []bool{true, false} {
+		stream, err := backups.Stream(nil)
+		fixture.Must(t, err)
+		if isComplete {
+			_, err = io.Copy(io.Discard, stream)
+			fixture.Must(t, err)
+		}
+		_ = stream.Close() // the reader has gone
+	}
+	backups.Close()
+	server.Close()
+	if f := backups.Figures(); f.StreamsEnded != 1 || f.StreamsCutShort != 1 || f.Succeeded != 0 {
+		t.Errorf("the figures are %+v", f)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mizan/internal/clock"
+	"mizan/internal/progress"
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
@@ -248,5 +249,6 @@ func Read(ctx context.Context, path string, keyring Sealer) (Header, error) {
 		return Header{}, err
 	}
 	defer a.close()
-	return a.header, a.eachPart(func(string, []byte) error { return ctx.Err() })
+	progress.From(ctx).Begin("reading it again", "", uint64(a.size))
+	return a.header, a.eachPart(ctx, func(string, []byte) error { return ctx.Err() })
 }

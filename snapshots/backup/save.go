@@ -255,7 +255,7 @@ func (s *Service) reread(path string) error {
 		return err
 	}
 	defer a.close()
-	return a.eachPart(func(_ string, plaintext []byte) error { return pause(s.ctx, s.limiter, len(plaintext)) })
+	return a.eachPart(s.ctx, func(_ string, plaintext []byte) error { return pause(s.ctx, s.limiter, len(plaintext)) })
 }
 
 // Prune removes old backups of this store from the directory and returns the removed ones. The newest
@@ -303,6 +303,7 @@ func (s *Service) Schedule(ctx context.Context, dir string, interval time.Durati
 		for _, l := range list {
 			if isOfStore(v.GroupHash, &l.Header) {
 				firstWait = min(interval, max(0, interval-time.Since(l.modTime)))
+				s.noteEarlier(l.modTime)
 			}
 		}
 		v.Close()
@@ -321,9 +322,11 @@ func (s *Service) Schedule(ctx context.Context, dir string, interval time.Durati
 		case ctx.Err() != nil || s.ctx.Err() != nil:
 			return
 		case err != nil:
+			s.countFailure()
 			log.Error("the backup failed", "error", err)
 			timer.Reset(min(interval, retry))
 		default:
+			s.countSuccess(started, newBackup.Size)
 			log.Info("a backup was taken and verified", "file", filepath.Base(newBackup.Path), "group", newBackup.Header.Group, "bytes", newBackup.Size, "took", time.Since(started))
 			timer.Reset(max(0, interval-time.Since(started)))
 		}

@@ -35,6 +35,8 @@ type Service struct {
 	mu     sync.Mutex
 	idle   *sync.Cond // signals that isBusy has become false
 	isBusy bool       // a backup is under way; guarded by mu
+
+	figures Figures // guarded by mu
 }
 
 // New returns a service that does nothing until one of its methods is called.
@@ -100,6 +102,7 @@ func (s *Service) Stream(base *Base) (io.ReadCloser, error) {
 		_, err := b.WriteTo(pipeWriter)
 		stopWatching()
 		b.Close()
+		s.countStream(err)
 		if err != nil {
 			s.options.Log.Warn("a backup was not finished", "id", b.header.ID, "error", err)
 		}
@@ -113,6 +116,15 @@ type stream struct {
 	*io.PipeReader
 	backup *Backup
 	ended  chan struct{} // closed when the backup no longer reads the store
+}
+
+// EstimatedBytes returns about how long a full backup is: as long as the store. It returns 0 for an increment, whose length only
+// its end tells.
+func (st *stream) EstimatedBytes() int64 {
+	if st.backup.sinceGroup != 0 {
+		return 0
+	}
+	return st.backup.service.options.Journal.Size()
 }
 
 // errClosed is the reason for ending a backup whose reader has closed the stream.

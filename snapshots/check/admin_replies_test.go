@@ -28,13 +28,13 @@ func storeWithAdminKeys(t *testing.T) (w *fixture.Store, organization ledger.ID)
 		}
 	}
 	key, answer := keyAndAnswer("make")
-	o, err := server.Directory.CreateOrganization(directoryactor.Once(t.Context(), key, answer), directory.Organization{Name: "Made", Type: directory.Merchant, Status: directory.Active})
+	o, err := server.Directory.CreateOrganization(directoryactor.WithStoredReply(t.Context(), key, answer), directory.Organization{Name: "Made", Type: directory.Merchant, Status: directory.Active})
 	if err != nil {
 		t.Fatal(err)
 	}
 	key, answer = keyAndAnswer("change")
 	name := "Changed"
-	if _, err := server.Directory.PatchPartner(directoryactor.Once(t.Context(), key, answer), w.FirstDemo.Org, w.FirstDemo.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }); err != nil {
+	if _, err := server.Directory.PatchPartner(directoryactor.WithStoredReply(t.Context(), key, answer), w.FirstDemo.Org, w.FirstDemo.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }); err != nil {
 		t.Fatal(err)
 	}
 	return w, o.ID

@@ -82,8 +82,8 @@ func TestResponsesToOperationsAreComparedWithTheStore(t *testing.T) {
 		r.AmountWithFee, r.DestAmount, r.MerchantAmount = r.Amount, r.Amount, money.Signed{Abs: r.Amount}
 	})
 	recordWhileAuthorizing := inStatus(trades.Rerouted, payment.Authorizing, func(r *payment.Record) { r.Finished, r.RRN = 0, "" })
-	recordBeforeReturn := inStatus(trades.Returned, payment.Charged, func(r *payment.Record) {
-		r.Failure, r.ReturnID, r.Refunded, r.Refunds, r.Finished = payment.Failure{}, ledger.ID{}, money.Amount{}, nil, enteredAt(t, w, trades.Returned, payment.Charged)
+	recordBeforeReturn := inStatus(trades.Reversed, payment.Charged, func(r *payment.Record) {
+		r.Failure, r.ReturnID, r.Refunded, r.Refunds, r.Finished = payment.Failure{}, ledger.ID{}, money.Amount{}, nil, enteredAt(t, w, trades.Reversed, payment.Charged)
 	})
 	createLine := func(r *payment.Record, response string) string { return fixture.CreateLine(org, 201, r, response) }
 	responseWithLanguage := func(lang string) string {
@@ -116,7 +116,7 @@ func TestResponsesToOperationsAreComparedWithTheStore(t *testing.T) {
 		{"another way of paying", []string{getLine(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "payment_method", `{"type":"sbp"}`))}, false},
 		{"another customer", []string{getLine(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "customer", `{"email":"x"}`))}, false},
 		{"a charge before its refund", []string{getLine(trades.Refunded, w.Show(recordBeforeRefund))}, true},
-		{"a charge before its refund and its return", []string{getLine(trades.Returned, w.Show(recordBeforeReturn))}, true},
+		{"a charge before its refund and its return", []string{getLine(trades.Reversed, w.Show(recordBeforeReturn))}, true},
 		{"a hold before a part of it was captured", []string{getLine(trades.Captured, w.Show(recordBeforeCapture))}, true},
 		{"a hold of another amount", []string{getLine(trades.Captured, withField(w.Show(recordBeforeCapture), "amount_with_fee", `"1515"`))}, false},
 		{"a capture", []string{postLine("commit/", trades.Captured, w.Show(trades.Captured))}, true},

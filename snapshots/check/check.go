@@ -48,6 +48,7 @@ func CheckRestored(ctx context.Context, j *posting.Journal, inputs Inputs, cutLo
 	defer v.Close()
 	lastGroup, groupHash := j.LastGroup()
 	checker := newChecker(scan.New(ctx, v, inputs.Keyring, lastGroup))
+	checker.beginProgress()
 	checker.Report.Skip(findings.RuleSameAfterReopening)
 	if err := checker.answers.ReadFile(inputs.Answers); err != nil {
 		return nil, err
@@ -111,6 +112,7 @@ type orgCheck struct {
 	transactions *transactions.Check
 	contracts    *contracts.Check
 	deliveries   *deliveries.Check
+	events       uint64 // number of events in its journal, once that was read
 }
 
 func (c *checker) newOrgCheck(o *scan.Organization) *orgCheck {
@@ -139,10 +141,24 @@ func (c *checker) checkOrganizations() error {
 	return nil
 }
 
+// beginProgress tells the meter how much work the check is: half of it is reading the events, and the other half reading
+// the rows that follow from them.
+func (c *checker) beginProgress() {
+	events := uint64(0)
+	err := c.View.OrganizationsWith(posting.Blocks, func(org ledger.ID) (bool, error) {
+		size, _, err := c.View.Head(org)
+		events += size
+		return true, err
+	})
+	if err == nil { // otherwise the check of the journals reports it
+		c.BeginProgress(2 * events)
+	}
+}
+
 // run makes the checks of one organization in order. If a check can't read its section (the rows of one kind),
 // the rule given with the check is broken.
 func (c *orgCheck) run() error {
-	for _, step := range []struct {
+	steps := []struct {
 		rule  int
 		check func() error
 	}{
@@ -159,9 +175,13 @@ func (c *orgCheck) run() error {
 		{findings.RuleTotals, c.checkCounters},
 		{findings.RuleStates, func() error { return c.addToDigest(posting.RecordParts) }},
 		{findings.RuleNotifications, func() error { return c.deliveries.CheckRows(c.contracts) }},
-	} {
+	}
+	for i, step := range steps {
 		if err := c.ReadSection(step.rule, step.check); err != nil {
 			return err
+		}
+		if i > 0 { // reading the journal counts its events itself
+			c.CountWork(c.events / uint64(len(steps)-1))
 		}
 	}
 	return nil

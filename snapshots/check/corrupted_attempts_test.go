@@ -100,7 +100,7 @@ func TestLateMoneyOfTwoTerminalsBreaksNoRule(t *testing.T) {
 				t.Errorf("%v is in suspense, want %s", late.record.Amount, amount)
 			}
 			late.refundLate()
-			addLine("refund", terminal, reference, late.record.Op.Request, "charged", amount)
+			addLine("refund", terminal, reference, late.record.Op.ID, "charged", amount)
 			late.answerOperation(payment.VerdictCharged)
 		}
 		passedOver := s.create(s.request(payment.Payment, 300), terms(payment.Fees{}))

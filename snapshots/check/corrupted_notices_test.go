@@ -119,7 +119,7 @@ func encodePage(notices ...store.Notice) []byte {
 // noAddresses implements actors.Addresses without any address.
 type noAddresses struct{}
 
-func (noAddresses) Recipient(ledger.ID, int64, money.Env, ledger.ID) (destination ledger.ID, hasAddress bool) {
+func (noAddresses) Destination(ledger.ID, int64, money.Env, ledger.ID) (destination ledger.ID, hasAddress bool) {
 	return destination, false
 }
 

@@ -58,7 +58,7 @@ func newStorefrontStore(t *testing.T) *storefrontStore {
 	}
 	w.photo, err = s.CreateImage(ctx, org, storefront.Image{
 		Format: storefront.PNG, Width: 300, Height: 150, Content: noisePNG(t, 300, 150),
-		Forms: []storefront.Form{{Purpose: storefront.ForThumbnail, Format: storefront.PNG, Width: 160, Height: 80, Content: noisePNG(t, 160, 80)}},
+		Sizes: []storefront.SizedImage{{Purpose: storefront.ForThumbnail, Format: storefront.PNG, Width: 160, Height: 80, Content: noisePNG(t, 160, 80)}},
 	})
 	fixture.Must(t, err)
 	for i, header := range []string{"first", "second"} {
@@ -159,9 +159,9 @@ func TestFaultsInTheStorefrontAreFound(t *testing.T) {
 			changeStored(p, w.FirstDemo.Org, storefront.Images, ledger.Source{Kind: ledger.Image, ID: w.image.ID}, change)
 		}
 	}
-	corruptForm := func(change func(*testing.T, *storefront.Image, *storefront.Form)) corruption {
+	corruptForm := func(change func(*testing.T, *storefront.Image, *storefront.SizedImage)) corruption {
 		return func(w *storefrontStore, p *fixture.Corrupter) {
-			changeStored(p, w.FirstDemo.Org, storefront.Images, ledger.Source{Kind: ledger.Image, ID: w.photo.ID}, func(m *storefront.Image) { change(t, m, &m.Forms[0]) })
+			changeStored(p, w.FirstDemo.Org, storefront.Images, ledger.Source{Kind: ledger.Image, ID: w.photo.ID}, func(m *storefront.Image) { change(t, m, &m.Sizes[0]) })
 		}
 	}
 	corruptTransaction := func(change func(r *payment.Record)) corruption {
@@ -216,14 +216,14 @@ func TestFaultsInTheStorefrontAreFound(t *testing.T) {
 		"a product without the claim on its address": {[]int{4}, "has no claim on its address", func(w *storefrontStore, p *fixture.Corrupter) {
 			p.Group.Delete(addressClaim(ledger.Product, w.products[1].ID))
 		}},
-		"a form of another format": {[]int{3}, "has as form for a thumbnail no jpg of 160 by 80 pixels", corruptForm(func(_ *testing.T, _ *storefront.Image, f *storefront.Form) { f.Format = storefront.JPEG })},
-		"a form of another size":   {[]int{3}, "has as form for a thumbnail no png of 160 by 79 pixels", corruptForm(func(_ *testing.T, _ *storefront.Image, f *storefront.Form) { f.Height = 79 })},
-		"a form of another shape": {[]int{3}, "of 300 by 150 pixels has another ratio than its form for a thumbnail, of 80 by 80", corruptForm(func(t *testing.T, _ *storefront.Image, f *storefront.Form) {
+		"a form of another format": {[]int{3}, "has as form for a thumbnail no jpg of 160 by 80 pixels", corruptForm(func(_ *testing.T, _ *storefront.Image, f *storefront.SizedImage) { f.Format = storefront.JPEG })},
+		"a form of another size":   {[]int{3}, "has as form for a thumbnail no png of 160 by 79 pixels", corruptForm(func(_ *testing.T, _ *storefront.Image, f *storefront.SizedImage) { f.Height = 79 })},
+		"a form of another shape": {[]int{3}, "of 300 by 150 pixels has another ratio than its form for a thumbnail, of 80 by 80", corruptForm(func(t *testing.T, _ *storefront.Image, f *storefront.SizedImage) {
 			f.Width, f.Content = 80, noisePNG(t, 80, 80)
 		})},
-		"a form that is no picture": {[]int{3}, "has as form for a thumbnail no png", corruptForm(func(_ *testing.T, _ *storefront.Image, f *storefront.Form) { f.Content = f.Content[1:] })},
-		"a form that is missing":    {[]int{3}, "has no form for a thumbnail", corruptForm(func(_ *testing.T, m *storefront.Image, _ *storefront.Form) { m.Forms = nil })},
-		"a form that is too long": {[]int{3, 4}, "can't be read", corruptForm(func(_ *testing.T, _ *storefront.Image, f *storefront.Form) {
+		"a form that is no picture": {[]int{3}, "has as form for a thumbnail no png", corruptForm(func(_ *testing.T, _ *storefront.Image, f *storefront.SizedImage) { f.Content = f.Content[1:] })},
+		"a form that is missing":    {[]int{3}, "has no form for a thumbnail", corruptForm(func(_ *testing.T, m *storefront.Image, _ *storefront.SizedImage) { m.Sizes = nil })},
+		"a form that is too long": {[]int{3, 4}, "can't be read", corruptForm(func(_ *testing.T, _ *storefront.Image, f *storefront.SizedImage) {
 			f.Content = append(f.Content, make([]byte, 32<<10)...)
 		})},
 		"an image whose address leads to another organization": {[]int{4}, "has no claim on its address", func(w *storefrontStore, p *fixture.Corrupter) {

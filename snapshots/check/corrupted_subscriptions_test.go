@@ -236,8 +236,8 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 // directoryWithoutAddresses is a directory that reports that no address is set.
 type directoryWithoutAddresses struct{ *directoryactor.Service }
 
-// Recipient implements actors.Addresses.
-func (directoryWithoutAddresses) Recipient(ledger.ID, int64, money.Env, ledger.ID) (destination ledger.ID, hasAddress bool) {
+// Destination implements actors.Addresses.
+func (directoryWithoutAddresses) Destination(ledger.ID, int64, money.Env, ledger.ID) (destination ledger.ID, hasAddress bool) {
 	return destination, false
 }
 
@@ -247,7 +247,7 @@ func TestUnnotifiedSubscriptionWithAnAddressIsFound(t *testing.T) {
 	func() {
 		server := fixture.Start(t, w)
 		defer server.Close()
-		server.Directory.AllowPrivateHooks(true)
+		server.Directory.AllowPrivateAddresses(true)
 		initial := server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
 		params := []byte(`{"notify_url":"http://127.0.0.1:1/hook"}`)
 		_, err := server.Directory.PatchTerminal(t.Context(), w.FirstDemo.Org, initial.Terminal, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params })

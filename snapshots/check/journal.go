@@ -86,6 +86,7 @@ func (c *orgCheck) checkJournal() error {
 	root, err := j.forest.tree.root()
 	c.Digest.AddHead(uint64(j.forest.tree.size), root)
 	c.Report.Counts.Events += j.events
+	c.events = j.events
 	c.Report.Count(findings.RuleJournal, j.events)
 	return err
 }
@@ -154,6 +155,7 @@ func (j *journal) checkBlock(block *store.BlockRow, tree []byte) error {
 // checkEvent checks one event and passes it to the rules that need events.
 func (j *journal) checkEvent(seq uint64, canonical []byte) {
 	j.events++
+	j.CountWork(1)
 	org := j.organization.ID
 	e, err := ledger.ParseCanonical(canonical)
 	if err != nil {

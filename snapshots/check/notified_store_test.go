@@ -139,7 +139,7 @@ func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors
 	var err error
 	server.Directory, err = directoryactor.Start(server.Runtime, fixture.Keyring(t, w.Dir))
 	fixture.Must(t, err)
-	server.Directory.AllowPrivateHooks(true)
+	server.Directory.AllowPrivateAddresses(true)
 	server.Simulator, err = simulator.Open(simulator.Options{
 		Path: filepath.Join(w.Dir, "simulator.log"), Clock: server.Clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
 	})

@@ -148,7 +148,7 @@ func (l *scenario) answer(a payment.Answer, changes ...change) {
 // answerOperation applies the provider's answer to the operation under way.
 func (l *scenario) answerOperation(v payment.Verdict, changes ...change) {
 	l.t.Helper()
-	d, ok := l.decider.DecideOpAnswer(l.record, l.record.Op.Request, payment.Answer{Verdict: v, Failure: payment.Failure{Detail: "no"}})
+	d, ok := l.decider.DecideOpAnswer(l.record, l.record.Op.ID, payment.Answer{Verdict: v, Failure: payment.Failure{Detail: "no"}})
 	if !ok {
 		l.t.Fatal("nothing is asked")
 	}
@@ -313,7 +313,7 @@ func (l *scenario) nextEvent(r *rand.Rand) (d payment.Decision, ok bool) {
 	var err error
 	switch n := r.IntN(12); {
 	case l.record.Op != nil && n < 9:
-		return decider.DecideOpAnswer(l.record, l.record.Op.Request, answer)
+		return decider.DecideOpAnswer(l.record, l.record.Op.ID, answer)
 	case (l.record.Status == payment.Charged || l.record.Status == payment.Refunded) && n < 9:
 		d, err = decider.Refund(l.record, &part, uuid.New())
 	case n < 4:

@@ -23,7 +23,7 @@ func TestFixtureHasTransactionsOfEveryKind(t *testing.T) {
 		matches func(*payment.Record) bool
 	}{
 		{"refunded", trades.Refunded, payment.Refunded, func(r *payment.Record) bool { return r.Refunded == money.FromUint64(667) && !r.RefundedFee.IsZero() }},
-		{"returned", trades.Returned, payment.Reversed, func(r *payment.Record) bool { return r.Refunded == money.FromUint64(400) && r.ReturnID != ledger.ID{} }},
+		{"returned", trades.Reversed, payment.Reversed, func(r *payment.Record) bool { return r.Refunded == money.FromUint64(400) && r.ReturnID != ledger.ID{} }},
 		{"with a pending refund", trades.RefundPending, payment.Refunding, func(r *payment.Record) bool { return r.Op != nil }},
 		{"with a refused refund", trades.RefundRefused, payment.Charged, func(r *payment.Record) bool {
 			return r.LastRefund() != nil && r.LastRefund().Status == payment.RefundFailed && r.Refunded.IsZero()

@@ -37,6 +37,8 @@ type VerifyConfig struct {
 	Keyring   actors.Sealer // keyring of the server that owns the store; nil: cached replies are not opened
 	KeyringID [32]byte      // the keyring's identity
 
+	JSON bool // the report is printed as JSON, one object for each rule
+
 	// Organization must exist in the store; zero: any. The check always covers the whole store,
 	// because it compares data across organizations.
 	Organization ledger.ID
@@ -51,7 +53,11 @@ func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exi
 	}
 	report, err := verify(ctx, cfg)
 	if report != nil {
-		if _, printErr := report.WriteTo(out); err == nil {
+		write := report.WriteTo
+		if cfg.JSON {
+			write = report.WriteJSON
+		}
+		if _, printErr := write(out); err == nil {
 			err = printErr
 		}
 	}
@@ -92,7 +98,7 @@ func verify(ctx context.Context, cfg VerifyConfig) (report *findings.Report, err
 	if err := requireOrganization(j, cfg.Organization); err != nil {
 		return nil, err
 	}
-	if storeKeyring := j.Bound(); cfg.Keyring != nil && storeKeyring != cfg.KeyringID && storeKeyring != [32]byte{} {
+	if storeKeyring := j.BoundKeyring(); cfg.Keyring != nil && storeKeyring != cfg.KeyringID && storeKeyring != [32]byte{} {
 		return nil, fmt.Errorf("%w: keyring: %w", findings.ErrInput, store.ErrOtherKeyring)
 	}
 	return Check(ctx, j, Inputs{Data: cfg.Data, Answers: cfg.Answers, Canaries: cfg.Canaries, Keyring: cfg.Keyring, Log: cfg.Log})

@@ -52,15 +52,15 @@ func runVerify(t *testing.T, cfg check.VerifyConfig) (exit int, out, problems st
 func TestVerifyPrintsOneLinePerRule(t *testing.T) {
 	w := fixture.Copy(t)
 	exit, out := verify(t, check.VerifyConfig{Data: w.Dir})
-	want := `^rule 1 skipped 0
-rule 2 ok [1-9]\d*
-rule 3 ok [1-9]\d*
-rule 4 ok [1-9]\d*
-rule 5 ok [1-9]\d*
-rule 6 ok [1-9]\d*
-rule 7 ok [1-9]\d*
-rule 8 skipped 0
-rule 9 skipped 0
+	want := `^rule 1 skipped 0 acknowledged responses are stored as they were given
+rule 2 ok [1-9]\d* debits equal credits, and every total is the sum of its postings
+rule 3 ok [1-9]\d* the state of every record follows from its events
+rule 4 ok [1-9]\d* every claim, list row and number belongs to one record
+rule 5 ok [1-9]\d* journals have no gaps, and their hash trees recompute
+rule 6 ok [1-9]\d* every notified transition has its delivery
+rule 7 ok [1-9]\d* every provider call follows a durable intent
+rule 8 skipped 0 no file holds a text that must not be stored
+rule 9 skipped 0 a reopened store is the same
 $`
 	if exit != 0 || !regexp.MustCompile(want).MatchString(out) {
 		t.Errorf("exit %d, printed:\n%s", exit, out)
@@ -75,7 +75,7 @@ func TestVerifyPrintsDetailsBeneathABrokenRule(t *testing.T) {
 	w := fixture.Copy(t)
 	w.RewriteStamp(t, func(e *store.Envelope) { e.Version++ })
 	exit, out := verify(t, check.VerifyConfig{Data: w.Dir})
-	want := `(?m)^rule 3 FAIL \d+\n  organization \S+: transaction ` + w.DeclinedPayment.ID.String() + ` is at version 7 .*\nrule 4 ok`
+	want := `(?m)^rule 3 FAIL \d+ the state of every record follows from its events\n  organization \S+: transaction ` + w.DeclinedPayment.ID.String() + ` is at version 7 .*\nrule 4 ok`
 	if exit != 1 || !regexp.MustCompile(want).MatchString(out) {
 		t.Errorf("exit %d, printed:\n%s", exit, out)
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"mizan/internal/assert"
+	"mizan/internal/tracing"
+	"mizan/ledger/schema"
 )
 
 // Delivery is one notification to deliver.
@@ -21,6 +23,7 @@ type Delivery struct {
 	Type            string // transaction.<status>, in the same characters as EventID
 	Data            []byte // a JSON object, sent unchanged
 	WithoutEnvelope bool   // Data is the whole body, without an envelope around it; nothing is signed
+	Origin          tracing.Origin
 }
 
 // Format implements fmt.Formatter, so that no verb shows the secrets.
@@ -68,6 +71,12 @@ func (s *requestBuffers) writeRequest(d *Delivery, to *parsedURL, at time.Time) 
 	r = append(r, to.authority...)
 	r = append(r, "\r\nUser-Agent: "+userAgent+"\r\nContent-Type: application/json\r\nContent-Length: "...)
 	r = strconv.AppendInt(r, int64(len(s.body)), 10)
+	if d.Origin.HasRequest() {
+		r = schema.AppendID(append(r, "\r\nx-request-id: "...), d.Origin.Request)
+	}
+	if d.Origin.HasTrace() {
+		r = d.Origin.AppendTraceparent(append(r, "\r\ntraceparent: "...))
+	}
 	if d.Secret != "" && !d.WithoutEnvelope {
 		r = append(r, "\r\nx-webhook-event-id: "...)
 		r = append(r, d.EventID...)
@@ -82,6 +91,40 @@ func (s *requestBuffers) writeRequest(d *Delivery, to *parsedURL, at time.Time) 
 	}
 	r = append(r, "\r\n\r\n"...)
 	s.request = append(r, s.body...)
+}
+
+// Message is a delivery as its receiver gets it, for callers that pass it on themselves.
+type Message struct {
+	Headers [][2]string // names in lower case, and values; without a secret, only the content type and what leads back to a request
+	Body    []byte      // what the signatures cover
+}
+
+// Message returns what the sender would send for the delivery at an instant. The delivery's URL is not used.
+func (d *Delivery) Message(at time.Time) Message {
+	m := Message{Headers: [][2]string{{"content-type", "application/json"}}}
+	if d.Origin.HasRequest() {
+		m.Headers = append(m.Headers, [2]string{"x-request-id", d.Origin.Request.String()})
+	}
+	if d.Origin.HasTrace() {
+		m.Headers = append(m.Headers, [2]string{"traceparent", d.Origin.Traceparent()})
+	}
+	if d.WithoutEnvelope {
+		m.Body = append(m.Body, d.Data...)
+		return m
+	}
+	m.Body = appendEnvelope(nil, d, at.Unix())
+	if d.Secret == "" {
+		return m
+	}
+	m.Headers = append(m.Headers,
+		[2]string{"x-webhook-event-id", d.EventID},
+		[2]string{"x-webhook-timestamp", strconv.FormatInt(at.Unix(), 10)},
+		[2]string{"x-webhook-signature", string(appendSignature(nil, d.Secret, at.Unix(), m.Body))},
+	)
+	if d.PreviousSecret != "" {
+		m.Headers = append(m.Headers, [2]string{"x-webhook-signature-previous", string(appendSignature(nil, d.PreviousSecret, at.Unix(), m.Body))})
+	}
+	return m
 }
 
 // appendEnvelope appends the envelope, the JSON object around a delivery's data, in the documented order of

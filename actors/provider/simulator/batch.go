@@ -200,7 +200,7 @@ func (s *Simulator) flush(b *batch) error {
 	if s.log.writing == b {
 		s.log.writing = nil
 		if err == nil {
-			s.learnAll(b)
+			s.addBatchToIndex(b)
 			s.checkpointIfDue()
 		} else {
 			s.discard(b, err)
@@ -210,10 +210,10 @@ func (s *Simulator) flush(b *batch) error {
 	return err
 }
 
-// learnAll updates the memory from a batch that has become durable.
-func (s *Simulator) learnAll(b *batch) {
+// addBatchToIndex updates the memory from a batch that has become durable.
+func (s *Simulator) addBatchToIndex(b *batch) {
 	for i := range b.lines {
-		err := s.learn(b.lineAt(i), b.lines[i].offset)
+		err := s.addToIndex(b.lineAt(i), b.lines[i].offset)
 		assert.That(err == nil, "simulator: a line that was just written is damaged")
 	}
 	s.log.durable = b.end()

@@ -123,11 +123,11 @@ func parseIfChargeback(text []byte, offset int64) (*record, error) {
 	if !isSealed(text) {
 		return nil, errDamaged
 	}
-	i := bytes.Index(text, thenPrefix)
+	i := bytes.Index(text, nextStepPrefix)
 	if i < 0 {
 		return nil, nil
 	}
-	if then := text[i+len(thenPrefix):]; !bytes.HasPrefix(then, []byte(willChargeBack)) && !bytes.HasPrefix(then, []byte(chargebackCancelled)) {
+	if then := text[i+len(nextStepPrefix):]; !bytes.HasPrefix(then, []byte(willChargeBack)) && !bytes.HasPrefix(then, []byte(chargebackCancelled)) {
 		return nil, nil
 	}
 	return parseLine(text, offset)

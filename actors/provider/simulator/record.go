@@ -36,9 +36,9 @@ const (
 	noLine = -1
 )
 
-// thenPrefix comes before what the rail (the simulated payment network) does next with a charge. It occurs
+// nextStepPrefix comes before what the rail (the simulated payment network) does next with a charge. It occurs
 // nowhere else in a line, because free text has a backslash before each quotation mark.
-var thenPrefix = []byte(`"then":"`)
+var nextStepPrefix = []byte(`"then":"`)
 
 // sealSize is the length of a line's seal: the checksum field and the brace with which the line ends.
 const sealSize = len(sumKey) + 2*crc32.Size + len(lineEnd)

@@ -13,7 +13,7 @@ func (s *Simulator) readLog(length int64) (covered section, err error) {
 	covered = s.learnCheckpoint(readCheckpoint(s.checkpointPath), length)
 	part := section{begin: covered.end, end: length, lineCount: covered.lineCount}
 	err = s.log.eachLine(context.Background(), part, func(offset int64, text []byte) error {
-		if err := s.learn(text, offset); err != nil {
+		if err := s.addToIndex(text, offset); err != nil {
 			return err
 		}
 		part.begin = offset + int64(len(text))
@@ -34,8 +34,8 @@ func (s *Simulator) readLog(length int64) (covered section, err error) {
 	return covered, err
 }
 
-// learn updates the index, the sieve and the chargebacks from a line. It returns errDamaged for a damaged line.
-func (s *Simulator) learn(text []byte, offset int64) error {
+// addToIndex updates the index, the sieve and the chargebacks from a line. It returns errDamaged for a damaged line.
+func (s *Simulator) addToIndex(text []byte, offset int64) error {
 	line, err := parseIfChargeback(text, offset)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mizan/actors"
+	"mizan/internal/tracing"
 	"mizan/ledger/payment"
 )
 
@@ -48,6 +49,23 @@ func TestCreateHasTheFieldsOfTheProtocol(t *testing.T) {
 	s := p.Storage
 	if s["type"] != "bank_card" || s["cardnumber"] != canaryCard || s["cvv"] != canaryCVV || s["cardholder"] != `O"HARA \ CO` || s["exp_month"] != "9" || s["exp_year"] != "2031" {
 		t.Errorf("money_storage has %d keys, and not what the card says", len(s))
+	}
+}
+
+// The other platform learns which request has caused ours, and to which trace it belongs.
+func TestRequestsHaveTheirOrigin(t *testing.T) {
+	platform := startPlatform(t, respond(201, theirBody("charged")))
+	origin := tracing.Origin{Request: requestID}
+	const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	origin.SetTraceparent([]byte(traceparent))
+	platform.Submit(tracing.WithOrigin(t.Context(), origin), platform.payCall())
+	platform.Submit(t.Context(), platform.payCall())
+	requests := platform.requests()
+	if h := requests[0].header; h.Get("x-request-id") != requestID.String() || h.Get("traceparent") != traceparent {
+		t.Errorf("headers are %v", h)
+	}
+	if h := requests[1].header; h.Get("x-request-id") != "" || h.Get("traceparent") != "" {
+		t.Errorf("headers without an origin are %v", h)
 	}
 }
 

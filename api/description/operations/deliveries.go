@@ -56,7 +56,20 @@ func deliveryOperations() []spec.Operation {
 		Refusals: []spec.Refusal{unknown, {Code: ledger.Invalid, When: "`notify_url`: neither the terminal nor its partner has an address"},
 			{Code: ledger.Unavailable, When: "16 tests are under way"}},
 		Examples: []spec.Example{{Path: map[string]string{"id": "$hook"}}},
-	}}
+	}, streamOperation()}
+}
+
+// streamOperation is the stream of notifications.
+func streamOperation() spec.Operation {
+	return spec.Operation{
+		ID: "streamNotifications", Method: "GET", Path: v1 + "/notifications/stream", Tag: tagDeliveries, Summary: "Receive notifications as they happen",
+		Parameters: []spec.Parameter{spec.InQuery("stream_id", spec.UUID(), "The `stream_id` of a stream that broke off: this one continues it, with the same secret.")},
+		Answers:    []spec.Answer{{Status: 200, Media: "text/event-stream", Text: "Server-sent events, until the stream ends."}},
+		Refusals: []spec.Refusal{
+			{Code: ledger.Unavailable, When: "the organization has 8 streams, or the server 64"},
+			{Code: web.VersionNotSupported, When: "the request came over HTTP/1.0, which has no chunks"},
+		},
+	}
 }
 
 func deliverySchemas() []spec.Component {

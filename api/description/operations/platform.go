@@ -16,8 +16,9 @@ func platformOperations() []spec.Operation {
 		spec.M("appversion", spec.Text(), "version of the program"), spec.M("env", spec.Words("sandbox", "production"), "a sandbox moves no money"),
 		spec.M("domain", spec.Text(), "host of the server's own address"),
 	)
+	retry := []spec.Header{{Name: "retry-after", Schema: spec.Integer(1), Text: "After how many seconds to ask again.", Required: true}}
 	unready := func(s *spec.Schema, text string) []spec.Answer {
-		return []spec.Answer{{Status: 200, Schema: s}, {Status: 503, Schema: s, Text: text}}
+		return []spec.Answer{{Status: 200, Schema: s}, {Status: 503, Schema: s, Text: text, Headers: retry}}
 	}
 	return []spec.Operation{{
 		ID: "takeBackup", Method: "POST", Path: v1 + "/backups", Tag: tagPlatform, Summary: "Take a backup", PlatformWide: true,
@@ -27,7 +28,8 @@ func platformOperations() []spec.Operation {
 			spec.M("depth", spec.Integer(1), "1 if the earlier backup is full, else one more than its own"),
 		)), "an earlier backup, as its header names it: the new one has only the rows that were written since"))),
 		Answers: []spec.Answer{{Status: 200, Media: "application/octet-stream",
-			Text: "The encrypted backup, of unknown length. A backup without its end mark is incomplete."}},
+			Text:    "The encrypted backup, of unknown length. A backup without its end mark is incomplete.",
+			Headers: []spec.Header{{Name: "x-estimated-bytes", Schema: spec.Integer(1), Text: "About how long it will be; sent with a full backup."}}}},
 		Refusals: []spec.Refusal{
 			{Code: ledger.Invalid, When: "`since` names no earlier state of this store, or there is another field"},
 			{Code: ledger.Conflict, When: "another backup is being taken"},

@@ -15,6 +15,9 @@ func webhooks() (hooks []spec.Webhook) {
 			"When this attempt's envelope was built, in Unix seconds. Refuse an envelope that is more than five minutes off.").Needed(),
 		spec.InHeader("x-webhook-signature", hexadecimal(), "HMAC-SHA256 over `<timestamp>.<body>`, keyed with the secret. Absent if no secret is set.").Needed(),
 		spec.InHeader("x-webhook-signature-previous", hexadecimal(), "The same with the previous secret, while the secret is being changed."),
+		spec.InHeader("x-request-id", spec.UUID(),
+			"The `x-request-id` of the response to the request that has caused the event, for your logs. Absent if no request has, such as for a renewal, and if the server was restarted since."),
+		spec.InHeader("traceparent", spec.Text(), "The trace of that request (W3C Trace Context), if it had a valid `traceparent` or the service records traces."),
 	}
 	answers := []spec.Answer{
 		{Status: 2, Text: "An acknowledgement, if it comes within 15 seconds. The body is ignored."},

@@ -21,7 +21,7 @@ import (
 const (
 	maxBody            = 1 << 20         // bytes of a body from a caller whose credential was checked
 	maxOpenBody        = 64 << 10        // bytes of a body on a route for anyone
-	FirstBuffer        = 4 << 10         // bytes of a body that are read without being charged to a budget
+	FirstBuffer        = 4 << 10         // bytes of a body that are read without being reserved in a budget
 	Grace              = 5 * time.Second // time for the first byte; a whole body may take this much longer than minRate allows
 	minRate            = 8 << 10         // bytes a second that have to arrive
 	maxDiscard         = 64 << 10        // bytes of a refused body that are read so that the connection can be reused
@@ -36,16 +36,16 @@ const contextKey = "body"
 
 // buffer holds the body of one request until the response.
 type buffer struct {
-	buf     []byte // the bytes that have arrived, in the field initial or in a larger buffer that is charged to the budget
-	initial [FirstBuffer]byte
-	budget  *budget
-	owner   owner
-	charged int // bytes that are charged to the budget
+	buf      []byte // the bytes that have arrived, in the field initial or in a larger buffer that is reserved in the budget
+	initial  [FirstBuffer]byte
+	budget   *budget
+	owner    owner
+	reserved int // bytes that are reserved in the budget
 }
 
 var bufferPool = sync.Pool{New: func() any { return new(buffer) }}
 
-// Bodies reads the bodies of requests. Each body is charged to one of two budgets: that of callers
+// Bodies reads the bodies of requests. Each body is reserved in one of two budgets: that of callers
 // whose credentials were checked, or that of all others.
 type Bodies struct {
 	proxies                  *web.Proxies
@@ -58,7 +58,7 @@ func New(proxies *web.Proxies, authenticatedBytes, anonymousBytes int) *Bodies {
 	return &Bodies{proxies: proxies, authenticated: newBudget(authenticatedBytes), anonymous: newBudget(anonymousBytes)}
 }
 
-// owner is who is charged for a body: the organization of an authenticated caller (zero: the
+// owner is for whom a body is reserved: the organization of an authenticated caller (zero: the
 // administration token), or the source (an address, of IPv6 a network) that calls a route for anyone.
 type owner struct {
 	org    ledger.ID
@@ -78,9 +78,9 @@ func newBudget(total int) *budget {
 	return &budget{total: total, maxOfOwner: total / Shares, byOwner: make(map[owner]int)}
 }
 
-// charge charges the owner n bytes. If that would exceed a bound, it charges nothing and returns
+// reserve reserves n bytes for the owner. If that would exceed a bound, it reserves nothing and returns
 // false.
-func (b *budget) charge(o owner, n int) bool {
+func (b *budget) reserve(o owner, n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.used+n > b.total || b.byOwner[o]+n > b.maxOfOwner {
@@ -91,7 +91,7 @@ func (b *budget) charge(o owner, n int) bool {
 	return true
 }
 
-func (b *budget) refund(o owner, n int) {
+func (b *budget) release(o owner, n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.used -= n
@@ -133,7 +133,7 @@ func (bodies *Bodies) Read(req *web.Request) error {
 		return tooLarge(bound)
 	}
 	b := bufferPool.Get().(*buffer)
-	b.budget, b.owner = bodies.chargedTo(req)
+	b.budget, b.owner = bodies.budgetOf(req)
 	req.SetUserValue(contextKey, b)
 	var headers fasthttp.RequestHeader
 	chunked := length < 0
@@ -164,8 +164,8 @@ func (bodies *Bodies) Read(req *web.Request) error {
 	return ledger.Refuse(op, web.BadRequest, "the request could not be read")
 }
 
-// chargedTo returns to whom the body of a request is charged, and to which budget.
-func (bodies *Bodies) chargedTo(req *web.Request) (*budget, owner) {
+// budgetOf returns the budget in which the body of a request is reserved, and for whom.
+func (bodies *Bodies) budgetOf(req *web.Request) (*budget, owner) {
 	if req.Route.Access.Callers == web.Anyone {
 		return bodies.anonymous, owner{source: source.Of(bodies.proxies.Source(req.RequestCtx))}
 	}
@@ -223,23 +223,23 @@ func (b *buffer) grow(length, bound int) error {
 	if length >= 0 {
 		size = min(size, length)
 	}
-	if !b.budget.charge(b.owner, size) {
-		return ledger.Refuse("body.Read", ledger.Unavailable, "too many large requests are being read")
+	if !b.budget.reserve(b.owner, size) {
+		return ledger.Refuse("body.Read", ledger.Unavailable, "too many large requests are being read").By(ledger.LimitBodies)
 	}
-	oldBuf, oldCharge := b.buf, b.charged
-	b.buf, b.charged = append(make([]byte, 0, size), oldBuf...), size
+	oldBuf, oldReserved := b.buf, b.reserved
+	b.buf, b.reserved = append(make([]byte, 0, size), oldBuf...), size
 	clear(oldBuf)
-	b.budget.refund(b.owner, oldCharge)
+	b.budget.release(b.owner, oldReserved)
 	return nil
 }
 
 // release wipes the buffer and returns its bytes to the budget.
 func (b *buffer) release() {
 	clear(b.buf)
-	if b.charged > 0 {
-		b.budget.refund(b.owner, b.charged)
+	if b.reserved > 0 {
+		b.budget.release(b.owner, b.reserved)
 	}
-	b.buf, b.budget, b.owner, b.charged = nil, nil, owner{}, 0
+	b.buf, b.budget, b.owner, b.reserved = nil, nil, owner{}, 0
 	bufferPool.Put(b)
 }
 

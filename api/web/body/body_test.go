@@ -83,8 +83,8 @@ func TestAnnouncedLengthIsNotAllocated(t *testing.T) {
 		if err := b.fill(&stallingBody{arrived}, maxBody, maxBody, new(deadlineRecorder)); !timedOut(err) {
 			t.Fatal(err)
 		}
-		if b.charged != charged || b.budget.heldBytes() != charged || len(b.buf) != arrived || (charged > 0 && cap(b.buf) > charged+charged/8) {
-			t.Errorf("%d bytes of %d: %d are charged, the buffer has %d of %d", arrived, maxBody, b.charged, len(b.buf), cap(b.buf))
+		if b.reserved != charged || b.budget.heldBytes() != charged || len(b.buf) != arrived || (charged > 0 && cap(b.buf) > charged+charged/8) {
+			t.Errorf("%d bytes of %d: %d are charged, the buffer has %d of %d", arrived, maxBody, b.reserved, len(b.buf), cap(b.buf))
 		}
 		budget := b.budget
 		b.release()
@@ -131,12 +131,12 @@ func TestOneBodyCannotUseTheWholeBudget(t *testing.T) {
 		n     int
 		fits  bool
 	}{{orgOwner, 20, true}, {orgOwner, 6, false}, {orgOwner, 5, true}, {orgOwner, 1, false}, {addressOwner, 25, true}, {owner{}, 25, true}, {owner{org: ledger.ID{2}}, 20, true}, {owner{org: ledger.ID{3}}, 6, false}, {owner{org: ledger.ID{3}}, 5, true}} {
-		if got := b.charge(step.owner, step.n); got != step.fits {
+		if got := b.reserve(step.owner, step.n); got != step.fits {
 			t.Errorf("%d for %v: %v", step.n, step.owner, got)
 		}
 	}
-	b.refund(orgOwner, 25)
-	if b.heldBytes() != 75 || !b.charge(owner{org: ledger.ID{3}}, 20) {
+	b.release(orgOwner, 25)
+	if b.heldBytes() != 75 || !b.reserve(owner{org: ledger.ID{3}}, 20) {
 		t.Errorf("%d are held", b.heldBytes())
 	}
 }
@@ -147,8 +147,8 @@ func TestANetworkOfIPv6IsChargedAsOne(t *testing.T) {
 	isCharged := func(address string) bool {
 		req := &web.Request{RequestCtx: new(fasthttp.RequestCtx), Route: &web.Route{Access: web.Access{Callers: web.Anyone}}}
 		req.SetRemoteAddr(net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(address), 1)))
-		budget, owner := bodies.chargedTo(req)
-		return budget == bodies.anonymous && budget.charge(owner, maxBody)
+		budget, owner := bodies.budgetOf(req)
+		return budget == bodies.anonymous && budget.reserve(owner, maxBody)
 	}
 	for _, c := range []struct {
 		address string

@@ -227,7 +227,7 @@ func (b *base) hasEnded() bool  { return b.ended.Load() }
 
 func (b *base) markAuthenticated() {
 	if b.place != nil {
-		b.place.Known()
+		b.place.MarkKnown()
 	}
 }
 

@@ -23,7 +23,7 @@ func connect(t *testing.T, secure bool) (server, caller net.Conn) {
 		t.Fatal(err)
 	}
 	if secure {
-		l = wiping.Listen(l, &tls.Config{Certificates: []tls.Certificate{newCertificate(t)}})
+		l = wiping.Listen(l, &tls.Config{Certificates: []tls.Certificate{newCertificate(t)}}, nil)
 	}
 	t.Cleanup(func() { _ = l.Close() })
 	dialled := make(chan net.Conn, 1)

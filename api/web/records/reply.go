@@ -48,7 +48,7 @@ func (reply Reply[T]) Run(c CachedReplies, req *web.Request, change func(context
 		if answered, err := c.replay(req, key); answered || err != nil {
 			return err
 		}
-		ctx = directoryactor.Once(ctx, key, reply.answerToStore)
+		ctx = directoryactor.WithStoredReply(ctx, key, reply.answerToStore)
 	}
 	result, err := change(ctx)
 	if err != nil {

@@ -28,7 +28,7 @@ type Access struct {
 // Clients are the clients of a server over all its starts. A client works on stories; a story is the sequence of
 // requests about one transaction or contract.
 type Clients struct {
-	IsHeavy bool // half of the transactions have tens of KiB of the merchant's data; set before Work
+	HasLargeData bool // half of the transactions have tens of KiB of the merchant's data; set before Work
 
 	path string
 
@@ -124,7 +124,7 @@ func (c *Clients) take(random *rand.Rand) *story {
 	defer c.mu.Unlock()
 	if len(c.idle) == 0 || random.IntN(3) == 0 {
 		c.next++
-		return newStory(c.next, c.IsHeavy, random)
+		return newStory(c.next, c.HasLargeData, random)
 	}
 	// It takes mostly a recent one, so that stories under way at a fault continue soon after it.
 	fromEnd := 1 + min(int(random.ExpFloat64()*20), len(c.idle)-1)

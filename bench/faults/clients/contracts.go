@@ -7,15 +7,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// contractLife is the life of a contract: how it is created, and its actions.
-type contractLife struct {
+// contractLifecycle is the lifecycle of a contract: how it is created, and its actions.
+type contractLifecycle struct {
 	path, body string // %s stands for a customer's id
 	steps      []contractStep
 }
 
 type contractStep struct{ action, body string }
 
-var contractLives = []contractLife{
+var contractLifecycles = []contractLifecycle{
 	{"/api/v1/pfp/safekeeping-deposits", `{"customer_id":"%s","region":"OM","currency":"OMR","custody_type":"guaranteed","initial_amount":"100000"}`, []contractStep{
 		{"activate", "{}"}, {"deposit", `{"amount":"5000"}`}, {"grant_hibah", `{"amount":"10","granted_by":"board"}`}, {"withdraw", `{"amount":"2500"}`},
 		{"deposit", `{"amount":"1"}`}, {"close", `{"closed_by":"teller"}`},
@@ -39,14 +39,14 @@ var customers = uuid.MustParse("6f1c7b8e-4d60-4c43-9d5a-0f9d3e1a7c55")
 // have idempotency keys, so that a repetition after a fault has no second effect.
 func (s *story) contractRequest() request {
 	key := fmt.Sprintf("contract-%d-%d", s.number, s.step)
-	switch life := s.contract; {
+	switch lifecycle := s.contract; {
 	case s.id == "":
-		body := fmt.Appendf(nil, life.body, uuid.NewSHA1(customers, fmt.Append(nil, s.number)))
-		return request{kind: "contract", method: http.MethodPost, path: life.path, key: key, body: body, recordedBody: body, byUser: true}
-	case s.step <= len(life.steps):
-		step := life.steps[s.step-1]
-		return request{kind: "action", method: http.MethodPost, path: life.path + "/" + s.id + "/" + step.action, key: key, body: []byte(step.body), recordedBody: []byte(step.body), byUser: true}
+		body := fmt.Appendf(nil, lifecycle.body, uuid.NewSHA1(customers, fmt.Append(nil, s.number)))
+		return request{kind: "contract", method: http.MethodPost, path: lifecycle.path, key: key, body: body, recordedBody: body, byUser: true}
+	case s.step <= len(lifecycle.steps):
+		step := lifecycle.steps[s.step-1]
+		return request{kind: "action", method: http.MethodPost, path: lifecycle.path + "/" + s.id + "/" + step.action, key: key, body: []byte(step.body), recordedBody: []byte(step.body), byUser: true}
 	default:
-		return request{kind: "read contract", method: http.MethodGet, path: life.path + "/" + s.id, byUser: true}
+		return request{kind: "read contract", method: http.MethodGet, path: lifecycle.path + "/" + s.id, byUser: true}
 	}
 }

@@ -37,19 +37,19 @@ type story struct {
 	amount          int
 	metaSize        int // bytes of the merchant's data
 
-	contract *contractLife // nil: a transaction
-	step     int           // number of the contract's steps that are done, or are not possible any more
+	contract *contractLifecycle // nil: a transaction
+	step     int                // number of the contract's steps that are done, or are not possible any more
 
 	id, status string // as the last response showed them; empty: none yet
 	operations int    // number of requests that changed the transaction
 	pending    *request
 }
 
-func newStory(number int, isHeavy bool, random *rand.Rand) *story {
+func newStory(number int, hasLargeData bool, random *rand.Rand) *story {
 	s := &story{number: number, kind: "payment", env: "prod", card: cards[0], amount: 100 + random.IntN(1000)}
 	roll := random.IntN(100)
 	if roll < 15 {
-		s.contract = &contractLives[random.IntN(len(contractLives))]
+		s.contract = &contractLifecycles[random.IntN(len(contractLifecycles))]
 		return s
 	}
 	if roll < 45 {
@@ -58,7 +58,7 @@ func newStory(number int, isHeavy bool, random *rand.Rand) *story {
 	if random.IntN(5) == 0 {
 		s.kind = "payout"
 	}
-	if isHeavy && random.IntN(2) == 0 {
+	if hasLargeData && random.IntN(2) == 0 {
 		s.metaSize = 1 + random.IntN(maxMeta)
 	}
 	if random.IntN(3) == 0 {

@@ -130,7 +130,7 @@ func TestEveryFileHasAKind(t *testing.T) {
 	t.Cleanup(c.Close)
 	seen := kindsOf(t, allFiles(t, c))
 	s := c.Start()
-	c.Load(s, trial.Work{Clients: 4, Requests: 20, Random: rand.New(rand.NewPCG(seed, 0))})
+	c.Load(s, trial.LoadOptions{Clients: 4, Requests: 20, Random: rand.New(rand.NewPCG(seed, 0))})
 	for kind := range kindsOf(t, allFiles(t, c)) {
 		seen[kind] = nil
 	}
@@ -210,7 +210,7 @@ func (r *run) try() (faults.Outcome, string) {
 		return r.tryRunning()
 	case r.when == afterKill:
 		s := r.Start()
-		r.Load(s, trial.Work{Clients: 4, Requests: 30, Random: r.random})
+		r.Load(s, trial.LoadOptions{Clients: 4, Requests: 30, Random: r.random})
 		if err := s.Kill(); err != nil {
 			r.t.Fatal(err)
 		}
@@ -233,9 +233,9 @@ func (r *run) try() (faults.Outcome, string) {
 // tryRunning damages a file of a loaded server.
 func (r *run) tryRunning() (faults.Outcome, string) {
 	s := r.Start()
-	r.Load(s, trial.Work{Clients: 4, Requests: 40, MaxUnanswered: 8, Timeout: 10 * time.Second, Random: r.random, Meanwhile: func() {
+	r.Load(s, trial.LoadOptions{Clients: 4, Requests: 40, MaxUnanswered: 8, Timeout: 10 * time.Second, Random: r.random, Meanwhile: func() {
 		select {
-		case <-r.Book.ClosedAfter(1 + r.random.IntN(30)):
+		case <-r.Book.AfterResponses(1 + r.random.IntN(30)):
 		case <-s.Exited():
 		}
 		r.damage()
@@ -248,7 +248,7 @@ func (r *run) tryRunning() (faults.Outcome, string) {
 
 // judgeServing judges a server that serves with the damage.
 func (r *run) judgeServing(s *server.Server) (faults.Outcome, string) {
-	r.Load(s, trial.Work{Clients: 2, Requests: 10, MaxUnanswered: 4, Timeout: 10 * time.Second, Random: r.random})
+	r.Load(s, trial.LoadOptions{Clients: 2, Requests: 10, MaxUnanswered: 4, Timeout: 10 * time.Second, Random: r.random})
 	watch, backup := testkit.Result{}, testkit.Result{}
 	if trial.IsRunning(s) {
 		watch, backup = r.Watch(s), r.Backup(s)

@@ -85,7 +85,7 @@ func (w *way) try(t *testing.T, template *trial.Template, random *rand.Rand) (fa
 	if w.maxLeave > 0 {
 		leave = random.Int64N(w.maxLeave)
 	}
-	load := trial.Work{Clients: 6, Requests: 60 + random.IntN(100), MaxUnanswered: 12, Timeout: 10 * time.Second, Random: random}
+	load := trial.LoadOptions{Clients: 6, Requests: 60 + random.IntN(100), MaxUnanswered: 12, Timeout: 10 * time.Second, Random: random}
 	var s *server.Server
 	if w.beforeStart {
 		trial.Fill(t, filler, leave)
@@ -102,7 +102,7 @@ func (w *way) try(t *testing.T, template *trial.Template, random *rand.Rand) (fa
 	outcome, description := faults.Held, fmt.Sprintf("%d bytes left: %+v", leave, whileFull)
 	if trial.IsRunning(s) {
 		remove(t, filler)
-		if err := c.Recovers(s, random); err != nil {
+		if err := c.AwaitRecovery(s, random); err != nil {
 			t.Errorf("there is space again, and %v\n%s", err, c.Log())
 		}
 	} else {
@@ -118,12 +118,12 @@ func (w *way) try(t *testing.T, template *trial.Template, random *rand.Rand) (fa
 		remove(t, filler)
 		e = c.End(again)
 		description += fmt.Sprintf("; started on the full disk: ready %v, %v", ready, e)
-		if err := e.Fault(); err != nil || e.Hung || !ready && !e.Itself {
+		if err := e.Fault(); err != nil || e.Hung || !ready && !e.EndedByItself {
 			t.Errorf("%s: %v\n%s", description, err, e.Log)
 		}
 		s = c.Start()
 	}
-	if e := c.End(s); e.Code != 0 || e.Itself {
+	if e := c.End(s); e.Code != 0 || e.EndedByItself {
 		t.Errorf("it stopped with %v\n%s", e, e.Log)
 	}
 	if err := c.Check(random); err != nil {
@@ -136,7 +136,7 @@ func (w *way) try(t *testing.T, template *trial.Template, random *rand.Rand) (fa
 func (w *way) fill(t *testing.T, c *trial.Case, s *server.Server, filler string, leave int64, random *rand.Rand) {
 	wait := func(answers int) {
 		select {
-		case <-c.Book.ClosedAfter(answers):
+		case <-c.Book.AfterResponses(answers):
 		case <-s.Exited():
 		case <-time.After(2 * time.Second): // the server refuses, or the load is over
 		}

@@ -91,14 +91,14 @@ func fromStart(t *testing.T, template *trial.Template, random *rand.Rand, limit 
 	outcome := faults.Refused
 	if c.WaitReady(s, readyTimeout) {
 		outcome = faults.Held
-		c.Load(s, trial.Work{Clients: 16, Requests: 100, Timeout: 10 * time.Second, Random: random, Meanwhile: func() { connect(t, s) }})
+		c.Load(s, trial.LoadOptions{Clients: 16, Requests: 100, Timeout: 10 * time.Second, Random: random, Meanwhile: func() { connect(t, s) }})
 		if n := c.Book.Counts(); n.Answered == n.Refused {
 			t.Errorf("nothing was answered: %+v", n)
 		}
 	}
 	e := c.End(s)
 	description := fmt.Sprintf("limit %d: %v", limit, e)
-	if err := e.Fault(); err != nil || e.Hung || (outcome == faults.Held) == e.Itself {
+	if err := e.Fault(); err != nil || e.Hung || (outcome == faults.Held) == e.EndedByItself {
 		t.Errorf("%s: %v\n%s", description, err, e.Log)
 	}
 	if isServing := outcome == faults.Held; isServing != (limit >= leastServing) {
@@ -117,7 +117,7 @@ func whileServing(t *testing.T, template *trial.Template, random *rand.Rand, mor
 	c.Book.ExpectsFault = true
 	s := c.Start()
 	limit := 0
-	c.Load(s, trial.Work{Clients: 16, Requests: 150, MaxUnanswered: 60, Timeout: 3 * time.Second, Random: random, Meanwhile: func() {
+	c.Load(s, trial.LoadOptions{Clients: 16, Requests: 150, MaxUnanswered: 60, Timeout: 3 * time.Second, Random: random, Meanwhile: func() {
 		limit = openHandles(t, s) + more
 		setLimit(t, s, limit)
 		connect(t, s)
@@ -126,12 +126,12 @@ func whileServing(t *testing.T, template *trial.Template, random *rand.Rand, mor
 	outcome, description := faults.Held, fmt.Sprintf("%d more handles: %+v", more, c.Book.Counts())
 	if trial.IsRunning(s) {
 		setLimit(t, s, limitAsBefore)
-		if err := c.Recovers(s, random); err != nil {
+		if err := c.AwaitRecovery(s, random); err != nil {
 			t.Errorf("there are handles again, and %v\n%s", err, c.Log())
 		}
 	}
 	e := c.End(s)
-	if e.Itself || e.Code != 0 {
+	if e.EndedByItself || e.Code != 0 {
 		outcome = faults.Refused
 	}
 	description += "; " + e.String()

@@ -99,7 +99,7 @@ func TestEveryCallOfTheServerIsKnown(t *testing.T) {
 			t.Fatal(c.End(s))
 		}
 		if !isNew {
-			c.Load(s, trial.Work{Clients: 8, Requests: 100, Random: rand.New(rand.NewPCG(seed, 2))})
+			c.Load(s, trial.LoadOptions{Clients: 8, Requests: 100, Random: rand.New(rand.NewPCG(seed, 2))})
 			c.Backup(s)
 		}
 		if e := c.End(s); e.Code != 0 {
@@ -186,7 +186,7 @@ func try(t *testing.T, template *trial.Template, tracer string, i injection, ran
 			args = append(args, "-P", filepath.Join(c.Dir, name))
 		}
 	}
-	load := trial.Work{Clients: 6, Requests: 40, MaxUnanswered: 12, Timeout: requestTimeout, Random: random}
+	load := trial.LoadOptions{Clients: 6, Requests: 40, MaxUnanswered: 12, Timeout: requestTimeout, Random: random}
 	ready := true
 	var s *server.Server
 	if i.atStart {
@@ -205,7 +205,7 @@ func try(t *testing.T, template *trial.Template, tracer string, i injection, ran
 	e := c.End(s)
 	failed := c.Injected(s)
 	outcome := faults.Held
-	if e.Itself || !ready || e.Code != 0 {
+	if e.EndedByItself || !ready || e.Code != 0 {
 		outcome = faults.Refused
 	}
 	description := fmt.Sprintf("%v: %v", i, e)

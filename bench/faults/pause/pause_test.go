@@ -83,7 +83,7 @@ func (r *run) round() {
 	if !r.WaitReady(s, readyTimeout) {
 		r.t.Fatalf("it did not start: %v", r.End(s))
 	}
-	r.Load(s, trial.Work{Clients: 16, Requests: 30, Random: r.random, Meanwhile: func() {
+	r.Load(s, trial.LoadOptions{Clients: 16, Requests: 30, Random: r.random, Meanwhile: func() {
 		r.pauseSometimes(s, 1+r.random.IntN(maxPauses))
 		if r.random.IntN(2) == 0 {
 			r.kill(s)

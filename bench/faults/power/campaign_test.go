@@ -82,7 +82,7 @@ type cases struct {
 }
 
 // newCampaign makes a volume for a campaign. With heavy transactions, the log fills a file of its own every few cuts.
-func newCampaign(t *testing.T, kind string, seed uint64, isHeavy bool, sum *cases) *campaign {
+func newCampaign(t *testing.T, kind string, seed uint64, hasLargeData bool, sum *cases) *campaign {
 	t.Helper()
 	t.Logf("MIZAN_SEED=%d repeats this campaign's choices", seed)
 	root, err := os.MkdirTemp("", "mizan-power-")
@@ -117,7 +117,7 @@ func newCampaign(t *testing.T, kind string, seed uint64, isHeavy bool, sum *case
 	if c.clients, err = clients.Open(filepath.Join(root, "answers")); err != nil {
 		t.Fatal(err)
 	}
-	c.clients.IsHeavy = isHeavy
+	c.clients.HasLargeData = hasLargeData
 	t.Cleanup(func() { _, _ = c.clients.Close(), c.log.Close() })
 	if err := os.WriteFile(c.canariesFile, []byte(strings.Join(clients.Canaries(), "\n")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -267,7 +267,7 @@ func (c *campaign) drawTrigger(operations uint64) disk.Trigger {
 	trigger.Latest = trigger.After
 	if c.random.IntN(2) == 0 {
 		trigger.Unflushed, trigger.Latest = int(c.logUniform(40)), trigger.After+extraOperations
-		if c.clients.IsHeavy {
+		if c.clients.HasLargeData {
 			trigger.Latest = trigger.After + extraHeavyOperations
 		}
 	}
@@ -304,7 +304,7 @@ func (c *campaign) drawPlace() *place {
 	for i := range places {
 		if strings.Contains(places[i].name, os.Getenv("MIZAN_POWER_PLACE")) {
 			from = append(from, slices.Repeat([]*place{&places[i]}, places[i].odds)...)
-			if c.clients.IsHeavy { // else new files are rare
+			if c.clients.HasLargeData { // else new files are rare
 				from = append(from, slices.Repeat([]*place{&places[i]}, places[i].heavyOdds)...)
 			}
 		}

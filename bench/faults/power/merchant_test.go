@@ -18,12 +18,12 @@ type merchant struct {
 	t testing.TB
 
 	mu       sync.Mutex
-	told     map[[2]string]string // guarded by mu: the id of the event, by transaction and status
+	notified map[[2]string]string // guarded by mu: the id of the event, by transaction and status
 	arrivals int
 }
 
 func newMerchant(t testing.TB) *merchant {
-	m := &merchant{t: t, told: make(map[[2]string]string)}
+	m := &merchant{t: t, notified: make(map[[2]string]string)}
 	m.Server = httptest.NewServer(m)
 	t.Cleanup(func() {
 		m.CloseClientConnections()
@@ -44,11 +44,11 @@ func (m *merchant) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.arrivals++
-	m.told[[2]string{n.Data.ID, n.Data.Status}] = n.EventID
+	m.notified[[2]string{n.Data.ID, n.Data.Status}] = n.EventID
 }
 
-// notified are the statuses about which a merchant is notified, of those that the clients' cards lead to.
-var notified = []string{"payment_suspended", "payout_suspended", "charged", "rejected", "failed", "refunding", "refunded"}
+// notifiedStatuses are the statuses about which a merchant is notified, of those that the clients' cards lead to.
+var notifiedStatuses = []string{"payment_suspended", "payout_suspended", "charged", "rejected", "failed", "refunding", "refunded"}
 
 // waitFor waits until the merchant has been told the status of each transaction.
 func (m *merchant) waitFor(statuses map[string]string) {
@@ -57,7 +57,7 @@ func (m *merchant) waitFor(statuses map[string]string) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		for id, status := range statuses {
-			if slices.Contains(notified, status) && m.told[[2]string{id, status}] == "" {
+			if slices.Contains(notifiedStatuses, status) && m.notified[[2]string{id, status}] == "" {
 				return false
 			}
 		}
@@ -69,5 +69,5 @@ func (m *merchant) waitFor(statuses map[string]string) {
 func (m *merchant) String() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return fmt.Sprintf("%d notifications about %d statuses", m.arrivals, len(m.told))
+	return fmt.Sprintf("%d notifications about %d statuses", m.arrivals, len(m.notified))
 }

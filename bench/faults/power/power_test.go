@@ -63,8 +63,8 @@ func TestSoak(t *testing.T) {
 	began := time.Now()
 	for seed := firstSeed; seed == firstSeed || time.Since(began) < duration; seed++ {
 		kind := kinds[seed%uint64(len(kinds))] // depends on the seed, so that a campaign can be repeated alone
-		isHeavy := seed/uint64(len(kinds))%3 == 0
-		if !t.Run(kind+"/"+strconv.FormatUint(seed, 10), func(t *testing.T) { newCampaign(t, kind, seed, isHeavy, sum).run(soakCuts) }) {
+		hasLargeData := seed/uint64(len(kinds))%3 == 0
+		if !t.Run(kind+"/"+strconv.FormatUint(seed, 10), func(t *testing.T) { newCampaign(t, kind, seed, hasLargeData, sum).run(soakCuts) }) {
 			break
 		}
 	}

@@ -76,7 +76,7 @@ type run struct {
 func (r *run) watch(requests int) testkit.Result {
 	s := r.Start()
 	if requests > 0 {
-		r.Load(s, trial.Work{Clients: 4, Requests: requests, Random: r.random})
+		r.Load(s, trial.LoadOptions{Clients: 4, Requests: requests, Random: r.random})
 	}
 	result := r.Watch(s)
 	if e := r.End(s); e.Code != 0 {

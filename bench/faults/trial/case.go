@@ -155,8 +155,8 @@ func (c *Case) pool(s *server.Server) *orders.Pool {
 	return pool
 }
 
-// Work describes the load that Load makes.
-type Work struct {
+// LoadOptions describes the load that Load makes.
+type LoadOptions struct {
 	Clients       int           // concurrent ones
 	Requests      int           // in all, with or without a response, not counting those that begin before Meanwhile returns
 	MaxUnanswered int           // so many requests without a response end the load; 0: no bound
@@ -166,7 +166,7 @@ type Work struct {
 }
 
 // Load makes requests, until their number is reached or the server has ended.
-func (c *Case) Load(s *server.Server, w Work) {
+func (c *Case) Load(s *server.Server, w LoadOptions) {
 	c.tb.Helper()
 	pool := c.pool(s)
 	defer pool.Close()
@@ -204,10 +204,10 @@ func (c *Case) Load(s *server.Server, w Work) {
 
 // Ending is how a server ended.
 type Ending struct {
-	Itself bool   // it ended before it was asked to stop
-	Hung   bool   // it did not end, and was killed
-	Code   int    // exit code; -1: a signal ended it
-	Log    string // its stderr
+	EndedByItself bool   // it ended before it was asked to stop
+	Hung          bool   // it did not end, and was killed
+	Code          int    // exit code; -1: a signal ended it
+	Log           string // its stderr
 }
 
 // String describes the ending in one line.
@@ -216,7 +216,7 @@ func (e Ending) String() string {
 	switch {
 	case e.Hung:
 		how = "hung"
-	case e.Itself:
+	case e.EndedByItself:
 		how = fmt.Sprintf("ended by itself with %d", e.Code)
 	}
 	return how + ": " + shorten(e.words())
@@ -263,7 +263,7 @@ func (e Ending) OfRuntime() bool {
 func (e Ending) Fault() error {
 	lines := e.lines()
 	switch {
-	case e.Code == 0 && !e.Itself:
+	case e.Code == 0 && !e.EndedByItself:
 		return nil
 	case e.OfRuntime():
 		return nil
@@ -279,7 +279,7 @@ func (e Ending) Fault() error {
 func (c *Case) End(s *server.Server) Ending {
 	c.tb.Helper()
 	if !IsRunning(s) {
-		return Ending{Itself: true, Code: s.ExitCode(), Log: c.Log()}
+		return Ending{EndedByItself: true, Code: s.ExitCode(), Log: c.Log()}
 	}
 	_ = s.Signal(syscall.SIGTERM)
 	return c.AwaitEnd(s)
@@ -314,14 +314,14 @@ func IsRunning(s *server.Server) bool {
 	}
 }
 
-// Recovers waits until a server whose fault is over carries out commands again.
-func (c *Case) Recovers(s *server.Server, random *rand.Rand) error {
+// AwaitRecovery waits until a server whose fault is over carries out commands again.
+func (c *Case) AwaitRecovery(s *server.Server, random *rand.Rand) error {
 	c.tb.Helper()
 	ctx, cancel := context.WithTimeout(c.tb.Context(), recoveryTimeout)
 	defer cancel()
 	for {
 		before := c.Book.Counts()
-		c.Load(s, Work{Clients: 1, Requests: 1, Random: random, Timeout: recoveryTimeout})
+		c.Load(s, LoadOptions{Clients: 1, Requests: 1, Random: random, Timeout: recoveryTimeout})
 		after := c.Book.Counts()
 		if after.Answered-before.Answered > after.Refused-before.Refused && after.Orders > before.Orders {
 			return nil
@@ -349,8 +349,8 @@ func (c *Case) Check(random *rand.Rand) error {
 		e := c.End(s)
 		return errors.Join(fmt.Errorf("%w: %v", ErrNoStart, e), e.Fault())
 	}
-	c.Load(s, Work{Clients: 2, Requests: 6, Random: random})
-	if e := c.End(s); e.Code != 0 || e.Itself {
+	c.Load(s, LoadOptions{Clients: 2, Requests: 6, Random: random})
+	if e := c.End(s); e.Code != 0 || e.EndedByItself {
 		return errors.Join(fmt.Errorf("%w: after the next start it ended: %v", ErrNoStart, e), e.Fault())
 	}
 	if err := c.wrongAnswers(); err != nil {

@@ -39,9 +39,9 @@ type Template struct {
 	Rounds int
 	Booked time.Time // what a manual clock showed when the last transaction was booked
 
-	options   Options
-	receiver  *httptest.Server // the merchant's server
-	organized string           // id of the organization
+	options        Options
+	receiver       *httptest.Server // the merchant's server
+	organizationID string           // id of the organization
 }
 
 // Options configures a template.
@@ -87,11 +87,11 @@ func NewTemplate(tb testing.TB, seed uint64, o Options) *Template {
 		}
 		s := c.Start()
 		if round == 0 {
-			t.organized = s.Sandbox.OrganizationID
-			c.Book.Organization = t.organized
+			t.organizationID = s.Sandbox.OrganizationID
+			c.Book.Organization = t.organizationID
 			c.setReceiver(s)
 		}
-		c.Load(s, Work{Clients: 8, Requests: cmp.Or(o.Requests, templateRequests), Random: random})
+		c.Load(s, LoadOptions{Clients: 8, Requests: cmp.Or(o.Requests, templateRequests), Random: random})
 		if o.ManualClock {
 			t.Booked = c.ManualClock(s)
 			c.MustDo(s, http.MethodPut, "/api/v1/sandbox/clock", `{"advance_seconds":60}`)
@@ -174,7 +174,7 @@ func (t *Template) open(tb testing.TB, dir, filesDir, prefix string) *Case {
 	if c.Book, err = orders.Open(filepath.Join(dir, answersName), prefix); err != nil {
 		tb.Fatal(err)
 	}
-	c.Book.Organization = t.organized
+	c.Book.Organization = t.organizationID
 	return c
 }
 

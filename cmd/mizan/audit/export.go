@@ -8,21 +8,23 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
+
 	"mizan/cmd/mizan/cli"
 	"mizan/cmd/mizan/client"
 	"mizan/internal/durable"
+	"mizan/internal/progress"
 )
 
 // exportMode is the permission mode of an export's file. Only the file's owner may read it, because it contains the
 // ledger's entries.
 const exportMode = 0o600
-
-// progressInterval is how often the progress line on a terminal is updated.
-const progressInterval = time.Second / 2
 
 // exportCommand is `mizan audit export`.
 type exportCommand struct {
@@ -57,12 +59,16 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 		return err
 	}
 	defer func() { _ = response.Close() }()
-	p := newProgress(s.Err, "mizan: "+name+": ")
-	if outFile == "" {
-		err = p.copy(s.Out, response)
-	} else {
-		err = writeFile(outFile, p, response)
+	t := newTransfer(s, name)
+	if t.meter != nil && c.To == nil {
+		t.followSeqs(ledger, c.Format)
 	}
+	if outFile == "" {
+		err = t.copy(s.Out, response)
+	} else {
+		err = writeFile(outFile, t, response)
+	}
+	t.meter.End()
 	var writeErr *writeFault
 	switch {
 	case errors.Is(err, fs.ErrExist):
@@ -76,7 +82,7 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 	case err != nil:
 		return ledger.Failed("the export is not whole: %v", err)
 	}
-	return p.end()
+	return t.report(s.Err, name)
 }
 
 // query returns the request's parameters. It refuses empty flags, because a script with an unset
@@ -118,13 +124,13 @@ func (c *exportCommand) destination(l *client.Ledger) (string, error) {
 }
 
 // writeFile writes the export into a temporary file, which gets its final name when the export is complete.
-func writeFile(outFile string, p *progress, from io.Reader) error {
+func writeFile(outFile string, t *transfer, from io.Reader) error {
 	f, err := os.CreateTemp(filepath.Dir(outFile), "."+filepath.Base(outFile)+".*.tmp")
 	if err != nil {
 		return &writeFault{err}
 	}
 	defer func() { _ = os.Remove(f.Name()) }()
-	if err := p.copy(f, from); err != nil {
+	if err := t.copy(f, from); err != nil {
 		_ = f.Close()
 		return err
 	}
@@ -149,27 +155,65 @@ func (f *writeFault) Error() string { return f.err.Error() }
 // Unwrap returns the wrapped error, for errors.Is.
 func (f *writeFault) Unwrap() error { return f.err }
 
-// progress shows how many bytes of an export have arrived.
-type progress struct {
-	out        io.Writer
-	prefix     string // begins each line
-	isTerminal bool   // out is a terminal, where a line can be overwritten
-	startedAt  time.Time
-	updatedAt  time.Time // when the line was last overwritten
-	bytes      int64
+// transfer copies an export and shows how far it is.
+type transfer struct {
+	meter     *progress.Meter
+	startedAt time.Time
+	bytes     int64
+
+	seqPattern *regexp.Regexp // finds the seqs in what has arrived; nil: the format does not tell them
+	size       uint64         // events in the journal
+	lastSeq    uint64         // of the last entry that has arrived; 0: none yet
 }
 
-func newProgress(out io.Writer, prefix string) *progress {
-	p := &progress{out: out, prefix: prefix, startedAt: time.Now()}
-	if f, isFile := out.(*os.File); isFile {
-		stat, err := f.Stat()
-		p.isTerminal = err == nil && stat.Mode()&fs.ModeCharDevice != 0
+// seqPatterns find the seqs of entries in the formats that are texts.
+var seqPatterns = map[string]*regexp.Regexp{
+	"csv": regexp.MustCompile(`(?m)^([0-9]+),1,`), "hledger": regexp.MustCompile(`(?m)^[0-9=-]+ [*!] \(([0-9]+)\)`), "beancount": regexp.MustCompile(`(?m)^  seq: ([0-9]+)$`),
+}
+
+// followSeqs makes the meter tell how much is left: only the end of an export tells its length, but a text has the seqs of its
+// entries, and the journal's head the last one.
+func (t *transfer) followSeqs(ledger *client.Ledger, format string) {
+	body, err := ledger.Get("/ledger/head", nil)
+	var head struct {
+		Data struct {
+			Size uint64 `json:"tree_size"`
+		} `json:"data"`
 	}
-	return p
+	if err == nil && json.Unmarshal(body, &head) == nil {
+		t.seqPattern, t.size = seqPatterns[format], head.Data.Size
+	}
+}
+
+// countSeqs tells the meter how far the entries in a piece are.
+func (t *transfer) countSeqs(piece []byte) {
+	if t.seqPattern == nil {
+		return
+	}
+	matches := t.seqPattern.FindAllSubmatch(piece, -1)
+	if len(matches) == 0 {
+		return
+	}
+	seq, err := strconv.ParseUint(string(matches[len(matches)-1][1]), 10, 64)
+	switch {
+	case err != nil || seq <= t.lastSeq || seq > t.size:
+	case t.lastSeq == 0:
+		t.lastSeq = seq
+		t.meter.SetWork(t.size - seq)
+	default:
+		t.meter.CountWork(seq - t.lastSeq)
+		t.lastSeq = seq
+	}
+}
+
+func newTransfer(s *cli.Streams, name string) *transfer {
+	t := &transfer{meter: s.Progress(name), startedAt: time.Now()}
+	t.meter.Begin("", "", 0)
+	return t
 }
 
 // copy copies the whole export and shows the progress. An error of writing is a *writeFault.
-func (p *progress) copy(to io.Writer, from io.Reader) error {
+func (t *transfer) copy(to io.Writer, from io.Reader) error {
 	buf := make([]byte, 256<<10)
 	for {
 		n, err := from.Read(buf)
@@ -177,8 +221,9 @@ func (p *progress) copy(to io.Writer, from io.Reader) error {
 			if _, err := to.Write(buf[:n]); err != nil {
 				return &writeFault{err}
 			}
-			p.bytes += int64(n)
-			p.update()
+			t.bytes += int64(n)
+			t.countSeqs(buf[:n])
+			t.meter.CountUnits(uint64(n))
 		}
 		if err == io.EOF {
 			return nil
@@ -189,23 +234,8 @@ func (p *progress) copy(to io.Writer, from io.Reader) error {
 	}
 }
 
-// update overwrites the progress line with the current figure. It does so only if out is a terminal, because in a
-// file each update would add a line.
-func (p *progress) update() {
-	now := time.Now()
-	if !p.isTerminal || now.Sub(p.updatedAt) < progressInterval {
-		return
-	}
-	p.updatedAt = now
-	_, _ = fmt.Fprintf(p.out, "\r%s%.1f MB", p.prefix, float64(p.bytes)/1e6)
-}
-
-// end writes the last line: the size of the export and the time that it took.
-func (p *progress) end() error {
-	lineStart := ""
-	if !p.updatedAt.IsZero() {
-		lineStart = "\r"
-	}
-	_, err := fmt.Fprintf(p.out, "%s%s%d bytes in %.1f s\n", lineStart, p.prefix, p.bytes, time.Since(p.startedAt).Seconds())
+// report writes the last line: the size of the export and the time that it took.
+func (t *transfer) report(out io.Writer, name string) error {
+	_, err := fmt.Fprintf(out, "mizan: %s: %d bytes in %.1f s\n", name, t.bytes, time.Since(t.startedAt).Seconds())
 	return err
 }

@@ -20,7 +20,7 @@ type keyCommand struct {
 // Run implements the command: it prints the key that verifies the server's signatures. The key comes from the
 // keyring, which a running server may be using, or from the server that --url or --sandbox names.
 func (c *keyCommand) Run(s *cli.Streams) error {
-	if c.URL != nil || c.Sandbox != "" {
+	if c.URL != nil || c.Sandbox != nil {
 		if c.NamedByFlag() {
 			return misused("audit key", "--keyring or --data names a keyring, and --url or --sandbox a server: which of them is meant?")
 		}

@@ -9,8 +9,8 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/go-json-experiment/json"
 
@@ -79,7 +79,10 @@ func eachRow[T any](ledger *client.Ledger, path string, query url.Values, fn fun
 }
 
 // listPeriodsCommand is `mizan audit periods list`.
-type listPeriodsCommand struct{ client.LedgerFlags }
+type listPeriodsCommand struct {
+	client.LedgerFlags
+	JSON bool `name:"json" help:"Print the server's JSON, one object a line, instead of a table."`
+}
 
 // Run implements the command.
 func (c *listPeriodsCommand) Run(s *cli.Streams) error {
@@ -87,18 +90,28 @@ func (c *listPeriodsCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "MONTH\tCLOSED_AT\tCLOSED_BY\tSEQ\tHASH") // Flush returns the error
+	if ledger.JSON = c.JSON; c.JSON {
+		if _, err := ledger.Organization(); err != nil {
+			return err
+		}
+		return ledger.List(client.Listing{Path: periodsPath}, client.Paging{All: true})
+	}
+	table := client.NewTable(s.Out, client.TerminalWidth(s.Out), []client.Column{{Name: "MONTH"}, {Name: "CLOSED_AT"}, {Name: "CLOSED_BY"}, {Name: "SEQ"}, {Name: "HASH"}})
+	rows := 0
 	err = eachRow(ledger, periodsPath, url.Values{}, func(m *closedMonth) error {
 		closer := m.ClosedBy.Login
 		if closer == "" {
 			closer = "session " + m.ClosedBy.Session
 		}
-		_, err := fmt.Fprintf(table, "%s\t%s\t%q\t%d\t%s\n", m.Month, m.ClosedAt, closer, m.Seq, m.Hash)
-		return err
+		table.Add(m.Month, m.ClosedAt, strconv.Quote(closer), strconv.FormatUint(m.Seq, 10), m.Hash)
+		rows++
+		return nil
 	})
 	if err != nil {
 		return err
+	}
+	if rows == 0 {
+		ledger.Note("no month is closed")
 	}
 	return table.Flush()
 }
@@ -106,6 +119,7 @@ func (c *listPeriodsCommand) Run(s *cli.Streams) error {
 // closePeriodCommand is `mizan audit periods close`.
 type closePeriodCommand struct {
 	client.LedgerFlags
+	JSON  bool   `name:"json" help:"Print the server's JSON."`
 	Month string `arg:"" placeholder:"YYYY-MM" help:"The month. It has to be the first one that is open, and over."`
 }
 
@@ -122,6 +136,9 @@ func (c *closePeriodCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
+	if c.JSON {
+		return printData(s, ledger, body)
+	}
 	var answer struct {
 		Data closedMonth `json:"data"`
 	}
@@ -132,11 +149,31 @@ func (c *closePeriodCommand) Run(s *cli.Streams) error {
 	return err
 }
 
+// printData prints the data of a response as one line of JSON.
+func printData(s *cli.Streams, ledger *client.Ledger, body []byte) error {
+	response, err := client.ParseObject(body)
+	if err != nil {
+		return ledger.Failed("the answer is not the server's")
+	}
+	data, _ := response.Value("data")
+	_, err = fmt.Fprintln(s.Out, data.String())
+	return err
+}
+
 // checkPeriodsCommand is `mizan audit periods verify`.
 type checkPeriodsCommand struct {
 	client.LedgerFlags
 	Months []string `arg:"" optional:"" placeholder:"YYYY-MM" help:"Months; all that are closed if none is named."`
 	Key    *string  `name:"key" placeholder:"KEY" help:"Key of the heads; without it the one that the server names."`
+	JSON   bool     `name:"json" help:"Print a JSON object for each month instead of a line."`
+}
+
+// verifiedMonth is a line of the command's output for programs.
+type verifiedMonth struct {
+	Month   string `json:"month"`
+	Hash    string `json:"hash"`
+	OK      bool   `json:"ok"`
+	Verdict string `json:"verdict"` // ok, or what differs
 }
 
 // periodsVerifyName is the command's name in its errors.
@@ -173,6 +210,9 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	if keyFlag == "" {
 		_, _ = fmt.Fprintf(s.Err, "mizan: %s: the key was taken from the server: compare it with the one that you got elsewhere: %s\n", periodsVerifyName, key)
 	}
+	if len(months) == 0 && c.JSON {
+		return nil
+	}
 	if len(months) == 0 {
 		_, err := fmt.Fprintln(s.Out, "no month is closed")
 		return err
@@ -186,7 +226,13 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 		if verdict != "ok" {
 			wrongMonths = append(wrongMonths, m.Month)
 		}
-		if _, err := fmt.Fprintf(s.Out, "%s %s %s\n", m.Month, m.Hash, verdict); err != nil {
+		line := []byte(m.Month + " " + m.Hash + " " + verdict)
+		if c.JSON {
+			if line, err = json.Marshal(verifiedMonth{m.Month, m.Hash, verdict == "ok", verdict}); err != nil {
+				return err
+			}
+		}
+		if _, err := s.Out.Write(append(line, '\n')); err != nil {
 			return err
 		}
 	}

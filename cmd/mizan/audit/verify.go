@@ -2,6 +2,7 @@ package audit
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"log/slog"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/cmd/mizan/cli"
+	"mizan/internal/progress"
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/snapshots/check"
@@ -23,6 +25,8 @@ type verifyCommand struct {
 	Keyring string `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"The server's keyring, to open stored replies; without it the data directory's, if there is one."`
 
 	Organization *string `name:"organization" placeholder:"ID" help:"An organization that the store has to hold. The whole store is checked in any case."`
+
+	JSON bool `name:"json" help:"Print the report as JSON, one object for each rule."`
 }
 
 // Run implements the command. Its output is the checker's report, or the reason why the checker could not run, and
@@ -41,13 +45,27 @@ func (c *verifyCommand) Run(s *cli.Streams) error {
 	if err := c.loadKeyring(&cfg); err != nil {
 		return err
 	}
+	cfg.JSON = c.JSON
 	ctx, stop := cli.SignalContext()
 	defer stop()
-	code := check.Verify(ctx, cfg, s.Out, s.Err)
+	meter := s.Progress("audit verify")
+	code := check.Verify(progress.With(ctx, meter), cfg, &endsProgress{meter, s.Out}, &endsProgress{meter, s.Err})
 	if code != cli.ExitClean {
 		return &cli.Fault{Code: code}
 	}
 	return nil
+}
+
+// endsProgress removes the line of a meter before anything is written.
+type endsProgress struct {
+	meter *progress.Meter
+	out   io.Writer
+}
+
+// Write implements io.Writer.
+func (w *endsProgress) Write(p []byte) (int, error) {
+	w.meter.End()
+	return w.out.Write(p)
 }
 
 // loadKeyring loads the keyring. A keyring that a flag names must exist. Without the flag, and without

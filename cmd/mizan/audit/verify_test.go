@@ -258,7 +258,7 @@ func TestAuditReportsRulesWithNothingToCompare(t *testing.T) {
 		t.Fatal(err)
 	}
 	result := testkit.Run(t, nil, "audit", "verify", "--data", server.Dir, "--answers", path)
-	want := "rule 1 skipped 0\n  0 answers compared, 2 not of a kind that can be compared\n"
+	want := "rule 1 skipped 0 acknowledged responses are stored as they were given\n  0 answers compared, 2 not of a kind that can be compared\n"
 	if result.Exit != 0 || !strings.HasPrefix(result.Stdout, want) {
 		t.Errorf("exit %d:\n%s%s", result.Exit, result.Stdout, result.Stderr)
 	}

@@ -7,16 +7,17 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
+
+	"mizan/internal/progress"
 )
 
 // BackupFlags name the server and the caller of a command that takes a backup. They are AdminFlags without the
 // organization, because a backup contains all organizations.
 type BackupFlags struct {
-	URL       *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
+	ConnectionFlags
 	TokenFile *string `name:"token-file" placeholder:"FILE" help:"File with the admin token; - is stdin ($MIZAN_ADMIN_TOKEN has the token itself)."`
-	CAFile    *string `name:"ca-file" placeholder:"FILE" help:"Certificates (PEM) to trust, and no others; the system's if absent ($MIZAN_CA_FILE)."`
-	Sandbox   string  `name:"sandbox" placeholder:"DIR|FILE" help:"Take all of these from a sandbox's data directory, or from its sandbox.json."`
 }
 
 // Bounds of a backup's transfer.
@@ -29,8 +30,8 @@ const (
 // error, which is a *Fault, out has no complete backup.
 func (f *BackupFlags) Take(ctx context.Context, commandName string, s *Streams, body []byte, out io.Writer) error {
 	command := Command{Name: commandName, Streams: s}
-	flags, noOrganization := AdminFlags{URL: f.URL, TokenFile: f.TokenFile, CAFile: f.CAFile, Sandbox: f.Sandbox}, ""
-	flags.Organization = &noOrganization // the organization in the environment does not apply
+	noOrganization := "" // the organization in the environment does not apply
+	flags := AdminFlags{ServerFlags: ServerFlags{ConnectionFlags: f.ConnectionFlags, Organization: &noOrganization}, TokenFile: f.TokenFile}
 	client, err := flags.Open()
 	if err != nil {
 		return command.Misused("%v", err)
@@ -44,18 +45,18 @@ func (f *BackupFlags) Take(ctx context.Context, commandName string, s *Streams, 
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return command.Failed("%s: %v", client.BaseURL, err)
+		return command.Failed("%s: %v", client.BaseURL, client.explained(err))
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, client.BaseURL+basePath+"/backups", bytes.NewReader(body))
 	if err != nil {
 		return command.Misused("%v", err)
 	}
-	request.Header.Set("Authorization", "Bearer "+client.token)
+	client.authorize(request)
 	request.Header.Set("Content-Type", "application/json")
 	client.http.Timeout = 0 // a backup may take any length of time
 	response, err := client.http.Do(request)
 	if err != nil {
-		return failure(withoutURL(err))
+		return failure(withoutURL(err, 0))
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
@@ -69,7 +70,10 @@ func (f *BackupFlags) Take(ctx context.Context, commandName string, s *Streams, 
 		}
 		return err
 	}
-	output := &outputWriter{out: out}
+	meter := s.Progress(commandName)
+	defer meter.End()
+	meter.Begin("", "", estimatedBytes(response.Header))
+	output := &outputWriter{out: out, meter: meter}
 	if _, err := io.Copy(output, &stallReader{response.Body, stallTimer}); err != nil {
 		if output.writeErr != nil {
 			return command.Failed("%v", output.writeErr)
@@ -80,6 +84,15 @@ func (f *BackupFlags) Take(ctx context.Context, commandName string, s *Streams, 
 		return failure(fmt.Errorf("the backup broke off: %w", err))
 	}
 	return nil
+}
+
+// estimatedBytes returns the size that the server expects the backup to have; 0: it does not know.
+func estimatedBytes(header http.Header) uint64 {
+	n, err := strconv.ParseUint(header.Get("X-Estimated-Bytes"), 10, 63)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // stallReader resets the stall timer whenever bytes arrive.
@@ -100,6 +113,7 @@ func (w *stallReader) Read(p []byte) (int, error) {
 // outputWriter remembers errors of writing, to distinguish them from errors of receiving.
 type outputWriter struct {
 	out      io.Writer
+	meter    *progress.Meter
 	writeErr error
 }
 
@@ -107,5 +121,6 @@ type outputWriter struct {
 func (w *outputWriter) Write(p []byte) (int, error) {
 	n, err := w.out.Write(p)
 	w.writeErr = err
+	w.meter.Count(uint64(n))
 	return n, err
 }

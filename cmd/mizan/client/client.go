@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,10 +30,34 @@ const basePath = "/api/v1"
 
 // Client talks to one server as one caller.
 type Client struct {
-	BaseURL      string // scheme and host
-	token        string
-	organization string // empty: the only organization of the server
-	http         *http.Client
+	BaseURL        string // scheme and host
+	PartnerID      int64  // the partner of the API key in a sandbox.json; 0: not known
+	token          string
+	isKey          bool   // the token is an API key
+	organization   string // empty: the only organization of the server
+	defaultSandbox string // the sandbox.json from which the values come although no flag names it; empty: none
+	http           *http.Client
+}
+
+// authorize adds the caller's credential and organization to a request.
+func (c *Client) authorize(request *http.Request) {
+	if c.isKey {
+		request.Header.Set("X-Api-Key", c.token)
+	} else {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if c.organization != "" {
+		request.Header.Set("X-Organization-Id", c.organization)
+	}
+}
+
+// explained adds to an error of a connection what the caller may not know: that the address comes from a file which no
+// flag names, and that the server that wrote the file is perhaps no longer running.
+func (c *Client) explained(err error) error {
+	if c.defaultSandbox == "" || !errors.Is(err, syscall.ECONNREFUSED) {
+		return err
+	}
+	return fmt.Errorf("%w: the address is that of %s; is its server running? `mizan serve --sandbox` starts it", err, c.defaultSandbox)
 }
 
 // Request is a request for a path below basePath. Body is JSON; nil: no body. Key is a write's Idempotency-Key, by
@@ -43,6 +68,7 @@ type Request struct {
 	Body         []byte
 	ContentType  string // of the body; empty: JSON
 	Key          string
+	Timeout      time.Duration // from the beginning of the request to the end of the response; 0: responseTimeout
 }
 
 // Reply is a response that has been read completely.
@@ -80,21 +106,22 @@ func (c *Client) sendOnce(r Request) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.authorize(request)
 	header := request.Header
-	header.Set("Authorization", "Bearer "+c.token)
 	header.Set("Accept", "application/json")
-	if c.organization != "" {
-		header.Set("X-Organization-Id", c.organization)
-	}
 	if r.Body != nil {
 		header.Set("Content-Type", cmp.Or(r.ContentType, "application/json"))
 	}
 	if r.Key != "" {
 		header.Set("Idempotency-Key", r.Key)
 	}
-	response, err := c.http.Do(request)
+	httpClient := *c.http
+	if r.Timeout != 0 {
+		httpClient.Timeout = r.Timeout
+	}
+	response, err := httpClient.Do(request)
 	if err != nil {
-		return nil, withoutURL(err)
+		return nil, withoutURL(err, httpClient.Timeout)
 	}
 	defer func() { _ = response.Body.Close() }()
 	reply := &Reply{Status: response.StatusCode, Header: response.Header}
@@ -107,14 +134,14 @@ func (c *Client) sendOnce(r Request) (*Reply, error) {
 	return reply, nil
 }
 
-// withoutURL removes the method and URL that net/http puts before an error.
-func withoutURL(err error) error {
+// withoutURL removes the method and URL that net/http puts before an error. A request that had a time-out says which.
+func withoutURL(err error, timeout time.Duration) error {
 	var urlErr *url.Error
 	if !errors.As(err, &urlErr) {
 		return err
 	}
-	if urlErr.Timeout() {
-		return fmt.Errorf("no answer within %v: %w", responseTimeout, urlErr.Err)
+	if urlErr.Timeout() && timeout != 0 {
+		return fmt.Errorf("no answer within %v: %w", timeout, urlErr.Err)
 	}
 	return urlErr.Err
 }

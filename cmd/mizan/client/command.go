@@ -2,12 +2,18 @@ package client
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"mizan/internal/progress"
 )
 
 // Streams are where a command prints: the server's data to Out, everything else to Err.
@@ -15,6 +21,11 @@ import (
 type Streams struct {
 	Out io.Writer
 	Err io.Writer
+}
+
+// Progress returns a meter whose line begins with the command's name; nil if Err is no terminal.
+func (s *Streams) Progress(commandName string) *progress.Meter {
+	return progress.New(s.Err, "mizan: "+commandName+": ", TerminalWidth(s.Err))
 }
 
 // Command is one run of a command.
@@ -29,13 +40,23 @@ type Command struct {
 // Show requests one object and prints it.
 func (c *Command) Show(path string) error { return c.ShowWith(path, nil) }
 
-// ShowWith is Show with query parameters.
-func (c *Command) ShowWith(path string, query url.Values) error {
+// ShowWith is Show with query parameters. The objects around the one that is shown name the asset of amounts that come
+// without one.
+func (c *Command) ShowWith(path string, query url.Values, around ...Object) error {
 	a, err := c.Send(Request{Method: http.MethodGet, Path: path, Query: query})
 	if err != nil {
 		return err
 	}
-	return c.ShowReply(a)
+	return c.ShowReply(a, around...)
+}
+
+// Read requests one object: the data member of the response, or the whole body if it has no such member.
+func (c *Command) Read(path string, query url.Values) (Object, error) {
+	a, err := c.Send(Request{Method: http.MethodGet, Path: path, Query: query})
+	if err != nil {
+		return Object{}, err
+	}
+	return c.objectIn(a)
 }
 
 // Write sends a request that changes something, and prints the response. The body is any value that encodes as a JSON
@@ -49,6 +70,26 @@ func (c *Command) Write(method, path string, body any) error {
 		}
 	}
 	return c.write(request)
+}
+
+// Call sends a request with a JSON body, and an Idempotency-Key of its own if it changes something, and returns the object in the
+// response. A nil body: none.
+func (c *Command) Call(method, path string, body any) (Object, error) {
+	request := Request{Method: method, Path: path}
+	if method != http.MethodGet {
+		request.Key = uuid.NewString()
+	}
+	if body != nil {
+		var err error
+		if request.Body, err = json.Marshal(body, json.Deterministic(true)); err != nil {
+			return Object{}, c.Misused("%v", err)
+		}
+	}
+	reply, err := c.Send(request)
+	if err != nil {
+		return Object{}, err
+	}
+	return c.objectIn(reply)
 }
 
 // Upload sends a body that is not JSON and prints the response.
@@ -71,33 +112,52 @@ func (c *Command) write(request Request) error {
 func (c *Command) Send(r Request) (*Reply, error) {
 	reply, err := c.Client.Send(r)
 	switch {
+	case err != nil && r.Key != "" && r.Key != c.Key.text:
+		return nil, c.Failed("%s: %v; if it was done is not known", c.Client.BaseURL, c.Client.explained(err))
 	case err != nil && r.Key != "":
-		return nil, c.Failed("%s: %v; if it was done is not known: repeat it with --idempotency-key '%s'", c.Client.BaseURL, err, r.Key)
+		return nil, c.Failed("%s: %v; if it was done is not known: repeat it with --idempotency-key '%s'", c.Client.BaseURL, c.Client.explained(err), r.Key)
 	case err != nil:
-		return nil, c.Failed("%s: %v", c.Client.BaseURL, err)
+		return nil, c.Failed("%s: %v", c.Client.BaseURL, c.Client.explained(err))
 	}
-	return c.Check(reply)
+	return c.check(reply, missingThing(r.Path, r.Query))
 }
 
 // ShowReply prints the object in a response: the data member, or the whole body if it has no such
 // member. For a response without content it prints nothing.
-func (c *Command) ShowReply(reply *Reply) error {
+func (c *Command) ShowReply(reply *Reply, around ...Object) error {
 	if reply.Status == http.StatusNoContent {
 		return nil
 	}
-	body, err := ParseObject(reply.Body)
+	object, err := c.objectIn(reply)
 	if err != nil {
-		return c.Failed("the answer is not the server's: %v", err)
+		return err
 	}
-	object := body
-	if data, has := body.Value("data"); has {
-		if object, err = ParseObject(data); err != nil {
-			return c.Failed("the answer is not the server's: %v", err)
-		}
-	}
+	return c.ShowObject(object, around...)
+}
+
+// ShowObject prints an object.
+func (c *Command) ShowObject(object Object, around ...Object) error {
 	out := c.newPrinter(nil)
+	out.around = around
 	out.printObject(object)
 	return out.flush()
+}
+
+// objectIn returns the object in a response. The error is a *Fault.
+func (c *Command) objectIn(reply *Reply) (Object, error) {
+	body, err := ParseObject(reply.Body)
+	if err != nil {
+		return Object{}, c.Failed("the answer is not the server's: %v", err)
+	}
+	data, has := body.Value("data")
+	if !has {
+		return body, nil
+	}
+	object, err := ParseObject(data)
+	if err != nil {
+		return Object{}, c.Failed("the answer is not the server's: %v", err)
+	}
+	return object, nil
 }
 
 // Paging are the flags of every list.
@@ -117,12 +177,22 @@ const (
 type Listing struct {
 	Path    string
 	Query   url.Values
-	Columns []string
+	Columns []string // members, as Object.Value names them
+
+	Headings       map[string]string // of columns that are not headed by their member's name
+	LeastImportant []string          // the columns that a narrow terminal leaves out, in this order; then the last ones
+	HasEnv         bool              // the server lists env prod unless the query names an env
+
+	Around []Object              // objects that name the asset of amounts that come without one
+	Expand func(Object) []Object // returns the rows of the table for an object of the list; nil: one row, the object
+	Footer func() [][]string     // returns further rows at the end of the table, with a cell for each column; nil: none
+
+	isContinued bool // the first page is not the list's
 }
 
 // List prints one page, or all pages.
 func (c *Command) List(listing Listing, paging Paging) error {
-	query := listing.Query
+	query := maps.Clone(listing.Query)
 	if query == nil {
 		query = url.Values{}
 	}
@@ -135,20 +205,18 @@ func (c *Command) List(listing Listing, paging Paging) error {
 	if paging.Cursor != nil {
 		query.Set("cursor", *paging.Cursor)
 	}
-	out := c.newPrinter(listing.Columns)
+	out := c.newPrinter(&listing)
+	if paging.Cursor != nil {
+		listing.isContinued = true
+	}
 	for range MaxPages {
 		nextCursor, err := c.listPage(listing.Path, query, out)
 		if err != nil {
 			_ = out.flush() // the rows before the fault are valid
 			return err
 		}
-		if nextCursor != "" && !paging.All {
-			err := out.flush()
-			c.Note("there is more: --all, or --cursor '%s'", nextCursor)
-			return err
-		}
-		if nextCursor == "" {
-			return out.flush()
+		if nextCursor == "" || !paging.All {
+			return c.endList(&listing, out, nextCursor)
 		}
 		if nextCursor == query.Get("cursor") {
 			break
@@ -159,11 +227,76 @@ func (c *Command) List(listing Listing, paging Paging) error {
 	return c.Failed("the list does not end: the server gives the same page again")
 }
 
+// endList prints what is left of a table, and notes on it: that it is empty, and with which filters; that it goes on; and
+// which columns were left out.
+func (c *Command) endList(listing *Listing, out *printer, nextCursor string) error {
+	if listing.Footer != nil && out.table != nil && nextCursor == "" && out.rowCount > 0 {
+		for _, cells := range listing.Footer() {
+			out.table.Add(cells...)
+		}
+	}
+	err := out.flush()
+	if out.table != nil {
+		if omitted := out.table.Omitted(); len(omitted) > 0 {
+			c.Note("the terminal is too narrow for %s; --json has everything", strings.ToLower(strings.Join(omitted, ", ")))
+		}
+	}
+	switch {
+	case nextCursor != "":
+		c.Note("there is more: --all, or --cursor '%s'", nextCursor)
+	case out.rowCount == 0 && !c.JSON:
+		c.Note("%s", listing.emptyText())
+	}
+	return err
+}
+
+// emptyText says that a list is empty, and what it was filtered by.
+func (l *Listing) emptyText() string {
+	if l.isContinued {
+		return "nothing follows the cursor"
+	}
+	var filters []string
+	for _, name := range slices.Sorted(maps.Keys(l.Query)) {
+		filters = append(filters, strings.TrimSuffix(name, "_id")+" "+l.Query.Get(name))
+	}
+	if l.HasEnv && l.Query.Get("env") == "" {
+		filters = append(filters, "env prod, which is the default")
+	}
+	if filters == nil {
+		return "the list is empty"
+	}
+	return "there is nothing with " + strings.Join(filters, ", ")
+}
+
+// PrintRows prints objects as a list shows them.
+func (c *Command) PrintRows(listing Listing, objects []Object) error {
+	out := c.newPrinter(&listing)
+	for _, o := range objects {
+		out.printRow(o)
+	}
+	return c.endList(&listing, out, "")
+}
+
+// Rows requests one page of a list.
+func (c *Command) Rows(path string, query url.Values) (rows []Object, err error) {
+	rows, _, err = c.page(path, query)
+	return rows, err
+}
+
 // listPage prints one page and returns the cursor of the next page; empty after the last page.
 func (c *Command) listPage(path string, query url.Values, out *printer) (nextCursor string, err error) {
+	rows, nextCursor, err := c.page(path, query)
+	for _, row := range rows {
+		out.printRow(row)
+	}
+	return nextCursor, err
+}
+
+// page requests one page of a list, and returns the cursor of the next one; empty after the last page.
+func (c *Command) page(path string, query url.Values) (rows []Object, nextCursor string, err error) {
 	reply, err := c.Send(Request{Method: http.MethodGet, Path: path, Query: query})
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	var body struct {
 		Data   []jsontext.Value `json:"data"`
@@ -172,17 +305,17 @@ func (c *Command) listPage(path string, query url.Values, out *printer) (nextCur
 		} `json:"cursor"`
 	}
 	if err := json.Unmarshal(reply.Body, &body); err != nil || body.Data == nil {
-		return "", c.Failed("the answer is not a list of the server's")
+		return nil, "", c.Failed("the answer is not a list of the server's")
 	}
 	for _, value := range body.Data {
 		object, err := ParseObject(value)
 		if err != nil {
-			return "", c.Failed("the answer is not a list of the server's: %v", err)
+			return rows, "", c.Failed("the answer is not a list of the server's: %v", err)
 		}
-		out.printRow(object)
+		rows = append(rows, object)
 	}
 	if body.Cursor.Value != nil {
 		nextCursor = *body.Cursor.Value
 	}
-	return nextCursor, nil
+	return rows, nextCursor, nil
 }

@@ -1,19 +1,23 @@
 package client
 
+import "errors"
+
 // ContractFlags name the server, and the session, of a command that reads an
 // organization's contracts.
 type ContractFlags struct {
-	URL          *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
-	TokenFile    *string `name:"session-token-file" placeholder:"FILE" help:"File with a session's token; - is stdin ($MIZAN_SESSION_TOKEN has the token itself)."`
-	CAFile       *string `name:"ca-file" placeholder:"FILE" help:"Certificates (PEM) to trust, and no others; the system's if absent ($MIZAN_CA_FILE)."`
-	Organization *string `name:"organization" placeholder:"ID" help:"The session's organization ($MIZAN_ORGANIZATION)."`
-	Data         string  `name:"data" placeholder:"DIR|FILE" help:"Take all of these from a sandbox's data directory, or from its sandbox.json."`
+	SessionFlags
+	Data *string `name:"data" placeholder:"DIR|FILE" hidden:"" help:"The same as --sandbox."` // its name before all commands had the same
 }
 
 // Open resolves the flags as AdminFlags.Open does, but with a session's token.
 func (c *ContractFlags) Open() (*Client, error) {
-	return serverFlags{
-		url: c.URL, tokenFile: c.TokenFile, caFile: c.CAFile, organization: c.Organization, sandbox: c.Data, sandboxFlag: "--data",
-		token: sessionToken(func(b *sandboxFile) string { return b.SessionToken }), needsOrganization: true,
-	}.open()
+	flags := c.flags(func(b *sandboxFile) string { return b.SessionToken })
+	if c.Data != nil {
+		if c.Sandbox != nil {
+			return nil, errors.New("--data: is the same as --sandbox: give one of them")
+		}
+		flags.Sandbox, flags.sandboxFlag = c.Data, "--data"
+	}
+	flags.needsOrganization = true
+	return flags.open()
 }

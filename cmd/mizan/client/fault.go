@@ -5,19 +5,22 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/mattn/go-runewidth"
 )
 
 // Exit codes besides 0.
 const (
 	exitFailed  = 1 // no usable response arrived
-	exitMisused = 2 // the request was wrong
+	ExitMisused = 2 // the request was wrong; a caller that asks again asks in vain
 )
 
 // Fault is an error that ends the process with an exit code, after its lines were printed. Lines begin with
 // "mizan: " and contain no line break.
 type Fault struct {
-	Code  int
-	Lines []string
+	Code   int
+	Lines  []string
+	Status int // HTTP status of the server's refusal; 0: there is none
 }
 
 // Error implements error.
@@ -25,7 +28,7 @@ func (f *Fault) Error() string { return strings.Join(f.Lines, "\n") }
 
 // Misused returns the fault for a wrong use of the command.
 func (c *Command) Misused(format string, args ...any) *Fault {
-	return &Fault{Code: exitMisused, Lines: []string{c.message(fmt.Sprintf(format, args...))}}
+	return &Fault{Code: ExitMisused, Lines: []string{c.message(fmt.Sprintf(format, args...))}}
 }
 
 // Failed returns the fault for a failure of the server or of the connection.
@@ -37,7 +40,33 @@ func (c *Command) message(text string) string { return "mizan: " + c.Name + ": "
 
 // Note prints a remark to stderr that is not an error.
 func (c *Command) Note(format string, args ...any) {
-	_, _ = fmt.Fprintln(c.Streams.Err, c.message(fmt.Sprintf(format, args...)))
+	text := c.message(fmt.Sprintf(format, args...))
+	if width := TerminalWidth(c.Streams.Err); width > 0 {
+		text = wrapWords(text, width)
+	}
+	_, _ = fmt.Fprintln(c.Streams.Err, text)
+}
+
+// wrapWords breaks a text into lines of at most this width, between words. Further lines are indented.
+func wrapWords(text string, width int) string {
+	const indent = "  "
+	var b strings.Builder
+	length := 0
+	for i, word := range strings.Split(text, " ") {
+		n := runewidth.StringWidth(word)
+		switch {
+		case i == 0:
+		case length+1+n > width:
+			b.WriteString("\n" + indent)
+			length = len(indent)
+		default:
+			b.WriteByte(' ')
+			length++
+		}
+		b.WriteString(word)
+		length += n
+	}
+	return b.String()
 }
 
 // Printable escapes all control characters of a text, including line breaks, so that it can't

@@ -27,15 +27,30 @@ const (
 	maxToken     = 4096     // bytes of the token itself
 )
 
-// AdminFlags name the server and the administration token. Each value comes from its flag, else from the sandbox.json
-// that --sandbox names, else from the environment. The environment is read by firstOf and not by kong, because kong
-// would quote a bad value in its error.
-type AdminFlags struct {
-	URL          *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
-	TokenFile    *string `name:"token-file" placeholder:"FILE" help:"File with the admin token; - is stdin ($MIZAN_ADMIN_TOKEN has the token itself)."`
-	CAFile       *string `name:"ca-file" placeholder:"FILE" help:"Certificates (PEM) to trust, and no others; the system's if absent ($MIZAN_CA_FILE)."`
+// ConnectionFlags name the server. Each value comes from its flag, else from a sandbox.json, else from the environment.
+// The environment is read by firstOf and not by kong, because kong would quote a bad value in its error.
+type ConnectionFlags struct {
+	Sandbox *string `name:"sandbox" placeholder:"DIR|FILE" help:"Take server and credentials from a sandbox's data directory, or from its sandbox.json; ./data if there is one and no other server or credential is named."`
+	URL     *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
+	CAFile  *string `name:"ca-file" placeholder:"FILE" help:"Certificates (PEM) to trust, and no others; the system's if absent ($MIZAN_CA_FILE)."`
+}
+
+// ServerFlags name the server and the organization.
+type ServerFlags struct {
+	ConnectionFlags
 	Organization *string `name:"organization" placeholder:"ID" help:"The organization; may be absent where there is only one ($MIZAN_ORGANIZATION)."`
-	Sandbox      string  `name:"sandbox" placeholder:"DIR|FILE" help:"Take all of these from a sandbox's data directory, or from its sandbox.json."`
+}
+
+// AdminFlags name the server and the administration token.
+type AdminFlags struct {
+	ServerFlags
+	TokenFile *string `name:"token-file" placeholder:"FILE" help:"File with the admin token; - is stdin ($MIZAN_ADMIN_TOKEN has the token itself)."`
+}
+
+// KeyFlags name the server and a partner's API key.
+type KeyFlags struct {
+	ServerFlags
+	TokenFile *string `name:"token-file" placeholder:"FILE" help:"File with a partner's API key; - is stdin ($MIZAN_API_KEY has the key itself)."`
 }
 
 // sandboxFile has the members of sandbox.json that commands use.
@@ -45,15 +60,43 @@ type sandboxFile struct {
 	AdminToken     string `json:"admin_token"`
 	SessionToken   string `json:"session_token"`
 	AuditorToken   string `json:"auditor_token"`
+	APIKey         string `json:"api_key"`
 	OrganizationID string `json:"organization_id"`
+	PartnerID      int64  `json:"partner_id"`
+}
+
+// adminToken is the source of the admin token.
+var adminToken = tokenSource{
+	name: "admin token", flag: "--token-file", variable: "MIZAN_ADMIN_TOKEN", inSandbox: func(b *sandboxFile) string { return b.AdminToken },
 }
 
 // Open resolves the flags without connecting. Its errors are faults of the caller.
 func (f *AdminFlags) Open() (*Client, error) {
-	return serverFlags{
-		url: f.URL, tokenFile: f.TokenFile, caFile: f.CAFile, organization: f.Organization, sandbox: f.Sandbox, sandboxFlag: "--sandbox",
-		token: tokenSource{name: "admin token", flag: "--token-file", variable: "MIZAN_ADMIN_TOKEN", inSandbox: func(b *sandboxFile) string { return b.AdminToken }},
-	}.open()
+	return serverFlags{ServerFlags: f.ServerFlags, tokenFile: f.TokenFile, token: adminToken}.open()
+}
+
+// apiKey is the source of a partner's API key.
+var apiKey = tokenSource{
+	name: "API key", flag: "--token-file", variable: "MIZAN_API_KEY", inSandbox: func(b *sandboxFile) string { return b.APIKey }, isKey: true,
+}
+
+func (f *KeyFlags) flags() serverFlags {
+	return serverFlags{ServerFlags: f.ServerFlags, tokenFile: f.TokenFile, token: apiKey}
+}
+
+// Open resolves the flags without connecting. Its errors are faults of the caller.
+func (f *KeyFlags) Open() (*Client, error) { return f.flags().open() }
+
+// OpenAdmin is Open with the administration token that a sandbox.json has beside the API key. Without a sandbox.json it
+// returns nil.
+func (f *KeyFlags) OpenAdmin() (*Client, error) {
+	flags := f.flags()
+	path := flags.sandboxPath()
+	if path == "" {
+		return nil, nil
+	}
+	flags.Sandbox, flags.tokenFile, flags.token = &path, nil, adminToken
+	return flags.open()
 }
 
 // newHTTPClient returns a client that follows no redirects, because a redirect could take a token to
@@ -90,12 +133,19 @@ func parseToken(text, origin string) (string, error) {
 	return text, nil
 }
 
-// readSandbox reads a sandbox.json; path may also name its directory. For an empty path the result is
-// empty. Errors begin with the name of the flag.
+// SandboxServer is the server of a sandbox, as its sandbox.json has it.
+type SandboxServer struct {
+	BaseURL, CAFile, AdminToken string
+}
+
+// ReadSandbox reads the sandbox.json of --sandbox, for a command that makes its own requests.
+func ReadSandbox(path string) (SandboxServer, error) {
+	sandbox, err := readSandbox(path, "sandbox")
+	return SandboxServer{sandbox.BaseURL, sandbox.CAFile, sandbox.AdminToken}, err
+}
+
+// readSandbox reads a sandbox.json; path may also name its directory. Errors begin with the name of the flag.
 func readSandbox(path, flagName string) (sandbox sandboxFile, err error) {
-	if path == "" {
-		return sandbox, nil
-	}
 	if stat, err := os.Stat(path); err == nil && stat.IsDir() {
 		path = filepath.Join(path, "sandbox.json")
 	}

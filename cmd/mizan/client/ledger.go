@@ -7,36 +7,44 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
+// SessionFlags name the server and the session of a command.
+type SessionFlags struct {
+	ServerFlags
+	TokenFile *string `name:"token-file" aliases:"session-token-file" placeholder:"FILE" help:"File with a session's token; - is stdin ($MIZAN_SESSION_TOKEN has the token itself)."`
+}
+
+// flags returns the flags with the session in sandbox.json that inSandbox chooses.
+func (f *SessionFlags) flags(inSandbox func(*sandboxFile) string) serverFlags {
+	return serverFlags{ServerFlags: f.ServerFlags, tokenFile: f.TokenFile, token: sessionToken(inSandbox)}
+}
+
 // LedgerFlags name the server and the session of a command that reads an organization's
 // ledger. The session needs role auditor or admin.
-type LedgerFlags struct {
-	URL          *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
-	TokenFile    *string `name:"session-token-file" placeholder:"FILE" help:"File with a session's token; - is stdin ($MIZAN_SESSION_TOKEN has the token itself)."`
-	CAFile       *string `name:"ca-file" placeholder:"FILE" help:"Certificates (PEM) to trust, and no others; the system's if absent ($MIZAN_CA_FILE)."`
-	Organization *string `name:"organization" placeholder:"ID" help:"The session's organization; may be absent where there is only one ($MIZAN_ORGANIZATION)."`
-	Sandbox      string  `name:"sandbox" placeholder:"DIR|FILE" help:"Take all of these from a sandbox's data directory, or from its sandbox.json."`
-}
+type LedgerFlags struct{ SessionFlags }
 
 // Ledger reads one organization's ledger on one server.
 type Ledger struct{ Command }
 
 // Open resolves the flags without connecting. Errors begin with the command's name. The error is a *Fault.
 func (f *LedgerFlags) Open(commandName string, s *Streams) (*Ledger, error) {
+	return f.open(commandName, s, func(b *sandboxFile) string { return b.AuditorToken })
+}
+
+// OpenWriter is Open for a command that writes, such as the closing of a month: with a sandbox.json it uses the session of
+// role admin.
+func (f *LedgerFlags) OpenWriter(commandName string, s *Streams) (*Ledger, error) {
+	return f.open(commandName, s, func(b *sandboxFile) string { return b.SessionToken })
+}
+
+func (f *LedgerFlags) open(commandName string, s *Streams, inSandbox func(*sandboxFile) string) (*Ledger, error) {
 	l := &Ledger{Command{Name: commandName, Streams: s}}
+	flags := f.flags(inSandbox)
+	flags.needsOrganization = f.Organization != nil // an empty --organization is a mistake
 	var err error
-	if l.Client, err = f.client(); err != nil {
+	if l.Client, err = flags.open(); err != nil {
 		return nil, l.Misused("%v", err)
 	}
 	return l, nil
-}
-
-func (f *LedgerFlags) client() (*Client, error) {
-	flags := serverFlags{
-		url: f.URL, tokenFile: f.TokenFile, caFile: f.CAFile, organization: f.Organization, sandbox: f.Sandbox, sandboxFlag: "--sandbox",
-		token: sessionToken(func(b *sandboxFile) string { return b.AuditorToken }),
-	}
-	flags.needsOrganization = f.Organization != nil // an empty --organization is a mistake
-	return flags.open()
 }
 
 // NamedOrganization returns the organization's id if a flag, the sandbox's file or the environment
@@ -54,7 +62,7 @@ func (l *Ledger) Organization() (string, error) {
 	}
 	reply, err := l.Client.Send(Request{Method: http.MethodGet, Path: "/sessions/current"})
 	if err != nil {
-		return "", l.Failed("%s: %v", l.Client.BaseURL, err)
+		return "", l.Failed("%s: %v", l.Client.BaseURL, l.Client.explained(err))
 	}
 	if reply.Status == http.StatusUnauthorized {
 		return "", l.Misused("the session is not valid, or the server has several organizations: --organization says which")
@@ -80,11 +88,8 @@ func (l *Ledger) Get(path string, query url.Values) ([]byte, error) {
 	if _, err := l.Organization(); err != nil {
 		return nil, err
 	}
-	reply, err := l.Client.Send(Request{Method: http.MethodGet, Path: path, Query: query})
+	reply, err := l.Send(Request{Method: http.MethodGet, Path: path, Query: query})
 	if err != nil {
-		return nil, l.Failed("%s: %v", l.Client.BaseURL, err)
-	}
-	if reply, err = l.Check(reply); err != nil {
 		return nil, err
 	}
 	return reply.Body, nil

@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/mattn/go-runewidth"
 )
 
 // Object is a JSON object whose members are in the server's order.
@@ -46,6 +49,24 @@ func ParseObject(raw []byte) (Object, error) {
 		object.Members = append(object.Members, member)
 	}
 	return object, nil
+}
+
+// NewObject returns an object with texts as members: their names and values in turn.
+func NewObject(namesAndTexts ...string) (Object, error) {
+	raw := []byte("{")
+	for i, text := range namesAndTexts {
+		switch {
+		case i%2 == 1:
+			raw = append(raw, ':')
+		case i > 0:
+			raw = append(raw, ',')
+		}
+		var err error
+		if raw, err = jsontext.AppendQuote(raw, text); err != nil {
+			return Object{}, err
+		}
+	}
+	return ParseObject(append(raw, '}'))
 }
 
 // Value returns a member's value. A name with a dot, such as amount.default, means the member default of the member
@@ -110,53 +131,148 @@ func FormatScalars(list jsontext.Value) (elements []string, isSimple bool) {
 	return elements, true
 }
 
-// tableBlock is the number of rows that a table keeps in memory to align its columns.
-const tableBlock = 10_000
-
 // printer prints objects to stdout: as JSON, one in each line, or as a table.
 type printer struct {
 	asJSON   bool
-	columns  []string // the members that the table of a list shows, as Object.Value names them
+	around   []Object // objects around those that are printed: they name the asset of amounts that come without one
+	names    []string // the members that the table of a list shows, as Object.Value names them
+	expand   func(Object) []Object
 	out      *bufio.Writer
-	table    *tabwriter.Writer
+	table    *Table // nil for a single object
 	rowCount int
+	values   [][2]string // names and values of a single object
 }
 
-func (c *Command) newPrinter(columns []string) *printer {
-	out := bufio.NewWriter(c.Streams.Out)
-	return &printer{asJSON: c.JSON, columns: columns, out: out, table: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
+func (c *Command) newPrinter(listing *Listing) *printer {
+	p := &printer{asJSON: c.JSON, out: bufio.NewWriter(c.Streams.Out)}
+	if listing == nil || c.JSON {
+		return p
+	}
+	p.names, p.around, p.expand = listing.Columns, listing.Around, listing.Expand
+	columns := make([]Column, len(p.names))
+	for i, name := range p.names {
+		outer, inner, isNested := strings.Cut(name, ".")
+		if !isNested {
+			outer, inner = "", name
+		}
+		heading := name
+		if title, has := listing.Headings[name]; has {
+			heading = title
+		}
+		columns[i] = Column{
+			Name: strings.ToUpper(heading), Right: isAmount(outer, inner), Rank: slices.Index(listing.LeastImportant, name) + 1,
+		}
+		if columns[i].Rank > 0 {
+			columns[i].Rank = len(listing.LeastImportant) + 1 - columns[i].Rank
+		}
+	}
+	p.table = NewTable(p.out, TerminalWidth(c.Streams.Out), columns)
+	return p
 }
 
-// printObject prints a single object, one line for each member.
+// maxDepth is how deep a single object's members are shown one by one; what is deeper is shown as JSON.
+const maxDepth = 4
+
+// printObject prints a single object, one line for each member. Members of inner objects have names such as
+// amount.default and refunds[0].amount.
 func (p *printer) printObject(o Object) {
 	if p.asJSON {
 		p.writeLine(o)
 		return
 	}
-	for _, m := range o.Members {
-		p.writeCells(Printable(m.Name), FormatValue(m.Value))
+	p.addMembers("", "", o, p.around, 1)
+	width := 0
+	for _, value := range p.values {
+		width = max(width, runewidth.StringWidth(value[0]))
 	}
+	for _, value := range p.values {
+		_, _ = p.out.WriteString(value[0] + strings.Repeat(" ", width+columnGap-runewidth.StringWidth(value[0])) + value[1] + "\n")
+	}
+}
+
+// addMembers adds the members of an object to the lines. The object has the name outer, and its members' names begin
+// with prefix.
+func (p *printer) addMembers(prefix, outer string, o Object, around []Object, depth int) {
+	objects := append([]Object{o}, around...)
+	for _, m := range o.Members {
+		p.addValue(prefix+Printable(m.Name), outer, m, objects, depth)
+	}
+}
+
+func (p *printer) addValue(name, outer string, m Member, objects []Object, depth int) {
+	if inner, err := ParseObject(m.Value); err == nil && depth < maxDepth && len(inner.Members) > 0 {
+		p.addMembers(name+".", m.Name, inner, objects, depth+1)
+		return
+	}
+	if elements, ok := Objects(m.Value); ok && depth < maxDepth {
+		for i, element := range elements {
+			p.addMembers(fmt.Sprintf("%s[%d].", name, i), m.Name, element, objects, depth+1)
+		}
+		return
+	}
+	p.values = append(p.values, [2]string{name, formatMember(outer, m.Name, m.Value, objects)})
+}
+
+// Objects returns the elements of a list of objects; false for any other value, and for an empty list.
+func Objects(list jsontext.Value) (elements []Object, ok bool) {
+	var values []jsontext.Value
+	if list.Kind() != '[' || json.Unmarshal(list, &values) != nil || len(values) == 0 {
+		return nil, false
+	}
+	for _, value := range values {
+		element, err := ParseObject(value)
+		if err != nil {
+			return nil, false
+		}
+		elements = append(elements, element)
+	}
+	return elements, true
+}
+
+// formatMember formats a member for people: amounts in major units where their asset is known.
+func formatMember(outer, name string, value jsontext.Value, objects []Object) string {
+	if isAmount(outer, name) {
+		if text, ok := majorAmount(name, value, objects); ok {
+			return text
+		}
+	}
+	return FormatValue(value)
 }
 
 // printRow prints an object of a list, with the members that the table shows. Errors of writing are returned
 // by flush.
 func (p *printer) printRow(o Object) {
+	p.rowCount++
 	if p.asJSON {
 		p.writeLine(o)
 		return
 	}
-	if p.rowCount == 0 {
-		p.writeCells(strings.Split(strings.ToUpper(strings.Join(p.columns, " ")), " ")...)
+	rows := []Object{o}
+	if p.expand != nil {
+		rows = p.expand(o)
 	}
-	cells := make([]string, len(p.columns))
-	for i, name := range p.columns {
+	for _, row := range rows {
+		p.table.Add(p.cells(row)...)
+	}
+}
+
+// cells returns the members of an object that the table shows.
+func (p *printer) cells(o Object) []string {
+	cells := make([]string, len(p.names))
+	for i, name := range p.names {
 		value, _ := o.Value(name)
-		cells[i] = FormatValue(value)
+		objects := append([]Object{o}, p.around...)
+		outer, inner, isNested := strings.Cut(name, ".")
+		if !isNested {
+			outer, inner = "", name
+		} else if nested, has := o.Value(outer); has {
+			if nestedObject, err := ParseObject(nested); err == nil {
+				objects = append([]Object{nestedObject}, objects...)
+			}
+		}
+		cells[i] = formatMember(outer, inner, value, objects)
 	}
-	p.writeCells(cells...)
-	if p.rowCount++; p.rowCount%tableBlock == 0 {
-		_ = p.table.Flush()
-	}
+	return cells
 }
 
 func (p *printer) writeLine(o Object) {
@@ -164,14 +280,12 @@ func (p *printer) writeLine(o Object) {
 	_ = p.out.WriteByte('\n')
 }
 
-func (p *printer) writeCells(cells ...string) {
-	_, _ = p.table.Write([]byte(strings.Join(cells, "\t") + "\n"))
-}
-
 // flush flushes the output and returns the first error of writing.
 func (p *printer) flush() error {
-	if err := p.table.Flush(); err != nil {
-		return err
+	if p.table != nil {
+		if err := p.table.Flush(); err != nil {
+			return err
+		}
 	}
 	return p.out.Flush()
 }

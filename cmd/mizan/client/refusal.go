@@ -2,6 +2,7 @@ package client
 
 import (
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -38,8 +39,41 @@ func (r *refusal) messages() (lines []string) {
 	return lines
 }
 
+// singulars are the names of the records below the first segment of a path.
+var singulars = map[string]string{
+	"organizations": "organization", "partners": "partner", "terminal": "terminal", "api_keys": "API key", "limits": "limit", "users": "user",
+	"blocklist": "block list entry", "settlements": "settlement", "links": "payment link", "products": "product",
+	"transactions": "transaction", "deliveries": "delivery", "subscriptions": "subscription",
+}
+
+// missingThing names what does not exist if the server answers 404: the record in the path, or else the partner by which a list
+// is filtered. It is empty if neither is named.
+func missingThing(path string, query url.Values) string {
+	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	if len(segments) > 2 && segments[0] == "ledger" && segments[1] == "accounts" {
+		account, err := url.PathUnescape(segments[2])
+		if err != nil {
+			account = segments[2]
+		}
+		return "account " + account
+	}
+	if len(segments) > 2 && segments[0] == "ledger" && segments[1] == "entries" {
+		return "entry " + segments[2]
+	}
+	if name := singulars[segments[0]]; name != "" && len(segments) > 1 {
+		return name + " " + segments[1]
+	}
+	if partner := query.Get("partner_id"); partner != "" {
+		return "partner " + partner
+	}
+	return ""
+}
+
 // Check returns a response with a status of success, and turns any other response into a *Fault.
-func (c *Command) Check(reply *Reply) (*Reply, error) {
+func (c *Command) Check(reply *Reply) (*Reply, error) { return c.check(reply, "") }
+
+// check is Check for a request about the named thing.
+func (c *Command) check(reply *Reply, thing string) (*Reply, error) {
 	if reply.Status >= 200 && reply.Status < 300 {
 		return reply, nil
 	}
@@ -48,12 +82,15 @@ func (c *Command) Check(reply *Reply) (*Reply, error) {
 	if json.Unmarshal(reply.Body, &decoded) == nil {
 		lines = decoded.messages()
 	}
+	if reply.Status == http.StatusNotFound && thing != "" && decoded.Error == "not_found" {
+		lines = []string{thing + " does not exist"}
+	}
 	if len(lines) == 0 {
 		lines = []string{strings.TrimSpace("the server answered " + strconv.Itoa(reply.Status) + " " + http.StatusText(reply.Status))}
 	}
-	fault := &Fault{Code: exitFailed}
+	fault := &Fault{Code: exitFailed, Status: reply.Status}
 	if reply.Status >= 400 && reply.Status < 500 {
-		fault.Code = exitMisused
+		fault.Code = ExitMisused
 	}
 	for _, line := range lines {
 		if status := strconv.Itoa(reply.Status); fault.Code == exitFailed && !strings.Contains(line, status) {

@@ -1,50 +1,89 @@
 package client
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 )
 
 // serverFlags are the flags with which every command names its server and its credentials.
 type serverFlags struct {
-	url, tokenFile, caFile, organization *string
-	sandbox, sandboxFlag                 string // the path of sandbox.json or its directory, and the flag's name
-	token                                tokenSource
-	needsOrganization                    bool // an empty id is refused
+	ServerFlags
+	tokenFile         *string
+	token             tokenSource
+	sandboxFlag       string // the name of the flag that Sandbox comes from; empty: --sandbox
+	needsOrganization bool   // an empty id is refused
 }
 
 // tokenSource says where a kind of token is read from.
 type tokenSource struct {
-	name      string                    // "admin token" or "session token"
+	name      string                    // "admin token", "session token" or "API key"
 	flag      string                    // the flag that names a file with the token
 	variable  string                    // the environment variable that contains the token itself
 	inSandbox func(*sandboxFile) string // returns the token in sandbox.json
+	isKey     bool                      // it is an API key, which has a header of its own
 }
 
 // sessionToken returns the source of a session's token; inSandbox chooses one of the sessions in sandbox.json.
 func sessionToken(inSandbox func(*sandboxFile) string) tokenSource {
-	return tokenSource{name: "session token", flag: "--session-token-file", variable: "MIZAN_SESSION_TOKEN", inSandbox: inSandbox}
+	return tokenSource{name: "session token", flag: "--token-file", variable: "MIZAN_SESSION_TOKEN", inSandbox: inSandbox}
 }
 
-// open resolves the flags with the precedence that AdminFlags describes, without connecting.
+// defaultSandboxPath is the sandbox.json of a server that runs with the default data directory, in the same folder.
+const defaultSandboxPath = "data/sandbox.json"
+
+// defaultSandbox returns defaultSandboxPath if there is such a file and nothing else names a server or a credential, because
+// a token is of no use with the address of another server. Otherwise it returns an empty path.
+func (f *serverFlags) defaultSandbox() string {
+	if f.Sandbox != nil || f.URL != nil || f.tokenFile != nil || os.Getenv("MIZAN_URL") != "" || os.Getenv(f.token.variable) != "" {
+		return ""
+	}
+	if _, err := os.Stat(defaultSandboxPath); errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return defaultSandboxPath
+}
+
+// sandboxPath returns the path of the sandbox.json that is used, or of its directory; empty: none.
+func (f *serverFlags) sandboxPath() string {
+	if f.Sandbox != nil {
+		return *f.Sandbox
+	}
+	return f.defaultSandbox()
+}
+
+// open resolves the flags with the precedence that ConnectionFlags describes, without connecting.
 func (f serverFlags) open() (*Client, error) {
-	sandbox, err := readSandbox(f.sandbox, f.sandboxFlag)
-	if err != nil {
+	client := new(Client)
+	var sandbox sandboxFile
+	var err error
+	sandboxFlag := cmp.Or(f.sandboxFlag, "--sandbox")
+	path := f.sandboxPath()
+	switch {
+	case f.Sandbox != nil && path == "":
+		return nil, fmt.Errorf("%s: is empty", sandboxFlag)
+	case f.Sandbox == nil && path != "":
+		client.defaultSandbox, sandboxFlag = path, path
+	}
+	if path != "" {
+		if sandbox, err = readSandbox(path, sandboxFlag); err != nil {
+			return nil, err
+		}
+	}
+	if client.BaseURL, err = parseBaseURL(firstOf(f.URL, sandbox.BaseURL, "MIZAN_URL", defaultURL)); err != nil {
 		return nil, err
 	}
-	baseURL, err := parseBaseURL(firstOf(f.url, sandbox.BaseURL, "MIZAN_URL", defaultURL))
-	if err != nil {
+	if client.token, err = f.readToken(path, sandboxFlag, &sandbox); err != nil {
 		return nil, err
 	}
-	client := &Client{BaseURL: baseURL}
-	if client.token, err = f.readToken(&sandbox); err != nil {
-		return nil, err
-	}
-	client.organization = firstOf(f.organization, sandbox.OrganizationID, "MIZAN_ORGANIZATION", "")
+	client.isKey, client.PartnerID = f.token.isKey, sandbox.PartnerID
+	client.organization = firstOf(f.Organization, sandbox.OrganizationID, "MIZAN_ORGANIZATION", os.Getenv("MIZAN_ORGANIZATION_ID"))
 	if (client.organization != "" || f.needsOrganization) && !isID(client.organization) {
 		return nil, fmt.Errorf("--organization: %q is not a UUID", client.organization)
 	}
-	trust, err := trustConfig(firstOf(f.caFile, sandbox.CAFile, "MIZAN_CA_FILE", ""))
+	trust, err := trustConfig(firstOf(f.CAFile, sandbox.CAFile, "MIZAN_CA_FILE", ""))
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +92,7 @@ func (f serverFlags) open() (*Client, error) {
 }
 
 // readToken finds the token. Its errors don't quote the token.
-func (f *serverFlags) readToken(sandbox *sandboxFile) (string, error) {
+func (f *serverFlags) readToken(sandboxPath, sandboxFlag string, sandbox *sandboxFile) (string, error) {
 	source := &f.token
 	switch {
 	case f.tokenFile != nil:
@@ -62,12 +101,12 @@ func (f *serverFlags) readToken(sandbox *sandboxFile) (string, error) {
 			return "", fmt.Errorf("%s: %w", source.flag, err)
 		}
 		return parseToken(string(content), source.flag)
-	case f.sandbox != "":
-		return parseToken(source.inSandbox(sandbox), f.sandboxFlag)
+	case sandboxPath != "":
+		return parseToken(source.inSandbox(sandbox), sandboxFlag)
 	}
 	text := os.Getenv(source.variable)
 	if text == "" {
-		return "", fmt.Errorf("there is no %s: give %s, %s or %s", source.name, source.flag, source.variable, f.sandboxFlag)
+		return "", fmt.Errorf("there is no %s: give %s, %s or %s", source.name, source.flag, source.variable, cmp.Or(f.sandboxFlag, "--sandbox"))
 	}
 	return parseToken(text, source.variable)
 }

@@ -10,13 +10,14 @@ import (
 	"time"
 )
 
-// streamTimeout is the longest time without a byte on a stream.
-const streamTimeout = 5 * time.Minute
+// exportSilence is the longest time without a byte of an export.
+const exportSilence = 5 * time.Minute
 
 // stream is a response that is read as it arrives.
 type stream struct {
 	io.ReadCloser
-	silenceTimer *time.Timer // cancels ctx after streamTimeout without a byte
+	silence      time.Duration // the longest time without a byte
+	silenceTimer *time.Timer   // cancels ctx after it
 	cancel       context.CancelCauseFunc
 	ctx          context.Context
 	requestID    string // finds the entry in the server's log; empty: the server sent none
@@ -26,7 +27,7 @@ type stream struct {
 // wraps io.ErrUnexpectedEOF, and not with io.EOF.
 func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
-	s.silenceTimer.Reset(streamTimeout)
+	s.silenceTimer.Reset(s.silence)
 	if err != nil && err != io.EOF && s.ctx.Err() != nil {
 		err = context.Cause(s.ctx)
 	}
@@ -43,36 +44,42 @@ func (s *stream) Close() error {
 	return s.ReadCloser.Close()
 }
 
-// Stream requests a path below /api/v1 and returns the response's body, which can be read as it arrives, whatever its
-// length. The caller closes the body. The end of ctx ends the body too. The error is a *Fault, as for Get.
+// Stream is Command.Stream for the ledger's organization.
 func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
 	if _, err := l.Organization(); err != nil {
 		return nil, err
 	}
+	return l.Command.Stream(ctx, path, query, exportSilence)
+}
+
+// Stream requests a path below /api/v1 and returns the response's body, which can be read as it arrives, whatever its
+// length. The caller closes the body. It ends with an error with the end of ctx, or if no byte comes for the time silence. The
+// error is a *Fault, as for Send.
+func (c *Command) Stream(ctx context.Context, path string, query url.Values, silence time.Duration) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	silenceTimer := time.AfterFunc(streamTimeout, func() { cancel(fmt.Errorf("nothing came for %v", streamTimeout)) })
-	response, err := l.Client.stream(ctx, path, query)
+	silenceTimer := time.AfterFunc(silence, func() { cancel(fmt.Errorf("nothing came for %v", silence)) })
+	response, err := c.Client.stream(ctx, path, query)
 	if err != nil {
 		silenceTimer.Stop()
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
 		cancel(nil)
-		return nil, l.Failed("%s: %v", l.Client.BaseURL, err)
+		return nil, c.Failed("%s: %v", c.Client.BaseURL, c.Client.explained(err))
 	}
-	s := &stream{ReadCloser: response.Body, silenceTimer: silenceTimer, cancel: cancel, ctx: ctx, requestID: response.Header.Get("X-Request-Id")}
+	s := &stream{ReadCloser: response.Body, silence: silence, silenceTimer: silenceTimer, cancel: cancel, ctx: ctx, requestID: response.Header.Get("X-Request-Id")}
 	if response.StatusCode == http.StatusOK {
 		return s, nil
 	}
 	defer func() { _ = s.Close() }()
 	body, err := io.ReadAll(io.LimitReader(s, maxResponse))
 	if err != nil {
-		return nil, l.Failed("%s: %v", l.Client.BaseURL, err)
+		return nil, c.Failed("%s: %v", c.Client.BaseURL, c.Client.explained(err))
 	}
-	if _, err := l.Check(&Reply{Status: response.StatusCode, Header: response.Header, Body: body}); err != nil {
+	if _, err := c.Check(&Reply{Status: response.StatusCode, Header: response.Header, Body: body}); err != nil {
 		return nil, err
 	}
-	return nil, l.Failed("the answer is not the server's")
+	return nil, c.Failed("the answer is not the server's")
 }
 
 // stream sends a GET request without a time-out for the whole response.
@@ -81,13 +88,12 @@ func (c *Client) stream(ctx context.Context, path string, query url.Values) (*ht
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Authorization", "Bearer "+c.token)
-	request.Header.Set("X-Organization-Id", c.organization)
+	c.authorize(request)
 	httpClient := *c.http
 	httpClient.Timeout = 0
 	response, err := httpClient.Do(request)
 	if err != nil {
-		return nil, withoutURL(err)
+		return nil, withoutURL(err, 0)
 	}
 	return response, nil
 }

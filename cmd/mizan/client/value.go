@@ -66,7 +66,7 @@ func (l StringList) MarshalJSON() ([]byte, error) { return json.Marshal(l.String
 
 // Secret is text that must not be on the command line: the flag names a file, or stdin with
 // "-". One line break at the end is removed.
-type Secret struct{ FormatValue string }
+type Secret struct{ Text string }
 
 // Decode implements kong.MapperValue.
 func (s *Secret) Decode(ctx *kong.DecodeContext) error {
@@ -78,15 +78,15 @@ func (s *Secret) Decode(ctx *kong.DecodeContext) error {
 	if err != nil {
 		return err
 	}
-	s.FormatValue = strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
-	if s.FormatValue == "" {
+	s.Text = strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
+	if s.Text == "" {
 		return fmt.Errorf("%s is empty", path)
 	}
 	return nil
 }
 
 // MarshalJSON implements json.Marshaler: the server needs the text.
-func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.FormatValue) }
+func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.Text) }
 
 // String hides the text from output.
 func (Secret) String() string { return "(hidden)" }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"mizan/api/accesslog"
 	"mizan/cmd/mizan/cli"
 	"mizan/internal/testkit"
 )
@@ -108,6 +109,39 @@ func TestToggleTakesAValue(t *testing.T) {
 	cfg, err := parse(t, "--sandbox", "--allow-private-webhooks=false")
 	if err != nil || cfg.PrivateHooks {
 		t.Errorf("--allow-private-webhooks=false: %+v, %v", cfg, err)
+	}
+}
+
+func TestAccessLogDependsOnTheSandbox(t *testing.T) {
+	keyring := testkit.WriteFile(t, "keyring", "{}")
+	production := []string{"--tls", "off", "--keyring", keyring}
+	for _, c := range []struct {
+		args []string
+		want accesslog.Mode
+	}{
+		{[]string{"--sandbox"}, accesslog.All},
+		{production, accesslog.Errors},
+		{[]string{"--sandbox", "--access-log", "errors"}, accesslog.Errors},
+		{append([]string{"--access-log", "all"}, production...), accesslog.All},
+		{append([]string{"--access-log", "off"}, production...), accesslog.Off},
+	} {
+		if cfg, err := parse(t, c.args...); err != nil || cfg.AccessLog != c.want {
+			t.Errorf("%v: %+v, %v; want %v", c.args, cfg, err, c.want)
+		}
+	}
+	_, err := parse(t, "--sandbox", "--access-log", "some")
+	if got := lines(err); len(got) != 1 || got[0] != `mizan: configuration: access-log: "some" is not one of all, errors, off` {
+		t.Errorf("lines %q", got)
+	}
+}
+
+func TestProfilesNeedTheMetricsAddress(t *testing.T) {
+	if cfg, err := parse(t, "--sandbox", "--metrics-listen", "127.0.0.1:0", "--pprof"); err != nil || !cfg.Profiles {
+		t.Errorf("%+v, %v", cfg, err)
+	}
+	_, err := parse(t, "--sandbox", "--pprof")
+	if got := lines(err); len(got) != 1 || got[0] != "mizan: configuration: pprof: only goes with --metrics-listen" {
+		t.Errorf("lines %q", got)
 	}
 }
 

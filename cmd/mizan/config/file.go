@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"mizan/cmd/mizan/cli"
@@ -14,61 +15,70 @@ import (
 // maxConfigFile bounds the configuration file.
 const maxConfigFile = 1 << 20
 
-// badKey is a wrong key of the file, with a description of the error.
-type badKey struct{ key, text string }
+// fileEntry is a key of the configuration file with its value.
+type fileEntry struct {
+	key    string // as the flag's name, with '-' between the words
+	text   string // the value, as the text that the flag would have
+	isText bool   // false: the value is of a kind that no flag has
+	line   int    // the first line of the file is 1
+}
 
-// readConfigFile reads a flat JSON object, whose names are those of flags (with '-' or '_') and whose values are
-// strings, numbers, booleans, or lists of strings. It returns each value as the text that its flag would have. For a
-// file that can't be read, or is not one object, it returns only err, because the keys are unknown.
-func readConfigFile(path string) (values map[string]string, badKeys []badKey, err error) {
+// readConfigFile reads a flat file of keys and values: TOML if its name ends in .toml, otherwise one JSON object. The
+// keys are the names of flags (with '-' or '_'), the values strings, numbers, booleans, or lists of strings. A file that
+// can't be read as a whole returns only err.
+func readConfigFile(path string) ([]fileEntry, error) {
 	content, err := cli.ReadFile(path, maxConfigFile)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	form, read := "one JSON object", readJSON
+	if filepath.Ext(path) == ".toml" {
+		form, read = "flat TOML", readTOML
+	}
+	entries, err := read(content)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not %s: %w", path, form, err)
+	}
+	return entries, nil
+}
+
+// flagName returns the flag's name for a key.
+func flagName(key string) string { return strings.ReplaceAll(key, "_", "-") }
+
+// readJSON reads a flat JSON object.
+func readJSON(content []byte) ([]fileEntry, error) {
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.UseNumber()
-	values = make(map[string]string)
-	seen := make(map[string]bool)
-	malformed := func(err error) (map[string]string, []badKey, error) {
-		return nil, nil, fmt.Errorf("%s is not one JSON object: %w", path, err)
-	}
 	if firstToken, err := decoder.Token(); err != nil || firstToken != json.Delim('{') {
-		return malformed(errors.New("it has to start with {"))
+		return nil, errors.New("it has to start with {")
 	}
+	var entries []fileEntry
 	for decoder.More() {
 		// The tokens are read one by one, because a map would silently take the last of two equal
 		// keys.
 		name, err := decoder.Token()
 		if err != nil {
-			return malformed(err)
+			return nil, err
 		}
+		line := 1 + bytes.Count(content[:decoder.InputOffset()], []byte("\n"))
 		var value any
 		if err := decoder.Decode(&value); err != nil {
-			return malformed(err)
+			return nil, err
 		}
-		key := strings.ReplaceAll(name.(string), "_", "-")
-		text, ok := flagText(value)
-		switch {
-		case seen[key]:
-			badKeys = append(badKeys, badKey{key, "given twice in " + path})
-		case !ok:
-			badKeys = append(badKeys, badKey{key, "has to be a string, a number, a boolean or a list of strings in " + path})
-		default:
-			values[key] = text
-		}
-		seen[key] = true
+		text, ok := jsonText(value)
+		entries = append(entries, fileEntry{key: flagName(name.(string)), text: text, isText: ok, line: line})
 	}
 	if _, err := decoder.Token(); err != nil {
-		return malformed(err)
+		return nil, err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return malformed(errors.New("something follows the object"))
+		return nil, errors.New("something follows the object")
 	}
-	return values, badKeys, nil
+	return entries, nil
 }
 
-// flagText converts a JSON value to the text that a flag would have.
-func flagText(value any) (string, bool) {
+// jsonText converts a JSON value to the text that a flag would have.
+func jsonText(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:
 		return v, true

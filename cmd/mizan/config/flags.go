@@ -1,15 +1,15 @@
 package config
 
 import (
-	"crypto/tls"
+	"fmt"
 	"log/slog"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
 	"mizan/actors/notifier/operators"
+	"mizan/api/accesslog"
 	"mizan/cmd/mizan/cli"
 )
 
@@ -26,12 +26,15 @@ const (
 // Flags are the keys of `mizan serve`. The struct tag `standard` is a key's default. It is not kong's own tag for
 // defaults, because kong's result does not tell a default from a value that was given.
 type Flags struct {
-	Config               Setting `name:"config" env:"MIZAN_CONFIG" placeholder:"FILE" help:"JSON file with any of these keys."`
+	Config               Setting `name:"config" env:"MIZAN_CONFIG" placeholder:"FILE" help:"File with any of these keys: TOML if its name ends in .toml, else JSON."`
 	Data                 Setting `name:"data" env:"MIZAN_DATA" standard:"./data" placeholder:"DIR" help:"Data directory."`
 	Listen               Setting `name:"listen" env:"MIZAN_LISTEN" standard:"127.0.0.1:8443" placeholder:"ADDR" help:"Address to serve on; port 0 picks a free one."`
-	TLS                  Setting `name:"tls" env:"MIZAN_TLS" placeholder:"auto|files|off" help:"Where the certificate comes from; auto with --sandbox, else files."`
+	TLS                  Setting `name:"tls" env:"MIZAN_TLS" placeholder:"auto|files|acme|off" help:"Where the certificate comes from; auto with --sandbox, else files."`
 	TLSCert              Setting `name:"tls-cert" env:"MIZAN_TLS_CERT" placeholder:"FILE" help:"Certificate chain, PEM, for --tls files."`
 	TLSKey               Setting `name:"tls-key" env:"MIZAN_TLS_KEY" placeholder:"FILE" help:"Its key, PEM."`
+	ACMEDomains          Setting `name:"acme-domains" env:"MIZAN_ACME_DOMAINS" placeholder:"NAME,..." help:"Domains for which --tls acme obtains certificates."`
+	ACMEEmail            Setting `name:"acme-email" env:"MIZAN_ACME_EMAIL" placeholder:"ADDRESS" help:"Address to which the certificate authority may write."`
+	ACMEDirectory        Setting `name:"acme-directory" env:"MIZAN_ACME_DIRECTORY" standard:"https://acme-v02.api.letsencrypt.org/directory" placeholder:"URL" help:"The certificate authority."`
 	BaseURL              Setting `name:"base-url" env:"MIZAN_BASE_URL" placeholder:"URL" help:"How clients reach the server; no path."`
 	Sandbox              toggle  `name:"sandbox" env:"MIZAN_SANDBOX" help:"Simulated providers and two ready organizations."`
 	Clock                Setting `name:"clock" env:"MIZAN_CLOCK" standard:"real" placeholder:"real|manual" help:"manual: time moves through PUT /api/v1/sandbox/clock only."`
@@ -59,16 +62,19 @@ type Flags struct {
 	BackupRate           Setting `name:"backup-rate" env:"MIZAN_BACKUP_RATE" standard:"16MiB" placeholder:"BYTES" help:"Bytes a second at which any backup is taken; 0: no bound."`
 	LogLevel             Setting `name:"log-level" env:"MIZAN_LOG_LEVEL" standard:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 	LogFormat            Setting `name:"log-format" env:"MIZAN_LOG_FORMAT" standard:"text" placeholder:"text|json" help:"Format of the log on stderr."`
+	AccessLog            Setting `name:"access-log" env:"MIZAN_ACCESS_LOG" placeholder:"all|errors|off" help:"Requests that get a line on stderr: all with --sandbox, else those answered with an error."`
 	MetricsListen        Setting `name:"metrics-listen" env:"MIZAN_METRICS_LISTEN" placeholder:"ADDR" help:"Address of the Prometheus endpoint /metrics, plain HTTP."`
+	Pprof                toggle  `name:"pprof" env:"MIZAN_PPROF" help:"Serve Go's profiles below /debug/pprof/ on the --metrics-listen address."`
 }
 
 // Config is the checked configuration of the server.
 type Config struct {
 	Dir               string // the data directory
 	Listen            string
-	TLS               string // auto, files or off
+	TLS               string // auto, files, acme or off
 	CertFile          string
 	KeyFile           string
+	ACME              ACME
 	BaseURL           string // empty: derived from the listen address
 	Sandbox           bool
 	ManualClock       bool // the server's clock is moved by requests
@@ -87,7 +93,9 @@ type Config struct {
 	Backups           Schedule
 	Level             slog.Level // the lowest level that is logged
 	LogFormat         string
+	AccessLog         accesslog.Mode
 	MetricsAddress    string
+	Profiles          bool // the metrics address serves profiles too
 }
 
 // Read reads and checks every key. The error has one line for each bad key.
@@ -127,27 +135,27 @@ func (c *Flags) readLayers() *reader {
 
 // applyFile takes from the configuration file the keys that neither a flag nor the environment has set.
 func (r *reader) applyFile(keys []Key, path string) {
-	values, badKeys, err := readConfigFile(path)
+	entries, err := readConfigFile(path)
 	if err != nil {
 		r.reportBad("config", "%v", err)
 		r.fileUnreadable = true
 		return
 	}
-	for _, bad := range badKeys {
-		r.reportBad(bad.key, "%s", bad.text)
-	}
-	for _, k := range keys {
-		raw, found := values[k.Name]
-		if !found || k.Name == "config" {
-			continue
+	seen := make(map[string]bool)
+	for _, entry := range entries {
+		place := fmt.Sprintf("%s line %d", path, entry.line)
+		i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == entry.key && k.Name != "config" })
+		switch {
+		case seen[entry.key]:
+			r.reportBad(entry.key, "given twice in %s", place)
+		case i < 0:
+			r.reportBad(entry.key, "unknown key in %s", place)
+		case !entry.isText:
+			r.reportBad(entry.key, "has to be a string, a number, a boolean or a list of strings in %s", place)
+		case !keys[i].IsSet:
+			keys[i].Raw, keys[i].IsSet, keys[i].origin = entry.text, true, place
 		}
-		delete(values, k.Name)
-		if !k.IsSet {
-			k.Raw, k.IsSet, k.origin = raw, true, path
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		r.reportBad(name, "unknown key in %s", path)
+		seen[entry.key] = true
 	}
 }
 
@@ -162,9 +170,10 @@ func (r *reader) readConfig() *Config {
 		Sandbox:           sandbox,
 		Dir:               r.text("data"),
 		Listen:            r.address("listen"),
-		TLS:               r.oneOf("tls", defaultTLS, "auto", "files", "off"),
+		TLS:               r.oneOf("tls", defaultTLS, "auto", "files", "acme", "off"),
 		CertFile:          r.text("tls-cert"),
 		KeyFile:           r.text("tls-key"),
+		ACME:              r.acme(),
 		BaseURL:           r.origin("base-url"),
 		ManualClock:       r.oneOf("clock", "", "real", "manual") == "manual",
 		Keyring:           r.readableFile("keyring"),
@@ -182,7 +191,9 @@ func (r *reader) readConfig() *Config {
 		Backups:           r.backupSchedule(),
 		Level:             r.level(),
 		LogFormat:         r.oneOf("log-format", "", "text", "json"),
+		AccessLog:         r.accessLog(sandbox),
 		MetricsAddress:    r.address("metrics-listen"),
+		Profiles:          r.flag("pprof", false),
 	}
 	if !r.fileUnreadable && !r.reported["sandbox"] { // otherwise a key may have a value that is unknown here
 		r.checkCombinations(cfg)
@@ -199,34 +210,22 @@ var levels = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
 }
 
+// accessLog reads which requests get a line.
+func (r *reader) accessLog(sandbox bool) accesslog.Mode {
+	standard := accesslog.Errors
+	if sandbox {
+		standard = accesslog.All
+	}
+	mode, err := accesslog.ParseMode(r.oneOf("access-log", standard.String(), accesslog.All.String(), accesslog.Errors.String(), accesslog.Off.String()))
+	if err != nil {
+		return standard // oneOf has reported the value
+	}
+	return mode
+}
+
 // checkCombinations checks keys against each other.
 func (r *reader) checkCombinations(cfg *Config) {
-	switch cfg.TLS {
-	case "files":
-		if cfg.CertFile == "" {
-			r.reportBad("tls-cert", "is required with --tls files")
-		}
-		if cfg.KeyFile == "" {
-			r.reportBad("tls-key", "is required with --tls files")
-		}
-		if cfg.CertFile != "" && cfg.KeyFile != "" {
-			if _, err := tls.LoadX509KeyPair(cfg.CertFile, cfg.KeyFile); err != nil {
-				r.reportBad("tls-cert", "%v", err)
-			}
-		}
-	case "off":
-		if len(cfg.Proxies) == 0 && !r.reported["trusted-proxies"] && cfg.Listen != "" && !IsLoopback(cfg.Listen) {
-			r.reportBad("tls", "off needs a loopback --listen address or --trusted-proxies")
-		}
-		fallthrough
-	case "auto":
-		if cfg.CertFile != "" {
-			r.reportBad("tls-cert", "only goes with --tls files")
-		}
-		if cfg.KeyFile != "" {
-			r.reportBad("tls-key", "only goes with --tls files")
-		}
-	}
+	r.checkTLS(cfg)
 	if strings.HasPrefix(cfg.BaseURL, "http://") && (cfg.TLS != "off" || !cfg.Sandbox) && !r.reported["tls"] {
 		r.reportBad("base-url", "has to be https, but for a sandbox with --tls off")
 	}
@@ -235,6 +234,9 @@ func (r *reader) checkCombinations(cfg *Config) {
 	}
 	if cfg.Keyring == "" && !cfg.Sandbox && !r.settings["keyring"].IsSet {
 		r.reportBad("keyring", "is required without --sandbox")
+	}
+	if cfg.Profiles && cfg.MetricsAddress == "" && !r.settings["metrics-listen"].IsSet {
+		r.reportBad("pprof", "only goes with --metrics-listen")
 	}
 	if cfg.MetricsAddress != "" && cfg.MetricsAddress == cfg.Listen && !strings.HasSuffix(cfg.Listen, ":0") {
 		r.reportBad("metrics-listen", "is the --listen address")

@@ -37,12 +37,12 @@ func (r *reader) reportBad(name, format string, args ...any) {
 
 func (r *reader) text(name string) string { return r.settings[name].Raw }
 
-// oneOf reads a setting that allows certain values. If the setting is absent, the result is standard, unless standard
+// oneOf reads a setting that allows certain values. If the setting is absent, the result is defaultValue, unless defaultValue
 // is empty.
-func (r *reader) oneOf(name, standard string, allowed ...string) string {
+func (r *reader) oneOf(name, defaultValue string, allowed ...string) string {
 	raw := r.text(name)
-	if !r.settings[name].IsSet && standard != "" {
-		return standard
+	if !r.settings[name].IsSet && defaultValue != "" {
+		return defaultValue
 	}
 	if raw != "" && !slices.Contains(allowed, raw) {
 		r.reportBad(name, "%q is not one of %s", raw, strings.Join(allowed, ", "))
@@ -51,10 +51,10 @@ func (r *reader) oneOf(name, standard string, allowed ...string) string {
 	return raw
 }
 
-// flag reads a boolean setting; if the setting is absent, the result is standard.
-func (r *reader) flag(name string, standard bool) bool {
+// flag reads a boolean setting; if the setting is absent, the result is defaultValue.
+func (r *reader) flag(name string, defaultValue bool) bool {
 	if !r.settings[name].IsSet {
-		return standard
+		return defaultValue
 	}
 	isOn, err := strconv.ParseBool(r.text(name))
 	if err != nil && r.text(name) != "" {

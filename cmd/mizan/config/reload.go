@@ -3,12 +3,14 @@ package config
 import (
 	"log/slog"
 
+	"mizan/api/accesslog"
 	"mizan/cmd/mizan/cli"
 )
 
 // Reloadable holds the keys that may change without a restart.
 type Reloadable struct {
 	Level             slog.Level
+	AccessLog         accesslog.Mode
 	CertFile, KeyFile string
 }
 
@@ -16,7 +18,7 @@ type Reloadable struct {
 // because files that only the start needs may be gone.
 func (c *Flags) Reread() (*Reloadable, error) {
 	r := c.readLayers()
-	reloaded := &Reloadable{Level: r.level(), CertFile: r.text("tls-cert"), KeyFile: r.text("tls-key")}
+	reloaded := &Reloadable{Level: r.level(), AccessLog: r.accessLog(r.flag("sandbox", false)), CertFile: r.text("tls-cert"), KeyFile: r.text("tls-key")}
 	if len(r.faults) > 0 {
 		return nil, cli.BadConfiguration(r.faults...)
 	}

@@ -10,6 +10,7 @@ import (
 
 	directoryactor "mizan/actors/directory"
 	"mizan/cmd/mizan/cli"
+	"mizan/cmd/mizan/client"
 	"mizan/cmd/mizan/config"
 	"mizan/cmd/mizan/serving"
 	"mizan/internal/secret"
@@ -22,17 +23,23 @@ type TokenCommands struct {
 
 // rotateTokenCommand is `mizan admin-token rotate`, for a running or a stopped server.
 type rotateTokenCommand struct {
+	Sandbox   string `name:"sandbox" placeholder:"DIR|FILE" help:"A running sandbox: take server and token from its data directory, or from its sandbox.json."`
 	URL       string `name:"url" placeholder:"URL" help:"A running server: the token that the command is given is retired."`
 	TokenFile string `name:"token-file" placeholder:"FILE" help:"With --url: the token, - is stdin; without it MIZAN_ADMIN_TOKEN has it."`
 	CAFile    string `name:"ca-file" placeholder:"FILE" help:"With --url: PEM of the authorities to trust, in place of the system's."`
 	Data      string `name:"data" placeholder:"DIR" help:"Data directory of a stopped server: all tokens are retired."`
 	Keyring   string `name:"keyring" placeholder:"FILE" help:"With --data: the server's keyring; without it the data directory's."`
+
+	sandboxToken secret.Text // of --sandbox
 }
 
 // Run implements the command. It prints only the new token on stdout, so that a script can
 // store it.
 func (c *rotateTokenCommand) Run(s *cli.Streams) error {
 	if err := c.checkFlags(); err != nil {
+		return err
+	}
+	if err := c.readSandbox(); err != nil {
 		return err
 	}
 	rotate, retiredTokens := c.rotateOnline, "the token that was used is retired"
@@ -52,8 +59,11 @@ func (c *rotateTokenCommand) Run(s *cli.Streams) error {
 
 func (c *rotateTokenCommand) checkFlags() error {
 	var faults []string
-	if (c.URL == "") == (c.Data == "") {
-		faults = append(faults, "url: give either --url, of a running server, or --data, of a stopped one")
+	if c.Sandbox != "" && (c.URL != "" || c.TokenFile != "" || c.CAFile != "") {
+		faults = append(faults, "sandbox: names the server and its token: leave out --url, --token-file and --ca-file")
+	}
+	if (c.URL == "" && c.Sandbox == "") == (c.Data == "") {
+		faults = append(faults, "url: give either --url or --sandbox, of a running server, or --data, of a stopped one")
 	}
 	if c.Data != "" && c.TokenFile != "" {
 		faults = append(faults, "token-file: only goes with --url")
@@ -61,7 +71,7 @@ func (c *rotateTokenCommand) checkFlags() error {
 	if c.Data != "" && c.CAFile != "" {
 		faults = append(faults, "ca-file: only goes with --url")
 	}
-	if c.URL != "" && c.Keyring != "" {
+	if c.Data == "" && c.Keyring != "" {
 		faults = append(faults, "keyring: only goes with --data")
 	}
 	if len(faults) > 0 {
@@ -70,9 +80,25 @@ func (c *rotateTokenCommand) checkFlags() error {
 	return nil
 }
 
+// readSandbox takes the server and its token from the file that --sandbox names.
+func (c *rotateTokenCommand) readSandbox() error {
+	if c.Sandbox == "" {
+		return nil
+	}
+	server, err := client.ReadSandbox(c.Sandbox)
+	if err != nil {
+		return cli.BadConfiguration(err.Error())
+	}
+	c.URL, c.CAFile, c.sandboxToken = server.BaseURL, server.CAFile, secret.Text(server.AdminToken)
+	return nil
+}
+
 // readToken reads the token in force from the file or the environment. No flag contains the token itself, because
 // every user of the machine could read it on the command line.
 func (c *rotateTokenCommand) readToken() (secret.Text, error) {
+	if c.sandboxToken != "" {
+		return c.sandboxToken, nil
+	}
 	name, token := "MIZAN_ADMIN_TOKEN", os.Getenv("MIZAN_ADMIN_TOKEN")
 	if c.TokenFile != "" {
 		content, err := cli.ReadFileOrStdin(c.TokenFile, config.MaxAdminToken+2)

@@ -132,7 +132,7 @@ func TestTokenRotationKeepsTerminalCredentials(t *testing.T) {
 	if err := os.Rename(movedKeyring, keyring); err != nil {
 		t.Fatal(err)
 	}
-	server.Restart("--log-level", "error")
+	server.Restart("--log-level", "error", "--access-log", "off")
 	wantTokens(t, server, strings.TrimSpace(runWithoutKeyring.Stdout), firstToken, secondToken)
 	if log := server.Stderr(); log != "" {
 		t.Errorf("the terminal has lost its keys: %s", log)

@@ -13,6 +13,7 @@ import (
 
 	"mizan/cmd/mizan/cli"
 	"mizan/cmd/mizan/client"
+	"mizan/internal/progress"
 	"mizan/internal/secret"
 	"mizan/posting/store"
 	"mizan/snapshots/backup"
@@ -35,6 +36,7 @@ type takeBackupCommand struct {
 	To      string  `name:"to" required:"" placeholder:"DIR|FILE" help:"A directory, in which the backup gets a name, or a new file."`
 	Since   *string `name:"since" placeholder:"DIR|FILE" help:"An earlier backup, or a directory with some, of which the newest is used: back up only changes since then."`
 	Keyring *string `name:"keyring" placeholder:"FILE" help:"The server's keyring: read the backup to its end with it before it gets its name."`
+	JSON    bool    `name:"json" help:"Print what was taken as a JSON object."`
 }
 
 // Run implements the command. The file gets its name when the backup is complete.
@@ -78,6 +80,11 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return cli.StorageFault("%v", err)
 	}
+	if c.JSON {
+		result := describeBackup(&header)
+		result.Path, result.Bytes = path, info.Size()
+		return printJSON(s, result)
+	}
 	_, err = fmt.Fprintf(s.Out, "%s: %s, of %s, group %d, %d bytes\n", path, header.Kind(), header.TakenAt.Format(time.RFC3339Nano), header.Group, info.Size())
 	return err
 }
@@ -87,6 +94,9 @@ func (c *takeBackupCommand) receive(ctx context.Context, s *cli.Streams, file *b
 	if err := c.Take(ctx, "backup", s, body, file); err != nil {
 		return header, path, err
 	}
+	meter := s.Progress("backup")
+	defer meter.End()
+	ctx = progress.With(ctx, meter)
 	if keyring != nil {
 		header, err = backup.Read(ctx, file.Name(), keyring)
 	} else {
@@ -140,6 +150,7 @@ type verifyBackupCommand struct {
 	From    string  `name:"from" required:"" placeholder:"DIR|FILE" help:"A backup, or a directory of them."`
 	At      *string `name:"at" placeholder:"TIME" help:"Of a directory: the newest that is not after this time (RFC 3339)."`
 	Keyring string  `name:"keyring" required:"" placeholder:"FILE" help:"The keyring of the backup's server."`
+	JSON    bool    `name:"json" help:"Print what was read as a JSON object."`
 }
 
 // Run implements the command.
@@ -153,14 +164,48 @@ func (c *verifyBackupCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	result, err := backup.Verify(ctx, c.From, at, keyring)
+	meter := s.Progress("backup verify")
+	result, err := backup.Verify(progress.With(ctx, meter), c.From, at, keyring)
+	meter.End()
 	if err != nil {
 		return sourceFault("from", err)
 	}
 	warnUnused(s, result)
+	if c.JSON {
+		return printJSON(s, describeRestored(result))
+	}
 	_, err = fmt.Fprintf(s.Out, "%s: %s, of %s, group %d, %d rows from %d backups: whole\n",
 		result.Header.ID, result.Header.Kind(), result.Header.TakenAt.Format(time.RFC3339Nano), result.Header.Group, result.Rows, result.Used)
 	return err
+}
+
+// backupJSON describes a backup for programs.
+type backupJSON struct {
+	ID      string    `json:"id"`
+	Kind    string    `json:"kind"`
+	TakenAt time.Time `json:"taken_at"`
+	Group   uint64    `json:"group"`
+	Path    string    `json:"path,omitempty"`
+	Bytes   int64     `json:"bytes,omitempty"`
+	Rows    uint64    `json:"rows,omitempty"`
+	Backups int       `json:"backups,omitempty"` // how many were read: itself and those on which it builds
+}
+
+func describeBackup(h *backup.Header) backupJSON {
+	return backupJSON{ID: h.ID, Kind: h.Kind(), TakenAt: h.TakenAt, Group: h.Group}
+}
+
+func describeRestored(r *backup.Restored) backupJSON {
+	result := describeBackup(&r.Header)
+	result.Rows, result.Backups = r.Rows, r.Used
+	return result
+}
+
+// printJSON prints a value as one line.
+func printJSON(s *cli.Streams, value any) error {
+	encoder := json.NewEncoder(s.Out)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
 }
 
 // parseSourceFlags reads the flags that restore and verify share.

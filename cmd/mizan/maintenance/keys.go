@@ -47,6 +47,7 @@ func (c *rotateKeysCommand) Run(s *cli.Streams) error {
 // listKeysCommand is `mizan keys list`.
 type listKeysCommand struct {
 	config.KeyringFlags
+	JSON bool `name:"json" help:"Print a JSON object for each key instead of a line."`
 }
 
 // Run implements the command.
@@ -71,6 +72,10 @@ func (c *listKeysCommand) Run(s *cli.Streams) error {
 		}
 		if key.IsPrimary {
 			role = " primary"
+		}
+		if c.JSON {
+			_, _ = fmt.Fprintf(out, `{"id":%d,"state":%q,"primary":%t}`+"\n", key.ID, state, key.IsPrimary)
+			continue
 		}
 		_, _ = fmt.Fprintf(out, "%d %s%s\n", key.ID, state, role)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"mizan/cmd/mizan/cli"
 	"mizan/cmd/mizan/serving"
+	"mizan/internal/progress"
 	"mizan/snapshots/backup"
 )
 
@@ -16,6 +17,7 @@ type RestoreCommand struct {
 	At      *string `name:"at" placeholder:"TIME" help:"Of a directory: the newest that is not after this time (RFC 3339)."`
 	Data    string  `name:"data" required:"" placeholder:"NEWDIR" help:"The data directory to make: absent or empty."`
 	Keyring string  `name:"keyring" required:"" placeholder:"FILE" help:"The keyring of the server that was backed up."`
+	JSON    bool    `name:"json" help:"Print the checker's report and what was restored as JSON, one object a line."`
 }
 
 // Run implements the command. Its output ends with the restored moment, or with the checker's findings.
@@ -30,11 +32,17 @@ func (c *RestoreCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	result, err := backup.Restore(ctx, backup.RestoreConfig{
+	meter := s.Progress("restore")
+	result, err := backup.Restore(progress.With(ctx, meter), backup.RestoreConfig{
 		From: c.From, At: at, Data: c.Data, Keyring: keyring, KeyringID: keyring.Identity(), Log: slog.New(slog.DiscardHandler),
 	})
+	meter.End()
 	if result != nil && result.Report != nil {
-		if _, reportErr := result.Report.WriteTo(s.Out); reportErr != nil && err == nil {
+		write := result.Report.WriteTo
+		if c.JSON {
+			write = result.Report.WriteJSON
+		}
+		if _, reportErr := write(s.Out); reportErr != nil && err == nil {
 			err = reportErr // the directory has been restored nevertheless
 		}
 	}
@@ -42,6 +50,11 @@ func (c *RestoreCommand) Run(s *cli.Streams) error {
 		return sourceFault("from", err)
 	}
 	warnUnused(s, result)
+	if c.JSON {
+		restored := describeRestored(result)
+		restored.Path = c.Data
+		return printJSON(s, restored)
+	}
 	_, err = fmt.Fprintf(s.Out, "mizan: restored %s to %s, group %d: %d rows from %d backups\n",
 		c.Data, result.Header.TakenAt.Format(time.RFC3339Nano), result.Header.Group, result.Rows, result.Used)
 	return err

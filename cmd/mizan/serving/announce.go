@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"text/template"
@@ -26,14 +27,14 @@ const readyPrefix = "mizan: ready at "
 
 // greetingValues are the parts of the greeting's commands, quoted for a shell.
 type greetingValues struct {
-	Dir, Address string
-	CACert       string // curl's option --cacert with its value; empty if curl needs none
-	File         string // sandbox.json
+	Program, Dir, Address string
+	CACert                string // curl's option --cacert with its value; empty if curl needs none
+	File                  string // sandbox.json
 }
 
 func (s *server) greetingValues() greetingValues {
 	values := greetingValues{
-		Dir: quote(s.cfg.Dir), Address: s.address, File: quote(filepath.Join(s.cfg.Dir, sandboxFile)),
+		Program: quote(os.Args[0]), Dir: quote(s.cfg.Dir), Address: s.address, File: quote(filepath.Join(s.cfg.Dir, sandboxFile)),
 	}
 	if s.transport.caFile != "" {
 		values.CACert = "--cacert " + quote(s.transport.caFile) + " "
@@ -61,6 +62,11 @@ The first payment, from another terminal:
     -H "x-organization-id: $(grep -m1 '"organization_id"' {{.File}} | cut -d'"' -f4)" \
     -H 'content-type: application/json' \
     -d '{"params":{"type":"payment","txid":"order-1","amount":"1000","currency":"USD","env":"test","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/failed","money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"JANE DOE","exp_month":"12","exp_year":"2030","cvv":"123"}}}'
+
+The same with this program, and what merchants are notified of, as it happens:
+
+  {{.Program}} pay --sandbox {{.Dir}}
+  {{.Program}} listen --sandbox {{.Dir}} --forward-to http://localhost:3000/webhooks
 
 What it did to the ledger, as the auditor sees it:
 

@@ -16,6 +16,11 @@ func (s *server) openBackups(ctx context.Context) error {
 	s.backups = backup.New(backup.Options{
 		Journal: s.journal, Keyring: s.keyring, Clock: s.clock, Data: s.cfg.Dir, Rate: s.cfg.Backups.Rate, Log: s.log,
 	})
+	every := s.cfg.Backups.Every
+	if s.cfg.Backups.Dir == "" {
+		every = 0
+	}
+	s.metrics.RegisterBackups(s.backups.Figures, every)
 	unhook := context.AfterFunc(ctx, s.backups.Stop)
 	ctx, cancel := context.WithCancel(ctx)
 	var scheduledBackups sync.WaitGroup

@@ -7,6 +7,8 @@ import (
 	"time"
 )
 
+var noon = time.Date(2026, 9, 3, 12, 0, 0, 0, time.UTC)
+
 func TestClockFileKeepsTheInstant(t *testing.T) {
 	dir := t.TempDir()
 	if _, found, err := readClock(dir); found || err != nil {

@@ -9,7 +9,6 @@ import (
 	"mizan/cmd/mizan/cli"
 	"mizan/ledger"
 	"mizan/ledger/alerts"
-	"mizan/ledger/payment"
 	paymentcodec "mizan/ledger/payment/codec"
 )
 
@@ -36,12 +35,6 @@ func (s *server) openAlerts() (err error) {
 		return cli.StorageFault("%v", err)
 	}
 	return nil
-}
-
-// onStatusChange passes a durable change of a transaction's status to metrics and alerts.
-func (s *server) onStatusChange(org ledger.ID, from payment.Status, r *payment.Record) {
-	s.metrics.onStatusChange(org, from, r)
-	s.alerts.Observe(org, from, r)
 }
 
 // notifyOperators makes one attempt to send a message to a terminal's operators: to all operators on

@@ -16,8 +16,17 @@ import (
 	"testing"
 	"time"
 
+	"mizan/cmd/mizan/serving/certificates"
 	"mizan/internal/testkit"
 )
+
+// makeCertificate makes a certificate for this machine in dir, with an authority unless there is one.
+func makeCertificate(t *testing.T, dir string) {
+	t.Helper()
+	if _, err := certificates.OpenAuthority(dir, []string{"localhost", "127.0.0.1"}, time.Now); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // eventually repeats a check until it succeeds, so that no test waits a fixed time.
 func eventually(t *testing.T, what string, holds func() bool) {
@@ -52,38 +61,53 @@ func writeFile(t *testing.T, path, content string) {
 // wrong, nothing changes. The process never ends.
 func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 	dir, configFile := t.TempDir(), filepath.Join(t.TempDir(), "mizan.json")
-	makeAuthority(t, dir, time.Now(), "localhost", "127.0.0.1")
+	makeCertificate(t, dir)
 	writeFile(t, configFile, `{"log-level":"info"}`)
 	server := testkit.Start(t, testkit.Options{Flags: []string{
-		"--config", configFile, "--tls", "files", "--tls-cert", filepath.Join(dir, certFile), "--tls-key", filepath.Join(dir, keyFile),
-	}, TrustedCertificates: filepath.Join(dir, caFile)})
+		"--config", configFile, "--tls", "files", "--tls-cert", filepath.Join(dir, certificates.CertFile), "--tls-key", filepath.Join(dir, certificates.KeyFile),
+	}, TrustedCertificates: filepath.Join(dir, certificates.CAFile)})
 	oldSerial := certificateSerial(t, server)
 
 	// A different certificate of the same authority, and a different level.
-	for _, name := range []string{certFile, keyFile} {
+	for _, name := range []string{certificates.CertFile, certificates.KeyFile} {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	makeAuthority(t, dir, time.Now(), "localhost", "127.0.0.1")
-	writeFile(t, configFile, `{"log-level":"debug"}`)
+	makeCertificate(t, dir)
+	writeFile(t, configFile, `{"log-level":"debug","access-log":"off"}`)
 	server.Signal(syscall.SIGHUP)
 	eventually(t, "the new certificate", func() bool { return certificateSerial(t, server) != oldSerial })
-	eventually(t, "the new level", func() bool { return strings.Contains(server.Stderr(), "log_level=DEBUG") })
+	eventually(t, "the new level", func() bool { return strings.Contains(server.Stderr(), "log_level=DEBUG access_log=off") })
 	newSerial := certificateSerial(t, server)
 
 	// A bad certificate, then a bad level: the log reports each, and nothing changes.
-	certificate, err := os.ReadFile(filepath.Join(dir, certFile))
+	certificate, err := os.ReadFile(filepath.Join(dir, certificates.CertFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, filepath.Join(dir, certFile), "no certificate")
+	writeFile(t, filepath.Join(dir, certificates.CertFile), "no certificate")
 	server.Signal(syscall.SIGHUP)
 	eventually(t, "the bad certificate's words", func() bool { return strings.Contains(server.Stderr(), "mizan: configuration: tls-cert: ") })
-	writeFile(t, filepath.Join(dir, certFile), string(certificate))
+	writeFile(t, filepath.Join(dir, certificates.CertFile), string(certificate))
 	writeFile(t, configFile, `{"log-level":"loud"}`)
 	server.Signal(syscall.SIGHUP)
 	eventually(t, "the bad level's words", func() bool { return strings.Contains(server.Stderr(), "mizan: configuration: log-level: ") })
+
+	// Every file is broken at once: still one line, and the server goes on as it was.
+	errorLines := strings.Count(server.Stderr(), "level=ERROR")
+	writeFile(t, filepath.Join(dir, certificates.KeyFile), "no key")
+	writeFile(t, configFile, `{"log-level":`)
+	server.Signal(syscall.SIGHUP)
+	eventually(t, "the broken file's words", func() bool { return strings.Contains(server.Stderr(), "mizan: configuration: config: ") })
+	if got := strings.Count(server.Stderr(), "level=ERROR"); got != errorLines+1 {
+		t.Errorf("%d lines for one SIGHUP with broken files:\n%s", got-errorLines, server.Stderr())
+	}
+	if err := os.Remove(configFile); err != nil {
+		t.Fatal(err)
+	}
+	server.Signal(syscall.SIGHUP)
+	eventually(t, "the missing file's words", func() bool { return strings.Contains(server.Stderr(), "no such file") })
 	if got := certificateSerial(t, server); got != newSerial {
 		t.Errorf("after bad files the certificate is %s, want %s", got, newSerial)
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -25,12 +27,15 @@ import (
 	storefrontactor "mizan/actors/storefront"
 	subscriptionactor "mizan/actors/subscription"
 	"mizan/api"
+	"mizan/api/accesslog"
 	"mizan/api/connlimit"
 	"mizan/api/web/payerpage"
 	"mizan/cmd/mizan/cli"
 	"mizan/cmd/mizan/config"
+	"mizan/cmd/mizan/serving/metrics"
 	"mizan/internal/clock"
 	"mizan/internal/secret"
+	"mizan/internal/tracing"
 	"mizan/internal/wiping"
 	"mizan/ledger"
 	"mizan/posting"
@@ -54,10 +59,12 @@ const (
 type server struct {
 	cfg     *config.Config
 	streams *cli.Streams
-	version string // version of this program
-	log     *slog.Logger
-	level   *slog.LevelVar // level of log
-	core    atomic.Value   // string: core_status in health checks
+	version string       // version of this program
+	core    atomic.Value // string: core_status in health checks
+
+	log       *slog.Logger
+	level     *slog.LevelVar // level of log
+	logOutput *lockedWriter  // stderr, which log and accessLog share
 
 	hangups <-chan os.Signal                   // each signal triggers a reload; nil: no reloads
 	reread  func() (*config.Reloadable, error) // set with hangups
@@ -85,9 +92,10 @@ type server struct {
 	startingServer *startingServer // handles health checks on the listener until api serves
 	address        string          // address at which this machine reaches the server
 	baseURL        string          // URL at which clients reach the server
-	metrics        *metrics
+	metrics        *metrics.Metrics
+	accessLog      *accesslog.Log
+	tracer         *tracing.Tracer // nil: no traces are recorded
 	backups        *backup.Service
-	api            atomic.Pointer[api.Server] // nil until it serves
 
 	closers []func() error // functions that a stop calls, the last one first
 	stopBy  time.Time      // deadline of the stop in progress; zero: no stop was requested
@@ -118,7 +126,8 @@ func (c *Command) Run(s *cli.Streams, version cli.Version) error {
 func newServer(cfg *config.Config, s *cli.Streams) *server {
 	level := new(slog.LevelVar)
 	level.Set(cfg.Level)
-	srv := &server{cfg: cfg, streams: s, log: newLog(level, cfg.LogFormat, s.Err), level: level, providers: make(map[string]actors.Provider)}
+	output := &lockedWriter{to: s.Err}
+	srv := &server{cfg: cfg, streams: s, log: newLog(level, cfg.LogFormat, output), level: level, logOutput: output, providers: make(map[string]actors.Provider)}
 	srv.core.Store(coreStarting)
 	return srv
 }
@@ -128,7 +137,7 @@ func newServer(cfg *config.Config, s *cli.Streams) *server {
 func (s *server) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
 	for _, phase := range []func(context.Context) error{
-		s.shareOpenFiles, s.openStore, s.openKeyring, s.checkStore, s.openTransport, s.openDirectory, s.listen, s.openProviders, s.startActors, s.seedStore, s.openBackups,
+		s.openObservation, s.shareOpenFiles, s.openStore, s.observeGroups, s.openKeyring, s.checkStore, s.openTransport, s.openDirectory, s.listen, s.openProviders, s.startActors, s.seedStore, s.openBackups,
 	} {
 		if ctx.Err() != nil {
 			return nil // a stop was requested before the server was ready
@@ -161,10 +170,11 @@ func (s *server) openDirectory(context.Context) (err error) {
 		Clock: s.clock, Journal: s.journal, Log: s.log, Sealer: s.keyring,
 		Persist: func(at time.Time) error { return writeClock(s.cfg.Dir, at) },
 	})
+	s.metrics.RegisterRuntime(s.runtime)
 	if s.directory, err = directoryactor.Start(s.runtime, s.keyring); err != nil {
 		return cli.StorageFault("%v", err)
 	}
-	s.directory.AllowPrivateHooks(s.cfg.PrivateHooks)
+	s.directory.AllowPrivateAddresses(s.cfg.PrivateHooks)
 	_, isSandbox := s.directory.Sandbox()
 	switch {
 	case s.directory.AdminTokenRetired([]byte(s.cfg.AdminToken)):
@@ -187,7 +197,9 @@ func (s *server) startActors(context.Context) error {
 		Runtime: s.runtime, Directory: s.directory, Admission: s.accounts, Sealer: s.keyring, Providers: s.providers, Addresses: s.directory,
 		CreateWait: s.cfg.CreateWait, ProviderTimeout: s.cfg.ProviderWait, ActionTTL: s.cfg.ActionTTL,
 		ReturnURL: s.pagesConfig().Return, CanReachOperators: s.operators.Reaches, SendsReceipts: s.operators.SendsMail(), Observe: s.onStatusChange,
+		ObserveCall: s.metrics.OnProviderCall, Tracer: s.tracer,
 	})
+	s.metrics.RegisterCircuits(slices.Sorted(maps.Keys(s.providers)), s.payments.Circuits)
 	s.contracts = contractactor.New(s.runtime)
 	s.accounts.SetHistory(s.payments.Attempts)
 	s.renewals = subscriptionactor.New(subscriptionactor.Options{Runtime: s.runtime, Payments: s.payments, Directory: s.directory})
@@ -198,6 +210,7 @@ func (s *server) startActors(context.Context) error {
 		return err
 	}
 	s.checkpoints = checkpoint.Start(s.runtime)
+	s.metrics.RegisterCheckpoints(s.checkpoints)
 	s.runtime.Start(paymentactor.ResumesAtStart)
 	s.notifier.Resume()
 	s.onClose(s.stopActors)
@@ -209,11 +222,13 @@ func (s *server) startActors(context.Context) error {
 func (s *server) openNotifier() (err error) {
 	s.notifier, err = notifier.New(notifier.Options{
 		Runtime: s.runtime, Addresses: s.directory, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: s.payments, ledger.Subscription: s.renewals},
-		Connections: s.handles.deliveries, NotifyOperators: s.notifyOperators, MailReceipt: s.mailReceipt, AllowPrivate: s.cfg.PrivateHooks, Retention: s.cfg.DeliveryRetention, Observe: s.metrics.onDelivery,
+		Connections: s.handles.deliveries, NotifyOperators: s.notifyOperators, MailReceipt: s.mailReceipt, AllowPrivate: s.cfg.PrivateHooks, Retention: s.cfg.DeliveryRetention, Observe: s.metrics.OnDelivery,
+		Tracer: s.tracer,
 	})
 	if err != nil {
 		return cli.StorageFault("%v", err)
 	}
+	s.metrics.RegisterNotifier(s.notifier, s.log)
 	return nil
 }
 
@@ -276,30 +291,13 @@ func (s *server) listen(context.Context) error {
 	socket := s.listener
 	s.listener = s.gate.Listener(s.listener)
 	if s.transport.config != nil {
-		s.listener = wiping.Listen(s.listener, s.transport.config)
+		s.listener = wiping.Listen(s.listener, s.transport.config, api.PlainHTTPResponse)
 	}
 	if err := s.serveMetrics(); err != nil {
 		return err
 	}
 	s.log.Info("open files", "limit", s.handles.limit, "connections", connections, "deliveries", s.handles.deliveries)
 	s.answerWhileStarting(socket)
-	return nil
-}
-
-// serveMetrics starts serving --metrics-listen.
-func (s *server) serveMetrics() error {
-	if s.cfg.MetricsAddress == "" {
-		return nil
-	}
-	metricsListener, err := bind("metrics-listen", s.cfg.MetricsAddress)
-	if err != nil {
-		return err
-	}
-	s.log.Info("metrics", "address", metricsListener.Addr().String())
-	gate := connlimit.NewGate(connlimit.Options{Total: metricsHandles, Log: s.log})
-	server := s.metrics.newServer(s.log)
-	go func() { _ = server.Serve(gate.Listener(metricsListener)) }()
-	s.onClose(server.Close)
 	return nil
 }
 
@@ -329,14 +327,17 @@ func ignoreClosed(fn func() error) func() error {
 // serve handles requests until ctx ends, and then finishes those in flight.
 func (s *server) serve(ctx context.Context) error {
 	server := api.New(s.apiConfig())
-	s.api.Store(server)
+	s.metrics.RegisterAPI(server)
 	if s.startingServer != nil {
 		s.startingServer.stop()
 	}
 	s.core.Store(coreReady)
+	s.metrics.Ready()
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(s.listener) }()
+	s.obtainCertificates(ctx)
 	s.announce()
+	s.notifySupervisor(supervisorReady, "STATUS=serving on "+s.address)
 	for ctx.Err() == nil {
 		select {
 		case err := <-ended:
@@ -348,6 +349,7 @@ func (s *server) serve(ctx context.Context) error {
 	}
 	s.core.Store(coreStopping)
 	s.log.Info("stopping")
+	s.notifySupervisor(supervisorStopping)
 	s.runtime.Quit()
 	s.stopBy = time.Now().Add(stopBound)
 	shutdownCtx, cancel := context.WithDeadline(context.Background(), s.stopBy)
@@ -368,9 +370,9 @@ func errorText(err error) string {
 func (s *server) apiConfig() api.Config {
 	cfg := api.Config{
 		Payments: s.payments, Contracts: s.contracts, Directory: s.directory, Journal: s.journal, Clock: s.clock, Log: s.log,
-		BeginCommand: s.runtime.Enter, ProviderCalls: s.runtime.Calling, Signer: s.keyring.Signer(), HeadKey: s.keyring.VerifierKey(), Fingerprint: s.keyring.Fingerprint,
+		BeginCommand: s.runtime.Enter, ProviderCalls: s.runtime.RunningJobs, Signer: s.keyring.Signer(), HeadKey: s.keyring.VerifierKey(), Fingerprint: s.keyring.Fingerprint,
 		TrustedProxies: s.cfg.Proxies, BehindProxy: s.cfg.TLS == "off" && len(s.cfg.Proxies) > 0,
-		RateLimit: s.cfg.RateLimit, Observe: s.metrics.observe, Pages: s.pagesConfig(), Payers: s.payments, ProviderUpdates: s.payments, Usage: s.accounts,
+		RateLimit: s.cfg.RateLimit, Observe: s.metrics.OnExchange, AccessLog: s.accessLog, Tracer: s.tracer, Pages: s.pagesConfig(), Payers: s.payments, ProviderUpdates: s.payments, UsageReader: s.accounts,
 		Storefront: storefrontactor.New(s.journal, s.directory, s.baseURL), Deliveries: s.notifier, Subscriptions: s.renewals, Periods: periodactor.New(s.runtime), Backup: s.startBackup,
 	}
 	identity := s.identityConfig()

@@ -5,13 +5,12 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
-	"net/http"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
+	"mizan/cmd/mizan/serving/certificates"
 	"mizan/internal/testkit"
 )
 
@@ -60,6 +59,7 @@ func TestAddressInUseIsReported(t *testing.T) {
 	}
 }
 
+// A request without TLS is told so in plain HTTP; versions of TLS before 1.2 are refused.
 func TestPlainHTTPAndOldTLSAreRefused(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	address := strings.TrimPrefix(s.BaseURL, "https://")
@@ -72,9 +72,9 @@ func TestPlainHTTPAndOldTLSAreRefused(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET /api/v1/health HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	answer, _ := io.ReadAll(conn)
-	if bytes.Contains(answer, []byte("200 OK")) || bytes.Contains(answer, []byte("core_status")) {
-		t.Errorf("plain HTTP on the TLS port was answered: %q", answer)
+	answer, err := io.ReadAll(conn)
+	if err != nil || !bytes.HasPrefix(answer, []byte("HTTP/1.1 400 Bad Request\r\n")) || !bytes.Contains(answer, []byte(`"this port serves HTTPS only: use https://`)) {
+		t.Errorf("plain HTTP on the TLS port was answered: %q, %v", answer, err)
 	}
 
 	for version, isAccepted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
@@ -90,11 +90,11 @@ func TestPlainHTTPAndOldTLSAreRefused(t *testing.T) {
 
 func TestCertificateFilesAndBaseURLAreUsed(t *testing.T) {
 	dir := t.TempDir()
-	makeAuthority(t, dir, time.Now(), "localhost", "127.0.0.1")
+	makeCertificate(t, dir)
 	s := testkit.Start(t, testkit.Options{Flags: []string{
-		"--tls", "files", "--tls-cert", filepath.Join(dir, certFile), "--tls-key", filepath.Join(dir, keyFile),
+		"--tls", "files", "--tls-cert", filepath.Join(dir, certificates.CertFile), "--tls-key", filepath.Join(dir, certificates.KeyFile),
 		"--base-url", "https://localhost:1",
-	}, TrustedCertificates: filepath.Join(dir, caFile)})
+	}, TrustedCertificates: filepath.Join(dir, certificates.CAFile)})
 	if s.Sandbox.CAFile != "" {
 		t.Errorf("ca_file is %q, want none", s.Sandbox.CAFile)
 	}
@@ -105,36 +105,26 @@ func TestCertificateFilesAndBaseURLAreUsed(t *testing.T) {
 
 func TestMetricsCountRequestsAndPayments(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--metrics-listen", "127.0.0.1:0"}})
-	addressMatch := regexp.MustCompile(`msg=metrics address=(\S+)`).FindStringSubmatch(s.Stderr())
-	if addressMatch == nil {
-		t.Fatalf("the log doesn't say where metrics are:\n%s", s.Stderr())
-	}
 	testkit.Pay(t, s.Partner(), "one")
 	testkit.Pay(t, s.Partner(), "one") // a repeated request creates no transaction
-	response, err := http.Get("http://" + addressMatch[1] + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	content, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := metricsText(t, s)
 	for _, want := range []string{
 		`mizan_transactions_total{status="charged",type="payment"} 1`,
 		`mizan_http_request_duration_seconds_count{method="POST",route="/api/v1/transactions",status="201"} 2`,
 		`mizan_build_info{`, "mizan_group_changes_count ", "mizan_group_sync_seconds_count ", "mizan_queue_depth 0",
+		`mizan_provider_call_seconds_count{operation="payment",outcome="charged",provider="simulator"} 1`, "mizan_ready 1", "mizan_log_segments 1",
+		`mizan_provider_circuits{provider="simulator",state="open"} 0`, `mizan_requests_refused_total{limiter="queue"} 0`, "mizan_start_seconds ",
 		"mizan_syncs_total ", "mizan_actors_live ", "mizan_store_bytes ", "mizan_store_unverified_bytes 0", "go_goroutines ", "mizan_low_space 0",
 	} {
-		if !strings.Contains(string(content), "\n"+want) {
+		if !strings.Contains(content, "\n"+want) {
 			t.Errorf("no %q in\n%s", want, content)
 		}
 	}
-	if strings.Contains(string(content), "mizan_syncs_total 0") {
+	if strings.Contains(content, "mizan_syncs_total 0") {
 		t.Error("no sync was counted")
 	}
 	operations := testkit.ReadDoc(t, "operations.md")
-	for _, name := range regexp.MustCompile(`(?m)^# HELP (mizan_\w+)`).FindAllStringSubmatch(string(content), -1) {
+	for _, name := range regexp.MustCompile(`(?m)^# HELP (mizan_\w+)`).FindAllStringSubmatch(content, -1) {
 		if !strings.Contains(operations, "`"+name[1]+"`") {
 			t.Errorf("docs/operations.md doesn't name %s", name[1])
 		}

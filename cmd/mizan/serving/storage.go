@@ -46,7 +46,6 @@ func (s *server) openStore(context.Context) error {
 		return cli.OpenFault(err)
 	}
 	s.onClose(s.journal.Close)
-	s.metrics = newMetrics(s)
 	durable.RemoveLeftovers(s.cfg.Dir, clockFile, sandboxFile)
 	switch {
 	case isManual:
@@ -158,7 +157,7 @@ func (s *server) openKeyring(context.Context) (err error) {
 // openTransport prepares TLS. It runs after the directory is locked, because two servers must not
 // create the authority of one directory at the same time.
 func (s *server) openTransport(context.Context) (err error) {
-	s.transport, err = newTransport(s.cfg)
+	s.transport, err = newTransport(s.cfg, s.log)
 	return err
 }
 

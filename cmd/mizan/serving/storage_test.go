@@ -367,6 +367,12 @@ func TestLowDiskRefusesCommandsAndStarts(t *testing.T) {
 	if !bytes.Contains(testkit.WantStatus(t, answer, err, 200).Body, []byte(`"db_status":"low_space"`)) {
 		t.Errorf("health says %s", answer.Body)
 	}
+	answer, err = server.Anyone().Get("/readyz")
+	if string(testkit.WantStatus(t, answer, err, 503).Body) != `{"status":"low_space"}` {
+		t.Errorf("readyz says %s", answer.Body)
+	}
+	answer, err = server.Anyone().Get("/livez")
+	testkit.WantStatus(t, answer, err, 200)
 }
 
 // TestFailedWriteEndsTheProcess makes all writes to files fail from a moment on. Then the log of groups of changes can't be

@@ -1,66 +1,68 @@
 package serving
 
 import (
+	"context"
 	"crypto/tls"
+	"log/slog"
 	"net"
 	"net/url"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
+
+	"golang.org/x/crypto/acme"
 
 	"mizan/cmd/mizan/cli"
 	"mizan/cmd/mizan/config"
+	"mizan/cmd/mizan/serving/certificates"
 )
 
-// transport is the TLS configuration (nil with --tls off) and the certificate file that a
+// transport is the TLS configuration (nil with --tls off), its source of certificates, and the certificate file that a
 // client must trust (empty: the system's authorities).
 type transport struct {
-	config      *tls.Config
-	caFile      string
-	certificate *atomic.Pointer[tls.Certificate] // for --tls files; nil otherwise
-}
-
-// reload reads the certificate of --tls files again. If the files can't be used, it returns an error,
-// and the current certificate stays in use.
-func (t *transport) reload(certFile, keyFile string) error {
-	if t.certificate == nil {
-		return nil
-	}
-	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
-	if err != nil {
-		return cli.BadConfiguration("tls-cert: " + err.Error())
-	}
-	t.certificate.Store(&pair)
-	return nil
+	config *tls.Config
+	caFile string
+	files  *certificates.Files // the source with --tls files; nil otherwise
+	acme   *certificates.ACME  // the source with --tls acme; nil otherwise
 }
 
 // newTransport prepares the transport for the listen address.
-func newTransport(cfg *config.Config) (*transport, error) {
+func newTransport(cfg *config.Config, log *slog.Logger) (*transport, error) {
+	dir := filepath.Join(cfg.Dir, "tls")
 	switch cfg.TLS {
 	case "off":
 		return &transport{}, nil
 	case "files":
-		t := &transport{config: tlsConfig(), certificate: new(atomic.Pointer[tls.Certificate])}
-		if err := t.reload(cfg.CertFile, cfg.KeyFile); err != nil {
-			return nil, err
+		files, err := certificates.OpenFiles(cfg.CertFile, cfg.KeyFile)
+		if err != nil {
+			return nil, cli.BadConfiguration("tls-cert: " + err.Error())
 		}
-		t.config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return t.certificate.Load(), nil }
+		return &transport{config: tlsConfig(files.Get), files: files}, nil
+	case "acme":
+		source := certificates.NewACME(certificates.ACMEOptions{
+			Directory: cfg.ACME.Directory, Domains: cfg.ACME.Domains, Email: cfg.ACME.Email, Dir: filepath.Join(dir, "acme"), Log: log,
+		})
+		t := &transport{config: tlsConfig(source.Get), acme: source}
+		t.config.NextProtos = append(t.config.NextProtos, acme.ALPNProto)
 		return t, nil
 	}
-	dir := filepath.Join(cfg.Dir, "tls")
-	authority, err := openAuthority(dir, certificateHosts(cfg), time.Now)
+	authority, err := certificates.OpenAuthority(dir, certificateHosts(cfg), time.Now)
 	if err != nil {
 		return nil, cli.StorageFault("%v", err)
 	}
-	t := &transport{config: tlsConfig(), caFile: filepath.Join(dir, caFile)}
-	t.config.GetCertificate = authority.getCertificate
-	return t, nil
+	return &transport{config: tlsConfig(authority.Get), caFile: filepath.Join(dir, certificates.CAFile)}, nil
 }
 
-// tlsConfig returns the base of every listener's configuration: TLS 1.2 or newer, HTTP/1.1.
-func tlsConfig() *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+// tlsConfig returns the configuration of a listener: TLS 1.2 or newer, HTTP/1.1.
+func tlsConfig(getCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)) *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: getCertificate}
+}
+
+// obtainCertificates obtains the certificates of --tls acme while the server serves. With other certificates it does nothing.
+func (s *server) obtainCertificates(ctx context.Context) {
+	if s.transport.acme != nil {
+		go s.transport.acme.Obtain(ctx)
+	}
 }
 
 // certificateHosts returns the names for which the automatic certificate is issued.
@@ -97,11 +99,14 @@ func localURL(cfg *config.Config, listener net.Listener) string {
 }
 
 // publicURL returns the base of the links for payers. A link contains a token; so outside the sandbox
-// the base is https even with --tls off, when a proxy in front of the server has the certificate.
+// the base is https even with --tls off, when a proxy in front of the server has the certificate. With --tls acme the
+// first domain leads to the server: the authority has verified that, on port 443.
 func publicURL(cfg *config.Config, address string) string {
 	switch host, isPlain := strings.CutPrefix(address, "http://"); {
 	case cfg.BaseURL != "":
 		return cfg.BaseURL
+	case cfg.TLS == "acme":
+		return "https://" + cfg.ACME.Domains[0]
 	case isPlain && !cfg.Sandbox:
 		return "https://" + host
 	}

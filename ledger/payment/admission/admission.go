@@ -105,8 +105,8 @@ func (a *Admission) Object(reason payment.Failure) Task {
 	return a.onObjection(reason)
 }
 
-// Call Lose if the writer refused for a reason that is not an objection to the payment, such as a txid in use.
-func (a *Admission) Lose() Task { return a.step(Lost) }
+// Call OnWriterRefusal if the writer refused for a reason that is not an objection to the payment, such as a txid in use.
+func (a *Admission) OnWriterRefusal() Task { return a.step(WriterRefused) }
 
 // ConsideredTerminals returns the terminals that were considered for a rejected transaction, and why each did not take
 // it. now is the instant of the rejection.

@@ -242,7 +242,7 @@ func TestFailoverGoesToTheNextTerminalThatNothingObjectsTo(t *testing.T) {
 		t.Errorf("at %v, stopped %+v", a.Terms.Terminal, a.PassedOver)
 	}
 	task = f.resume(&a, a.Object(failure(payment.InsufficientBalance, "")))
-	wantProgress(t, &a, task, admission.Exhausted, admission.LetStand, payment.Failure{})
+	wantProgress(t, &a, task, admission.Exhausted, admission.KeepAnswer, payment.Failure{})
 	if len(a.PassedOver) != 2 || a.PassedOver[1].Failure != failure(payment.InsufficientBalance, "") {
 		t.Errorf("stopped %+v", a.PassedOver)
 	}
@@ -253,7 +253,7 @@ func TestATerminalThatIsRuledOutIsNotTriedAgain(t *testing.T) {
 	f := newFixture(2)
 	a, _ := f.failOver()
 	task := f.resume(&a, a.RuleOut())
-	wantProgress(t, &a, task, admission.Exhausted, admission.LetStand, payment.Failure{})
+	wantProgress(t, &a, task, admission.Exhausted, admission.KeepAnswer, payment.Failure{})
 	if len(a.PassedOver) != 0 {
 		t.Errorf("stopped %+v", a.PassedOver)
 	}
@@ -276,7 +276,7 @@ func TestFailoverIsCountedByTheOtherTerminalsLimits(t *testing.T) {
 		t.Errorf("at %v, counted %v", a.Terms.Terminal, a.IsCounted)
 	}
 	task = uncountable.Velocity(nil, errors.New("the store can't be read"))
-	wantProgress(t, &uncountable, task, admission.Exhausted, admission.LetStand, payment.Failure{})
+	wantProgress(t, &uncountable, task, admission.Exhausted, admission.KeepAnswer, payment.Failure{})
 }
 
 func TestFailoverEndsAtMaxAttempts(t *testing.T) {

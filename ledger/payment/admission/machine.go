@@ -38,7 +38,7 @@ const (
 	Uncountable     Event = "uncountable"      // the attempt could not be counted (Admission.Fault)
 	FundsGuarded    Event = "funds_guarded"    // the account's funds are the only bound on the payout
 	RuledOut        Event = "ruled_out"        // the terminal's terms exclude the transaction
-	Lost            Event = "lost"             // the writer refused for a reason that is no objection to the payment
+	WriterRefused   Event = "writer_refused"   // the writer refused for a reason that is no objection to the payment
 	ProviderRefused Event = "provider_refused" // the terminal refused, or the call was never sent
 )
 
@@ -47,21 +47,21 @@ type Task string
 
 // The tasks. Each comment names the method of Admission that takes the result. Tasks without a
 // method end the admission, or wait for the writer of package
-// posting (Object, Lose).
+// posting (Object, OnWriterRefusal).
 const (
-	FindTerminal Task = "find_terminal" // Find
-	Screen       Task = "screen"        // Screen
-	Count        Task = "count"         // count the attempt, directly or by the account's actor: Velocity
-	Recount      Task = "recount"       // count the attempt by the account's actor: Velocity
-	AskAccount   Task = "ask_account"   // ask the account's actor for the funds: Funds
-	Begin        Task = "begin"         // decide on the charge and hand the decision to the writer, or call GuardFunds
-	Write        Task = "write"         // hand the decision to the writer
-	Reject       Task = "reject"        // decide to reject for Reason, and hand the decision to the writer
-	Reroute      Task = "reroute"       // decide on the other terminal and hand the decision to the writer, or call RuleOut
-	AnswerStored Task = "answer_stored" // answer with the stored transaction
-	Withdraw     Task = "withdraw"      // return Fault to the caller
-	TakeBack     Task = "take_back"     // uncount the attempt and return the writer's refusal
-	LetStand     Task = "let_stand"     // the first terminal's answer becomes the charge's final answer
+	FindTerminal   Task = "find_terminal"   // Find
+	Screen         Task = "screen"          // Screen
+	Count          Task = "count"           // count the attempt, directly or by the account's actor: Velocity
+	Recount        Task = "recount"         // count the attempt by the account's actor: Velocity
+	AskAccount     Task = "ask_account"     // ask the account's actor for the funds: Funds
+	Begin          Task = "begin"           // decide on the charge and hand the decision to the writer, or call GuardFunds
+	Write          Task = "write"           // hand the decision to the writer
+	Reject         Task = "reject"          // decide to reject for Reason, and hand the decision to the writer
+	Reroute        Task = "reroute"         // decide on the other terminal and hand the decision to the writer, or call RuleOut
+	AnswerStored   Task = "answer_stored"   // answer with the stored transaction
+	Withdraw       Task = "withdraw"        // return Fault to the caller
+	UncountAttempt Task = "uncount_attempt" // uncount the attempt and return the writer's refusal
+	KeepAnswer     Task = "keep_answer"     // the first terminal's answer becomes the charge's final answer
 )
 
 // Step is one entry of the transition table.
@@ -84,7 +84,7 @@ var Machine = fsm.MustCompile(
 		Searching, Rescreening, Recounting, Rerouted, Exhausted,
 	},
 	[]Event{
-		Unacceptable, TerminalFound, NoTerminal, ToCount, Cleared, Objected, Repeated, Uncountable, FundsGuarded, RuledOut, Lost,
+		Unacceptable, TerminalFound, NoTerminal, ToCount, Cleared, Objected, Repeated, Uncountable, FundsGuarded, RuledOut, WriterRefused,
 		ProviderRefused,
 	},
 	fsm.Table[State, Event, Step]{
@@ -112,16 +112,16 @@ var Machine = fsm.MustCompile(
 		Admitted: {
 			FundsGuarded:    {To: Funding, Do: AskAccount, Why: "a payout under no volume: the account is asked before the writer"},
 			Objected:        {To: Rejected, Do: Reject, Why: "the writer found a volume full, too little funds, or totals without room"},
-			Lost:            {To: Withdrawn, Do: TakeBack, Why: "the writer refused: its txid or key is taken, or its record was moved"},
+			WriterRefused:   {To: Withdrawn, Do: UncountAttempt, Why: "the writer refused: its txid or key is taken, or its record was moved"},
 			ProviderRefused: {To: Searching, Do: FindTerminal, Why: "nothing moved at the terminal: another one may take it"},
 		},
 		Rejected: {
-			Objected: {To: Rejected, Do: Reject, Why: "the writer found another reason"},
-			Lost:     {To: Withdrawn, Do: TakeBack, Why: "the writer refused: its txid or key is taken, or its record was moved"},
+			Objected:      {To: Rejected, Do: Reject, Why: "the writer found another reason"},
+			WriterRefused: {To: Withdrawn, Do: UncountAttempt, Why: "the writer refused: its txid or key is taken, or its record was moved"},
 		},
 		Searching: {
 			TerminalFound: {To: Rescreening, Do: Screen, Why: "the next terminal by priority that was not tried"},
-			NoTerminal:    {To: Exhausted, Do: LetStand, Why: "none is left, or as many as a record holds were tried"},
+			NoTerminal:    {To: Exhausted, Do: KeepAnswer, Why: "none is left, or as many as a record holds were tried"},
 		},
 		Rescreening: {
 			ToCount:  {To: Recounting, Do: Recount, Why: "limits of this very terminal count what goes there"},
@@ -131,12 +131,12 @@ var Machine = fsm.MustCompile(
 		Recounting: {
 			Cleared:     {To: Rerouted, Do: Reroute, Why: "no velocity limit of this terminal is exceeded"},
 			Objected:    {To: Searching, Do: FindTerminal, Why: "this terminal has taken too many"},
-			Uncountable: {To: Exhausted, Do: LetStand, Why: "what was not counted is not sent on"},
+			Uncountable: {To: Exhausted, Do: KeepAnswer, Why: "what was not counted is not sent on"},
 		},
 		Rerouted: {
-			RuledOut: {To: Searching, Do: FindTerminal, Why: "no rate, or an amount that its fees or its asset can't take"},
-			Objected: {To: Searching, Do: FindTerminal, Why: "the writer found a volume full or too little funds at this terminal"},
-			Lost:     {To: Exhausted, Do: LetStand, Why: "the writer refused for another reason: the refusal is what is known"},
+			RuledOut:      {To: Searching, Do: FindTerminal, Why: "no rate, or an amount that its fees or its asset can't take"},
+			Objected:      {To: Searching, Do: FindTerminal, Why: "the writer found a volume full or too little funds at this terminal"},
+			WriterRefused: {To: Exhausted, Do: KeepAnswer, Why: "the writer refused for another reason: the refusal is what is known"},
 		},
 		Withdrawn: {},
 		Exhausted: {},

@@ -23,7 +23,7 @@ type step struct {
 // vocabulary lists every event, copied by hand, so that a new event must be added to the test.
 var vocabulary = []admission.Event{
 	"unacceptable", "terminal_found", "no_terminal", "to_count", "cleared", "objected", "repeated", "uncountable", "funds_guarded",
-	"ruled_out", "lost", "provider_refused",
+	"ruled_out", "writer_refused", "provider_refused",
 }
 
 // grid is the expected table of the machine, written by hand. A request is refused for the first of these reasons: what
@@ -54,7 +54,7 @@ var grid = map[admission.State]steps{
 	"admitted": {
 		"funds_guarded":    {"funding", "ask_account"},
 		"objected":         {"rejected", "reject"},
-		"lost":             {"withdrawn", "take_back"},
+		"writer_refused":   {"withdrawn", "uncount_attempt"},
 		"provider_refused": {"searching", "find_terminal"},
 	},
 	"funding": {
@@ -62,14 +62,14 @@ var grid = map[admission.State]steps{
 		"objected": {"rejected", "reject"},
 	},
 	"rejected": {
-		"objected": {"rejected", "reject"},
-		"lost":     {"withdrawn", "take_back"},
+		"objected":       {"rejected", "reject"},
+		"writer_refused": {"withdrawn", "uncount_attempt"},
 	},
 	"withdrawn": {},
 	// Failover continues until a terminal accepts or none is left.
 	"searching": {
 		"terminal_found": {"rescreening", "screen"},
-		"no_terminal":    {"exhausted", "let_stand"},
+		"no_terminal":    {"exhausted", "keep_answer"},
 	},
 	"rescreening": {
 		"to_count": {"recounting", "recount"},
@@ -79,12 +79,12 @@ var grid = map[admission.State]steps{
 	"recounting": {
 		"cleared":     {"rerouted", "reroute"},
 		"objected":    {"searching", "find_terminal"},
-		"uncountable": {"exhausted", "let_stand"},
+		"uncountable": {"exhausted", "keep_answer"},
 	},
 	"rerouted": {
-		"ruled_out": {"searching", "find_terminal"},
-		"objected":  {"searching", "find_terminal"},
-		"lost":      {"exhausted", "let_stand"},
+		"ruled_out":      {"searching", "find_terminal"},
+		"objected":       {"searching", "find_terminal"},
+		"writer_refused": {"exhausted", "keep_answer"},
 	},
 	"exhausted": {},
 }
@@ -136,7 +136,7 @@ func TestAnEventThatIsNotInTheTablePanics(t *testing.T) {
 		}
 	}
 	var zero admission.Admission
-	if !panics(func() { zero.Lose() }) {
+	if !panics(func() { zero.OnWriterRefusal() }) {
 		t.Error("the zero value takes a step")
 	}
 }

@@ -257,7 +257,7 @@ func (c *coder) destination(v *payment.Destination) {
 func (c *coder) operation(v *payment.Op) {
 	c.array(opValues, func() {
 		number(c, &v.Kind)
-		c.id(&v.Request)
+		c.id(&v.ID)
 		c.amount(&v.Amount)
 		c.amount(&v.RefundedFee)
 		c.flag(&v.Answered)

@@ -100,8 +100,8 @@ func (f *File) isValid() bool {
 	return next <= f.Length
 }
 
-// Removed returns what the file's row contains after the file was removed.
-func (f File) Removed() File { return File{Number: f.Number, Kind: removed} }
+// AsRemoved returns what the file's row contains after the file was removed.
+func (f File) AsRemoved() File { return File{Number: f.Number, Kind: removed} }
 
 // Place is where a stored value is.
 type Place struct {

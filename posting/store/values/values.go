@@ -147,8 +147,8 @@ func (s *Set) removeLeftover() (isDone bool, err error) {
 	return false, s.dir.Remove(nameOf(number))
 }
 
-// keepLeftover takes a file off the list of those to be removed, because it is about to be made again.
-func (s *Set) keepLeftover(number uint32) {
+// cancelRemoval takes a file off the list of those to be removed, because it is about to be made again.
+func (s *Set) cancelRemoval(number uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leftovers = slices.DeleteFunc(s.leftovers, func(n uint32) bool { return n == number })
@@ -183,7 +183,7 @@ func (s *Set) beginExtent(f *file) {
 // create makes the next file.
 func (s *Set) create(kind Kind) (*file, error) {
 	number := s.last + 1
-	s.keepLeftover(number)
+	s.cancelRemoval(number)
 	handle, err := s.dir.Create(nameOf(number), 0)
 	if err != nil {
 		return nil, err

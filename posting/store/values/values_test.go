@@ -107,7 +107,7 @@ func TestFullFileGetsNoFurtherValues(t *testing.T) {
 func TestFileRoundTrip(t *testing.T) {
 	const block = blockSize
 	f := File{Number: 7, Kind: Replaceable, Length: 1 << 30, Extents: []Extent{newExtent(0), newExtent(7 * block), newExtent(1<<30 - block)}}
-	for _, want := range []File{f, f.Removed()} {
+	for _, want := range []File{f, f.AsRemoved()} {
 		if got, ok := ParseFile(7, want.Append(nil)); !ok || !reflect.DeepEqual(got, want) {
 			t.Errorf("%v, %v", got, ok)
 		}
@@ -151,7 +151,7 @@ func TestOpenKnowsRemovedFiles(t *testing.T) {
 	if _, err := Open(disk.Local(dir), testMax, second); !errors.As(err, &damaged) || damaged.Path != s.Path(1) {
 		t.Errorf("without a row: %v", err)
 	}
-	s = openSet(t, dir, []File{first[0].Removed(), second[0]})
+	s = openSet(t, dir, []File{first[0].AsRemoved(), second[0]})
 	wantValues(t, s, kept)
 	if got := names(t, dir); !slices.Equal(got, []string{"000002.values"}) {
 		t.Errorf("there are %v", got)
@@ -159,8 +159,8 @@ func TestOpenKnowsRemovedFiles(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	last := File{Number: 9}.Removed()
-	s = openSet(t, dir, []File{first[0].Removed(), second[0], last})
+	last := File{Number: 9}.AsRemoved()
+	s = openSet(t, dir, []File{first[0].AsRemoved(), second[0], last})
 	if next, _ := put(t, s, Lasting, 1); next[0].File != 10 {
 		t.Errorf("the next file is %v", next)
 	}

@@ -102,9 +102,9 @@ func (r *shownRecords[T]) markFound(c *Check, org, id ledger.ID, partner int64) 
 // reportLost reports the records that responses showed and that the store lacks, and the idempotency keys that name a
 // different record than the response shows. It calls onMatchingKey for each key that names the same record.
 func (r *shownRecords[T]) reportLost(c *Check, scope func(*shownRecord[T]) string, onMatchingKey func(*keyedResponse, *shownRecord[T])) {
-	for place, slabIndex := range r.index {
+	for recordKey, slabIndex := range r.index {
 		if record := r.slab.At(slabIndex); !record.inStore {
-			c.Report.Breach(findings.RuleAnswers, "line %d: %s of organization %v is lost", record.line, scan.NameOf(r.sourceOf(place.ID)), place.Org)
+			c.Report.Breach(findings.RuleAnswers, "line %d: %s of organization %v is lost", record.line, scan.NameOf(r.sourceOf(recordKey.ID)), recordKey.Org)
 		}
 	}
 	for i := range r.keyedResponses {

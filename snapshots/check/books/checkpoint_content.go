@@ -46,7 +46,7 @@ func (p *Checkpoints) move(posting *ledger.Posting, add func(*ledger.Movement, l
 		p.moved[key] = m
 	}
 	if add(m, posting.Side, posting.Amount) != nil {
-		p.hasMismatch = !p.isSecondReading // package check reports the total that leaves its range
+		p.hasMismatch = !p.isSecondPass // package check reports the total that leaves its range
 	}
 }
 
@@ -68,7 +68,7 @@ func (p *Checkpoints) contentSince(checkpoints []checkpoint) iter.Seq2[string, *
 
 // contentOf returns what a checkpoint that was compared contains.
 func (p *Checkpoints) contentOf(c *checkpoint) iter.Seq2[string, *ledger.Movement] {
-	if !p.isSecondReading {
+	if !p.isSecondPass {
 		return p.storedContent(c.Seq)
 	}
 	return func(yield func(string, *ledger.Movement) bool) {
@@ -119,7 +119,7 @@ func (p *Checkpoints) sum(first, second iter.Seq2[string, *ledger.Movement]) ite
 			sum := *m
 			if more && secondKey == key {
 				if sum.Add(secondMovement) != nil {
-					p.hasMismatch = !p.isSecondReading
+					p.hasMismatch = !p.isSecondPass
 				}
 				secondKey, secondMovement, more = next()
 			}

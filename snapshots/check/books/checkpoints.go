@@ -27,17 +27,17 @@ import (
 // checkpoints in memory, finds and names the fault.
 type Checkpoints struct {
 	*Check
-	isSecondReading bool
-	hasMismatch     bool                        // in the first pass, a comparison has failed
-	moved           map[string]*ledger.Movement // what the events since the last head moved, by the account's key
-	holds           map[uint64]scan.Hold        // in the second pass: open pending entries, by the seq of their event
-	next            func() (scan.KV, bool)      // returns the next row with a head
-	Stop            func()
-	nextHead        store.CheckpointHead // the head of the next checkpoint; seq 0: there is no further one
-	nextHeadRow     []byte               // that head as it is stored
-	rows            map[uint64][]int     // seq of a head that was compared → number of its rows of each height
-	lastSeq         uint64               // seq of the last head that was compared
-	chain           []checkpoint         // the checkpoint that was compared last, preceded by its base, the base's base and so on
+	isSecondPass bool
+	hasMismatch  bool                        // in the first pass, a comparison has failed
+	moved        map[string]*ledger.Movement // what the events since the last head moved, by the account's key
+	holds        map[uint64]scan.Hold        // in the second pass: open pending entries, by the seq of their event
+	next         func() (scan.KV, bool)      // returns the next row with a head
+	Stop         func()
+	nextHead     store.CheckpointHead // the head of the next checkpoint; seq 0: there is no further one
+	nextHeadRow  []byte               // that head as it is stored
+	rows         map[uint64][]int     // seq of a head that was compared → number of its rows of each height
+	lastSeq      uint64               // seq of the last head that was compared
+	chain        []checkpoint         // the checkpoint that was compared last, preceded by its base, the base's base and so on
 }
 
 // anyRows replaces the numbers of rows of a head that is wrong, so that its rows are not reported in addition to it.
@@ -59,8 +59,8 @@ type movedAccount struct {
 // ReadCheckpoints starts reading the organization's checkpoints. The caller must call Stop.
 func (c *Check) ReadCheckpoints() *Checkpoints { return c.newCheckpoints(false) }
 
-func (c *Check) newCheckpoints(isSecondReading bool) *Checkpoints {
-	p := &Checkpoints{Check: c, isSecondReading: isSecondReading, rows: make(map[uint64][]int), moved: make(map[string]*ledger.Movement), holds: make(map[uint64]scan.Hold)}
+func (c *Check) newCheckpoints(isSecondPass bool) *Checkpoints {
+	p := &Checkpoints{Check: c, isSecondPass: isSecondPass, rows: make(map[uint64][]int), moved: make(map[string]*ledger.Movement), holds: make(map[uint64]scan.Hold)}
 	p.next, p.Stop = iter.Pull(func(yield func(scan.KV) bool) {
 		err := c.View.KVsAscending(c.organization.ID, store.CheckpointHeads(), nil, func(key, row []byte) (bool, error) {
 			return yield(scan.KV{Key: key, Row: row}), c.Interrupted()
@@ -76,7 +76,7 @@ func (c *Check) newCheckpoints(isSecondReading bool) *Checkpoints {
 // breach reports a fault of a checkpoint. The first pass only records that there is a mismatch, and the second pass
 // reports the fault.
 func (p *Checkpoints) breach(format string, args ...any) {
-	if !p.isSecondReading {
+	if !p.isSecondPass {
 		p.hasMismatch = true
 		return
 	}
@@ -122,7 +122,7 @@ func (p *Checkpoints) Follow(e *ledger.Event, closedHold scan.Hold) {
 		default:
 			p.compare()
 		}
-		if !p.isSecondReading {
+		if !p.isSecondPass {
 			p.Report.Count(findings.RuleTotals, 1)
 		}
 		p.advance()
@@ -159,7 +159,7 @@ func (p *Checkpoints) compare() {
 	}}
 	for key, movement := range p.contentSince(p.chain[merged:]) {
 		_ = w.Add([]byte(key), movement) // Write returns no error
-		if p.isSecondReading {
+		if p.isSecondPass {
 			computed.accounts = append(computed.accounts, movedAccount{key, *movement})
 		}
 	}
@@ -248,16 +248,16 @@ func (p *Checkpoints) End() {
 // reread compares all checkpoints again, with the recomputed ones in memory.
 func (p *Checkpoints) reread() {
 	p.Report.Counts.Reread++
-	secondReading := p.newCheckpoints(true)
-	defer secondReading.Stop()
+	secondPass := p.newCheckpoints(true)
+	defer secondPass.Stop()
 	err := p.View.EventsAscending(p.organization.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
-		secondReading.Follow(&e, secondReading.closedHold(&e))
+		secondPass.Follow(&e, secondPass.closedHold(&e))
 		return true, p.Interrupted()
 	})
 	if err != nil && p.Ctx.Err() == nil {
-		secondReading.breach("%v", err)
+		secondPass.breach("%v", err)
 	}
-	secondReading.End()
+	secondPass.End()
 }
 
 // closedHold returns the hold that an event's entry closes, and remembers one that it opens.

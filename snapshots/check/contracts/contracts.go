@@ -13,7 +13,7 @@ import (
 // For rule 3 of the checker (states of records), this file checks events of contracts. A product has two readings:
 // the secular and the religious form of its contracts. Each event is a step that the state machine of the contract's
 // product has in the contract's reading. An event has an entry if and only if it moves money, as the product declares
-// for the action (contract.Movement). In the religious reading no entry precedes a review.
+// for the action (contract.MovesMoney). In the religious reading no entry precedes a review.
 
 // Variant is a contract product in one of its readings. Events do not name their variant: each event excludes the
 // variants whose state machines do not have its step.

@@ -58,10 +58,10 @@ func (d *deliveryReader) checkState(delivery *notifier.StoredDelivery) {
 // stateFault says how a delivery's state differs from the one that follows from its attempts;
 // empty if it does not differ.
 func stateFault(delivery *notifier.StoredDelivery) string {
-	if delivery.Round < 0 || delivery.Round > len(delivery.Attempts) || len(delivery.Attempts) > maxKeptAttempts {
+	if delivery.AttemptsBeforeReplay < 0 || delivery.AttemptsBeforeReplay > len(delivery.Attempts) || len(delivery.Attempts) > maxKeptAttempts {
 		return "has a wrong number of attempts before it was requested again, or too many attempts"
 	}
-	round := delivery.Attempts[delivery.Round:] // the attempts after the event, or after the last request to deliver again
+	round := delivery.Attempts[delivery.AttemptsBeforeReplay:] // the attempts after the event, or after the last request to deliver again
 	if len(round) > maxAttempts {
 		return "was tried more than six times"
 	}
@@ -108,10 +108,10 @@ func timeFault(lastAttempt, nextAttempt ledger.Micros, gap time.Duration) string
 // and superfluous rows.
 func (d *deliveryReader) explainSums() error {
 	org := d.organization.ID
-	postedIDs := make(map[notifier.ID]bool)
+	bulletinIDs := make(map[notifier.ID]bool)
 	for row := range d.KVs(org, notifier.BulletinKeyRows) {
 		if id, err := notifier.ReadBulletinKey(row.Key, row.Row); row.Err == nil && err == nil {
-			d.explainPosted(postedIDs, id)
+			d.explainBulletinKey(bulletinIDs, id)
 		}
 	}
 	for row := range d.KVs(org, notifier.DeliveryRows) {
@@ -122,7 +122,7 @@ func (d *deliveryReader) explainSums() error {
 		if key := delivery.KeyOfWaiting(org); key != nil && !d.hasRow(key) {
 			d.fault(delivery.ID, "is "+delivery.State.String()+", and has no row for that")
 		}
-		if delivery.Channel == posting.Bulletin && delivery.Booked >= d.oldest && !postedIDs[delivery.ID] {
+		if delivery.Channel == posting.Bulletin && delivery.Booked >= d.oldest && !bulletinIDs[delivery.ID] {
 			d.fault(delivery.ID, "has no key")
 		}
 	}
@@ -136,16 +136,16 @@ func (d *deliveryReader) explainSums() error {
 	return d.Ctx.Err()
 }
 
-// explainPosted looks up the message to operators that a row of BulletinKeyRows names. postedIDs has the messages
+// explainBulletinKey looks up the message to operators that a row of BulletinKeyRows names. bulletinIDs has the messages
 // that earlier rows named.
-func (d *deliveryReader) explainPosted(postedIDs map[notifier.ID]bool, id notifier.ID) {
+func (d *deliveryReader) explainBulletinKey(bulletinIDs map[notifier.ID]bool, id notifier.ID) {
 	switch {
-	case postedIDs[id]:
+	case bulletinIDs[id]:
 		d.fault(id, "has two keys")
 	case id.Booked >= d.oldest && !d.hasRow(notifier.KeyOfDelivery(id)):
 		d.fault(id, "has a key and does not exist")
 	}
-	postedIDs[id] = true
+	bulletinIDs[id] = true
 }
 
 // explainWaiting looks up the delivery that a row of waiting or given-up deliveries names.

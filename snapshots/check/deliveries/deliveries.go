@@ -81,9 +81,9 @@ type deliveryReader struct {
 	nextDelivery          *notifier.StoredDelivery      // the next stored delivery; nil: none
 	pageMarks             map[notifier.ID]notifier.Mark // the marks of the page being read
 
-	seed                           maphash.Seed
-	requiredWaiting, storedWaiting scan.Multiset // the rows of waiting and given-up deliveries: required and stored ones
-	requiredPosted, storedPosted   scan.Multiset // the rows that hold the keys of messages to operators: required and stored ones
+	seed                                     maphash.Seed
+	requiredWaiting, storedWaiting           scan.Multiset // the rows of waiting and given-up deliveries: required and stored ones
+	requiredBulletinKeys, storedBulletinKeys scan.Multiset // the rows that hold the keys of messages to operators: required and stored ones
 }
 
 func (d *deliveryReader) breach(format string, args ...any) {
@@ -124,7 +124,7 @@ func (d *deliveryReader) readRow(key, row []byte) error {
 		}
 	case notifier.BulletinKeyRows:
 		if id, err = notifier.ReadBulletinKey(key, row); err == nil && id.Booked >= d.oldest {
-			d.storedPosted.Add(d.seed, row)
+			d.storedBulletinKeys.Add(d.seed, row)
 		}
 	case notifier.CursorRow:
 		_, err = notifier.ReadCursor(key, row)
@@ -185,7 +185,7 @@ func (d *deliveryReader) checkNotice(pageTime ledger.Micros, n *store.Notice) {
 // requestedAgain tells whether a stored delivery was acknowledged at its first attempt and then
 // requested again.
 func requestedAgain(stored *notifier.StoredDelivery, mark *notifier.Mark) bool {
-	if stored.Round == 0 || len(stored.Attempts) == 0 {
+	if stored.AttemptsBeforeReplay == 0 || len(stored.Attempts) == 0 {
 		return false
 	}
 	return len(stored.Attempts) == maxKeptAttempts || stored.Attempts[0] == mark.Attempt
@@ -329,7 +329,7 @@ func (d *deliveryReader) checkWithoutNotice(delivery *notifier.StoredDelivery) {
 	}
 	d.Report.Count(findings.RuleNotifications, 1)
 	if delivery.Booked >= d.oldest {
-		d.requiredPosted.Add(d.seed, idOf(delivery))
+		d.requiredBulletinKeys.Add(d.seed, idOf(delivery))
 	}
 }
 
@@ -359,7 +359,7 @@ func (d *deliveryReader) end() error {
 	if d.cursor != 0 && !d.reachedCursor {
 		d.breach("the cursor of notices points to none of their pages")
 	}
-	if d.requiredWaiting == d.storedWaiting && d.requiredPosted == d.storedPosted {
+	if d.requiredWaiting == d.storedWaiting && d.requiredBulletinKeys == d.storedBulletinKeys {
 		return nil
 	}
 	return d.explainSums()

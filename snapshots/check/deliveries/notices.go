@@ -279,7 +279,7 @@ func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 		report("says that %d transitions were not to be notified of, and its terminal has made no choice", p.Unwanted)
 	case counts.Found > p.Notified, counts.Found+counts.Removed < p.Notified:
 		report("has notified of %d transitions, and %d of the notices are there", p.Notified, counts.Found)
-	case p.Unnotified > 0 && c.directory.HadAddress(r, p):
+	case p.Unnotified > 0 && c.directory.CertainlyHadAddress(r, p):
 		report("has notified nobody of %d transitions, and an address was set", p.Unnotified)
 	case r.History.Marks&scan.HasReceipt != 0 && admission.ReceiptAddress(p) == "":
 		report("has a receipt for its payer, and no address that it could be sent to")
@@ -309,7 +309,7 @@ func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 		report("has notified of %d events and not of %d, and its events have %d to be notified of", p.Notified, p.Unnotified, counts.All)
 	case uint64(counts.Found) > p.Notified, uint64(counts.Found)+uint64(counts.Removed) < p.Notified:
 		report("has notified of %d events, and %d of the notices are there", p.Notified, counts.Found)
-	case p.Unnotified > 0 && c.directory.HadAddress(r, recipient):
+	case p.Unnotified > 0 && c.directory.CertainlyHadAddress(r, recipient):
 		report("has notified nobody of %d events, and an address was set", p.Unnotified)
 	}
 }

@@ -54,10 +54,10 @@ func (d *Facts) NotifiesByDefault(r *scan.Record, p *payment.Record) bool {
 	return t != nil && !t.selectsStatuses && t.UnchangedSince(r)
 }
 
-// HadAddress tells whether an address for the notifications of a transaction was certainly set during the
+// CertainlyHadAddress tells whether an address for the notifications of a transaction was certainly set during the
 // whole transaction. A terminal without an address uses its partner's address. A transaction without
 // a terminal uses the address of the partner's first notification-only terminal, if there is one.
-func (d *Facts) HadAddress(r *scan.Record, p *payment.Record) bool {
+func (d *Facts) CertainlyHadAddress(r *scan.Record, p *payment.Record) bool {
 	org := r.Organization.ID
 	if owner := d.Partner(org, p.Partner); owner != nil && owner.hasAddress && owner.UnchangedSince(r) {
 		return true
@@ -74,11 +74,11 @@ func (d *Facts) HadAddress(r *scan.Record, p *payment.Record) bool {
 
 // wasAtOthers tells whether the transaction was sent to other terminals before its present one.
 func wasAtOthers(p *payment.Record) bool {
-	return len(p.Ended) > 0 || slices.ContainsFunc(p.Attempts, wasRefused)
+	return len(p.Ended) > 0 || slices.ContainsFunc(p.Attempts, wasTriedAndLeft)
 }
 
-// wasRefused tells whether a terminal refused the transaction, so that another one was tried.
-func wasRefused(a payment.Attempt) bool {
+// wasTriedAndLeft tells whether a terminal refused the transaction, so that another one was tried.
+func wasTriedAndLeft(a payment.Attempt) bool {
 	return a.Outcome == payment.AttemptRefused || a.Outcome == payment.AttemptNotSent
 }
 

@@ -79,13 +79,13 @@ func (c *Check) checkImage(r *scan.Record, m *storefront.Image) {
 	if !isPicture(m.Content, m.Format, m.Width, m.Height) {
 		c.Fault(r, "is no %s of %d by %d pixels", m.Format, m.Width, m.Height)
 	}
-	for _, b := range storefront.Forms {
-		if f := m.FormFor(b.Purpose); len(f.Content) > b.Bytes {
+	for _, b := range storefront.SmallerSizes {
+		if f := m.SizedFor(b.Purpose); len(f.Content) > b.Bytes {
 			c.Fault(r, "has no form for a %s, although its content has %d bytes", f.Purpose, len(f.Content))
 		}
 	}
-	for i := range m.Forms {
-		f := &m.Forms[i]
+	for i := range m.Sizes {
+		f := &m.Sizes[i]
 		switch {
 		case !isPicture(f.Content, f.Format, f.Width, f.Height):
 			c.Fault(r, "has as form for a %s no %s of %d by %d pixels", f.Purpose, f.Format, f.Width, f.Height)
@@ -108,7 +108,7 @@ func isPicture(content []byte, format storefront.Format, width, height int64) bo
 
 // haveSameRatio tells whether the sides of a form (a smaller copy of an image) have the same ratio as those of the
 // image. Rounding may have changed them by two pixels.
-func haveSameRatio(f *storefront.Form, m *storefront.Image) bool {
+func haveSameRatio(f *storefront.SizedImage, m *storefront.Image) bool {
 	const rounding = 2
 	skew := f.Width*m.Height - f.Height*m.Width
 	return max(skew, -skew) <= rounding*max(m.Width, m.Height)

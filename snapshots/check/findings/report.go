@@ -2,6 +2,7 @@ package findings
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -46,6 +47,19 @@ const (
 	ruleCount = 9
 )
 
+// ruleNames say what each rule checks, in the order of their numbers.
+var ruleNames = [ruleCount]string{
+	"acknowledged responses are stored as they were given",
+	"debits equal credits, and every total is the sum of its postings",
+	"the state of every record follows from its events",
+	"every claim, list row and number belongs to one record",
+	"journals have no gaps, and their hash trees recompute",
+	"every notified transition has its delivery",
+	"every provider call follows a durable intent",
+	"no file holds a text that must not be stored",
+	"a reopened store is the same",
+}
+
 // MaxDetails bounds the lines printed beneath a broken rule.
 const MaxDetails = 20
 
@@ -58,6 +72,9 @@ type Rule struct {
 	Details  []string // the first breaches, one line each
 	Note     string   // what the rule did not compare; empty: it compared everything
 }
+
+// Name says what the rule checks.
+func (r *Rule) Name() string { return ruleNames[r.Number-1] }
 
 // Counts say how much the check has covered.
 type Counts struct {
@@ -104,7 +121,7 @@ func (r *Report) WriteTo(out io.Writer) (int64, error) {
 	w := bufio.NewWriter(counter)
 	for i := range r.Rules {
 		rule := &r.Rules[i]
-		_, _ = fmt.Fprintf(w, "rule %d %v %d\n", rule.Number, rule.Outcome, rule.Count) // Flush returns the error
+		_, _ = fmt.Fprintf(w, "rule %d %v %d %s\n", rule.Number, rule.Outcome, rule.Count, rule.Name()) // Flush returns the error
 		if rule.Note != "" {
 			_, _ = fmt.Fprintf(w, "  %s\n", rule.Note)
 		}
@@ -117,6 +134,32 @@ func (r *Report) WriteTo(out io.Writer) (int64, error) {
 	}
 	err := w.Flush()
 	return counter.written, err
+}
+
+// ruleJSON is a rule's result for programs.
+type ruleJSON struct {
+	Rule     int      `json:"rule"`
+	Outcome  string   `json:"outcome"` // as Outcome.String
+	Count    uint64   `json:"count"`
+	Name     string   `json:"name"`
+	Note     string   `json:"note,omitempty"`
+	Breaches uint64   `json:"breaches"`
+	Details  []string `json:"details,omitempty"`
+}
+
+// WriteJSON prints an object for each rule, one a line.
+func (r *Report) WriteJSON(out io.Writer) (int64, error) {
+	counter := &countingWriter{out: out}
+	encoder := json.NewEncoder(counter)
+	encoder.SetEscapeHTML(false)
+	for i := range r.Rules {
+		rule := &r.Rules[i]
+		err := encoder.Encode(ruleJSON{rule.Number, rule.Outcome.String(), rule.Count, rule.Name(), rule.Note, rule.Breaches, rule.Details})
+		if err != nil {
+			return counter.written, err
+		}
+	}
+	return counter.written, nil
 }
 
 type countingWriter struct {

@@ -10,6 +10,7 @@ import (
 
 	"mizan/actors"
 	"mizan/actors/notifier"
+	"mizan/internal/progress"
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -28,13 +29,27 @@ type Scan struct {
 	Organizations map[ledger.ID]*Organization
 	LastGroup     uint64 // the number of the last durable group of changes
 	interruptions uint64 // number of calls of Interrupted
+
+	meter *progress.Meter // shows how far the check is; nil: nobody looks
+	work  uint64          // rows and events that were checked and not counted by the meter yet
 }
 
 // New starts a check of the view.
 func New(ctx context.Context, v *posting.View, keyring actors.Sealer, lastGroup uint64) *Scan {
 	return &Scan{
 		Ctx: ctx, View: v, Report: findings.New(), Digest: newDigest(), Keyring: keyring,
-		Organizations: make(map[ledger.ID]*Organization), LastGroup: lastGroup,
+		Organizations: make(map[ledger.ID]*Organization), LastGroup: lastGroup, meter: progress.From(ctx),
+	}
+}
+
+// BeginProgress begins to show how far the check is, which takes this much work.
+func (c *Scan) BeginProgress(work uint64) { c.meter.Begin("", "rows and events", work) }
+
+// CountWork adds to the work that is done.
+func (c *Scan) CountWork(n uint64) {
+	if c.work += n; c.work >= callsPerContextCheck {
+		c.meter.CountWork(c.work)
+		c.work = 0
 	}
 }
 
@@ -74,6 +89,7 @@ const callsPerContextCheck = 4096
 // Interrupted returns the context's error, but checks the context only once in callsPerContextCheck calls.
 func (c *Scan) Interrupted() error {
 	if c.interruptions++; c.interruptions%callsPerContextCheck == 0 {
+		c.meter.CountUnits(callsPerContextCheck)
 		return c.Ctx.Err()
 	}
 	return nil

@@ -60,7 +60,7 @@ func (c *Check) checkAttempts(r *scan.Record, p *payment.Record) {
 		c.Fault(r, "is no hosted payment, and has attempts of its payer")
 	case isHosted && used > int(p.HostedAttempts), p.HostedAttempts > ledgerdirectory.MaxHostedAttempts:
 		c.Fault(r, "has had %d attempts of %d", used, p.HostedAttempts)
-	case p.Status == payment.Created && (used == int(p.HostedAttempts) && used > 0 || !isDueAtItsEnd(r, p)):
+	case p.Status == payment.Created && (used == int(p.HostedAttempts) && used > 0 || !isDueAtPayersDeadline(r, p)):
 		c.Fault(r, "waits for its payer without an attempt that is left, or for another time than the payer has")
 	case (p.Reference != ledger.ID{}) != (len(p.Ended) > 0 && p.Terminal != ledger.ID{}):
 		c.Fault(r, "has a reference of its own %v, and %d ended attempts", p.Reference != ledger.ID{}, len(p.Ended))
@@ -77,9 +77,9 @@ func (c *Check) checkAttempts(r *scan.Record, p *payment.Record) {
 	c.checkAttemptCount(r, p)
 }
 
-// isDueAtItsEnd tells whether a hosted payment that waits for its payer is due at the end of the payer's time or, if the
+// isDueAtPayersDeadline tells whether a hosted payment that waits for its payer is due at the end of the payer's time or, if the
 // store wrote the record later than that, when it was written.
-func isDueAtItsEnd(r *scan.Record, p *payment.Record) bool {
+func isDueAtPayersDeadline(r *scan.Record, p *payment.Record) bool {
 	return r.Stamp.Due == p.HostedUntil || r.Stamp.Due > p.HostedUntil && r.Stamp.Due <= r.Stamp.Updated
 }
 
@@ -122,7 +122,7 @@ func (c *Check) checkEnded(r *scan.Record, p *payment.Record, ended *payment.End
 // checkTotal checks the total that a terminal was to charge. It must be zero if the transaction was not sent to the
 // terminal.
 func (c *Check) checkTotal(r *scan.Record, p *payment.Record, tried *payment.Attempt) {
-	if !wasSent(*tried) {
+	if !wasTriedAndLeft(*tried) {
 		if !tried.Total.IsZero() {
 			c.Fault(r, "has a total at terminal %v, to which it was not sent", tried.Terminal)
 		}
@@ -204,7 +204,7 @@ func (c *Check) isRefusedCharge(late *payment.Record) (bool, error) {
 		}
 	}
 	return of.Type == payment.Payment && of.Partner == late.Partner && of.Asset == late.Asset && slices.ContainsFunc(tried, func(a payment.Attempt) bool {
-		return a.Terminal == late.Terminal && wasSent(a) && a.Total == late.Amount
+		return a.Terminal == late.Terminal && wasTriedAndLeft(a) && a.Total == late.Amount
 	}), nil
 }
 

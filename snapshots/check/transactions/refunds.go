@@ -73,7 +73,7 @@ func (c *Check) checkRefundStatuses(r *scan.Record, p *payment.Record) {
 		switch {
 		case isPending != (refund.Finished == 0), isFailed == refund.Failure.IsZero():
 			c.Fault(r, "has a refund that is %v, and its times or its failure contradict that", refund.Status)
-		case isPending && (i < len(p.Refunds)-1 || p.Op == nil || p.Op.Kind != payment.OpRefund || p.Op.Request != refund.ID):
+		case isPending && (i < len(p.Refunds)-1 || p.Op == nil || p.Op.Kind != payment.OpRefund || p.Op.ID != refund.ID):
 			c.Fault(r, "has a pending refund without an open request")
 		case !isPending && refund.Finished < refund.Created:
 			c.Fault(r, "has a refund that ended before it was requested")

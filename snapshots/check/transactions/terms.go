@@ -123,15 +123,15 @@ func refusedAttempts(p *payment.Record) []payment.Attempt { return refusedOf(p.A
 func refusedOf(tried []payment.Attempt) []payment.Attempt {
 	var refused []payment.Attempt
 	for i := range tried {
-		if wasSent(tried[i]) {
+		if wasTriedAndLeft(tried[i]) {
 			refused = append(refused, tried[i])
 		}
 	}
 	return refused
 }
 
-// wasSent tells whether the transaction was sent to a terminal that was tried.
-func wasSent(a payment.Attempt) bool {
+// wasTriedAndLeft tells whether the transaction was sent to a terminal that was tried.
+func wasTriedAndLeft(a payment.Attempt) bool {
 	return a.Outcome == payment.AttemptRefused || a.Outcome == payment.AttemptNotSent
 }
 

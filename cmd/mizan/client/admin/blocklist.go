@@ -48,7 +48,7 @@ type createBlock struct {
 // Validate is called by kong.
 func (c *createBlock) Validate() error {
 	switch {
-	case (c.Value == "") == (c.ValueFile.FormatValue == ""):
+	case (c.Value == "") == (c.ValueFile.Text == ""):
 		return errors.New("give either a value or --value-file")
 	case c.Kind == "card" && c.Value != "":
 		return errors.New("a card's number is not taken from the command line, where everybody on the machine can read it: give --value-file")
@@ -58,7 +58,7 @@ func (c *createBlock) Validate() error {
 
 // Run is called by kong.
 func (c *createBlock) Run(e *client.Command) error {
-	value := c.Value + c.ValueFile.FormatValue // Validate has made sure that one of the two is empty
+	value := c.Value + c.ValueFile.Text // Validate has made sure that one of the two is empty
 	return e.Write(http.MethodPost, blocklistPath, map[string]string{"kind": c.Kind, "value": value})
 }
 

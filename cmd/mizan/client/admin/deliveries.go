@@ -42,7 +42,7 @@ func (c *listDeliveries) Run(e *client.Command) error {
 	}
 	return e.List(client.Listing{Path: deliveriesPath, Query: query, Columns: []string{
 		"event_id", "transaction_id", "terminal_id", "channel", "type", "state", "attempts", "next_at", "booked_at",
-	}}, c.Paging)
+	}, LeastImportant: []string{"channel", "terminal_id", "booked_at", "transaction_id"}}, c.Paging)
 }
 
 type showDelivery struct {

@@ -91,7 +91,7 @@ func TestDeliveriesAreListedShownAndReplayed(t *testing.T) {
 	terminalID := regexp.MustCompile(`"terminal_id":"([^"]+)"`).FindStringSubmatch(output)[1]
 	server.wantOutput(`^$`, "--json", "deliveries", "list", "--terminal", terminalID, "--state", "delivered", "--from", "2026-01-01T00:00:00Z", "--to", "2099-01-01T00:00:00Z")
 	server.wantOutput(`^$`, "--json", "deliveries", "list", "--to", "2020-01-01T00:00:00Z")
-	server.wantOutput(`(?m)^attempts +\[\{"at":"20[^"]+","status":500,"error":"status 500","duration_ms":\d+\}\]$`, "deliveries", "show", eventID)
+	server.wantOutput(`(?m)^attempts\[0\]\.at +20\S+\nattempts\[0\]\.status +500\nattempts\[0\]\.error +status 500$`, "deliveries", "show", eventID)
 
 	server.status.Store(204)
 	server.wantOutput(`(?m)^state +pending$`, "deliveries", "replay", eventID)

@@ -116,7 +116,7 @@ func TestUnansweredWritePrintsItsKey(t *testing.T) {
 func TestReadsHaveNoIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":[]}`) })
-	s.admin(t, 0, "", "organizations", "list")
+	s.admin(t, 0, "mizan: organizations list: the list is empty\n", "organizations", "list")
 	if r := s.requests()[0]; r.Header.Get("Idempotency-Key") != "" || r.Header.Get("Authorization") != "Bearer "+token {
 		t.Errorf("asked with %v", r.Header)
 	}
@@ -280,8 +280,8 @@ func TestPagingFollowsTheFlags(t *testing.T) {
 		_, _ = fmt.Fprint(w, `{"data":[],"cursor":{"cursor_field":"created_at","cursor_value":`+nextCursor+`}}`)
 	})
 	s.admin(t, 0, "mizan: keys list: there is more: --all, or --cursor '2026-09-03T10:15:30.123456+00:00'\n", "keys", "list")
-	s.admin(t, 0, "", "keys", "list", "--partner", "7", "--limit", "3", "--cursor", "2026-09-03T10:15:30.123456+00:00")
-	s.admin(t, 0, "", "keys", "list", "--all")
+	s.admin(t, 0, "mizan: keys list: nothing follows the cursor\n", "keys", "list", "--partner", "7", "--limit", "3", "--cursor", "2026-09-03T10:15:30.123456+00:00")
+	s.admin(t, 0, "mizan: keys list: the list is empty\n", "keys", "list", "--all")
 	const escapedCursor = "cursor=2026-09-03T10%3A15%3A30.123456%2B00%3A00"
 	want := []string{"", escapedCursor + "&limit=3&partner_id=7", "limit=100", escapedCursor + "&limit=100"}
 	var got []string

@@ -25,5 +25,17 @@ func (c *limitUsage) Run(e *client.Command) error {
 			query.Set(name, *value)
 		}
 	}
-	return e.ShowWith(limitsPath+"/"+string(c.ID)+"/usage", query)
+	path := limitsPath + "/" + string(c.ID)
+	if e.JSON {
+		return e.ShowWith(path+"/usage", query)
+	}
+	// The usage names no currency.
+	limit, err := e.Read(path, nil)
+	if err != nil {
+		return err
+	}
+	if amount, _ := limit.Value("max_amount"); amount.Kind() != '"' {
+		return e.ShowWith(path+"/usage", query) // the limit counts transactions
+	}
+	return e.ShowWith(path+"/usage", query, limit)
 }

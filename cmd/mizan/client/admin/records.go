@@ -28,6 +28,9 @@ type recordID interface {
 // paths are the server's paths for a type of record: that of the list, and that to which a record's id is added.
 type paths struct{ list, record string }
 
+// leastImportant are the columns that a narrow terminal leaves out of a list of records, in this order.
+var leastImportant = []string{"created_at", "updated_at", "network", "provider", "partner_id"}
+
 // listRecords prints the records of a type.
 type listRecords struct {
 	client.Paging
@@ -37,7 +40,7 @@ type listRecords struct {
 
 // Run is called by kong.
 func (c *listRecords) Run(e *client.Command) error {
-	return e.List(client.Listing{Path: c.path, Columns: c.columns}, c.Paging)
+	return e.List(client.Listing{Path: c.path, Columns: c.columns, LeastImportant: leastImportant}, c.Paging)
 }
 
 // listOfPartner prints the records of a type, or only those of a partner.
@@ -50,7 +53,7 @@ type listOfPartner struct {
 
 // Run is called by kong.
 func (c *listOfPartner) Run(e *client.Command) error {
-	return e.List(client.Listing{Path: c.path, Query: partnerQuery(c.Partner), Columns: c.columns}, c.Paging)
+	return e.List(client.Listing{Path: c.path, Query: partnerQuery(c.Partner), Columns: c.columns, LeastImportant: leastImportant}, c.Paging)
 }
 
 type showRecord[ID recordID] struct {

@@ -40,14 +40,16 @@ type listSettlements struct {
 
 // Run is called by kong.
 func (c *listSettlements) Run(e *client.Command) error {
-	l := client.Listing{Path: c.path(), Query: url.Values{}}
+	l := client.Listing{Path: c.path(), Query: url.Values{}, HasEnv: true}
 	if c.Env != nil {
 		l.Query.Set("env", *c.Env)
 	}
 	if c.Partner != nil {
 		l.Columns = []string{"id", "partner_id", "direction", "amount", "currency", "network", "env", "reference", "created_at"}
+		l.LeastImportant = []string{"partner_id", "network", "env", "created_at"}
 	} else {
 		l.Columns = []string{"id", "terminal_id", "gross", "fee", "currency", "network", "env", "reference", "created_at"}
+		l.LeastImportant = []string{"terminal_id", "network", "env", "created_at"}
 	}
 	return e.List(l, c.Paging)
 }

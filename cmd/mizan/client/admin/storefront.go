@@ -82,7 +82,7 @@ func (c *listOffers) Run(e *client.Command) error {
 	if c.Active != nil {
 		query.Set("active", strconv.FormatBool(*c.Active))
 	}
-	return e.List(client.Listing{Path: c.path, Query: query, Columns: c.columns}, c.Paging)
+	return e.List(client.Listing{Path: c.path, Query: query, Columns: c.columns, HasEnv: true}, c.Paging)
 }
 
 type uploadImage struct {

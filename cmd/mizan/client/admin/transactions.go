@@ -28,9 +28,9 @@ func (c *listTransactions) Run(e *client.Command) error {
 			query.Set(name, *value)
 		}
 	}
-	return e.List(client.Listing{Path: transactionsPath, Query: query, Columns: []string{
+	return e.List(client.Listing{Path: transactionsPath, Query: query, HasEnv: true, Columns: []string{
 		"id", "txid", "type", "status", "amount", "currency", "network", "env", "started", "error_code",
-	}}, c.Paging)
+	}, LeastImportant: []string{"network", "env", "type", "started", "error_code", "txid"}}, c.Paging)
 }
 
 type showTransaction struct {

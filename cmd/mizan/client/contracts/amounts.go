@@ -5,6 +5,7 @@ import (
 
 	"mizan/cmd/mizan/client"
 	"mizan/ledger/contract"
+	"mizan/ledger/money"
 	"mizan/ledger/schema"
 )
 
@@ -49,37 +50,18 @@ func wordSet(lists ...string) map[string]bool {
 // IsAmount tells whether a contract's member with the name is an amount in minor units.
 func IsAmount(name string) bool { return amountNames[name] }
 
-// threeDecimalCurrencies are the currencies of contracts whose major unit has a thousand minor units (ISO
-// 4217); all others have a hundred.
-var threeDecimalCurrencies = wordSet("BHD KWD OMR JOD")
-
-// Decimals returns the number of decimals of a currency's amounts.
+// Decimals returns the number of decimals of a currency's amounts, which for the currencies of contracts is the same in
+// both environments.
 func Decimals(currency string) int {
-	if threeDecimalCurrencies[currency] {
-		return 3
-	}
-	return 2
+	digits, _ := money.Asset{Currency: money.Currency(currency), Env: money.Prod}.Scale()
+	return digits
 }
 
 // majorUnits converts minor units to major ones, with commas between thousands; text that is not a
 // whole number stays as it is.
 func majorUnits(minor, currency string) string {
-	digits := strings.TrimPrefix(minor, "-")
-	if digits == "" || strings.Trim(digits, "0123456789") != "" {
-		return client.Printable(minor)
+	if text, ok := client.MajorUnits(minor, Decimals(currency)); ok {
+		return text
 	}
-	sign := minor[:len(minor)-len(digits)]
-	decimals := Decimals(currency)
-	if len(digits) <= decimals {
-		digits = strings.Repeat("0", decimals+1-len(digits)) + digits
-	}
-	integer, fraction := digits[:len(digits)-decimals], digits[len(digits)-decimals:]
-	var b strings.Builder
-	for i := range len(integer) {
-		if i > 0 && (len(integer)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteByte(integer[i])
-	}
-	return sign + b.String() + "." + fraction
+	return client.Printable(minor)
 }

@@ -21,6 +21,7 @@ import (
 // the output could not be written.
 type Commands struct {
 	client.ContractFlags
+	JSON bool `name:"json" help:"Print the server's JSON: the contract, and then its entries, one object a line."`
 
 	Show showContract `cmd:"" help:"Show a contract as a statement: its record, its schedule and its entries."`
 }
@@ -30,7 +31,7 @@ type ContractCommand struct{ client.Command }
 
 // ProvideCommand is called by kong. It makes the argument of a command's Run.
 func (c *Commands) ProvideCommand(k *kong.Context, streams *client.Streams) (*ContractCommand, error) {
-	command := &ContractCommand{client.Command{Name: "contracts " + k.Selected().Name, Streams: streams}}
+	command := &ContractCommand{client.Command{Name: "contracts " + k.Selected().Name, Streams: streams, JSON: c.JSON}}
 	if slices.ContainsFunc(k.Args, func(argument string) bool { return !utf8.ValidString(argument) }) {
 		return nil, command.Misused("an argument is not UTF-8")
 	}
@@ -63,6 +64,12 @@ func (c *showContract) Run(e *ContractCommand) error {
 	path, record, err := e.findContract(string(c.ID))
 	if err != nil {
 		return err
+	}
+	if e.JSON {
+		if err := e.ShowObject(record); err != nil {
+			return err
+		}
+		return e.List(client.Listing{Path: path + "/entries"}, client.Paging{All: true})
 	}
 	entries, err := e.listEntries(path + "/entries")
 	if err != nil {
@@ -105,7 +112,7 @@ func (e *ContractCommand) findContract(id string) (path string, record client.Ob
 		e.Note("not every collection could be read")
 		return "", client.Object{}, refusal
 	}
-	return "", client.Object{}, e.Misused("no such contract")
+	return "", client.Object{}, e.Misused("contract %s does not exist", id)
 }
 
 // parseData returns the object in a response {data: …}.

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mizan/internal/tracing"
 	"mizan/internal/wiping"
 )
 
@@ -134,6 +135,7 @@ func (p *Provider) exchange(ctx context.Context, c *Connection, q *request) *rep
 	if q.idempotencyKey != "" {
 		httpRequest.Header.Set("Idempotency-Key", q.idempotencyKey)
 	}
+	setOrigin(httpRequest)
 	answer, err := transport.RoundTrip(httpRequest)
 	if err != nil {
 		return &reply{mayHaveArrived: connected.Load(), fault: redacted(err)}
@@ -150,6 +152,17 @@ func (p *Provider) exchange(ctx context.Context, c *Connection, q *request) *rep
 		r.status, r.body = answer.StatusCode, content
 	}
 	return r
+}
+
+// setOrigin sets the headers that tell the other platform which request has caused ours.
+func setOrigin(r *http.Request) {
+	origin := tracing.FromContext(r.Context())
+	if origin.HasRequest() {
+		r.Header.Set(tracing.RequestIDHeader, origin.Request.String())
+	}
+	if origin.HasTrace() {
+		r.Header.Set(tracing.TraceparentHeader, origin.Traceparent())
+	}
 }
 
 // redacted returns an error without addresses and without texts from the other platform.

@@ -1,4 +1,4 @@
-package serving
+package certificates
 
 import (
 	"crypto/x509"
@@ -11,9 +11,9 @@ import (
 
 var noon = time.Date(2026, 9, 3, 12, 0, 0, 0, time.UTC)
 
-func makeAuthority(t *testing.T, dir string, at time.Time, hosts ...string) *authority {
+func makeAuthority(t *testing.T, dir string, at time.Time, hosts ...string) *Authority {
 	t.Helper()
-	a, err := openAuthority(dir, hosts, func() time.Time { return at })
+	a, err := OpenAuthority(dir, hosts, func() time.Time { return at })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,9 +21,9 @@ func makeAuthority(t *testing.T, dir string, at time.Time, hosts ...string) *aut
 }
 
 // isTrusted tells whether a client that trusts the root certificate accepts the server's certificate.
-func isTrusted(t *testing.T, root *x509.Certificate, a *authority, host string, at time.Time) bool {
+func isTrusted(t *testing.T, root *x509.Certificate, a *Authority, host string, at time.Time) bool {
 	t.Helper()
-	pair, err := a.getCertificate(nil)
+	pair, err := a.Get(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestAuthorityIsKeptAndItsKeyIsPrivate(t *testing.T) {
 	if isTrusted(t, original.ca, reopened, "example.org", noon) {
 		t.Error("a client trusts a foreign host")
 	}
-	for _, name := range []string{caKeyFile, keyFile} {
+	for _, name := range []string{caKeyFile, KeyFile} {
 		if stat, err := os.Stat(filepath.Join(dir, name)); err != nil || stat.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", name, stat.Mode(), err)
 		}
@@ -82,7 +82,7 @@ func TestCertificateIsRenewedNearItsEnd(t *testing.T) {
 
 func TestCertificateIsRenewedWhileTheServerRuns(t *testing.T) {
 	now := noon
-	a, err := openAuthority(t.TempDir(), []string{"localhost"}, func() time.Time { return now })
+	a, err := OpenAuthority(t.TempDir(), []string{"localhost"}, func() time.Time { return now })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestAuthorityIsRenewedWithItsKey(t *testing.T) {
 }
 
 func TestDamagedAuthorityIsRefused(t *testing.T) {
-	for _, name := range []string{caFile, caKeyFile} {
+	for _, name := range []string{CAFile, caKeyFile} {
 		damagedDir := t.TempDir()
 		original := makeAuthority(t, damagedDir, noon, "localhost")
 		content, err := os.ReadFile(filepath.Join(damagedDir, name))
@@ -131,7 +131,7 @@ func TestDamagedAuthorityIsRefused(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(damagedDir, name), damage(append([]byte(nil), content...)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			a, err := openAuthority(damagedDir, []string{"localhost"}, func() time.Time { return noon })
+			a, err := OpenAuthority(damagedDir, []string{"localhost"}, func() time.Time { return noon })
 			if err == nil && what == "with a flipped bit" && a.caKey.Equal(original.caKey) && a.ca.Equal(original.ca) {
 				continue // harmless: the flipped bit was in the copy of the public key, which is not used
 			}
@@ -145,7 +145,7 @@ func TestDamagedAuthorityIsRefused(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, caKeyFile)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openAuthority(dir, []string{"localhost"}, func() time.Time { return noon }); err == nil {
+	if _, err := OpenAuthority(dir, []string{"localhost"}, func() time.Time { return noon }); err == nil {
 		t.Error("an authority without its key was taken")
 	}
 }
@@ -153,7 +153,7 @@ func TestDamagedAuthorityIsRefused(t *testing.T) {
 func TestKillBetweenWritingTheAuthoritysFiles(t *testing.T) {
 	dir := t.TempDir()
 	original := makeAuthority(t, dir, noon, "localhost")
-	if err := os.Remove(filepath.Join(dir, caFile)); err != nil {
+	if err := os.Remove(filepath.Join(dir, CAFile)); err != nil {
 		t.Fatal(err)
 	}
 	if reopened := makeAuthority(t, dir, noon, "localhost"); !reopened.caKey.Equal(original.caKey) {
@@ -162,7 +162,7 @@ func TestKillBetweenWritingTheAuthoritysFiles(t *testing.T) {
 }
 
 func TestDamagedCertificateIsReplaced(t *testing.T) {
-	for _, name := range []string{certFile, keyFile} {
+	for _, name := range []string{CertFile, KeyFile} {
 		dir := t.TempDir()
 		original := makeAuthority(t, dir, noon, "localhost")
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {

@@ -1,4 +1,4 @@
-package serving
+package certificates
 
 import (
 	"crypto/ecdsa"
@@ -24,12 +24,13 @@ import (
 	"mizan/internal/durable"
 )
 
-// Files of the local certificate authority, in DIR/tls.
+// Files of the local certificate authority, in its directory. CAFile is what clients must trust; CertFile and KeyFile are
+// the server's certificate and its key.
 const (
-	caFile     = "ca.pem"
+	CAFile     = "ca.pem"
 	caKeyFile  = "ca.key"
-	certFile   = "cert.pem"
-	keyFile    = "cert.key"
+	CertFile   = "cert.pem"
+	KeyFile    = "cert.key"
 	maxPEMFile = 64 << 10
 )
 
@@ -43,9 +44,9 @@ const (
 	backdate   = time.Hour // how long before its issue a certificate becomes valid, for clients whose clocks are slow
 )
 
-// authority is the certificate authority of a data directory, with the server certificate
+// Authority is the local certificate authority of a data directory, with the server certificate
 // that it issued.
-type authority struct {
+type Authority struct {
 	dir   string
 	hosts []string
 	now   func() time.Time
@@ -57,20 +58,20 @@ type authority struct {
 	serverCertificate *tls.Certificate
 }
 
-// openAuthority loads the authority and the certificate in dir, creates missing ones, and
+// OpenAuthority loads the authority and the certificate in dir, creates missing ones, and
 // renews those that expire soon or name other hosts. A damaged authority is an error:
 // replacing it silently would break every client that trusts it.
-func openAuthority(dir string, hosts []string, now func() time.Time) (*authority, error) {
+func OpenAuthority(dir string, hosts []string, now func() time.Time) (*Authority, error) {
 	slices.Sort(hosts)
-	a := &authority{dir: dir, hosts: slices.Compact(hosts), now: now}
+	a := &Authority{dir: dir, hosts: slices.Compact(hosts), now: now}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	durable.RemoveLeftovers(dir, caFile, caKeyFile, certFile, keyFile)
+	durable.RemoveLeftovers(dir, CAFile, caKeyFile, CertFile, KeyFile)
 	if err := a.openCA(); err != nil {
 		return nil, err
 	}
-	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, certFile), filepath.Join(dir, keyFile))
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, CertFile), filepath.Join(dir, KeyFile))
 	if err == nil && a.isUsable(&pair) {
 		a.serverCertificate = &pair
 		return a, nil
@@ -79,9 +80,9 @@ func openAuthority(dir string, hosts []string, now func() time.Time) (*authority
 	return a, a.issueCertificate()
 }
 
-// getCertificate implements tls.Config.GetCertificate. It renews the certificate of a server that
+// Get implements tls.Config.GetCertificate. It renews the certificate of a server that
 // runs for a long time. If the renewal fails, the old certificate is used until it expires.
-func (a *authority) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (a *Authority) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.now().Add(certMargin).After(a.serverCertificate.Leaf.NotAfter) {
@@ -93,9 +94,9 @@ func (a *authority) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate, erro
 }
 
 // openCA loads the authority, or creates it.
-func (a *authority) openCA() error {
+func (a *Authority) openCA() error {
 	key, keyErr := readKey(filepath.Join(a.dir, caKeyFile))
-	cert, certErr := readCertificate(filepath.Join(a.dir, caFile))
+	cert, certErr := readCertificate(filepath.Join(a.dir, CAFile))
 	noKey, noCert := errors.Is(keyErr, fs.ErrNotExist), errors.Is(certErr, fs.ErrNotExist)
 	switch {
 	case noKey && noCert:
@@ -117,7 +118,7 @@ func (a *authority) openCA() error {
 }
 
 // makeCA makes the authority's certificate, with a new key if key is nil.
-func (a *authority) makeCA(key *ecdsa.PrivateKey) (err error) {
+func (a *Authority) makeCA(key *ecdsa.PrivateKey) (err error) {
 	if key == nil {
 		if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 			return err
@@ -137,11 +138,11 @@ func (a *authority) makeCA(key *ecdsa.PrivateKey) (err error) {
 		return err
 	}
 	a.caKey = key
-	return writeCertificate(filepath.Join(a.dir, caFile), der)
+	return writeCertificate(filepath.Join(a.dir, CAFile), der)
 }
 
 // issueCertificate makes the server's certificate.
-func (a *authority) issueCertificate() error {
+func (a *Authority) issueCertificate() error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -164,10 +165,10 @@ func (a *authority) issueCertificate() error {
 	if err != nil {
 		return err
 	}
-	if err := writeKey(filepath.Join(a.dir, keyFile), key); err != nil {
+	if err := writeKey(filepath.Join(a.dir, KeyFile), key); err != nil {
 		return err
 	}
-	if err := writeCertificate(filepath.Join(a.dir, certFile), der); err != nil {
+	if err := writeCertificate(filepath.Join(a.dir, CertFile), der); err != nil {
 		return err
 	}
 	a.serverCertificate = &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
@@ -175,7 +176,7 @@ func (a *authority) issueCertificate() error {
 }
 
 // isUsable tells whether a stored certificate is still valid for long enough and names the server's hosts.
-func (a *authority) isUsable(pair *tls.Certificate) bool {
+func (a *Authority) isUsable(pair *tls.Certificate) bool {
 	leaf := pair.Leaf
 	if leaf == nil || leaf.CheckSignatureFrom(a.ca) != nil {
 		return false
@@ -205,7 +206,7 @@ func canonicalHosts(hosts []string) []string {
 	return slices.Compact(names)
 }
 
-func (a *authority) template(name string, life time.Duration) *x509.Certificate {
+func (a *Authority) template(name string, life time.Duration) *x509.Certificate {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	assert.NoError(err) // rand.Reader never returns an error: if it fails, the process crashes
 	return &x509.Certificate{

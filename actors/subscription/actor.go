@@ -153,20 +153,22 @@ func (a *subscriptionActor) inquire(c *actors.Context, m actors.Due) {
 // commit submits a decision to the writer.
 func (a *subscriptionActor) commit(c *actors.Context, d subscription.Decision, cause any) {
 	r := d.Record
-	notices := a.buildNotices(&d)
+	request := callerOf(cause)
+	notices, transient := a.buildNotices(&d, request)
 	r.Notified += uint64(len(notices))
 	r.Unnotified += uint64(len(d.Notifications) - len(notices))
 	source := ledger.Source{Kind: ledger.Subscription, ID: a.key.ID}
 	step := posting.Step{
 		Org: a.key.Org, Source: source, Expect: a.stamp.Version, Record: Encode(r), Due: d.Due, Events: d.Events,
-		Notices: notices,
+		Notices: notices, Transient: transient,
 	}
 	change := &posting.Change{MustRecord: d.MustRecord}
 	if step.Expect == 0 {
 		step.List, step.FurtherLists = subscription.Lists.Of(r)
 	}
 	change.Steps = []posting.Step{step}
-	if key := keyOf(cause); key != nil && !key.IsZero() {
+	if request != nil && !request.key.IsZero() {
+		key := request.key
 		sealed, err := a.service.runtime.SealReply(actors.SubscriptionReply, a.key.Org, ReplyID(a.key.Org, key.ClaimKey()), appendReply(r))
 		if err != nil {
 			cause.(actors.Refusable).Refuse(err)
@@ -178,33 +180,41 @@ func (a *subscriptionActor) commit(c *actors.Context, d subscription.Decision, c
 	c.Commit(change)
 }
 
-func keyOf(cause any) *actors.Key {
+// callerOf returns the request that has led to a decision; nil if none has.
+func callerOf(cause any) *caller {
 	switch m := cause.(type) {
 	case *createMessage:
-		return m.key
+		return m.caller
 	case *commandMessage:
-		return m.key
+		return m.caller
 	}
 	return nil
 }
 
-// buildNotices returns the decision's notices, which are the stored form of notifications to the merchant. There are
-// none if the initial payment's notifications have no address to go to.
-func (a *subscriptionActor) buildNotices(d *subscription.Decision) []posting.Notice {
+// buildNotices returns the decision's notices, which are the stored form of notifications to the merchant. If the
+// initial payment's notifications have no address to go to, they are transient, and there are none unless somebody
+// follows the organization's notifications.
+func (a *subscriptionActor) buildNotices(d *subscription.Decision, request *caller) (notices, transient []posting.Notice) {
 	if len(d.Notifications) == 0 {
-		return nil
+		return nil, nil
 	}
 	r := d.Record
-	recipient, hasRecipient := a.service.directory.Recipient(a.key.Org, r.Partner, r.Asset.Env, r.Terminal)
-	if !hasRecipient {
-		return nil
+	destination, hasAddress := a.service.directory.Destination(a.key.Org, r.Partner, r.Asset.Env, r.Terminal)
+	if !hasAddress && !a.service.runtime.Listening.HasListener(a.key.Org) {
+		return nil, nil
 	}
 	list := make([]posting.Notice, len(d.Notifications))
 	for i := range d.Notifications {
 		t := &d.Notifications[i]
-		list[i] = posting.Notice{Event: t.Index, Channel: posting.Stream, To: recipient, Body: encodeNotice(t), Subject: r}
+		list[i] = posting.Notice{Event: t.Index, Channel: posting.Stream, To: destination, Body: encodeNotice(t), Subject: r}
+		if request != nil {
+			list[i].Origin = request.origin
+		}
 	}
-	return list
+	if !hasAddress {
+		return nil, list
+	}
+	return list, nil
 }
 
 // Committed implements actors.Behaviour: it takes over the durable state, then starts the charge and

@@ -11,14 +11,14 @@ import (
 	"mizan/posting"
 )
 
-// act is the message that asks a contract's actor for an action.
-type act struct {
+// actMessage is the message that asks a contract's actor for an action.
+type actMessage struct {
 	Act
 	actors.Waiter[answer]
 }
 
 // delayedAct is an action that waits until the contract's overdue dates are handled.
-type delayedAct struct{ *act }
+type delayedAct struct{ *actMessage }
 
 type answer struct {
 	result Result
@@ -26,7 +26,7 @@ type answer struct {
 }
 
 // Refuse implements actors.Refusable.
-func (m *act) Refuse(err error) { m.Answer(answer{err: err}) }
+func (m *actMessage) Refuse(err error) { m.Answer(answer{err: err}) }
 
 // contractActor is the actor of one contract.
 type contractActor struct {
@@ -42,8 +42,8 @@ type contractActor struct {
 // Receive implements actors.Behaviour.
 func (a *contractActor) Receive(c *actors.Context, message any) {
 	switch m := message.(type) {
-	case *act:
-		a.act(c, m)
+	case *actMessage:
+		a.onAct(c, m)
 	case actors.Due:
 		a.handleDue(c, m)
 	default:
@@ -62,12 +62,12 @@ func (a *contractActor) Failed(*actors.Context) {
 }
 
 // waitingAct returns the action whose caller waits; nil if no caller waits.
-func waitingAct(cause any) *act {
+func waitingAct(cause any) *actMessage {
 	switch m := cause.(type) {
-	case *act:
+	case *actMessage:
 		return m
 	case delayedAct:
-		return m.act
+		return m.actMessage
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func (a *contractActor) load() bool {
 	return found
 }
 
-func (a *contractActor) act(c *actors.Context, m *act) {
+func (a *contractActor) onAct(c *actors.Context, m *actMessage) {
 	if !a.load() || a.record.Product != m.Product || a.record.Reading != m.Reading {
 		m.Refuse(unknownContract())
 		return
@@ -140,7 +140,7 @@ func (a *contractActor) readRegister(action contract.Action, input schema.Input)
 
 func (a *contractActor) commit(c *actors.Context, d contract.Decision, cause any) {
 	change := changeOf(a.key.Org, &d, a.stamp.Version)
-	if m, ok := cause.(*act); ok {
+	if m, ok := cause.(*actMessage); ok {
 		if err := a.service.addReply(change, &m.Key); err != nil {
 			m.Refuse(err)
 			return
@@ -161,10 +161,10 @@ func (a *contractActor) Committed(c *actors.Context, _ *posting.Change, r postin
 	a.record, a.stamp = d.Record, r.Stamps[0]
 	a.record.Booked = a.stamp.Updated
 	if m, ok := cause.(delayedAct); ok {
-		a.act(c, m.act)
+		a.onAct(c, m.actMessage)
 		return
 	}
-	if m, ok := cause.(*act); ok {
+	if m, ok := cause.(*actMessage); ok {
 		m.Answer(answer{result: resultAt(a.record, a.stamp, a.stamp.Updated)})
 	}
 	if a.stamp.Due != 0 && a.stamp.Due <= ledger.MicrosOf(c.Now()) {
@@ -181,7 +181,7 @@ func (a *contractActor) handleRefusal(c *actors.Context, cause any, r posting.Re
 		if m, ok := cause.(actors.Due); ok {
 			a.handleDue(c, m)
 		} else {
-			a.act(c, waitingAct(cause))
+			a.onAct(c, waitingAct(cause))
 		}
 		return
 	}

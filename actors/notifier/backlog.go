@@ -1,0 +1,100 @@
+package notifier
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// Backlog is how many deliveries to one class of receivers wait for another attempt, or are parked.
+type Backlog struct {
+	Receivers string // merchants, operators or payers
+	State     State  // Pending or Parked
+	Count     int
+	Oldest    time.Duration // age of the oldest delivery's event, by the business clock; 0: there is none
+}
+
+// receiverNames are the names of classes in metrics.
+var receiverNames = map[receiverClass]string{merchantClass: "merchants", operatorClass: "operators", payerClass: "payers"}
+
+const (
+	maxBacklogKeys = 1 << 20     // deliveries that are counted at most, in all
+	backlogMinAge  = time.Second // a count is not repeated before it is so old,
+	backlogShare   = 50          // nor before this many times as long as it took, so that counting takes at most 2% of a processor
+)
+
+// backlogCache is the last count.
+type backlogCache struct {
+	mu        sync.Mutex
+	rows      []Backlog
+	countedAt time.Time     // in real time; zero: never
+	took      time.Duration // how long it took
+}
+
+// Backlogs returns a row for each class of receivers and each of the states Pending and Parked. Deliveries whose first attempt has not
+// been made are not in these rows, but in InMemory. The count is a second old at most, or 50 times as old as it took; it ends after a million
+// deliveries. The error comes from the store.
+func (s *Service) Backlogs() ([]Backlog, error) {
+	c := &s.backlog
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if began := time.Now(); c.countedAt.IsZero() || began.Sub(c.countedAt) >= max(backlogMinAge, backlogShare*c.took) {
+		rows, err := s.countBacklogs()
+		if err != nil {
+			return nil, err
+		}
+		c.rows, c.countedAt = rows, time.Now()
+		c.took = c.countedAt.Sub(began)
+	}
+	return slices.Clone(c.rows), nil
+}
+
+// InMemory returns how many notices wait in memory for an attempt. Those that were read from the store for it also are in the rows of
+// Backlogs.
+func (s *Service) InMemory() int64 { return s.inMemory.Load() }
+
+// countBacklogs counts the keys of waiting and of parked deliveries.
+func (s *Service) countBacklogs() (rows []Backlog, err error) {
+	view := s.runtime.Journal.View()
+	defer view.Close()
+	now, budget := ledger.MicrosOf(s.runtime.Clock.Now()), maxBacklogKeys
+	for _, kind := range [...]struct {
+		row     byte
+		state   State
+		keySize int
+	}{{rowRetries, Pending, waitingPrefixLen + 8 + idSize}, {rowParked, Parked, waitingPrefixLen + idSize}} {
+		counts, oldest := make(map[receiverClass]int), make(map[receiverClass]ledger.Micros)
+		err = view.OrganizationsWith(posting.KVs, func(org ledger.ID) (bool, error) {
+			err := view.KVKeys(org, []byte{kind.row}, nil, func(key []byte) ([]byte, bool, error) {
+				if budget--; budget < 0 || s.stopping.Load() {
+					return nil, false, nil
+				}
+				if len(key) != kind.keySize {
+					s.logWrongRow(org, key)
+					return nil, true, nil
+				}
+				class, booked := receiverClass(key[1]), readID(key[kind.keySize-idSize:]).Booked
+				if counts[class] == 0 || booked < oldest[class] {
+					oldest[class] = booked
+				}
+				counts[class]++
+				return nil, true, nil
+			})
+			return budget > 0, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, class := range receiverClasses {
+			row := Backlog{Receivers: receiverNames[class], State: kind.state, Count: counts[class]}
+			if row.Count > 0 {
+				row.Oldest = time.Duration(max(0, now-oldest[class])) * time.Microsecond
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}

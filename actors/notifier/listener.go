@@ -1,0 +1,244 @@
+package notifier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"mizan/actors/notifier/webhook"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// Bounds of listeners.
+const (
+	maxListeners       = 64      // listeners of all organizations
+	maxListenersOfOrg  = 8       // listeners of one organization, so that others have places left
+	maxUnread          = 1_024   // notices that wait for one listener
+	maxUnreadRecords   = 64      // of these, the first ones that wait together with their records; the others' records are read again
+	maxUnreadBodyBytes = 4 << 20 // bytes of the bodies of the notices that wait for one listener
+)
+
+// Errors with which a listener ends.
+var (
+	ErrSlowListener   = fmt.Errorf("more than %d notifications waited to be read", maxUnread)
+	ErrListeningEnded = errors.New("the service is stopping")
+)
+
+// Notification is a notification for a merchant as a listener gets it: signed, and ready to be passed on.
+type Notification struct {
+	Event   ledger.ID // as in the ordinary delivery; zero: the subscription stream has no event ids
+	Channel posting.Channel
+	Type    string
+	Source  ledger.Source
+	To      ledger.ID // the terminal or partner that it belongs to
+	Booked  ledger.Micros
+
+	HasDelivery      bool // it is delivered to the merchant's address too
+	SignedByListener bool // the merchant has no secret, so it is signed with the listener's
+	Message          webhook.Message
+}
+
+// Listener follows the notifications of an organization, also those for which no address is set. It gets each
+// notification once, when its event is durable, and once more if an operator has one delivery made again. Retries,
+// and notifications of earlier events, are not among them.
+type Listener struct {
+	service *Service
+	org     ledger.ID
+	secret  string
+	leave   func()
+	wake    chan struct{} // has an element if something has happened since the last Next
+
+	mu          sync.Mutex
+	unread      []posting.Notice // guarded by mu
+	unreadBytes int              // guarded by mu: of the bodies of unread
+	ended       error            // guarded by mu: nil while it goes on
+}
+
+// listeners are the listeners of all organizations.
+type listeners struct {
+	mu    sync.Mutex
+	byOrg map[ledger.ID]map[*Listener]bool // guarded by mu
+	ended bool                             // guarded by mu: no further listener begins
+}
+
+// Listen begins to follow an organization's notifications. Notifications of terminals and partners without a secret
+// are signed with the given one. The caller closes the listener. The error is a *ledger.Refusal.
+func (s *Service) Listen(org ledger.ID, secret string) (*Listener, error) {
+	const op = "notifier.Listen"
+	all := &s.listeners
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	switch listening := &s.runtime.Listening; {
+	case all.ended:
+		return nil, ledger.Refuse(op, ledger.Unavailable, "%v", ErrListeningEnded)
+	case listening.Count(org) >= maxListenersOfOrg:
+		return nil, ledger.Refuse(op, ledger.Unavailable, "%d listeners follow this organization already", maxListenersOfOrg)
+	case listening.Total() >= maxListeners:
+		return nil, ledger.Refuse(op, ledger.Unavailable, "%d listeners are at work already", maxListeners)
+	}
+	l := &Listener{service: s, org: org, secret: secret, wake: make(chan struct{}, 1)}
+	if all.byOrg == nil {
+		all.byOrg = make(map[ledger.ID]map[*Listener]bool)
+	}
+	if all.byOrg[org] == nil {
+		all.byOrg[org] = make(map[*Listener]bool)
+	}
+	all.byOrg[org][l] = true
+	l.leave = s.runtime.Listening.Add(org)
+	return l, nil
+}
+
+// Close ends the listener.
+func (l *Listener) Close() {
+	l.leave()
+	l.end(ErrListeningEnded)
+	all := &l.service.listeners
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if delete(all.byOrg[l.org], l); len(all.byOrg[l.org]) == 0 {
+		delete(all.byOrg, l.org)
+	}
+}
+
+// end makes Next return the error, now and later.
+func (l *Listener) end(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.endLocked(err)
+}
+
+// endLocked is end for a caller that holds l.mu.
+func (l *Listener) endLocked(err error) {
+	if l.ended == nil {
+		l.ended, l.unread, l.unreadBytes = err, nil, 0
+	}
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// endListeners ends all listeners.
+func (s *Service) endListeners() {
+	s.listeners.mu.Lock()
+	defer s.listeners.mu.Unlock()
+	s.listeners.ended = true
+	for _, ofOrg := range s.listeners.byOrg {
+		for l := range ofOrg {
+			l.end(ErrListeningEnded)
+		}
+	}
+}
+
+// publish passes notices on to the organization's listeners. It never waits for one.
+func (s *Service) publish(org ledger.ID, notices []posting.Notice) {
+	if !s.runtime.Listening.HasListener(org) {
+		return
+	}
+	s.listeners.mu.Lock()
+	defer s.listeners.mu.Unlock()
+	for l := range s.listeners.byOrg[org] {
+		l.add(notices)
+	}
+}
+
+// add queues the notices that are for merchants. A listener that reads too slowly ends.
+func (l *Listener) add(notices []posting.Notice) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range notices {
+		n := notices[i]
+		if n.Channel != posting.Webhook && n.Channel != posting.Stream || l.ended != nil {
+			continue
+		}
+		if len(l.unread) >= maxUnread || l.unreadBytes+len(n.Body) > maxUnreadBodyBytes {
+			l.endLocked(ErrSlowListener)
+			return
+		}
+		if len(l.unread) >= maxUnreadRecords {
+			n.Subject = nil
+		}
+		l.unread, l.unreadBytes = append(l.unread, n), l.unreadBytes+len(n.Body)
+	}
+	if len(l.unread) > 0 {
+		select {
+		case l.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Next waits for the next notification. The error is ErrSlowListener, ErrListeningEnded or that of ctx; after the last
+// one the listener goes on.
+func (l *Listener) Next(ctx context.Context) (*Notification, error) {
+	for {
+		n, err := l.take()
+		if err != nil {
+			return nil, err
+		}
+		if n != nil {
+			if notification, ok := l.write(n); ok {
+				return notification, nil
+			}
+			continue
+		}
+		select {
+		case <-l.wake:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// take removes the first unread notice; nil if there is none.
+func (l *Listener) take() (*posting.Notice, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended != nil || len(l.unread) == 0 {
+		return nil, l.ended
+	}
+	n := l.unread[0]
+	l.unread[0] = posting.Notice{}
+	if l.unread = l.unread[1:]; len(l.unread) == 0 {
+		l.unread = nil
+	}
+	l.unreadBytes -= len(n.Body)
+	return &n, nil
+}
+
+// write forms and signs the notification of a notice. A notice that cannot be written, or whose writer panics, is
+// logged and left out.
+func (l *Listener) write(n *posting.Notice) (notification *Notification, ok bool) {
+	s := l.service
+	defer func() {
+		if panicValue := recover(); panicValue != nil {
+			s.runtime.Recovered("a listener's notification", panicValue)
+			notification, ok = nil, false
+		}
+	}()
+	body, buffer, err := s.encodeBody(l.org, n)
+	defer func() {
+		*buffer = body.Data[:0]
+		s.bodyBuffers.Put(buffer)
+	}()
+	if err != nil {
+		s.runtime.Log.Error("a notice cannot be written for a listener", "error", err)
+		return nil, false
+	}
+	notification = &Notification{
+		Channel: n.Channel, Type: body.Type, Source: n.Source, To: n.To, Booked: n.Booked, HasDelivery: !n.IsTransient,
+	}
+	outgoing := webhook.Delivery{Type: body.Type, Data: body.Data, WithoutEnvelope: n.Channel == posting.Stream, Origin: n.Origin}
+	if !outgoing.WithoutEnvelope {
+		address, _ := s.addresses.Address(l.org, n.To)
+		notification.Event, notification.SignedByListener = EventID(l.org, idOf(n)), address.Secret == ""
+		outgoing.EventID, outgoing.Secret, outgoing.PreviousSecret = notification.Event.String(), address.Secret, address.PreviousSecret
+		if notification.SignedByListener {
+			outgoing.Secret, outgoing.PreviousSecret = l.secret, ""
+		}
+	}
+	notification.Message = outgoing.Message(s.runtime.Clock.Now())
+	return notification, true
+}

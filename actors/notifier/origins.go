@@ -1,0 +1,49 @@
+package notifier
+
+import (
+	"mizan/internal/tracing"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// maxOrigins bounds the deliveries that wait for another attempt and whose origins are kept in memory.
+const maxOrigins = 16_384
+
+// deliveryKey identifies a delivery of any organization.
+type deliveryKey struct {
+	org ledger.ID
+	id  ID
+}
+
+// originOf returns the origin of a notice. The first attempt finds it with the notice. Later attempts read the notice from the store,
+// which has no origins; so the origins of deliveries that have failed are kept in memory, while the process lives.
+func (s *Service) originOf(org ledger.ID, n *posting.Notice) (o tracing.Origin, isKept bool) {
+	if !n.Origin.IsZero() {
+		return n.Origin, false
+	}
+	return s.origins.Find(deliveryKey{org, idOf(n)})
+}
+
+// keepOrigin keeps the origin of a delivery after an attempt that has failed, and forgets it after one that was acknowledged.
+func (s *Service) keepOrigin(org ledger.ID, n *posting.Notice, o tracing.Origin, isKept, hasFailed bool) {
+	switch key := (deliveryKey{org, idOf(n)}); {
+	case hasFailed && !o.IsZero():
+		s.origins.Keep(key, o)
+	case isKept:
+		s.origins.Forget(key)
+	}
+}
+
+// endHop ends the hop of an attempt.
+func endHop(hop tracing.Hop, channel posting.Channel, r *report) {
+	if !hop.IsRecorded() {
+		return
+	}
+	hop.SetName("notification " + channel.String())
+	hop.SetText("mizan.channel", channel.String())
+	if r.Status != 0 {
+		hop.SetNumber("http.response.status_code", int64(r.Status))
+	}
+	hop.Fail(r.Failure)
+	hop.End()
+}

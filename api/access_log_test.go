@@ -1,0 +1,157 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mizan/api"
+	"mizan/api/accesslog"
+	"mizan/ledger"
+)
+
+// accessLine is a line of the access log.
+type accessLine struct {
+	RequestID    string  `json:"request_id"`
+	Method       string  `json:"method"`
+	Route        string  `json:"route"`
+	Status       int     `json:"status"`
+	Milliseconds float64 `json:"ms"`
+	Organization *string `json:"organization_id"`
+	Partner      *int64  `json:"partner_id"`
+	Bytes        int64   `json:"bytes"`
+	Time         string  `json:"time"`
+	Level        string  `json:"level"`
+	Message      string  `json:"msg"`
+}
+
+// loggedFixture is a fixture whose server has an access log.
+type loggedFixture struct {
+	*fixture
+	out *lockedBuffer
+	log *accesslog.Log
+}
+
+func newLoggedFixture(t *testing.T, mode accesslog.Mode) *loggedFixture {
+	f := &loggedFixture{out: new(lockedBuffer)}
+	f.log = accesslog.New(accesslog.Options{Mode: mode, JSON: true, Out: f.out})
+	f.fixture = newFixture(t, func(c *api.Config) { c.AccessLog = f.log })
+	return f
+}
+
+// lines stops the server and returns the lines.
+func (f *loggedFixture) lines() (lines []accessLine) {
+	f.t.Helper()
+	f.stopServer()
+	must(f.t, f.log.Close())
+	for text := range strings.Lines(f.out.String()) {
+		decoder := json.NewDecoder(strings.NewReader(text))
+		decoder.DisallowUnknownFields()
+		var line accessLine
+		if err := decoder.Decode(&line); err != nil || line.Time == "" || line.Level != "INFO" || line.Message != "request" || line.Milliseconds < 0 {
+			f.t.Fatalf("%v in %s", err, text)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func TestEachRequestGetsALineWithoutItsContents(t *testing.T) {
+	t.Parallel()
+	f := newLoggedFixture(t, accesslog.All)
+	org, partner := f.seed.First.Org.String(), f.seed.First.Partner
+	created := f.partner().post(transactions, paymentBody(`"amount":"1000","currency":"USD","txid":"canary-of-the-body"`)).want(201, "")
+	id := created.at("id")
+	wanted := []struct {
+		name, route string
+		response    *response
+		method      string
+		org         string
+		partner     int64
+	}{
+		{"a payment", transactions, created, "POST", org, partner},
+		{"a read", transactions + "/:id", f.partner().get(transactions+"/"+id+"?canary-of-the-query=1").want(200, ""), "GET", org, partner},
+		{"a HEAD", transactions + "/:id", f.partner().do("HEAD", transactions+"/"+id, "").want(200, ""), "HEAD", org, partner},
+		{"the administration", "/api/v1/partners", f.admin().get("/api/v1/partners").want(200, ""), "GET", org, 0},
+		{"a session", "/api/v1/ledger/trial-balance", f.auditor().get("/api/v1/ledger/trial-balance").want(200, ""), "GET", org, 0},
+		{"a wrong key", transactions, f.partner().with("x-api-key", "canary-of-the-key").get(transactions).want(401, ""), "GET", "", 0},
+		{"an unknown path", "none", f.anyone().get("/canary-of-the-path").want(404, ""), "GET", "", 0},
+		{"an unknown method", "none", f.anyone().do("CANARY", transactions, "").want(405, ""), "other", "", 0},
+		{"a health check", "/livez", f.anyone().get("/livez").want(200, ""), "GET", "", 0},
+		{"an export, which is a stream", exportPath, f.auditor().get(exportPath+"?format=csv&env=test").want(200, ""), "GET", org, 0},
+	}
+	byID := make(map[string]accessLine)
+	for _, line := range f.lines() {
+		byID[line.RequestID] = line
+	}
+	if len(byID) != len(wanted) {
+		t.Errorf("%d lines for %d requests", len(byID), len(wanted))
+	}
+	for _, c := range wanted {
+		line, found := byID[c.response.header.Get("x-request-id")]
+		if !found {
+			t.Errorf("%s has no line", c.name)
+			continue
+		}
+		if line.Method != c.method || line.Route != c.route || line.Status != c.response.status || line.Bytes != int64(len(c.response.body)) {
+			t.Errorf("%s: %+v", c.name, line)
+		}
+		if (line.Organization == nil) != (c.org == "") || line.Organization != nil && *line.Organization != c.org || (line.Partner == nil) != (c.partner == 0) || line.Partner != nil && *line.Partner != c.partner {
+			t.Errorf("%s: %+v, want organization %q and partner %d", c.name, line, c.org, c.partner)
+		}
+	}
+	if strings.Contains(f.out.String(), "canary") {
+		t.Errorf("the log has contents of requests:\n%s", f.out.String())
+	}
+}
+
+func TestOnlyErrorsAreLoggedIfThatIsConfigured(t *testing.T) {
+	t.Parallel()
+	f := newLoggedFixture(t, accesslog.Errors)
+	f.partner().get(transactions).want(200, "")
+	f.partner().get(transactions+"/unknown").want(404, "")
+	// A request that the transport cannot read never reaches a route.
+	responses, _ := f.raw("GET /api/v1/health HTTP/1.1\r\nHost\r\n\r\n", 1)
+	if len(responses) != 1 || responses[0].status != http.StatusBadRequest {
+		t.Fatalf("%d responses", len(responses))
+	}
+	lines := f.lines()
+	if len(lines) != 2 || lines[0].Status != 404 || lines[1].Status != 400 || lines[1].Route != "none" {
+		t.Errorf("lines are %+v", lines)
+	}
+}
+
+// The metrics see which bound has refused a request.
+func TestRefusalsAreCountedByTheirBound(t *testing.T) {
+	t.Parallel()
+	refused := make(chan ledger.Limiter, 64)
+	f := newFixture(t, func(c *api.Config) {
+		c.RateLimit = 1
+		c.Observe = func(e api.Exchange) {
+			if e.Limiter != "" {
+				refused <- e.Limiter
+			}
+		}
+	})
+	status := 0
+	for range 10 {
+		status = f.partner().get(transactions).status
+	}
+	if status != http.StatusTooManyRequests {
+		t.Fatalf("status %d", status)
+	}
+	for n := range 12 { // from one address, each with a new login
+		f.anyone().with("x-organization-id", f.seed.First.Org.String()).post("/api/v1/sessions", `{"login":"nobody","pass":"wrong-`+strconv.Itoa(n)+`"}`)
+	}
+	f.stopServer()
+	close(refused)
+	seen := make(map[ledger.Limiter]int)
+	for l := range refused {
+		seen[l]++
+	}
+	if seen[ledger.LimitKeyRate] == 0 || seen[ledger.LimitLogins] == 0 || len(seen) != 2 {
+		t.Errorf("refused by %v", seen)
+	}
+}

@@ -1,0 +1,186 @@
+package accesslog
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Mode says for which requests there are lines.
+type Mode int32
+
+// The modes. The zero value is Off.
+const (
+	Off    Mode = iota // for none
+	Errors             // for those that were answered with a status from 400 up
+	All
+)
+
+// modeNames are the modes as they are configured.
+var modeNames = [...]string{Off: "off", Errors: "errors", All: "all"}
+
+// String returns the mode as it is configured.
+func (m Mode) String() string { return modeNames[m] }
+
+// ParseMode is the inverse of String.
+func ParseMode(text string) (Mode, error) {
+	for m, name := range modeNames {
+		if name == text {
+			return Mode(m), nil
+		}
+	}
+	return Off, fmt.Errorf("%q is no mode of the access log", text)
+}
+
+// firstError is the lowest status of an error.
+const firstError = 400
+
+// Bounds of the buffer.
+const (
+	defaultBuffer = 1 << 20               // bytes of lines that wait to be written
+	maxWrite      = 16 << 10              // bytes of lines that are written at once
+	writeInterval = 10 * time.Millisecond // how long lines are gathered before they are written
+	closePatience = time.Second           // how long Close waits for the output
+)
+
+// Options configure a Log.
+type Options struct {
+	Mode   Mode
+	JSON   bool      // a JSON object a line; false: key=value pairs
+	Out    io.Writer // is written by one goroutine at a time
+	Buffer int       // bytes of lines that wait to be written; 0: 1 MiB
+}
+
+// Log writes lines. A nil *Log writes none. Its methods are safe for concurrent use.
+type Log struct {
+	mode     atomic.Int32
+	json     bool
+	out      io.Writer
+	capacity int
+	dropped  atomic.Uint64
+
+	mu       sync.Mutex
+	waiting  []byte // guarded by mu: lines that are to be written
+	isClosed bool   // guarded by mu
+
+	wake  chan struct{} // gets a value when lines wait, and is closed by Close
+	ended chan struct{} // closed when everything is written
+}
+
+// New makes a log and starts the goroutine that writes it.
+func New(o Options) *Log {
+	l := &Log{json: o.JSON, out: o.Out, capacity: cmp.Or(o.Buffer, defaultBuffer), wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	l.SetMode(o.Mode)
+	go l.run()
+	return l
+}
+
+// SetMode changes for which requests there are lines, from the next one on.
+func (l *Log) SetMode(m Mode) { l.mode.Store(int32(m)) }
+
+// Wants tells whether a request with this status gets a line.
+func (l *Log) Wants(status int) bool {
+	if l == nil {
+		return false
+	}
+	switch Mode(l.mode.Load()) {
+	case All:
+		return true
+	case Errors:
+		return status >= firstError
+	}
+	return false
+}
+
+// Dropped returns how many lines were dropped because the output was too slow.
+func (l *Log) Dropped() uint64 {
+	if l == nil {
+		return 0
+	}
+	return l.dropped.Load()
+}
+
+// Add adds a line. It never waits for the output.
+func (l *Log) Add(line Line) {
+	var memory [maxLine]byte
+	encoded := line.appendTo(memory[:0], l.json)
+	l.mu.Lock()
+	isFull := l.isClosed || len(l.waiting)+len(encoded) > l.capacity
+	wasEmpty := len(l.waiting) == 0
+	if !isFull {
+		l.waiting = append(l.waiting, encoded...)
+		if wasEmpty {
+			l.wake <- struct{}{} // it has room: the writer has emptied waiting since the last value
+		}
+	}
+	l.mu.Unlock()
+	if isFull {
+		l.dropped.Add(1)
+	}
+}
+
+// run writes lines until the log is closed.
+func (l *Log) run() {
+	defer close(l.ended)
+	var lines []byte
+	pause := time.NewTimer(writeInterval)
+	defer pause.Stop()
+	for range l.wake {
+		// More lines come soon under load. They are written together.
+		pause.Reset(writeInterval)
+		<-pause.C
+		lines = l.take(lines)
+		l.write(lines)
+	}
+	l.write(l.take(lines))
+}
+
+// take returns the lines that wait. Further lines get the memory of the written ones.
+func (l *Log) take(written []byte) []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lines := l.waiting
+	l.waiting = written[:0]
+	return lines
+}
+
+// write writes lines in pieces of at most maxWrite bytes, so that other writers of the same output get their turn.
+func (l *Log) write(lines []byte) {
+	for len(lines) > 0 {
+		n := len(lines)
+		if n > maxWrite {
+			n = lastLineEnd(lines[:maxWrite])
+		}
+		_, _ = l.out.Write(lines[:n]) // there is no other place where a failure could be reported
+		lines = lines[n:]
+	}
+}
+
+// lastLineEnd returns the length of the whole lines in a piece. Every line is shorter than a piece.
+func lastLineEnd(piece []byte) int {
+	n := len(piece)
+	for piece[n-1] != '\n' {
+		n--
+	}
+	return n
+}
+
+// Close writes the lines that wait, for at most a second. Lines that are added afterwards are dropped.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	if !l.isClosed {
+		l.isClosed = true
+		close(l.wake)
+	}
+	l.mu.Unlock()
+	patience := time.NewTimer(closePatience)
+	defer patience.Stop()
+	select {
+	case <-l.ended:
+	case <-patience.C:
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors/notifier"
+	"mizan/api/web"
+	"mizan/api/web/conn"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// Bounds of a stream of notifications, in real time.
+const (
+	streamTime   = time.Hour        // a longer stream ends, so that its caller has to show its token again
+	streamQuiet  = 15 * time.Second // a comment is sent after so long a time without a notification
+	callerLookup = time.Second      // how often a quiet stream looks whether its caller is still there
+)
+
+// secretLabel separates the secrets of streams from other keyed hashes.
+const secretLabel = "mizan notification stream: "
+
+// streamNotifications is GET /notifications/stream?stream_id: server-sent events with the notifications of an
+// organization from now on, signed. stream_id continues a stream that has broken off: with it the secret stays the same.
+func (h *Handlers) streamNotifications(req *web.Request) error {
+	if err := req.RequireChunks(); err != nil {
+		return err
+	}
+	org, err := req.Organization(h.cfg.Directory)
+	if err != nil {
+		return err
+	}
+	q := web.QueryOf(req.RequestCtx, "stream_id")
+	id, isContinued := q.ID("stream_id")
+	if err := q.Problems.Err(); err != nil {
+		return err
+	}
+	if !isContinued {
+		id = uuid.New()
+	}
+	// Nothing of a stream is stored. So its secret is computed from its id, which anybody with the admin token may know, and a key of
+	// the server.
+	secret := "whsec_" + h.cfg.Fingerprint(append([]byte(secretLabel), org.String()+" "+id.String()...))
+	if req.IsHead() {
+		req.SetStreamHeaders(eventStreamType)
+		return nil
+	}
+	listener, err := h.cfg.Deliveries.Listen(org, secret)
+	if err != nil {
+		return err
+	}
+	caller := req.Conn()
+	stream := &notificationStream{
+		listener: listener, serving: h.cfg.Serving, isCallerGone: func() bool { return conn.CallerGone(caller) },
+		lookup: callerLookup, quiet: streamQuiet, endsAt: time.Now().Add(streamTime), lastSent: time.Now(),
+	}
+	stream.send("ready", web.Marshal(streamReadyJSON{Stream: id, Organization: org, Secret: secret}))
+	req.SetStreamHeaders(eventStreamType)
+	req.Stream(stream)
+	return nil
+}
+
+const eventStreamType = "text/event-stream; charset=utf-8"
+
+// streamReadyJSON is the first event of a stream.
+type streamReadyJSON struct {
+	Stream       ledger.ID `json:"stream_id"`
+	Organization ledger.ID `json:"organization_id"`
+	Secret       string    `json:"secret"` // signs notifications of terminals and partners that have no secret
+}
+
+// streamEndJSON is the last event of a stream.
+type streamEndJSON struct {
+	Reason  string `json:"reason"` // too_slow, stopping or time
+	Message string `json:"message"`
+}
+
+// streamedJSON is a notification in a stream. Body is what the signature in Headers covers.
+type streamedJSON struct {
+	Event        *ledger.ID        `json:"event_id"`
+	Transaction  *ledger.ID        `json:"transaction_id"`
+	Subscription *ledger.ID        `json:"subscription_id,omitempty"`
+	Terminal     ledger.ID         `json:"terminal_id"`
+	Channel      string            `json:"channel"`
+	Type         string            `json:"type"`
+	Booked       web.Instant       `json:"booked_at"`
+	Delivered    bool              `json:"delivered"`
+	SignedWith   *string           `json:"signed_with"`
+	Headers      map[string]string `json:"headers"`
+	Body         string            `json:"body"`
+}
+
+func newStreamedJSON(n *notifier.Notification) *streamedJSON {
+	r := &streamedJSON{
+		Terminal: n.To, Channel: n.Channel.String(), Type: n.Type, Booked: web.Instant(n.Booked), Delivered: n.HasDelivery,
+		Headers: make(map[string]string, len(n.Message.Headers)), Body: string(n.Message.Body),
+	}
+	if n.Channel == posting.Webhook {
+		r.Event = &n.Event
+		r.SignedWith = web.OrNull("own")
+		if n.SignedByListener {
+			r.SignedWith = web.OrNull("stream")
+		}
+	}
+	switch n.Source.Kind {
+	case ledger.Transaction:
+		r.Transaction = &n.Source.ID
+	case ledger.Subscription:
+		r.Subscription = &n.Source.ID
+	}
+	for _, header := range n.Message.Headers {
+		r.Headers[header[0]] = header[1]
+	}
+	return r
+}
+
+// notificationStream is the body of the response: server-sent events, which are formed as they are read.
+type notificationStream struct {
+	listener     *notifier.Listener
+	serving      context.Context // ends when the server begins to stop
+	isCallerGone func() bool
+
+	lookup, quiet    time.Duration
+	endsAt, lastSent time.Time
+
+	unread  []byte // formed and not yet read
+	isEnded bool   // nothing follows unread
+}
+
+// errCallerGone ends a stream whose caller has closed the connection.
+var errCallerGone = errors.New("the caller is gone")
+
+// Read implements io.Reader. It waits for the next notification.
+func (s *notificationStream) Read(p []byte) (int, error) {
+	for len(s.unread) == 0 {
+		if s.isEnded {
+			return 0, io.EOF
+		}
+		if err := s.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, s.unread)
+	s.unread = s.unread[n:]
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (s *notificationStream) Close() error {
+	s.listener.Close()
+	return nil
+}
+
+// next waits for a notification, at most until the next look at the caller.
+func (s *notificationStream) next() error {
+	ctx, cancel := context.WithTimeout(s.serving, s.lookup)
+	defer cancel()
+	n, err := s.listener.Next(ctx)
+	now := time.Now()
+	switch {
+	case err == nil:
+		s.send("notification", web.Marshal(newStreamedJSON(n)))
+	case errors.Is(err, notifier.ErrSlowListener):
+		s.end("too_slow", "the stream is read too slowly: "+err.Error()+"; connect again, what was notified in the meantime is among the deliveries if it has an address")
+	case s.serving.Err() != nil, errors.Is(err, notifier.ErrListeningEnded):
+		s.end("stopping", "the server is stopping")
+	case now.After(s.endsAt):
+		s.end("time", "the stream has lasted "+streamTime.String()+": connect again")
+	case s.isCallerGone():
+		return errCallerGone
+	case now.Sub(s.lastSent) >= s.quiet:
+		s.unread, s.lastSent = []byte(": still here\n\n"), now
+	}
+	return nil
+}
+
+// send forms an event.
+func (s *notificationStream) send(event string, data []byte) {
+	s.unread = append(s.unread, "event: "+event+"\ndata: "...)
+	s.unread = append(append(s.unread, data...), "\n\n"...)
+	s.lastSent = time.Now()
+}
+
+// end forms the last event.
+func (s *notificationStream) end(reason, message string) {
+	s.send("end", web.Marshal(streamEndJSON{reason, message}))
+	s.isEnded = true
+}

@@ -1,0 +1,100 @@
+package api
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"mizan/api/accesslog"
+	"mizan/api/web"
+	"mizan/internal/tracing"
+	"mizan/ledger"
+)
+
+// Exchange is a request and its response, as metrics see it.
+type Exchange struct {
+	Route   string // the pattern of the path, or "none"
+	Method  string // a known method, or "other"
+	Status  int
+	Took    time.Duration
+	Limiter ledger.Limiter // the bound that refused the request; empty: none
+}
+
+// beginHop begins the hop of a request, if hops are recorded. Health checks are not recorded, because they would be most of a
+// quiet service's traces.
+func (s *Server) beginHop(ctx *fasthttp.RequestCtx, started time.Time) tracing.Hop {
+	if s.cfg.Tracer == nil || isCheck(string(ctx.Path())) {
+		return tracing.Hop{}
+	}
+	origin := web.OriginOf(ctx)
+	hop := s.cfg.Tracer.BeginAt(tracing.Server, methodOf(ctx), origin, started, nil)
+	web.SetOrigin(ctx, hop.Origin(origin))
+	return hop
+}
+
+// report reports a response to the metrics, to the access log and to the request's hop.
+func (s *Server) report(ctx *fasthttp.RequestCtx, method string, started time.Time, hop tracing.Hop) {
+	req, isRouted := ctx.UserValue(requestKey).(*web.Request)
+	e := Exchange{Route: noRoute, Method: method, Status: ctx.Response.StatusCode(), Took: time.Since(started), Limiter: web.LimiterOf(ctx)}
+	if isRouted {
+		e.Route = req.Route.Path
+	}
+	if s.cfg.Observe != nil {
+		s.cfg.Observe(e)
+	}
+	wantsLine := s.cfg.AccessLog.Wants(e.Status)
+	if !wantsLine && !hop.IsRecorded() {
+		return
+	}
+	line := accesslog.Line{RequestID: ctx.Response.Header.PeekBytes(web.HeaderRequestID), Method: method, Route: e.Route, Status: e.Status, Bytes: bodyLength(ctx)}
+	if isRouted {
+		line.Organization, line.Partner = req.Identity()
+	}
+	if stream, isStream := ctx.Response.BodyStream().(web.EndedStream); isStream {
+		line.RequestID = bytes.Clone(line.RequestID)
+		stream.OnEnd(func(sent int64) {
+			line.Bytes = sent
+			s.describe(line, started, wantsLine, hop)
+		})
+		return
+	}
+	s.describe(line, started, wantsLine, hop)
+}
+
+// describe writes the line of a request whose response is complete, and ends its hop.
+func (s *Server) describe(line accesslog.Line, started time.Time, wantsLine bool, hop tracing.Hop) {
+	line.At = time.Now()
+	line.Took = line.At.Sub(started)
+	if wantsLine {
+		s.cfg.AccessLog.Add(line)
+	}
+	if !hop.IsRecorded() {
+		return
+	}
+	hop.SetName(line.Method + " " + line.Route)
+	hop.SetText("http.request.method", line.Method)
+	hop.SetText("http.route", line.Route)
+	hop.SetNumber("http.response.status_code", int64(line.Status))
+	if line.Organization != (ledger.ID{}) {
+		hop.SetText("mizan.organization_id", line.Organization.String())
+	}
+	if line.Partner != 0 {
+		hop.SetNumber("mizan.partner_id", line.Partner)
+	}
+	if line.Status >= fasthttp.StatusInternalServerError {
+		hop.Fail(fasthttp.StatusMessage(line.Status))
+	}
+	hop.EndAt(line.At)
+}
+
+// bodyLength returns the length of the response's body, as far as it is known before the response is sent.
+func bodyLength(ctx *fasthttp.RequestCtx) int64 {
+	switch {
+	case ctx.IsHead():
+		return 0
+	case ctx.Response.IsBodyStream():
+		return int64(max(0, ctx.Response.Header.ContentLength()))
+	}
+	return int64(len(ctx.Response.Body()))
+}

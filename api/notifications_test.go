@@ -1,0 +1,250 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/internal/testkit"
+)
+
+const streamPath = "/api/v1/notifications/stream"
+
+// eventStream is a stream of notifications that a test reads.
+type eventStream struct {
+	t      *testing.T
+	lines  *bufio.Scanner
+	header http.Header
+	close  func()
+}
+
+// openStream opens a stream as a caller, who must be admitted.
+func (c caller) openStream(t *testing.T, query string) *eventStream {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	request, err := http.NewRequestWithContext(ctx, "GET", c.fixture.base()+streamPath+query, nil)
+	must(t, err)
+	for name, value := range c.headers {
+		request.Header.Set(name, value)
+	}
+	response, err := transport.RoundTrip(request)
+	must(t, err)
+	s := &eventStream{t: t, lines: bufio.NewScanner(response.Body), header: response.Header, close: func() {
+		cancel()
+		_ = response.Body.Close()
+	}}
+	t.Cleanup(s.close)
+	if response.StatusCode != 200 {
+		t.Fatalf("responded %d", response.StatusCode)
+	}
+	return s
+}
+
+// next returns the next event's name and data.
+func (s *eventStream) next() (name string, data map[string]any) {
+	s.t.Helper()
+	for s.lines.Scan() {
+		line := s.lines.Text()
+		if text, ok := strings.CutPrefix(line, "event: "); ok {
+			name = text
+		}
+		if text, ok := strings.CutPrefix(line, "data: "); ok {
+			must(s.t, json.Unmarshal([]byte(text), &data))
+		}
+		if line == "" && name != "" {
+			return name, data
+		}
+	}
+	s.t.Fatalf("the stream ended: %v", s.lines.Err())
+	return "", nil
+}
+
+// notification returns the next event, which must be a notification of the type.
+func (s *eventStream) notification(wantType string) map[string]any {
+	s.t.Helper()
+	name, data := s.next()
+	if name != "notification" || data["type"] != wantType {
+		s.t.Fatalf("event %s %v, want a %s", name, data, wantType)
+	}
+	return data
+}
+
+// wantSignature checks the signature of a notification.
+func wantSignature(t *testing.T, n map[string]any, secret string) {
+	t.Helper()
+	headers := n["headers"].(map[string]any)
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(headers["x-webhook-timestamp"].(string) + "." + n["body"].(string)))
+	if got := headers["x-webhook-signature"]; got != hex.EncodeToString(mac.Sum(nil)) {
+		t.Errorf("%v is not signed with %s", n, secret)
+	}
+	var envelope map[string]any
+	must(t, json.Unmarshal([]byte(n["body"].(string)), &envelope))
+	if envelope["event_id"] != n["event_id"] || envelope["type"] != n["type"] || headers["x-webhook-event-id"] != n["event_id"] {
+		t.Errorf("the envelope is %v", envelope)
+	}
+}
+
+func TestStreamHasNotificationsWithoutAnAddress(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	before := f.chargedPayment()
+	s := f.admin().openStream(t, "")
+	if got := s.header.Get("content-type"); got != "text/event-stream; charset=utf-8" {
+		t.Errorf("content type %q", got)
+	}
+	name, ready := s.next()
+	secret, _ := ready["secret"].(string)
+	if name != "ready" || ready["organization_id"] != f.seed.First.Org.String() || !strings.HasPrefix(secret, "whsec_") {
+		t.Fatalf("event %s %v", name, ready)
+	}
+	id := f.chargedPayment()
+	f.second().post(transactions, paymentBody(`"amount":"1"`)).want(201, "") // of another organization
+	n := s.notification("transaction.charged")
+	if n["transaction_id"] != id || id == before || n["delivered"] != false || n["signed_with"] != "stream" || n["channel"] != "webhook" {
+		t.Errorf("notification %v", n)
+	}
+	wantSignature(t, n, secret)
+	declined := f.partner().post(transactions, strings.Replace(paymentBody(`"amount":"1"`), "4242424242424242", "4000000000000002", 1)).want(201, "").at("id")
+	if n := s.notification("transaction.rejected"); n["transaction_id"] != declined {
+		t.Errorf("notification %v, want that of %s", n, declined)
+	}
+	f.wantListed("") // nothing was stored
+}
+
+func TestStreamNeverHasTheSecretOfATerminalOrPartner(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	receiver := f.newWebhookReceiver() // with the secret whsec
+	s := f.admin().openStream(t, "")
+	s.next()
+	f.chargedPayment()
+	n := s.notification("transaction.charged")
+	if n["delivered"] != true || n["signed_with"] != "own" {
+		t.Errorf("notification %v", n)
+	}
+	wantSignature(t, n, "whsec")
+	for name := range n {
+		if name == "secret" {
+			t.Errorf("the notification has a secret: %v", n)
+		}
+	}
+	f.waitForDeliveries()
+	if ids, _ := receiver.received(); len(ids) != 1 || ids[0] != n["event_id"] {
+		t.Errorf("the receiver got %v, and the stream %v", ids, n["event_id"])
+	}
+}
+
+// A secret that is set while no address is signs the stream's notifications too: the terminal's before the partner's.
+func TestStreamIsSignedWithASecretWithoutAnAddress(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	s := f.admin().openStream(t, "")
+	s.next()
+	f.admin().patch("/api/v1/partners/1", `{"secret":"of-partner"}`).want(200, "")
+	f.chargedPayment()
+	wantSignature(t, s.notification("transaction.charged"), "of-partner")
+	f.admin().patch("/api/v1/terminal/"+f.paymentTerminal(), `{"merchant_params":{"secret":"of-terminal"}}`).want(200, "")
+	f.chargedPayment()
+	wantSignature(t, s.notification("transaction.charged"), "of-terminal")
+}
+
+func TestContinuedStreamKeepsItsSecret(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	first := f.admin().openStream(t, "")
+	_, ready := first.next()
+	first.close()
+	_, continued := f.admin().openStream(t, "?stream_id="+ready["stream_id"].(string)).next()
+	_, other := f.admin().openStream(t, "").next()
+	_, foreign := f.bearer(string(f.seed.AdminToken), f.seed.Second.Org).openStream(t, "?stream_id="+ready["stream_id"].(string)).next()
+	if continued["secret"] != ready["secret"] || continued["stream_id"] != ready["stream_id"] {
+		t.Errorf("continued as %v, want %v", continued, ready)
+	}
+	if other["secret"] == ready["secret"] || foreign["secret"] == ready["secret"] {
+		t.Errorf("another stream has the same secret: %v, %v", other, foreign)
+	}
+}
+
+func TestStreamsAreBoundedAndFreedWhenTheirCallersGo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var all []*eventStream
+	for range 8 {
+		s := f.admin().openStream(t, "")
+		s.next()
+		all = append(all, s)
+	}
+	f.admin().get(streamPath).want(503, `{"error":"unavailable","message":"8 listeners follow this organization already"}`)
+	all[0].close()
+	testkit.WaitUntil(t, "a stream is freed", func() bool { return f.Runtime.Listening.Count(f.seed.First.Org) < 8 })
+	f.admin().openStream(t, "").next()
+}
+
+func TestStreamEndsWithTheServer(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	s := f.admin().openStream(t, "")
+	s.next()
+	f.stopServer()
+	if name, data := s.next(); name != "end" || data["reason"] != "stopping" || data["message"] != "the server is stopping" {
+		t.Errorf("event %s %v", name, data)
+	}
+}
+
+func TestStreamRefusals(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.admin().get(streamPath+"?stream_id=x").want(422, `{"errors":[{"code":"invalid","detail":"stream_id must be a UUID","field":"stream_id"}]}`)
+	f.anyone().with("authorization", "Bearer "+string(f.seed.AdminToken)).get(streamPath).want(422, "") // which organization?
+	if r := f.admin().do("HEAD", streamPath, ""); r.status != 200 || r.header.Get("content-type") != "text/event-stream; charset=utf-8" {
+		t.Errorf("HEAD: %d %v", r.status, r.header)
+	}
+	if n := f.Runtime.Listening.Total(); n != 0 {
+		t.Errorf("%d listeners after refused requests", n)
+	}
+}
+
+// A caller that does not read is told why its stream ends, once it reads again. The server keeps a bounded number of
+// notifications for it; the rest of what it then reads was on its way already.
+func TestSlowReaderIsCutOffWithAMessage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	s := f.admin().openStream(t, "")
+	s.lines.Buffer(nil, 1<<20)
+	s.next()
+	// Long notifications fill the buffers of the connection quickly.
+	body := paymentBody(`"amount":"1","merchant_meta":{"note":"` + strings.Repeat("x", 60_000) + `"}`)
+	var callers sync.WaitGroup
+	for range 16 {
+		callers.Go(func() {
+			for range 90 {
+				f.partner().post(transactions, body).want(201, "")
+			}
+		})
+	}
+	callers.Wait()
+	read := 0
+	for {
+		name, data := s.next()
+		if name == "end" {
+			if data["reason"] != "too_slow" || !strings.Contains(data["message"].(string), "more than 1024 notifications waited to be read") {
+				t.Errorf("the stream ends with %v", data)
+			}
+			break
+		}
+		read++
+	}
+	if read == 0 || read >= 16*90 {
+		t.Errorf("%d notifications were read before the end", read)
+	}
+	testkit.WaitUntil(t, "the listener has left", func() bool { return f.Runtime.Listening.Total() == 0 })
+}

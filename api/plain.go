@@ -1,0 +1,25 @@
+package api
+
+import (
+	"bytes"
+
+	"github.com/google/uuid"
+	"github.com/valyala/fasthttp"
+
+	"mizan/api/web"
+	"mizan/internal/assert"
+	"mizan/ledger"
+)
+
+// PlainHTTPResponse returns the response to an HTTP request without TLS on a port that expects TLS: 400, as bytes of the
+// connection. The request itself is not read, since it may contain a card or a key that must not be used.
+func PlainHTTPResponse() []byte {
+	var ctx fasthttp.RequestCtx
+	web.WriteError(&ctx, ledger.Refuse("api.plain", web.BadRequest, "this port serves HTTPS only: use https:// in the address. Change a key that you have sent: it was not encrypted"))
+	ctx.Response.Header.SetCanonical(web.HeaderRequestID, []byte(uuid.NewString()))
+	ctx.Response.SetConnectionClose()
+	var response bytes.Buffer
+	_, err := ctx.Response.WriteTo(&response)
+	assert.NoError(err) // a buffer takes everything
+	return response.Bytes()
+}

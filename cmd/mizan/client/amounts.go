@@ -1,0 +1,123 @@
+package client
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mizan/ledger/money"
+)
+
+// amountNames are the members that are amounts in minor units wherever they occur. In an object with the name amount,
+// as payment links have one, so are default, min and max.
+var amountNames = nameSet("amount amount_with_fee amount_dest merchant_amount fee_amount refunded_amount gross fee max_amount price" +
+	" used reserved remaining balance available pending debits_posted credits_posted debits_pending credits_pending debit credit")
+
+var amountsOfObject = nameSet("default min max")
+
+func nameSet(names string) map[string]bool {
+	set := make(map[string]bool)
+	for _, name := range strings.Fields(names) {
+		set[name] = true
+	}
+	return set
+}
+
+// isAmount tells whether a member of the object with the name outer is an amount.
+func isAmount(outer, name string) bool {
+	return amountNames[name] || outer == "amount" && amountsOfObject[name]
+}
+
+// majorAmount returns an amount in major units of its asset. The objects are the one that has the amount and those around
+// it, from the inside; the asset is that of the first object that names one. ok is false if the value is no number or the asset's number of
+// decimals is not known; then the amount stays in minor units.
+func majorAmount(name string, value jsontext.Value, objects []Object) (text string, ok bool) {
+	minor := value.String()
+	if value.Kind() == '"' {
+		unquoted, err := jsontext.AppendUnquote(nil, value)
+		if err != nil {
+			return "", false
+		}
+		minor = string(unquoted)
+	}
+	suffix := ""
+	if strings.HasSuffix(name, "_dest") {
+		suffix = "_dest"
+	}
+	decimals, ok := decimalsOf(objects, suffix)
+	if !ok {
+		return "", false
+	}
+	return MajorUnits(minor, decimals)
+}
+
+// decimalsOf returns the number of decimals of the amounts of an object.
+func decimalsOf(objects []Object, suffix string) (decimals int, ok bool) {
+	asset := money.Asset{Env: money.Prod} // an object without an env, such as a product's, is in prod
+	for i := range objects {              // an asset may name its env beside itself
+		o := &objects[i]
+		if env, isEnv := money.ParseEnv(o.text("env")); isEnv {
+			asset.Env = env
+			break
+		}
+	}
+	for i := range objects {
+		o := &objects[i]
+		if scale, err := strconv.Atoi(o.text("scale" + suffix)); err == nil && scale >= 0 && scale <= money.MaxScale {
+			return scale, true
+		}
+		for _, prefix := range [...]string{"", "asset.", "amount."} {
+			currency := o.text(prefix + "currency" + suffix)
+			if currency == "" {
+				continue
+			}
+			asset.Currency, asset.Network = money.Currency(currency), money.Network(o.text(prefix+"network"+suffix))
+			if env, isEnv := money.ParseEnv(o.text(prefix + "env")); isEnv {
+				asset.Env = env
+			}
+			return asset.Scale()
+		}
+	}
+	return 0, false
+}
+
+// text returns a member's text, or the digits of a number; empty for all others.
+func (o *Object) text(name string) string {
+	value, _ := o.Value(name)
+	switch value.Kind() {
+	case '"':
+		if unquoted, err := jsontext.AppendUnquote(nil, value); err == nil {
+			return string(unquoted)
+		}
+	case '0':
+		return value.String()
+	}
+	return ""
+}
+
+// MajorUnits converts a whole number of minor units to major units, with commas between thousands; false for any
+// other text.
+func MajorUnits(minor string, decimals int) (string, bool) {
+	digits := strings.TrimPrefix(minor, "-")
+	if digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return "", false
+	}
+	sign := minor[:len(minor)-len(digits)]
+	if len(digits) <= decimals {
+		digits = strings.Repeat("0", decimals+1-len(digits)) + digits
+	}
+	integer, fraction := digits[:len(digits)-decimals], digits[len(digits)-decimals:]
+	var b strings.Builder
+	b.WriteString(sign)
+	for i := range len(integer) {
+		if i > 0 && (len(integer)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte(integer[i])
+	}
+	if fraction != "" {
+		b.WriteString("." + fraction)
+	}
+	return b.String(), true
+}

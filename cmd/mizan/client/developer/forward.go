@@ -1,0 +1,76 @@
+package developer
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// forwardTimeout is how long the receiver may take, as in an ordinary delivery.
+const forwardTimeout = 15 * time.Second
+
+// forwarder sends notifications to an address.
+type forwarder struct {
+	address string
+	http    *http.Client
+}
+
+func newForwarder(address string) *forwarder {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = forwarders
+	return &forwarder{address: address, http: &http.Client{
+		Timeout: forwardTimeout, Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // an ordinary delivery follows none
+	}}
+}
+
+// answer is what the address has answered.
+type answer struct {
+	URL      string  `json:"url"`
+	Status   int     `json:"status,omitzero"`
+	Error    *string `json:"error"` // null: the address has answered, with any status
+	Duration int64   `json:"duration_ms"`
+}
+
+// send sends a notification, once.
+func (f *forwarder) send(ctx context.Context, n *notification) *answer {
+	started, a := time.Now(), &answer{URL: f.address}
+	status, err := f.post(ctx, n)
+	a.Status, a.Duration = status, time.Since(started).Milliseconds()
+	if err != nil {
+		var urlErr *url.Error
+		var opErr *net.OpError
+		switch { // without the address, which the person knows
+		case errors.As(err, &opErr):
+			err = opErr.Err
+		case errors.As(err, &urlErr):
+			err = urlErr.Err
+		}
+		text := err.Error()
+		a.Error = &text
+	}
+	return a
+}
+
+func (f *forwarder) post(ctx context.Context, n *notification) (status int, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.address, strings.NewReader(n.Body))
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("User-Agent", "mizan-listen")
+	for name, value := range n.Headers {
+		request.Header.Set(name, value)
+	}
+	response, err := f.http.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // so that the connection can be used again
+	return response.StatusCode, nil
+}

@@ -1,0 +1,296 @@
+package developer
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"mizan/cmd/mizan/client"
+)
+
+// Trigger is `mizan trigger EVENT`.
+type Trigger struct {
+	client.KeyFlags
+	moneyFlags
+	Event eventName `arg:"" optional:"" predictor:"event" help:"The event; without it the events are listed."`
+	JSON  bool      `name:"json" help:"Print the transaction or subscription as the server's JSON."`
+}
+
+// scenario is how an event comes about in a sandbox.
+type scenario struct {
+	event string
+	how   string        // for people
+	after time.Duration // when the event happens, by the server's clock; 0: at once
+	run   func(*triggerRun) (*happened, error)
+}
+
+// happened is the record that an event is about.
+type happened struct {
+	transaction  *transaction
+	subscription client.Object // set if transaction is nil
+}
+
+// scenarios are all events that the command can bring about.
+var scenarios = []scenario{
+	{event: "transaction.charged", how: "a payment by card", run: payBy("4242424242424242")},
+	{event: "transaction.rejected", how: "a payment by a card that is declined", run: payBy("4000000000000002")},
+	{event: "transaction.failed", how: "a payment that fails in processing", run: payBy("4000000000000119")},
+	{event: "transaction.action_required", how: "a payment with 3-D Secure", run: payBy("4000000000003220")},
+	{event: "transaction.payment_suspended", how: "a payment by voucher, at a terminal that holds the money", run: hold("payment")},
+	{event: "transaction.payout_suspended", how: "a payout by voucher, at a terminal that holds the money", run: hold("payout")},
+	{event: "transaction.refunded", how: "a payment, and its refund", run: refund("4242424242424242")},
+	{event: "transaction.refunding", how: "a payment, and a refund that takes 5 s", run: refund("4000000000007726")},
+	{event: "transaction.reversed", how: "a payment that the provider takes back after 60 s", after: 60 * time.Second, run: payBy("4000000000000259")},
+	{event: "subscription.paused", how: "a payment, and a subscription that is paused", run: subscribe("pause")},
+	{event: "subscription.resumed", how: "a subscription that is paused and resumed", run: subscribe("pause", "resume")},
+	{event: "subscription.cancelled", how: "a subscription that is cancelled", run: subscribe("cancel")},
+	{event: "subscription.renewed", how: "a subscription that is renewed every day", after: 24 * time.Hour, run: subscribe()},
+}
+
+// eventName is the name of an event on the command line.
+type eventName string
+
+// Decode implements kong.MapperValue. It accepts only events of scenarios; charged is short for transaction.charged.
+func (e *eventName) Decode(ctx *kong.DecodeContext) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("event", &text); err != nil {
+		return err
+	}
+	for i := range scenarios {
+		if name := scenarios[i].event; name == text || name == "transaction."+text {
+			*e = eventName(name)
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no event that can be triggered; there are %s", text, strings.Join(EventNames(), ", "))
+}
+
+// EventNames returns the names of the events that the command can bring about.
+func EventNames() (names []string) {
+	for i := range scenarios {
+		names = append(names, scenarios[i].event)
+	}
+	return names
+}
+
+// triggerRun is a run of the command.
+type triggerRun struct {
+	*sandboxRun
+	command *Trigger
+	amount  string // in minor units
+}
+
+// Run is called by kong.
+func (c *Trigger) Run(s *client.Streams) error {
+	const name = "trigger"
+	if c.Event == "" {
+		return c.list(s)
+	}
+	amount, err := c.minorUnits()
+	if err != nil {
+		return (&client.Command{Name: name, Streams: s}).Misused("%v", err)
+	}
+	r, err := openSandbox(name, &c.KeyFlags, c.JSON, s)
+	if err != nil {
+		return err
+	}
+	t := &triggerRun{sandboxRun: r, command: c, amount: amount}
+	chosen := &scenarios[slices.Index(EventNames(), string(c.Event))]
+	result, err := chosen.run(t)
+	if err != nil {
+		return err
+	}
+	if result, err = t.await(chosen, result); err != nil {
+		return err
+	}
+	return t.report(chosen, result)
+}
+
+// list prints the events and how they come about.
+func (c *Trigger) list(s *client.Streams) error {
+	command := &client.Command{Name: "trigger", Streams: s, JSON: c.JSON}
+	var events []client.Object
+	for i := range scenarios {
+		o, err := client.NewObject("event", scenarios[i].event, "how", scenarios[i].how)
+		if err != nil {
+			return err
+		}
+		events = append(events, o)
+	}
+	return command.PrintRows(client.Listing{Columns: []string{"event", "how"}}, events)
+}
+
+// payBy returns a scenario with one payment.
+func payBy(card string) func(*triggerRun) (*happened, error) {
+	return func(r *triggerRun) (*happened, error) {
+		t, err := r.pay(card)
+		return &happened{transaction: t}, err
+	}
+}
+
+// pay makes a payment by a card of the sandbox.
+func (r *triggerRun) pay(card string) (*transaction, error) {
+	flags := Pay{moneyFlags: r.command.moneyFlags, Card: card}
+	return r.create(flags.params(r.amount))
+}
+
+// refund returns a scenario with a payment and its refund.
+func refund(card string) func(*triggerRun) (*happened, error) {
+	return func(r *triggerRun) (*happened, error) {
+		t, err := r.pay(card)
+		if err != nil {
+			return nil, err
+		}
+		o, err := r.Call(http.MethodPut, transactionsPath+"/"+t.ID, map[string]any{"params": map[string]any{"type": "refund"}})
+		if err != nil {
+			return nil, err
+		}
+		t, err = r.parse(o)
+		return &happened{transaction: t}, err
+	}
+}
+
+// subscribe returns a scenario with a subscription and these actions on it.
+func subscribe(actions ...string) func(*triggerRun) (*happened, error) {
+	return func(r *triggerRun) (*happened, error) {
+		t, err := r.pay("4242424242424242")
+		if err != nil {
+			return nil, err
+		}
+		o, err := r.Call(http.MethodPost, "/subscriptions", map[string]any{"params": map[string]any{
+			"initial_payment_id": t.ID, "amount": r.amount, "period_days": 1,
+		}})
+		if err != nil {
+			return nil, err
+		}
+		id, _ := o.Value("id")
+		for _, action := range actions {
+			if o, err = r.Call(http.MethodPost, "/subscriptions/"+client.FormatValue(id)+"/"+action, nil); err != nil {
+				return nil, err
+			}
+		}
+		return &happened{subscription: o}, nil
+	}
+}
+
+// holdTerminal is the name of the terminals that hold money; the type of their transactions follows it. They are made at the first
+// use. They take vouchers only, which nothing else uses in a sandbox and no page offers, so no other transaction is routed to them.
+const (
+	holdTerminal = "mizan trigger, two phases: "
+	holdMethod   = "voucher"
+)
+
+// hold returns a scenario with a transaction at a terminal of two phases.
+func hold(kind string) func(*triggerRun) (*happened, error) {
+	return func(r *triggerRun) (*happened, error) {
+		if r.admin == nil {
+			return nil, r.Misused("this event needs a terminal that holds money, and so the admin token: give --sandbox, whose sandbox.json has it")
+		}
+		if err := r.makeHoldTerminal(kind); err != nil {
+			return nil, err
+		}
+		flags := Pay{moneyFlags: r.command.moneyFlags}
+		params := flags.params(r.amount)
+		params["type"], params["money_storage"] = kind, map[string]string{"type": holdMethod}
+		t, err := r.create(params)
+		return &happened{transaction: t}, err
+	}
+}
+
+// makeHoldTerminal makes the terminal that holds the money of transactions of the kind, unless there is one.
+func (r *triggerRun) makeHoldTerminal(kind string) error {
+	partner := r.Client.PartnerID
+	terminals, err := r.admin.Rows("/terminals", map[string][]string{"partner_id": {fmt.Sprint(partner)}, "limit": {"100"}})
+	if err != nil {
+		return err
+	}
+	for i := range terminals {
+		name, _ := terminals[i].Value("name")
+		isActive, _ := terminals[i].Value("is_active")
+		if client.FormatValue(name) == holdTerminal+kind && client.FormatValue(isActive) == "true" {
+			return nil
+		}
+	}
+	_, err = r.admin.Call(http.MethodPost, terminalPath, map[string]any{
+		"partner_id": partner, "name": holdTerminal + kind, "provider": "simulator", "type": kind, "env": "test",
+		"provider_params": map[string]any{"two_phase": true, "priority": -1_000_000, "methods": []string{holdMethod}},
+	})
+	return err
+}
+
+// longestWait is how long the command waits for an event that happens later.
+const longestWait = 2 * time.Minute
+
+// await waits until a scenario's event has happened, if the server's clock moves by itself.
+func (r *triggerRun) await(s *scenario, result *happened) (*happened, error) {
+	if s.after == 0 || s.after > longestWait {
+		if s.after > 0 {
+			r.Note("%s follows %s later by the server's clock: mizan clock advance %s", s.event, shortDuration(s.after), shortDuration(s.after))
+		}
+		return result, nil
+	}
+	if r.hasManualClock() {
+		r.Note("%s follows %s later, and the server's clock stands still: mizan clock advance %s", s.event, shortDuration(s.after), shortDuration(s.after))
+		return result, nil
+	}
+	if client.IsTerminal(r.Streams.Err) {
+		r.Note("%s follows in %s", s.event, shortDuration(s.after))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	deadline := time.Now().Add(longestWait)
+	for "transaction."+result.transaction.Status != s.event && time.Now().Before(deadline) {
+		t, err := r.readLater(ctx, result.transaction)
+		if err != nil {
+			return nil, err
+		}
+		if t == nil {
+			break
+		}
+		result = &happened{transaction: t}
+	}
+	return result, nil
+}
+
+// hasManualClock tells whether the server's clock stands still until somebody moves it. Without the admin token that is not known.
+func (r *triggerRun) hasManualClock() bool {
+	if r.admin == nil {
+		return false
+	}
+	_, err := r.admin.Read(clockPath, nil)
+	return err == nil
+}
+
+// shortDuration writes a length of time as the clock's commands take it.
+func shortDuration(d time.Duration) string {
+	if d%(24*time.Hour) == 0 {
+		return fmt.Sprintf("%dd", d/(24*time.Hour))
+	}
+	return fmt.Sprintf("%ds", d/time.Second)
+}
+
+// report prints what has happened. It is a failure if it is not what was asked for.
+func (r *triggerRun) report(s *scenario, result *happened) error {
+	if result.transaction == nil {
+		return r.ShowObject(result.subscription)
+	}
+	t := result.transaction
+	if err := r.show(t); err != nil {
+		return err
+	}
+	// A refund that takes its time is refunding at first, and the next reading may say refunded.
+	if s.after == 0 && "transaction."+t.Status != s.event {
+		fault := r.Failed("the transaction is %s, and not %s", t.Status, strings.TrimPrefix(s.event, "transaction."))
+		fault.Code = exitNotCharged
+		return fault
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package ledgerclient
+
+import (
+	"net/url"
+
+	"github.com/alecthomas/kong"
+
+	"mizan/cmd/mizan/client"
+)
+
+// Commands are the subcommands of `mizan ledger`, for kong, with their common flags. kong needs a binding for
+// *client.Streams. A command's error is a *client.Fault, or the output stream's error if the output could not be
+// written.
+type Commands struct {
+	client.LedgerFlags
+	JSON bool `name:"json" help:"Print the server's JSON, one object a line, instead of a table."`
+
+	TrialBalance trialBalance  `cmd:"" name:"trial-balance" help:"All accounts with their totals, and the totals of each currency."`
+	Accounts     listAccounts  `cmd:"" help:"List accounts with their balances, or show one."`
+	Statement    showStatement `cmd:"" help:"List what moved on an account, the newest first, with the balance after it."`
+	Entries      listEntries   `cmd:"" help:"List entries with their postings, the newest first, or show one."`
+}
+
+const ledgerPath = "/ledger"
+
+// ProvideCommand returns the argument with which kong calls a command's Run.
+func (c *Commands) ProvideCommand(k *kong.Context, s *client.Streams) (*client.Ledger, error) {
+	l, err := c.Open("ledger "+k.Selected().Name, s)
+	if err != nil {
+		return nil, err
+	}
+	l.JSON = c.JSON
+	_, err = l.Organization()
+	return l, err
+}
+
+// assetFlags restrict a list to assets.
+type assetFlags struct {
+	Env      *string `name:"env" placeholder:"ENV" help:"prod or test; the server takes prod if absent."`
+	Currency *string `name:"currency" placeholder:"CODE" help:"Only this currency."`
+	Network  *string `name:"network" placeholder:"NETWORK" help:"Only this network."`
+}
+
+// asOfFlags say at which moment a balance is read.
+type asOfFlags struct {
+	At *string `name:"at" placeholder:"TIME" help:"As of this time (RFC 3339); with --by effective also a day. Now if absent."`
+	By *string `name:"by" placeholder:"KIND" help:"Of --at: booked, which is the default, or effective."`
+}
+
+// timeFlags restrict a list to a time.
+type timeFlags struct {
+	From *string `name:"from" placeholder:"TIME" help:"Only what was booked then or later (RFC 3339)."`
+	To   *string `name:"to" placeholder:"TIME" help:"Only what was booked then or earlier (RFC 3339)."`
+}
+
+// query returns the parameters that have a value.
+func query(parameters map[string]*string) url.Values {
+	values := url.Values{}
+	for name, value := range parameters {
+		if value != nil {
+			values.Set(name, *value)
+		}
+	}
+	return values
+}

@@ -1,0 +1,34 @@
+package client
+
+import (
+	"io"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// usualWidth is the width of a terminal that does not tell its own.
+const usualWidth = 80
+
+// TerminalWidth returns how many columns the terminal has to which a stream writes; 0: the stream is no terminal.
+func TerminalWidth(out io.Writer) int {
+	f, isFile := out.(*os.File)
+	if !isFile {
+		return 0
+	}
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	if size.Col > 0 {
+		return int(size.Col)
+	}
+	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
+		return columns
+	}
+	return usualWidth
+}
+
+// IsTerminal tells whether a stream writes to a terminal.
+func IsTerminal(out io.Writer) bool { return TerminalWidth(out) > 0 }

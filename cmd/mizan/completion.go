@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/alecthomas/kong"
+	mangokong "github.com/alecthomas/mango-kong"
+	kongcompletion "github.com/jotaen/kong-completion"
+	"github.com/muesli/roff"
+	"github.com/posener/complete"
+
+	"mizan/cmd/mizan/cli"
+	"mizan/cmd/mizan/client/developer"
+)
+
+// completeWords answers a shell that asks for completions, which it does by variables of the environment, and then ends the
+// process.
+func completeWords(parser *kong.Kong) {
+	if os.Getenv("COMP_LINE") != "" {
+		kongcompletion.Register(parser, kongcompletion.WithPredictor("event", complete.PredictSet(developer.EventNames()...)))
+	}
+}
+
+// completionCommand is `mizan completion SHELL`.
+type completionCommand struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+	JSON  bool   `name:"json" help:"Print the code as a JSON object."`
+}
+
+// Help is shown above the arguments.
+func (completionCommand) Help() string {
+	return "In bash: source <(mizan completion bash). In zsh: source <(mizan completion zsh). In fish: mizan completion fish | source. The same line in the shell's" +
+		" own file, such as ~/.bashrc, makes it last."
+}
+
+// Run implements the command.
+func (c *completionCommand) Run(ctx *kong.Context, s *cli.Streams) error {
+	code := new(captured)
+	capturing := *ctx
+	kongOfCode := *ctx.Kong
+	kongOfCode.Stdout, kongOfCode.Exit = code, func(int) {} // the library would end the process
+	capturing.Kong = &kongOfCode
+	if err := (&kongcompletion.Completion{Shell: c.Shell, Code: true}).Run(&capturing); err != nil {
+		return err
+	}
+	return printText(s, c.JSON, string(*code))
+}
+
+// captured is output that is kept.
+type captured []byte
+
+// Write implements io.Writer.
+func (c *captured) Write(p []byte) (int, error) {
+	*c = append(*c, p...)
+	return len(p), nil
+}
+
+// manCommand is `mizan man`.
+type manCommand struct {
+	JSON bool `name:"json" help:"Print the page as a JSON object."`
+}
+
+// Help is shown above the flags.
+func (manCommand) Help() string {
+	return "The page is in roff, the language of man: mizan man | man -l -"
+}
+
+const manDescription = "Mizan is a service for payments and for contracts of participatory finance, on one double-entry ledger. `mizan serve --sandbox`" +
+	" runs one for trying things out, and `mizan pay` makes a payment there. The commands below are clients of a running server, tools" +
+	" for its operators and auditors, and the server itself. `mizan help` lists them by who uses them."
+
+// Run implements the command.
+func (c *manCommand) Run(ctx *kong.Context, s *cli.Streams) error {
+	page := *ctx.Model
+	page.Detail = manDescription
+	return printText(s, c.JSON, mangokong.NewManPage(1, &page).Build(roff.NewDocument()))
+}
+
+// printText prints a text, or an object with it.
+func printText(s *cli.Streams, asJSON bool, text string) error {
+	if asJSON {
+		encoder := json.NewEncoder(s.Out)
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(map[string]string{"text": text})
+	}
+	_, err := fmt.Fprint(s.Out, text)
+	return err
+}

@@ -1,0 +1,71 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// readTOML reads a TOML file without tables. It reads the parser's expressions, because only they tell the lines of
+// keys; the parser is the one that go-toml's stable functions use.
+func readTOML(content []byte) ([]fileEntry, error) {
+	var parser unstable.Parser
+	parser.Reset(slices.Clip(content))
+	var entries []fileEntry
+	for parser.NextExpression() {
+		expression := parser.Expression()
+		if expression.Kind != unstable.KeyValue {
+			return nil, fmt.Errorf("%s begins a table", lineOf(&parser, expression.Child()))
+		}
+		entry := fileEntry{}
+		var parts []string
+		for key := expression.Key(); key.Next(); {
+			parts = append(parts, string(key.Node().Data))
+			entry.line = parser.Shape(key.Node().Raw).Start.Line
+		}
+		entry.key = flagName(strings.Join(parts, "."))
+		entry.text, entry.isText = tomlText(expression.Value())
+		entries = append(entries, entry)
+	}
+	if err := parser.Error(); err != nil {
+		return nil, atLine(&parser, err)
+	}
+	return entries, nil
+}
+
+// lineOf names the line of a node.
+func lineOf(parser *unstable.Parser, node *unstable.Node) string {
+	return fmt.Sprintf("line %d", parser.Shape(node.Raw).Start.Line)
+}
+
+// atLine adds the line to the parser's error.
+func atLine(parser *unstable.Parser, err error) error {
+	var bad *unstable.ParserError
+	if !errors.As(err, &bad) || len(bad.Highlight) == 0 {
+		return err
+	}
+	return fmt.Errorf("line %d: %w", parser.Shape(parser.Range(bad.Highlight)).Start.Line, err)
+}
+
+// tomlText converts a TOML value to the text that a flag would have.
+func tomlText(value *unstable.Node) (string, bool) {
+	switch value.Kind {
+	case unstable.String, unstable.Bool:
+		return string(value.Data), true
+	case unstable.Integer, unstable.Float:
+		return strings.ReplaceAll(string(value.Data), "_", ""), true
+	case unstable.Array:
+		var texts []string
+		for elements := value.Children(); elements.Next(); {
+			if elements.Node().Kind != unstable.String {
+				return "", false
+			}
+			texts = append(texts, string(elements.Node().Data))
+		}
+		return strings.Join(texts, ","), true
+	}
+	return "", false
+}

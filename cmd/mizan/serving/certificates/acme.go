@@ -1,0 +1,120 @@
+package certificates
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/acme"
+	"golang.org/x/crypto/acme/autocert"
+	"golang.org/x/time/rate"
+)
+
+// Waits between attempts to obtain certificates at the start; each is twice the previous one. Public authorities refuse
+// a name for an hour after five failures.
+const (
+	firstRetry = 5 * time.Minute
+	lastRetry  = time.Hour
+)
+
+// expiryMargin is how long before its end a certificate should have been renewed; renewals begin much earlier.
+const expiryMargin = 7 * 24 * time.Hour
+
+// requestTimeout is how long one request to the authority may take.
+const requestTimeout = time.Minute
+
+// ACMEOptions are the options of NewACME.
+type ACMEOptions struct {
+	Directory string   // URL of the authority's directory (RFC 8555, 7.1.1)
+	Domains   []string // at least one, each with a dot; the first is for clients that name no domain
+	Email     string   // to which the authority may write; empty: none
+	Dir       string   // directory of the account's key and of the certificates with their keys; made with mode 0700
+	Log       *slog.Logger
+}
+
+// ACME obtains and renews certificates for a list of domains. The authority verifies each domain by a handshake with the
+// server itself (tls-alpn-01, RFC 8737), so port 443 of the domain must lead to the listener.
+type ACME struct {
+	manager  *autocert.Manager
+	domains  []string
+	log      *slog.Logger
+	failures rate.Sometimes
+	expiries rate.Sometimes
+}
+
+// NewACME returns a source that has not requested anything yet. It accepts the authority's terms of service.
+func NewACME(o ACMEOptions) *ACME {
+	return &ACME{
+		manager: &autocert.Manager{
+			Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(o.Dir), HostPolicy: autocert.HostWhitelist(o.Domains...), Email: o.Email,
+			Client: &acme.Client{
+				DirectoryURL: o.Directory, UserAgent: "mizan",
+				HTTPClient: &http.Client{Transport: &refusalLog{http.DefaultTransport, o.Log}, Timeout: requestTimeout},
+			},
+		},
+		domains: o.Domains, log: o.Log,
+		failures: rate.Sometimes{Interval: time.Minute}, expiries: rate.Sometimes{Interval: time.Hour},
+	}
+}
+
+// Get implements tls.Config.GetCertificate. If there is no certificate for the domain yet, the handshake waits until one
+// has been obtained. A client that names no domain, such as a load balancer's check, gets the certificate of the first.
+func (a *ACME) Get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if hello.ServerName == "" {
+		named := *hello
+		named.ServerName = a.domains[0]
+		hello = &named
+	}
+	certificate, err := a.manager.GetCertificate(hello)
+	if !slices.Contains(a.domains, strings.ToLower(hello.ServerName)) || isChallenge(hello) {
+		return certificate, err
+	}
+	switch {
+	case err != nil:
+		a.failures.Do(func() { a.log.Error("there is no certificate", "domain", hello.ServerName, "error", err) })
+	case time.Until(certificate.Leaf.NotAfter) < expiryMargin:
+		a.expiries.Do(func() {
+			a.log.Error("the certificate expires soon and could not be renewed", "domain", hello.ServerName, "expires", certificate.Leaf.NotAfter)
+		})
+	}
+	return certificate, err
+}
+
+// isChallenge tells whether a handshake is the authority's verification of a domain.
+func isChallenge(hello *tls.ClientHelloInfo) bool {
+	return slices.Equal(hello.SupportedProtos, []string{acme.ALPNProto})
+}
+
+// Obtain obtains the certificates of all domains and begins to renew them, so that no client waits for one. The
+// listener must be accepting connections. Obtain repeats what failed and returns when it has everything, or when ctx
+// ends.
+func (a *ACME) Obtain(ctx context.Context) {
+	missing := slices.Clone(a.domains)
+	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		missing = slices.DeleteFunc(missing, a.obtain)
+		if len(missing) == 0 || ctx.Err() != nil {
+			return
+		}
+		a.log.Warn("certificates are missing", "domains", strings.Join(missing, ","), "next_attempt_in", wait.String())
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// obtain obtains the certificate of a domain, or loads the one that an earlier start has obtained.
+func (a *ACME) obtain(domain string) bool {
+	// With this cipher suite the client is taken for one that understands ECDSA, as all of today do.
+	certificate, err := a.Get(&tls.ClientHelloInfo{ServerName: domain, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}})
+	if err != nil {
+		return false
+	}
+	a.log.Info("certificate", "domain", domain, "expires", certificate.Leaf.NotAfter)
+	return true
+}

@@ -1,0 +1,104 @@
+package certificates
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// newACME returns a source whose authority refuses everything, and the number of requests that the authority received.
+func newACME(t *testing.T, log *bytes.Buffer) (*ACME, *atomic.Int64) {
+	t.Helper()
+	requests := new(atomic.Int64)
+	authority := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	t.Cleanup(authority.Close)
+	return NewACME(ACMEOptions{
+		Directory: authority.URL, Domains: []string{"pay.bank.example", "www.bank.example"}, Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(log, nil)),
+	}), requests
+}
+
+// Anybody can send any name in a handshake. Such names must neither reach the authority, which bounds the number of
+// requests, nor fill the log.
+func TestNamesThatAreNotConfiguredAreNotRequested(t *testing.T) {
+	var log bytes.Buffer
+	source, requests := newACME(t, &log)
+	for _, name := range []string{"other.example", "a.pay.bank.example", "localhost", "PAY", "..", "\x00.example"} {
+		if _, err := source.Get(&tls.ClientHelloInfo{ServerName: name, SupportedProtos: []string{"http/1.1"}}); err == nil {
+			t.Errorf("%q has a certificate", name)
+		}
+	}
+	for _, name := range []string{"", "pay.bank.example", "other.example"} {
+		if _, err := source.Get(&tls.ClientHelloInfo{ServerName: name, SupportedProtos: []string{"acme-tls/1"}}); err == nil {
+			t.Errorf("%q has a certificate for a challenge that nobody has begun", name)
+		}
+	}
+	if requests.Load() != 0 || log.Len() != 0 {
+		t.Errorf("%d requests; the log has %q", requests.Load(), log.String())
+	}
+}
+
+// A client without a name gets the first domain's certificate, and a failure is logged once a minute.
+func TestFailureIsLoggedOnceAMinute(t *testing.T) {
+	var log bytes.Buffer
+	source, requests := newACME(t, &log)
+	for range 3 {
+		if _, err := source.Get(&tls.ClientHelloInfo{}); err == nil {
+			t.Fatal("there is a certificate")
+		}
+	}
+	if requests.Load() == 0 {
+		t.Error("nothing was requested")
+	}
+	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "domain=pay.bank.example") {
+		t.Errorf("the log has %q, want one line", log.String())
+	}
+}
+
+// Obtain ends with its context, even if it has obtained nothing.
+func TestObtainEndsWithTheServer(t *testing.T) {
+	var log bytes.Buffer
+	source, _ := newACME(t, &log)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	source.Obtain(ctx)
+}
+
+// The reason why a domain was not verified is logged, because the error of a handshake does not contain it. Responses
+// reach their reader unchanged.
+func TestReasonOfARefusedDomainIsLogged(t *testing.T) {
+	const refused = `{"status":"invalid","identifier":{"type":"dns","value":"pay.bank.example"},"challenges":[` +
+		`{"type":"tls-alpn-01","status":"invalid","error":{"type":"urn:ietf:params:acme:error:connection","detail":"connection\nrefused"}},{"type":"dns-01"}]}`
+	for body, want := range map[string]string{
+		refused: `msg="the certificate authority could not verify a domain" domain=pay.bank.example challenge=tls-alpn-01 error="connection; refused"`,
+		`{"status":"valid","challenges":[{"error":{"detail":"x"}}]}`: "",
+		`["no authorization"]`: "",
+	} {
+		var log bytes.Buffer
+		authority := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json; charset=utf-8")
+			_, _ = io.WriteString(w, body)
+		}))
+		client := &http.Client{Transport: &refusalLog{http.DefaultTransport, slog.New(slog.NewTextHandler(&log, nil))}}
+		response, err := client.Get(authority.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(response.Body); err != nil || string(got) != body {
+			t.Errorf("the body is %q, %v, want %q", got, err, body)
+		}
+		if want == "" && log.Len() > 0 || !strings.Contains(log.String(), want) {
+			t.Errorf("%s: the log has %q", body, log.String())
+		}
+		authority.Close()
+	}
+}

@@ -1,0 +1,127 @@
+package metrics
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/pprof"
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Time-outs of the metrics listener.
+const (
+	headerTimeout  = 5 * time.Second
+	scrapeTimeout  = 30 * time.Second
+	profileTimeout = 5 * time.Minute // of all responses while profiles are served, which take as long as their caller asks
+)
+
+// maxHeaderBytes bounds the request line and headers on the metrics listener; net/http adds 4 KiB.
+const maxHeaderBytes = 8 << 10
+
+// Metrics are the figures. They are always collected, so that the server runs the same code with and without --metrics-listen.
+type Metrics struct {
+	registry   *prometheus.Registry
+	requests   *prometheus.HistogramVec
+	refusals   map[string]prometheus.Counter // by limiter
+	payments   *prometheus.CounterVec
+	failures   *prometheus.CounterVec
+	calls      *prometheus.HistogramVec
+	deliveries *prometheus.HistogramVec
+	started    time.Time
+	readyAfter prometheus.Gauge
+}
+
+// New makes the metrics of a process that has started now. version is that of the program.
+func New(version string) *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry(), started: time.Now()}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registerRequests()
+	m.registerPayments()
+	m.registerDeliveries()
+	build := m.newGauge(prometheus.GaugeOpts{
+		Name: "mizan_build_info", Help: "Always 1; what is running.",
+		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
+	})
+	build.Set(1)
+	m.readyAfter = m.newGauge(prometheus.GaugeOpts{
+		Name: "mizan_start_seconds", Help: "How long the start took until requests were served; 0 while it is going on.",
+	})
+	return m
+}
+
+// RegisterReadiness registers whether the server accepts commands.
+func (m *Metrics) RegisterReadiness(isReady func() bool) {
+	m.gaugeFunc("mizan_ready", "1 while the server accepts commands, as GET /readyz says.", func() float64 { return oneIf(isReady()) })
+}
+
+// Ready records that requests are served from now on.
+func (m *Metrics) Ready() { m.readyAfter.Set(time.Since(m.started).Seconds()) }
+
+func oneIf(condition bool) float64 {
+	if condition {
+		return 1
+	}
+	return 0
+}
+
+func (m *Metrics) newGauge(o prometheus.GaugeOpts) prometheus.Gauge {
+	g := prometheus.NewGauge(o)
+	m.registry.MustRegister(g)
+	return g
+}
+
+func (m *Metrics) newHistogram(name, help string, buckets []float64) prometheus.Histogram {
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+	m.registry.MustRegister(h)
+	return h
+}
+
+func (m *Metrics) newHistograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	m.registry.MustRegister(h)
+	return h
+}
+
+func (m *Metrics) newCounters(name, help string, labels ...string) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	m.registry.MustRegister(c)
+	return c
+}
+
+func (m *Metrics) counterFunc(name, help string, value func() float64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value))
+}
+
+func (m *Metrics) gaugeFunc(name, help string, value func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+}
+
+// latencyBuckets are bounds from half a millisecond to 16 seconds.
+var latencyBuckets = prometheus.ExponentialBuckets(0.0005, 2, 16)
+
+// NewServer returns the HTTP server of GET /metrics and, if withProfiles is set, of the profiles below /debug/pprof/. Errors of
+// connections go to the log.
+func (m *Metrics) NewServer(log *slog.Logger, withProfiles bool) *http.Server {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	server := &http.Server{
+		Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: scrapeTimeout, WriteTimeout: scrapeTimeout,
+		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	if withProfiles {
+		server.WriteTimeout = profileTimeout
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index) // also the profiles by their names
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol)
+	}
+	return server
+}
+
+// Gather returns the present figures in the form of Prometheus' library.
+func (m *Metrics) Gather() prometheus.Gatherer { return m.registry }

@@ -1,0 +1,27 @@
+package testkit
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Tool returns the path of a program that tools/go.mod names. The first call builds it, and the build cache keeps it. A
+// machine that can't build it skips the test.
+func Tool(tb testing.TB, name string) string {
+	tb.Helper()
+	root, err := moduleRoot()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cmd := exec.Command("go", "tool", "-modfile="+filepath.Join("tools", "go.mod"), "-n", name)
+	cmd.Dir = root
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		tb.Skipf("no %s here, so what it would try is not tried: go tool -modfile=tools/go.mod %s can't be built: %v\n%s", name, name, err, stderr.String())
+	}
+	return strings.TrimSpace(string(out))
+}
