@@ -210,7 +210,7 @@ func TestReferenceIsSearched(t *testing.T) {
 	f := newFixture(t)
 	for query, want := range map[string]string{
 		"refund": "/docs/transactions#changeTransaction", "CREATE+transaction": "/docs/transactions#createTransaction",
-		"x-idempotent": "<strong>x-idempotent</strong>", "overdraft_limit": "/docs/partners#createPartner", "%3Cscript%3E": "&lt;script&gt;",
+		"x-idempotent": "<strong>x-idempotent</strong>", "overdraft_limit": "/docs/partners#createPartner", "transaction.charged": "/docs/webhooks#transaction.charged", "%3Cscript%3E": "&lt;script&gt;",
 		strings.Repeat("a", 5000): "0 operations", "%ff": "0 operations",
 	} {
 		if r := f.anyone().get("/docs/search?q=" + query); r.status != 200 || !strings.Contains(r.body, want) || strings.Contains(r.body, "<script") {

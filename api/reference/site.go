@@ -161,8 +161,16 @@ type foundView struct {
 	summary string // its name, summary and path in lower case: what is found there comes first
 }
 
-// collect adds a page's operations to what a search finds.
+// collect adds a page's operations and webhooks to what a search finds.
 func (s *site) collect(v *tagView) {
+	address := docsPath + "/" + v.Slug + "#"
+	for i := range v.Webhooks {
+		h := &v.Webhooks[i]
+		s.found = append(s.found, foundView{
+			linkView: linkView{Title: h.Name, Address: address + h.Name, Text: h.Summary}, Tag: v.Title,
+			words: strings.ToLower(h.Name + " " + h.Summary + " " + h.Text), summary: strings.ToLower(h.Name + " " + h.Summary),
+		})
+	}
 	for i := range v.Operations {
 		o := &v.Operations[i]
 		var words strings.Builder
@@ -172,7 +180,7 @@ func (s *site) collect(v *tagView) {
 		}
 		words.WriteString(" " + strings.Join(o.bodyWords, " "))
 		s.found = append(s.found, foundView{
-			linkView: linkView{Title: o.Summary, Address: docsPath + "/" + v.Slug + "#" + o.ID}, Tag: v.Title, Method: o.Method, Path: o.Path,
+			linkView: linkView{Title: o.Summary, Address: address + o.ID}, Tag: v.Title, Method: o.Method, Path: o.Path,
 			words: strings.ToLower(words.String()), summary: strings.ToLower(o.ID + " " + o.Summary + " " + o.Path),
 		})
 	}

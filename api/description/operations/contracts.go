@@ -93,13 +93,13 @@ func (k contractKind) operations() []spec.Operation {
 	shown := spec.Data(spec.Ref(name))
 	unknown := spec.Refusal{Code: ledger.NotFound, When: "there is no such contract of this product and reading in the organization"}
 	list := []spec.Operation{
-		k.list(),
 		{ID: "create" + name, Method: "POST", Path: path, Route: k.routeOf(""), Summary: "Create " + article(k.title()),
 			Body: spec.JSON(spec.Ref(name + "Create")), Answers: created(shown),
 			Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "the fields in `details` are wrong"}}, Examples: k.createExamples()},
 		{ID: "get" + name, Method: "GET", Path: path + "/{id}", Route: k.routeOf("/{id}"), Summary: "Read " + article(k.title()),
 			Parameters: []spec.Parameter{id}, Answers: ok(shown), Refusals: []spec.Refusal{unknown},
 			Examples: []spec.Example{{As: "session", Path: map[string]string{"id": "$" + name}}}},
+		k.list(),
 		{ID: "list" + name + "Entries", Method: "GET", Path: path + "/{id}/entries", Route: k.routeOf("/{id}/entries"), Summary: "List the contract's entries",
 			Parameters: append([]spec.Parameter{id}, ledgerPage...), Answers: ok(spec.Page(spec.Ref("Entry"), "seq")), Refusals: []spec.Refusal{unknown}},
 	}
