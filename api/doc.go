@@ -1,5 +1,5 @@
 // Package api serves HTTP: it runs the routes of its subpackages (payments, contracts, admin,
-// ledger, checkout) behind one listener, one guard (guard.go) and one pipeline of steps (server.go).
+// ledger, checkout, reference) behind one listener, one guard (guard.go) and one pipeline of steps (server.go).
 //
 // Invariants:
 //  1. The cost of a request is bounded before anything else happens: the size of its headers and
@@ -12,7 +12,8 @@
 //     whatever is wrong with the credentials.
 //  4. Bodies are never logged, and are overwritten after the handler.
 //  5. The table in routes.go lists every route, and each of them is served.
-//  6. Shutdown returns after all handlers and exports have ended.
+//  6. The description of the API (package description) has every route, and every exchange of the tests is as described.
+//  7. Shutdown returns after all handlers and exports have ended.
 //
 // Callers: cmd/mizan starts a Server; bench and tests send requests to a Server of their own.
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"mizan/api/description"
 	ledgerapi "mizan/api/ledger"
 	"mizan/api/ledger/export"
 	"mizan/api/shed"
@@ -23,6 +24,12 @@ func (s *Server) Routes() (names []RouteName) {
 	return names
 }
 
+// Document returns the description of the server's routes.
+func (s *Server) Document() *description.Document { return s.reference.Document() }
+
+// AllRoutes returns the routes themselves.
+func (s *Server) AllRoutes() []web.Route { return s.routes }
+
 // ServedRoutes returns the routes that the router really has.
 func (s *Server) ServedRoutes() (names []RouteName) {
 	for _, r := range s.app.GetRoutes(true) {
@@ -30,6 +37,9 @@ func (s *Server) ServedRoutes() (names []RouteName) {
 	}
 	return names
 }
+
+// DocumentOf returns the description of a server with the configuration.
+func DocumentOf(cfg Config) *description.Document { return New(cfg).reference.Document() }
 
 // ExportBook returns the content of an export that has everything in an environment.
 func (s *Server) ExportBook(ctx context.Context, org ledger.ID, env money.Env) (*export.Book, error) {

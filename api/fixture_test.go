@@ -34,6 +34,8 @@ import (
 	"mizan/api"
 	"mizan/api/admin"
 	"mizan/api/contracts"
+	"mizan/api/description"
+	"mizan/api/description/descriptiontest"
 	ledgerapi "mizan/api/ledger"
 	"mizan/api/payments"
 	"mizan/api/web"
@@ -152,6 +154,11 @@ func (f *fixture) start(change ...func(*api.Config)) {
 			}
 		},
 	}
+	described.once.Do(func() {
+		described.content = description.AppendJSON(nil, api.DocumentOf(cfg).Tree())
+		described.checker, err = descriptiontest.New(described.content)
+		must(t, err)
+	})
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -310,7 +317,18 @@ func (c caller) with(pairs ...string) caller {
 	return caller{c.fixture, headers}
 }
 
-var transport = &http.Transport{MaxIdleConnsPerHost: 64}
+// transport checks every exchange of these tests against the description of the API.
+var transport = &descriptiontest.Transport{Base: plainTransport, Checker: func() *descriptiontest.Checker { return described.checker }}
+
+// plainTransport checks nothing.
+var plainTransport = &http.Transport{MaxIdleConnsPerHost: 64}
+
+// described is the description of a server with all routes.
+var described struct {
+	once    sync.Once
+	content []byte // the document in JSON
+	checker *descriptiontest.Checker
+}
 
 func (c caller) do(method, path, body string) *response {
 	t := c.fixture.t

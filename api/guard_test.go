@@ -229,7 +229,7 @@ func TestEveryResponseHasAServiceMadeID(t *testing.T) {
 func TestUnknownPathsAndMethodsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for _, path := range []string{"/", "/api/v1", "/api/v1/nothing", "/api/v1/health/", "/API/v1/health", "/api/v1/Health", "//api/v1/health", "/api/v1/transactions/a/b", "/api/v2/health", "/api/v1/ledger/exports"} {
+	for _, path := range []string{"/doc", "/api/v1", "/api/v1/nothing", "/api/v1/health/", "/API/v1/health", "/api/v1/Health", "//api/v1/health", "/api/v1/transactions/a/b", "/api/v2/health", "/api/v1/ledger/exports"} {
 		f.anyone().get(path).want(404, `{"error":"not_found","message":"there is nothing at this path"}`)
 	}
 	for _, c := range []struct{ method, path, allow string }{

@@ -48,7 +48,7 @@ type hashedRow struct {
 }
 
 // recomputeMonth returns the hash of a month and its number of rows. It computes them as an auditor does: from
-// GET /ledger/trial-balance, by the text form in docs/api.md.
+// GET /ledger/trial-balance, by the text form in docs/audit.md.
 func (f *fixture) recomputeMonth(month, lastDay string) (hash string, rows int) {
 	f.t.Helper()
 	text := "mizan period 1\norganization " + f.seed.First.Org.String() + "\nmonth " + month + "\n"

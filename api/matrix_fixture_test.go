@@ -244,6 +244,7 @@ var (
 		}
 		return auditor.get("/api/v1/ledger/entries?env=test&source="+id).want(200, "").at("data.0.seq")
 	}}
+	aReferencePage = &target{name: "page of the reference", unknownID: "nothing", belongsToNobody: true, make: func(*accessFixture, *recordOwner) string { return "transactions" }}
 	anOrganization = &target{name: "organization", unknownID: uuid.NewString(), belongsToNobody: true, make: func(_ *accessFixture, owner *recordOwner) string {
 		return owner.org.String()
 	}}

@@ -62,7 +62,7 @@ func recordsPage() string {
 	page.WriteString(`# The fields of the records
 
 This page is generated from the columns that ` + "`ledger/directory` and `ledger/storefront`" + ` declare; a test fails if it is out of date.
-[api.md](api.md#administration) describes the requests, and the rules that concern several fields.
+The reference of a server at /docs describes the requests, and the rules that concern several fields.
 
 The column *set by* says which requests set a field:
 

@@ -10,6 +10,7 @@ import (
 	"mizan/api/contracts"
 	ledgerapi "mizan/api/ledger"
 	"mizan/api/payments"
+	"mizan/api/reference"
 	"mizan/api/storefront"
 	"mizan/api/web"
 	"mizan/ledger"
@@ -44,6 +45,7 @@ func (s *Server) newRoutes(serving context.Context) []web.Route {
 		Payers: cfg.Payers, Pages: cfg.Pages, Partners: cfg.Directory, Storefront: cfg.Storefront, Clock: cfg.Clock, Proxies: s.access.Proxies, Errors: s.errors,
 		Challenges: cfg.Challenges, Fingerprint: cfg.Fingerprint, Sandbox: cfg.Env == sandbox,
 	})
+	s.reference = reference.New(reference.Config{Version: cfg.Version, Env: cfg.Env, Routes: func() []web.Route { return s.routes }})
 	store := storefront.New(storefront.Config{Records: cfg.Storefront, Directory: cfg.Directory, Fingerprint: cfg.Fingerprint})
 	anyone := web.Access{Callers: web.Anyone}
 	routes := []web.Route{
@@ -51,7 +53,7 @@ func (s *Server) newRoutes(serving context.Context) []web.Route {
 		{Method: fiber.MethodGet, Path: livenessPath, Access: anyone, Handle: s.liveness},
 		{Method: fiber.MethodGet, Path: readinessPath, Access: anyone, Handle: s.readiness},
 	}
-	for _, handlerRoutes := range [][]web.Route{paymentHandlers.Routes(), adminHandlers.Routes(), s.ledger.Routes(), contractHandlers.Routes(), s.pages.Routes(), store.Routes()} {
+	for _, handlerRoutes := range [][]web.Route{paymentHandlers.Routes(), adminHandlers.Routes(), s.ledger.Routes(), contractHandlers.Routes(), s.pages.Routes(), store.Routes(), s.reference.Routes()} {
 		routes = append(routes, handlerRoutes...)
 	}
 	return routes

@@ -21,6 +21,7 @@ import (
 	"mizan/api/contracts"
 	ledgerapi "mizan/api/ledger"
 	"mizan/api/payments"
+	"mizan/api/reference"
 	"mizan/api/shed"
 	"mizan/api/storefront"
 	"mizan/api/web"
@@ -149,6 +150,9 @@ type Server struct {
 	app    *fiber.App
 	ledger *ledgerapi.Handlers
 	pages  *checkout.Handlers
+
+	reference *reference.Handlers
+
 	routes []web.Route
 	silent conn.SilentConnections // connections that have sent nothing yet
 

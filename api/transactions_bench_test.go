@@ -63,7 +63,7 @@ func (f *fixture) measure(b *testing.B, path string) {
 	b.ReportAllocs()
 	for b.Loop() {
 		began := time.Now()
-		response, err := transport.RoundTrip(request)
+		response, err := plainTransport.RoundTrip(request)
 		must(b, err)
 		if response.StatusCode != 200 {
 			b.Fatal(response.Status)

@@ -3,12 +3,14 @@ package conformance_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	"mizan/api/description/descriptiontest"
 	"mizan/internal/testkit"
 )
 
@@ -22,7 +24,10 @@ type server struct {
 	once   sync.Once
 	server *testkit.Server
 	base   *testkit.Client // a client without credentials, which shares its connections with the others
-	broken error           // why the server does not run; nil: it runs, or has not been started
+
+	checker *descriptiontest.Checker // has the description that the server serves
+
+	broken error // why the server does not run; nil: it runs, or has not been started
 	ends   []func()
 }
 
@@ -71,13 +76,30 @@ func testServer(t testing.TB) *testkit.Server {
 	sandbox.once.Do(func() {
 		sandbox.runGuarded(func() {
 			sandbox.server = testkit.Start(&sandbox, testkit.Options{Flags: []string{"--clock", "manual"}})
-			sandbox.base = sandbox.server.Anyone()
+			sandbox.describe(sandbox.server.Anyone())
 		})
 	})
 	if sandbox.broken != nil {
 		t.Fatal(sandbox.broken)
 	}
 	return sandbox.server
+}
+
+// describe reads the server's description, against which every exchange of a client is then checked.
+func (s *server) describe(client *testkit.Client) {
+	document, err := client.Get("/openapi.json")
+	if err != nil {
+		s.Fatal(err)
+	}
+	if s.checker, err = descriptiontest.New(document.Body); err != nil {
+		s.Fatalf("%v in %s", err, document.Body)
+	}
+	s.base = client.Through(s.checked)
+}
+
+// checked returns a transport that refuses what is not as described.
+func (s *server) checked(base http.RoundTripper) http.RoundTripper {
+	return &descriptiontest.Transport{Base: base, Checker: func() *descriptiontest.Checker { return s.checker }}
 }
 
 // close stops the server and checks its store; the error describes the fault.

@@ -2,6 +2,8 @@ package web
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/gofiber/fiber/v2"
@@ -22,7 +24,7 @@ const (
 	RequestTimeout       ledger.Code = "request_timeout"
 	HeadersTooLarge      ledger.Code = "headers_too_large"
 	DestinationMissing   ledger.Code = "destination_missing" // no target_bank_id
-	versionNotSupported  ledger.Code = "http_version_not_supported"
+	VersionNotSupported  ledger.Code = "http_version_not_supported"
 )
 
 // shape is one of the three error bodies of the specification, "Errors".
@@ -76,8 +78,32 @@ var errorResponses = map[ledger.Code]errorResponse{
 	RequestTimeout:       {status: fiber.StatusRequestTimeout, shape: messageShape},
 	HeadersTooLarge:      {status: fiber.StatusRequestHeaderFieldsTooLarge, shape: messageShape},
 	DestinationMissing:   {status: fiber.StatusBadRequest, shape: nameShape, name: "id and target_bank_id are required"},
-	versionNotSupported:  {status: fiber.StatusHTTPVersionNotSupported, shape: messageShape},
+	VersionNotSupported:  {status: fiber.StatusHTTPVersionNotSupported, shape: messageShape},
 }
+
+// ErrorForm says how responses show a refusal code.
+type ErrorForm struct {
+	Status int
+
+	// Name is the member "error" of the body. It is empty if the body has the list "errors", whose entries have the code.
+	Name string
+
+	HasMessage bool // the body has the member "message"
+	RetryAfter bool // the response has the header Retry-After
+}
+
+// ErrorFormOf returns the form of a refusal code; ok is false if no response has the code.
+func ErrorFormOf(code ledger.Code) (form ErrorForm, ok bool) {
+	response, ok := errorResponses[code]
+	form = ErrorForm{Status: response.status, HasMessage: response.shape == messageShape, RetryAfter: response.retryAfter > 0}
+	if response.shape != fieldsShape {
+		form.Name = response.nameOf(&ledger.Refusal{Code: code})
+	}
+	return form, ok
+}
+
+// ErrorCodes returns all refusal codes, sorted.
+func ErrorCodes() []ledger.Code { return slices.Sorted(maps.Keys(errorResponses)) }
 
 // WriteError responds with an error and returns the status.
 func WriteError(ctx *fasthttp.RequestCtx, err error) int {

@@ -16,7 +16,7 @@ import (
 	"mizan/posting"
 )
 
-// wantResponses is written by hand from the specification, "Errors", and docs/api.md.
+// wantResponses is written by hand from the specification, "Errors".
 var wantResponses = map[ledger.Code]struct {
 	status int
 	body   string

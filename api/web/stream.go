@@ -46,7 +46,7 @@ func (req *Request) RequireChunks() error {
 	if req.Request.Header.IsHTTP11() {
 		return nil
 	}
-	return ledger.Refuse("web.RequireChunks", versionNotSupported, "this answer needs HTTP/1.1")
+	return ledger.Refuse("web.RequireChunks", VersionNotSupported, "this answer needs HTTP/1.1")
 }
 
 // Stream sends a body as it is read. An error breaks the connection, so that no caller takes

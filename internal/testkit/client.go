@@ -102,6 +102,14 @@ func (c *Client) With(pairs ...string) *Client {
 	return &extended
 }
 
+// Through returns the same client with a transport around its own.
+func (c *Client) Through(wrap func(http.RoundTripper) http.RoundTripper) *Client {
+	wrapped, inner := *c, *c.http
+	inner.Transport = wrap(inner.Transport)
+	wrapped.http = &inner
+	return &wrapped
+}
+
 // Get reads a path, which begins with /api/v1.
 func (c *Client) Get(path string) (*Answer, error) { return c.Do(http.MethodGet, path, nil) }
 

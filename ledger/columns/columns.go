@@ -114,6 +114,19 @@ type currencyKind struct{ schema.Kind }
 
 func (currencyKind) String() string { return "currency" }
 
+// Form implements schema.Kind.
+func (currencyKind) Form(*schema.Column, schema.Use) schema.Form {
+	return schema.Form{Type: "string", Words: AcceptedCurrencies()}
+}
+
+// AcceptedCurrencies returns the codes of the currencies that transactions accept.
+func AcceptedCurrencies() (codes []string) {
+	for _, currency := range money.AcceptedCurrencies() {
+		codes = append(codes, string(currency))
+	}
+	return codes
+}
+
 // ParseParts implements schema.MultiPart. The refusal has the specification's words. A value that is not a string is
 // quoted as it was sent.
 func (currencyKind) ParseParts(c *schema.Column, raw []byte, f *schema.Faults) any {

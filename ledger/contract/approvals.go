@@ -24,7 +24,13 @@ func approval(key uint8, name string, options ...schema.Option) schema.Cell[Appr
 	return schema.NewCell[Approval](key, name, KindReview, append(options, func(c *schema.Column) { c.Of = reviews }))
 }
 
-var anyPercent = schema.Percent(1, "", 0, 100)
+var (
+	anyPercent = schema.Percent(1, "", 0, 100)
+
+	// The members of shares, in whole percent.
+	bankShare     = schema.Percent(1, "bank", 0, 100, schema.Required, schema.Help("the bank's share in percent"))
+	customerShare = schema.Percent(2, "customer", 0, 100, schema.Required, schema.Help("the customer's share in percent"))
+)
 
 type sharesKind struct {
 	schema.NeverEmpty
@@ -73,6 +79,11 @@ func (sharesKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.S
 	return append(dst, '}')
 }
 
+// Form implements schema.Kind.
+func (sharesKind) Form(*schema.Column, schema.Use) schema.Form {
+	return schema.Form{Type: "object", Members: []*schema.Column{bankShare.Column, customerShare.Column}}
+}
+
 type reviewKind struct {
 	schema.NeverEmpty
 	schema.Unbounded
@@ -117,6 +128,14 @@ func (reviewKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.S
 		dst = schema.AppendText(schema.AppendName(dst, field.Name), field.Text)
 	}
 	return append(dst, '}')
+}
+
+// Form implements schema.Kind. A response shows the columns that the request had, of whatever review it was.
+func (reviewKind) Form(c *schema.Column, use schema.Use) schema.Form {
+	if use.InRequest {
+		return schema.Form{Type: "object", Members: c.Of.Members(use)}
+	}
+	return schema.Form{Type: "object", Members: boardReviews.Columns, Partial: true}
 }
 
 // maxNote is the largest number of characters of a long text, such as the note of a review.

@@ -140,14 +140,14 @@ func (proposal *Proposal) approval(faults *schema.Faults) schema.Row {
 		faults.Add(Reviewed.Name, "must be an object")
 		return nil
 	}
-	return proposal.Product.reviews(proposal.Reading).Read(request, schema.Reader{}, Reviewed.Name+".", faults)
+	return proposal.Product.Reviews(proposal.Reading).Read(request, schema.Reader{}, Reviewed.Name+".", faults)
 }
 
 // input parses the body of an action.
 func (handler *ActionHandler) input(request schema.Input, r *Record, f *schema.Faults) schema.Row {
 	body := handler.Body
 	if handler.Name == Pass {
-		body = r.Product.reviews(r.Reading)
+		body = r.Product.Reviews(r.Reading)
 	}
 	if body == nil {
 		return nil

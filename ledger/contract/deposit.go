@@ -59,56 +59,63 @@ const atMaturity = "at_maturity"
 // First come the columns of a request for a deposit, then those that the service derives, then the columns of
 // rows in lists, and last the columns of the actions' bodies (dpIn…).
 var (
-	dpCustomer     = schema.ID(32, "customer_id", schema.Required, schema.InShort)
-	dpPrincipal    = schema.Amount(33, "initial_amount", schema.Required, schema.InShort) // principal of the current term
-	dpTerm         = schema.Integer(34, "term_months", 1, 120, schema.Required)
-	dpRatio        = shares(35, "profit_sharing_ratio", schema.Required)
-	dpKind         = schema.Enum(36, "investment_type", []string{"general", "restricted"}, schema.DefaultTo("general"), schema.InShort)
-	dpRestrictions = schema.Texts(37, "investment_restrictions", schema.Settable)
-	dpFrequency    = schema.Enum(38, "distribution_frequency", []string{"monthly", "quarterly", "semi_annually", atMaturity}, schema.Settable)
-	dpRate         = schema.Percent(39, "indicative_rate", 0, maxIndicative, schema.Settable)
-	dpEarlyAllowed = schema.Bool(40, "early_withdrawal_allowed", schema.DefaultTo(false))
-	dpPenalty      = schema.Percent(41, "early_withdrawal_penalty_percent", 0, 100, schema.Settable)
-	dpAutoRenewal  = schema.Bool(42, "auto_renewal", schema.DefaultTo(false))
-	dpAccount      = schema.Text(43, "account_id", schema.Settable)
-	dpProduct      = schema.ID(44, "product_id", schema.Settable)
-	dpOpenedBy     = schema.Text(45, "opened_by", schema.Settable)
+	dpCustomer  = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the depositor"))
+	dpPrincipal = schema.Amount(33, "initial_amount", schema.Required, schema.InShort,
+		schema.Help("the deposited amount; after a renewal, the principal of the present term")) // principal of the current term
+	dpTerm  = schema.Integer(34, "term_months", 1, 120, schema.Required, schema.Help("term in months of 30 days"))
+	dpRatio = shares(35, "profit_sharing_ratio", schema.Required, schema.Help("how profit is shared"))
+	dpKind  = schema.Enum(36, "investment_type", []string{"general", "restricted"}, schema.DefaultTo("general"), schema.InShort,
+		schema.Help("whether the money is invested in the common pool or as investment_restrictions say"))
+	dpRestrictions = schema.Texts(37, "investment_restrictions", schema.Settable, schema.Help("where the money may not be invested; recorded only"))
+	dpFrequency    = schema.Enum(38, "distribution_frequency", []string{"monthly", "quarterly", "semi_annually", atMaturity}, schema.Settable,
+		schema.Help("how often profit is distributed"))
+	dpRate = schema.Percent(39, "indicative_rate", 0, maxIndicative, schema.Settable,
+		schema.Help("expected profit in percent; not used in any calculation"))
+	dpEarlyAllowed = schema.Bool(40, "early_withdrawal_allowed", schema.DefaultTo(false), schema.Help("whether it can be withdrawn before maturity"))
+	dpPenalty      = schema.Percent(41, "early_withdrawal_penalty_percent", 0, 100, schema.Settable,
+		schema.Help("percent of the depositor's profit that an early withdrawal costs"))
+	dpAutoRenewal = schema.Bool(42, "auto_renewal", schema.DefaultTo(false), schema.Help("whether it is renewed by itself at maturity"))
+	dpAccount     = schema.Text(43, "account_id", schema.Settable, schema.Help("the depositor's account; any text"))
+	dpProduct     = schema.ID(44, "product_id", schema.Settable, schema.Help("id of the product in your own catalogue"))
+	dpOpenedBy    = schema.Text(45, "opened_by", schema.Settable, schema.Help("who opened it"))
 
-	dpValue            = schema.Amount(50, "current_value", schema.InShort)
-	dpCustomerProfit   = schema.Amount(51, "customer_profit_share") // profit of the current term; dpBankProfit and dpTotalLoss count only this term too
-	dpBankProfit       = schema.Amount(52, "bank_profit_share")
-	dpTotalLoss        = schema.Amount(53, "loss", schema.NotShown)
-	dpDistributions    = schema.Rows(54, "profit_distributions", dpDistributionTable)
-	dpWithdrawal       = schema.Rows(55, "early_withdrawal", dpWithdrawalTable, schema.InMetadata, schema.Single)
-	dpOpenedOn         = schema.Date(56, "opening_date")
-	dpMaturity         = schema.Date(57, "maturity_date", schema.InShort)
-	dpNextDistribution = schema.Date(58, "next_distribution_date")
-	dpRenewedOn        = schema.Date(59, "last_renewal_date")
-	dpRenewals         = schema.DerivedInteger(60, "renewals")
-	dpClosedAt         = schema.Instant(61, "closed_at")
-	dpClosedBy         = schema.Text(62, "closed_by")
+	dpValue          = schema.Amount(50, "current_value", schema.InShort, schema.Help("the deposit's present value"))
+	dpCustomerProfit = schema.Amount(51, "customer_profit_share",
+		schema.Help("the depositor's profit in the present term")) // profit of the current term; dpBankProfit and dpTotalLoss count only this term too
+	dpBankProfit    = schema.Amount(52, "bank_profit_share", schema.Help("the bank's profit in the present term"))
+	dpTotalLoss     = schema.Amount(53, "loss", schema.NotShown)
+	dpDistributions = schema.Rows(54, "profit_distributions", dpDistributionTable, schema.Help("the distributions of profit"))
+	dpWithdrawal    = schema.Rows(55, "early_withdrawal", dpWithdrawalTable, schema.InMetadata, schema.Single,
+		schema.Help("how an early withdrawal was settled"))
+	dpOpenedOn         = schema.Date(56, "opening_date", schema.Help("day of the opening"))
+	dpMaturity         = schema.Date(57, "maturity_date", schema.InShort, schema.Help("end of the term"))
+	dpNextDistribution = schema.Date(58, "next_distribution_date", schema.Help("when the next distribution is due"))
+	dpRenewedOn        = schema.Date(59, "last_renewal_date", schema.Help("day of the last renewal"))
+	dpRenewals         = schema.DerivedInteger(60, "renewals", schema.Help("number of renewals"))
+	dpClosedAt         = schema.Instant(61, "closed_at", schema.Help("when it was closed"))
+	dpClosedBy         = schema.Text(62, "closed_by", schema.Help("who closed it"))
 	dpUnsharedSince    = schema.Date(63, "unshared_since", schema.NotShown) // the maturity date of a renewed term whose single profit is not yet shared
 
-	dpDistributedOn     = schema.Date(1, "date")
-	dpGross             = schema.Amount(2, "gross_profit")
-	dpCustomerShare     = schema.Amount(3, "customer_share")
-	dpBankShare         = schema.Amount(4, "bank_share")
+	dpDistributedOn     = schema.Date(1, "date", schema.Help("last day of the period"))
+	dpGross             = schema.Amount(2, "gross_profit", schema.Help("the profit before it was shared"))
+	dpCustomerShare     = schema.Amount(3, "customer_share", schema.Help("the depositor's share"))
+	dpBankShare         = schema.Amount(4, "bank_share", schema.Help("the bank's share"))
 	dpDistributionTable = schema.NewTable(nil, dpDistributedOn, dpGross, dpCustomerShare, dpBankShare)
 
-	dpPenaltyAmount   = schema.Amount(1, "penalty_amount")
-	dpPenaltyRate     = schema.Percent(2, "penalty_percent", 0, 100)
-	dpFinalValue      = schema.Amount(3, "final_value")
+	dpPenaltyAmount   = schema.Amount(1, "penalty_amount", schema.Help("the penalty, which is the bank's income"))
+	dpPenaltyRate     = schema.Percent(2, "penalty_percent", 0, 100, schema.Help("the penalty in percent of the depositor's profit"))
+	dpFinalValue      = schema.Amount(3, "final_value", schema.Help("what the depositor got"))
 	dpWithdrawalTable = schema.NewTable(nil, dpPenaltyAmount, dpPenaltyRate, dpFinalValue)
 
-	dpInReview      = approval(1, "compliance_review", schema.Settable)
-	dpInGross       = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero)
-	dpInProfitEnd   = schema.Date(2, "period_end_date", schema.Settable)
-	dpInLoss        = schema.Amount(1, "amount", schema.Required)
-	dpInLossEnd     = schema.Date(2, "period_end_date", schema.Settable)
-	dpInTerm        = schema.Integer(1, "term_months", 1, 120, schema.Settable)
-	dpInRatio       = shares(2, "profit_sharing_ratio", schema.Settable)
-	dpInWithdrawnBy = schema.Text(1, "closed_by", schema.Required)
-	dpInClosedBy    = schema.Text(1, "closed_by", schema.Required)
+	dpInReview      = approval(1, "compliance_review", schema.Settable, schema.Help("the approval of the contract"))
+	dpInGross       = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero, schema.Help("the profit to share; may be zero"))
+	dpInProfitEnd   = schema.Date(2, "period_end_date", schema.Settable, schema.Help("last day of the period; today if absent"))
+	dpInLoss        = schema.Amount(1, "amount", schema.Required, schema.Help("the loss, at most the deposit's value"))
+	dpInLossEnd     = schema.Date(2, "period_end_date", schema.Settable, schema.Help("last day of the period; today if absent"))
+	dpInTerm        = schema.Integer(1, "term_months", 1, 120, schema.Settable, schema.Help("the new term in months of 30 days; the last one if absent"))
+	dpInRatio       = shares(2, "profit_sharing_ratio", schema.Settable, schema.Help("how profit is shared from now on; as before if absent"))
+	dpInWithdrawnBy = schema.Text(1, "closed_by", schema.Required, schema.Help("who withdraws it"))
+	dpInClosedBy    = schema.Text(1, "closed_by", schema.Required, schema.Help("who closes it"))
 )
 
 // maxIndicative bounds the indicative rate, in percent. No calculation uses that rate.

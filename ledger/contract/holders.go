@@ -53,9 +53,9 @@ func Batches(action Action, holders int64) int64 {
 
 // Columns of the row with the progress of an action in batches.
 var (
-	ciProgressAction      = schema.Text(1, "action") // the action's name in the contract's reading
-	ciProgressDone        = schema.DerivedInteger(2, "done")
-	ciProgressTotal       = schema.DerivedInteger(3, "total")
+	ciProgressAction      = schema.Text(1, "action", schema.Help("name of the action")) // the action's name in the contract's reading
+	ciProgressDone        = schema.DerivedInteger(2, "done", schema.Help("number of holders for whom it is carried out"))
+	ciProgressTotal       = schema.DerivedInteger(3, "total", schema.Help("number of holders"))
 	ciProgressActionCode  = schema.Text(4, "doing", schema.NotShown)        // the action's name in this package
 	ciProgressEffectiveOn = schema.Date(5, "effective_on", schema.NotShown) // the effective date of all entries of the action
 	ciProgressDeclaredOn  = schema.Date(6, "declared_on", schema.NotShown)  // the clock's day of the declaration

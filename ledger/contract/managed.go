@@ -60,51 +60,54 @@ const (
 // First come the columns of a request for an investment, then those that the service derives, then the columns of
 // rows in lists, and last the columns of the actions' bodies (miIn…).
 var (
-	miManager      = schema.ID(32, "customer_id", schema.Required, schema.InShort)
-	miCapital      = schema.Amount(33, "capital_amount", schema.Required, schema.InShort)
-	miBusinessType = schema.Text(34, "business_type", schema.Required)
-	miRatio        = shares(35, "profit_sharing_ratio", schema.Required)
-	miTerm         = schema.Integer(36, "term_months", 1, 120, schema.Required)
-	miMandateType  = schema.Enum(37, "mandate_type", []string{"restricted", "unrestricted"}, schema.DefaultTo("restricted"), schema.InShort)
-	miRestrictions = schema.Texts(38, "business_restrictions", schema.Settable)
-	miDescription  = schema.Text(39, "business_description", schema.Settable, schema.AtMost(maxNote))
-	miFrequency    = schema.Enum(40, "reporting_frequency", frequencies, schema.Settable)
+	miManager      = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the manager, who works with the capital"))
+	miCapital      = schema.Amount(33, "capital_amount", schema.Required, schema.InShort, schema.Help("the capital that the bank provides"))
+	miBusinessType = schema.Text(34, "business_type", schema.Required, schema.Help("type of the business"))
+	miRatio        = shares(35, "profit_sharing_ratio", schema.Required, schema.Help("how profit is shared"))
+	miTerm         = schema.Integer(36, "term_months", 1, 120, schema.Required, schema.Help("term in months of 30 days"))
+	miMandateType  = schema.Enum(37, "mandate_type", []string{"restricted", "unrestricted"}, schema.DefaultTo("restricted"), schema.InShort,
+		schema.Help("whether business_restrictions bind the manager"))
+	miRestrictions = schema.Texts(38, "business_restrictions", schema.Settable, schema.Help("what the manager may not do; recorded only"))
+	miDescription  = schema.Text(39, "business_description", schema.Settable, schema.AtMost(maxNote), schema.Help("description of the business"))
+	miFrequency    = schema.Enum(40, "reporting_frequency", frequencies, schema.Settable, schema.Help("how often the manager reports"))
 
-	miValue          = schema.Amount(50, "current_value", schema.InShort) // the balance of A:mudaraba; after completion the final value
-	miStart          = schema.Date(51, "start_date")
-	miExpectedEnd    = schema.Date(52, "expected_end_date")
-	miEndDate        = schema.Date(53, "actual_end_date")
-	miDistributions  = schema.Rows(54, "profit_distributions", miDistributionTable)
-	miBankProfit     = schema.Amount(55, "bank_profit_share")
-	miCustomerProfit = schema.Amount(56, "customer_profit_share")
-	miTotalLoss      = schema.Amount(57, "total_loss")
-	miLosses         = schema.Rows(58, "losses", miLossTable, schema.InMetadata)
-	miSettlement     = schema.Rows(59, "final_settlement", miSettlementTable, schema.InMetadata, schema.Single)
-	miLastReport     = schema.Date(60, "last_reporting_date")
-	miNextReport     = schema.Date(61, "next_reporting_date")
+	miValue = schema.Amount(50, "current_value", schema.InShort,
+		schema.Help("the present value of the bank's capital")) // the balance of A:mudaraba; after completion the final value
+	miStart          = schema.Date(51, "start_date", schema.Help("first day of the investment"))
+	miExpectedEnd    = schema.Date(52, "expected_end_date", schema.Help("end of the term"))
+	miEndDate        = schema.Date(53, "actual_end_date", schema.Help("day on which it ended"))
+	miDistributions  = schema.Rows(54, "profit_distributions", miDistributionTable, schema.Help("the distributions of profit"))
+	miBankProfit     = schema.Amount(55, "bank_profit_share", schema.Help("the bank's profit so far"))
+	miCustomerProfit = schema.Amount(56, "customer_profit_share", schema.Help("the manager's profit so far"))
+	miTotalLoss      = schema.Amount(57, "total_loss", schema.Help("sum of the losses"))
+	miLosses         = schema.Rows(58, "losses", miLossTable, schema.InMetadata, schema.Help("the losses"))
+	miSettlement     = schema.Rows(59, "final_settlement", miSettlementTable, schema.InMetadata, schema.Single,
+		schema.Help("how the investment was settled at its end"))
+	miLastReport = schema.Date(60, "last_reporting_date", schema.Help("last day of the period that was reported last"))
+	miNextReport = schema.Date(61, "next_reporting_date", schema.Help("when the next report is due"))
 
-	miDistributionDate  = schema.Date(1, "date")
-	miGrossProfit       = schema.Amount(2, "gross_profit")
-	miBankShare         = schema.Amount(3, "bank_share")
-	miCustomerShare     = schema.Amount(4, "customer_share")
+	miDistributionDate  = schema.Date(1, "date", schema.Help("last day of the period"))
+	miGrossProfit       = schema.Amount(2, "gross_profit", schema.Help("the profit before it was shared"))
+	miBankShare         = schema.Amount(3, "bank_share", schema.Help("the bank's share"))
+	miCustomerShare     = schema.Amount(4, "customer_share", schema.Help("the manager's share"))
 	miDistributionTable = schema.NewTable(nil, miDistributionDate, miGrossProfit, miBankShare, miCustomerShare)
 
-	miLossDate     = schema.Date(1, "date")
-	miLossAmount   = schema.Amount(2, "loss_amount")
-	miLossNewValue = schema.Amount(3, "new_value")
+	miLossDate     = schema.Date(1, "date", schema.Help("day of the loss"))
+	miLossAmount   = schema.Amount(2, "loss_amount", schema.Help("the loss"))
+	miLossNewValue = schema.Amount(3, "new_value", schema.Help("the value after it"))
 	miLossTable    = schema.NewTable(nil, miLossDate, miLossAmount, miLossNewValue)
 
-	miReturnedToBank  = schema.Amount(1, "returned_to_bank")
-	miSettledProfit   = schema.Amount(2, "total_profit") // the bank's share
-	miSettledLoss     = schema.Amount(3, "total_loss")
-	miVariance        = schema.Signed(4, "variance")
+	miReturnedToBank  = schema.Amount(1, "returned_to_bank", schema.Help("what the manager returned"))
+	miSettledProfit   = schema.Amount(2, "total_profit", schema.Help("the bank's share of all profit")) // the bank's share
+	miSettledLoss     = schema.Amount(3, "total_loss", schema.Help("sum of the losses"))
+	miVariance        = schema.Signed(4, "variance", schema.Help("final_value less what the manager returned; not posted"))
 	miSettlementTable = schema.NewTable(nil, miReturnedToBank, miSettledProfit, miSettledLoss, miVariance)
 
-	miInGrossProfit = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero)
-	miInProfitEnd   = schema.Date(2, "period_end_date", schema.Required)
-	miInLoss        = schema.Amount(1, "amount", schema.Required)
-	miInLossEnd     = schema.Date(2, "period_end_date", schema.Settable)
-	miInFinalValue  = schema.Amount(1, "final_value", schema.Required, schema.OrZero)
+	miInGrossProfit = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero, schema.Help("the profit to share; may be zero"))
+	miInProfitEnd   = schema.Date(2, "period_end_date", schema.Required, schema.Help("last day of the period"))
+	miInLoss        = schema.Amount(1, "amount", schema.Required, schema.Help("the loss, at most current_value"))
+	miInLossEnd     = schema.Date(2, "period_end_date", schema.Settable, schema.Help("last day of the period; today if absent"))
+	miInFinalValue  = schema.Amount(1, "final_value", schema.Required, schema.OrZero, schema.Help("value of the business at the end"))
 )
 
 func miOpen(c *Case) {

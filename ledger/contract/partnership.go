@@ -75,35 +75,39 @@ const (
 // First come the columns of a request for a partnership, then those that the service derives, then the columns of
 // rows in lists, and last the columns of the actions' bodies (pnIn…).
 var (
-	pnCustomer        = schema.ID(32, "customer_id", schema.Required, schema.InShort)
-	pnKind            = schema.Enum(33, "partnership_type", []string{permanent, diminishing}, schema.Required, schema.InShort)
-	pnTotalCapital    = schema.Amount(34, "total_value", schema.Required, schema.InShort)
-	pnBankCapital     = schema.Amount(35, "bank_contribution", schema.Required, schema.InShort)
-	pnCustomerCapital = schema.Amount(36, "customer_contribution", schema.Required, schema.InShort)
-	pnRatio           = shares(37, "profit_sharing_ratio", schema.Required)
-	pnTerm            = schema.Integer(38, "term_months", 1, maxTerm, schema.Settable)
-	pnSchedule        = schema.Enum(39, "buyout_schedule", frequencies, schema.DefaultTo("monthly"))
-	pnRental          = schema.Amount(40, "rental_amount", schema.Settable)
-	pnAsset           = schema.Text(41, "asset_description", schema.Settable, schema.AtMost(maxNote))
+	pnCustomer = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the partner"))
+	pnKind     = schema.Enum(33, "partnership_type", []string{permanent, diminishing}, schema.Required, schema.InShort,
+		schema.Help("a diminishing partnership ends when the customer has bought the bank's part"))
+	pnTotalCapital    = schema.Amount(34, "total_value", schema.Required, schema.InShort, schema.Help("bank_contribution plus customer_contribution"))
+	pnBankCapital     = schema.Amount(35, "bank_contribution", schema.Required, schema.InShort, schema.Help("the bank's capital"))
+	pnCustomerCapital = schema.Amount(36, "customer_contribution", schema.Required, schema.InShort, schema.Help("the customer's capital"))
+	pnRatio           = shares(37, "profit_sharing_ratio", schema.Required, schema.Help("how profit is shared"))
+	pnTerm            = schema.Integer(38, "term_months", 1, maxTerm, schema.Settable,
+		schema.Help("term in months of 30 days; required for a diminishing partnership"))
+	pnSchedule = schema.Enum(39, "buyout_schedule", frequencies, schema.DefaultTo("monthly"),
+		schema.Help("length of a period, of which each has a unit to buy"))
+	pnRental = schema.Amount(40, "rental_amount", schema.Settable, schema.Help("rent of a period, in proportion to the bank's part"))
+	pnAsset  = schema.Text(41, "asset_description", schema.Settable, schema.AtMost(maxNote), schema.Help("description of the asset"))
 
-	pnBankPercent       = schema.Percent(50, "bank_ownership_percent", 0, 100, schema.InShort)
-	pnCustomerPercent   = schema.Percent(51, "customer_ownership_percent", 0, 100, schema.InShort)
-	pnUnits             = schema.DerivedInteger(52, "units_total")
-	pnUnitValue         = schema.Amount(53, "buyout_unit_value")
-	pnUnitsBought       = schema.DerivedInteger(54, "units_bought")
-	pnBuyouts           = schema.Rows(55, "buyout_history", pnBuyoutTable)
-	pnProfit            = schema.Amount(56, "total_profit")
-	pnLoss              = schema.Amount(57, "total_loss")
-	pnBankProfit        = schema.Amount(58, "bank_profit_share")
-	pnCustomerProfit    = schema.Amount(59, "customer_profit_share")
-	pnRentPaid          = schema.Amount(60, "rental_paid_total")
-	pnStart             = schema.Date(61, "start_date")
-	pnEnd               = schema.Date(62, "expected_end_date")
-	pnNextBuyout        = schema.Date(63, "next_buyout_date")
-	pnLastLoss          = schema.Rows(64, "last_loss", pnLossTable, schema.InMetadata, schema.Single)
-	pnLastReport        = schema.Date(65, "last_profit_date")
-	pnDissolutionReason = schema.Text(66, "dissolution_reason", schema.Sparse)
-	pnShownRent         = schema.Amount(67, "current_rental_amount", schema.Computed(pnCurrentRent)) // computed, so key 67 is never stored
+	pnBankPercent       = schema.Percent(50, "bank_ownership_percent", 0, 100, schema.InShort, schema.Help("the bank's part in percent"))
+	pnCustomerPercent   = schema.Percent(51, "customer_ownership_percent", 0, 100, schema.InShort, schema.Help("the customer's part in percent"))
+	pnUnits             = schema.DerivedInteger(52, "units_total", schema.Help("number of units of the bank's capital"))
+	pnUnitValue         = schema.Amount(53, "buyout_unit_value", schema.Help("price of a unit; the last one takes the remainder"))
+	pnUnitsBought       = schema.DerivedInteger(54, "units_bought", schema.Help("number of units that the customer has bought"))
+	pnBuyouts           = schema.Rows(55, "buyout_history", pnBuyoutTable, schema.Help("the units that were bought"))
+	pnProfit            = schema.Amount(56, "total_profit", schema.Help("sum of the profit"))
+	pnLoss              = schema.Amount(57, "total_loss", schema.Help("sum of the losses"))
+	pnBankProfit        = schema.Amount(58, "bank_profit_share", schema.Help("the bank's profit so far"))
+	pnCustomerProfit    = schema.Amount(59, "customer_profit_share", schema.Help("the customer's profit so far"))
+	pnRentPaid          = schema.Amount(60, "rental_paid_total", schema.Help("sum of the rent"))
+	pnStart             = schema.Date(61, "start_date", schema.Help("first day of the partnership"))
+	pnEnd               = schema.Date(62, "expected_end_date", schema.Help("end of the term"))
+	pnNextBuyout        = schema.Date(63, "next_buyout_date", schema.Help("when the next unit is to be bought"))
+	pnLastLoss          = schema.Rows(64, "last_loss", pnLossTable, schema.InMetadata, schema.Single, schema.Help("the last loss"))
+	pnLastReport        = schema.Date(65, "last_profit_date", schema.Help("last day of the period that was reported last"))
+	pnDissolutionReason = schema.Text(66, "dissolution_reason", schema.Sparse, schema.Help("why it was dissolved"))
+	pnShownRent         = schema.Amount(67, "current_rental_amount", schema.Computed(pnCurrentRent),
+		schema.Help("the present rent of a period")) // computed, so key 67 is never stored
 
 	pnBankBalance     = schema.Amount(70, "carried", schema.NotShown)                  // the balance of A:musharaka
 	pnCustomerBalance = schema.Amount(71, "partner_capital", schema.NotShown)          // the balance of M:partner_capital and of M:venture_assets
@@ -111,23 +115,23 @@ var (
 	pnRentsTaken      = schema.DerivedInteger(73, "rents", schema.NotShown)            // periods of rent that have ended
 	pnStartPercent    = schema.DerivedInteger(74, "percent_at_start", schema.NotShown) // the institution's percentage at the funding
 
-	pnBuyoutDate            = schema.Date(1, "date")
-	pnBuyoutUnits           = schema.DerivedInteger(2, "units")
-	pnBuyoutPrice           = schema.Amount(3, "amount")
-	pnBuyoutCustomerPercent = schema.Percent(4, "customer_ownership_percent", 0, 100)
-	pnBuyoutBankPercent     = schema.Percent(5, "bank_ownership_percent", 0, 100)
+	pnBuyoutDate            = schema.Date(1, "date", schema.Help("day of the purchase"))
+	pnBuyoutUnits           = schema.DerivedInteger(2, "units", schema.Help("number of units"))
+	pnBuyoutPrice           = schema.Amount(3, "amount", schema.Help("what the customer paid"))
+	pnBuyoutCustomerPercent = schema.Percent(4, "customer_ownership_percent", 0, 100, schema.Help("the customer's part after it, in percent"))
+	pnBuyoutBankPercent     = schema.Percent(5, "bank_ownership_percent", 0, 100, schema.Help("the bank's part after it, in percent"))
 	pnBuyoutTable           = schema.NewTable(nil, pnBuyoutDate, pnBuyoutUnits, pnBuyoutPrice, pnBuyoutCustomerPercent, pnBuyoutBankPercent)
 
-	pnLossAmount   = schema.Amount(1, "amount")
-	pnLossBank     = schema.Amount(2, "bank_share")
-	pnLossCustomer = schema.Amount(3, "customer_share")
-	pnLossDate     = schema.Date(4, "date")
+	pnLossAmount   = schema.Amount(1, "amount", schema.Help("the loss"))
+	pnLossBank     = schema.Amount(2, "bank_share", schema.Help("the bank's share"))
+	pnLossCustomer = schema.Amount(3, "customer_share", schema.Help("the customer's share"))
+	pnLossDate     = schema.Date(4, "date", schema.Help("day of the loss"))
 	pnLossTable    = schema.NewTable(nil, pnLossAmount, pnLossBank, pnLossCustomer, pnLossDate)
 
-	pnInGrossProfit = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero)
-	pnInPeriodEnd   = schema.Date(2, "period_end_date", schema.Required)
-	pnInLoss        = schema.Amount(1, "amount", schema.Required)
-	pnInUnits       = schema.Integer(1, "units", 1, maxUnits, schema.DefaultTo(int64(1)))
+	pnInGrossProfit = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero, schema.Help("the profit to share; may be zero"))
+	pnInPeriodEnd   = schema.Date(2, "period_end_date", schema.Required, schema.Help("last day of the period"))
+	pnInLoss        = schema.Amount(1, "amount", schema.Required, schema.Help("the loss, at most the partnership's present value"))
+	pnInUnits       = schema.Integer(1, "units", 1, maxUnits, schema.DefaultTo(int64(1)), schema.Help("number of units, at most those that are left"))
 )
 
 // Bounds that the specification leaves open: a term of at most a hundred years, and a number of units that no

@@ -211,8 +211,8 @@ func (p *Product) compile(reading *Reading) *Machine {
 	return fsm.MustCompile(states, actions, table)
 }
 
-// reviews returns the columns of the body of a review of the product's contracts in a reading.
-func (p *Product) reviews(reading *Reading) *schema.Table {
+// Reviews returns the columns of the body of a review of the product's contracts in a reading.
+func (p *Product) Reviews(reading *Reading) *schema.Table {
 	if variantReviews := p.Variants[reading].Reviews; variantReviews != nil {
 		return variantReviews
 	}
@@ -271,12 +271,12 @@ func reviewSteps(firstMove Action, to Status, why string) []Step {
 
 // The handlers of a review, and the body with a reason, which rejections and some other actions have.
 var (
-	reason  = schema.Text(1, "reason", schema.Required, schema.AtMost(maxNote))
+	reason  = schema.Text(1, "reason", schema.Required, schema.AtMost(maxNote), schema.Help("why"))
 	reasons = schema.NewTable(nil, reason)
 
 	submitHandler = &ActionHandler{Name: Submit, Do: func(*Case) {}}
 	passHandler   = &ActionHandler{Name: Pass, Do: func(c *Case) {
-		Reviewed.Set(c.values(), approvalOf(c.record.Product.reviews(c.reading), c.input))
+		Reviewed.Set(c.values(), approvalOf(c.record.Product.Reviews(c.reading), c.input))
 		ReviewedAt.Set(c.values(), c.Now)
 	}}
 	rejectHandler = &ActionHandler{Name: Reject, Body: reasons, Do: func(c *Case) { Why.Set(c.values(), reason.Get(c.input)) }}

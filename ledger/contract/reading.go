@@ -43,15 +43,15 @@ type Reading struct {
 // Columns of the bodies of reviews: of secular reviews (reviews), of religious ones, and of those for sukuk
 // (boardReviews).
 var (
-	approvedBy  = schema.Text(1, "approved_by", schema.Required)
-	signedAt    = schema.Text(2, "signed_at", schema.Settable, schema.IsDateOrTime)
-	documentRef = schema.Text(3, "document_ref", schema.Settable, schema.AtMost(maxNote))
-	note        = schema.Text(4, "note", schema.Settable, schema.AtMost(maxNote))
+	approvedBy  = schema.Text(1, "approved_by", schema.Required, schema.Help("who approved it"))
+	signedAt    = schema.Text(2, "signed_at", schema.Settable, schema.IsDateOrTime, schema.Help("date or time of the signature"))
+	documentRef = schema.Text(3, "document_ref", schema.Settable, schema.AtMost(maxNote), schema.Help("reference of the document"))
+	note        = schema.Text(4, "note", schema.Settable, schema.AtMost(maxNote), schema.Help("a remark"))
 	reviews     = schema.NewTable(nil, approvedBy, signedAt, documentRef, note)
 
-	fatwaReference   = schema.Text(5, "fatwa_reference", schema.Required, schema.AtMost(maxNote))
+	fatwaReference   = schema.Text(5, "fatwa_reference", schema.Required, schema.AtMost(maxNote), schema.Help("reference of the fatwa"))
 	religiousReviews = schema.NewTable(reviews, fatwaReference)
-	boardID          = schema.Text(6, "board_id", schema.Settable)
+	boardID          = schema.Text(6, "board_id", schema.Settable, schema.Help("id of the board"))
 	boardReviews     = schema.NewTable(religiousReviews, boardID)
 )
 

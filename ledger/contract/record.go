@@ -73,15 +73,15 @@ func (h Holding) Balance() money.Signed {
 
 // Columns of all products.
 var (
-	Region         = schema.Text(1, "region", schema.Required, schema.InShort, schema.AtMost(2))
-	Currency       = schema.Text(2, "currency", schema.Settable, schema.InShort, schema.AtMost(3))
-	ClientMetadata = schema.Object(3, "metadata", schema.Settable) // what the client sent
-	Reviewed       = approval(4, "compliance_review")
+	Region         = schema.Text(1, "region", schema.Required, schema.InShort, schema.AtMost(2), schema.Help("code of the region"))
+	Currency       = schema.Text(2, "currency", schema.Settable, schema.InShort, schema.AtMost(3), schema.Help("currency code"))
+	ClientMetadata = schema.Object(3, "metadata", schema.Settable, schema.Help("an object of your own")) // what the client sent
+	Reviewed       = approval(4, "compliance_review", schema.Help("the approval of the contract"))
 	ReviewedAt     = schema.Instant(5, "reviewed_at", schema.NotShown)
-	Why            = schema.Text(6, "rejection_reason", schema.Sparse) // why the contract was rejected
+	Why            = schema.Text(6, "rejection_reason", schema.Sparse, schema.Help("why the contract was rejected")) // why the contract was rejected
 
 	// ScreeningID is the screening that a request for the contract names.
-	ScreeningID = schema.ID(7, "screening_id", schema.Settable)
+	ScreeningID = schema.ID(7, "screening_id", schema.Settable, schema.Help("the screening of the customer or the asset"))
 
 	// creationDay is the day of creation by the clock. Its year is in the contract's number.
 	creationDay = schema.Date(8, "made_on", schema.NotShown)

@@ -96,8 +96,8 @@ var (
 	SubscriptionColumns = ciSubscription
 	HolderColumns       = ciHolderTable
 
-	ciHolderInvestor     = schema.ID(1, "investor_id")
-	ciHolderCertificates = schema.DerivedInteger(2, "certificates")
+	ciHolderInvestor     = schema.ID(1, "investor_id", schema.Help("the holder"))
+	ciHolderCertificates = schema.DerivedInteger(2, "certificates", schema.Help("number of certificates"))
 	ciHolderTable        = schema.NewTable(nil, ciHolderInvestor, ciHolderCertificates)
 )
 

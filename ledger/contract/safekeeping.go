@@ -62,30 +62,31 @@ const (
 // First come the columns of a request for a deposit, then those that the service derives, then the columns of
 // rows in lists, and last the columns of the actions' bodies (skIn…).
 var (
-	skCustomer      = schema.ID(32, "customer_id", schema.Required, schema.InShort)
-	skCustodyType   = schema.Enum(33, "custody_type", []string{guaranteed, inTrust}, schema.Required, schema.InShort)
-	skInitialAmount = schema.Amount(34, "initial_amount", schema.Required, schema.InShort)
-	skAccountID     = schema.Text(36, "account_id", schema.Settable)
+	skCustomer    = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the depositor"))
+	skCustodyType = schema.Enum(33, "custody_type", []string{guaranteed, inTrust}, schema.Required, schema.InShort,
+		schema.Help("`guaranteed`: the bank owes the money; `trust`: the money is kept separately"))
+	skInitialAmount = schema.Amount(34, "initial_amount", schema.Required, schema.InShort, schema.Help("what comes in at the activation"))
+	skAccountID     = schema.Text(36, "account_id", schema.Settable, schema.Help("the depositor's account; any text"))
 
-	skBalance    = schema.Amount(50, "balance", schema.InShort)
-	skHibahTotal = schema.Amount(51, "hibah_total")
-	skHibahRows  = schema.Rows(52, "hibah_history", skHibahTable)
-	skClosedAt   = schema.Instant(53, "closed_at")
-	skClosedBy   = schema.Text(54, "closed_by")
+	skBalance    = schema.Amount(50, "balance", schema.InShort, schema.Help("the present balance"))
+	skHibahTotal = schema.Amount(51, "hibah_total", schema.Help("sum of the gifts"))
+	skHibahRows  = schema.Rows(52, "hibah_history", skHibahTable, schema.Help("the gifts"))
+	skClosedAt   = schema.Instant(53, "closed_at", schema.Help("when it was closed"))
+	skClosedBy   = schema.Text(54, "closed_by", schema.Help("who closed it"))
 
-	skHibahDate      = schema.Date(1, "date")
-	skHibahAmount    = schema.Amount(2, "amount")
-	skHibahNote      = schema.Text(3, "note")
-	skHibahGrantedBy = schema.Text(4, "granted_by")
+	skHibahDate      = schema.Date(1, "date", schema.Help("day of the gift"))
+	skHibahAmount    = schema.Amount(2, "amount", schema.Help("the gift"))
+	skHibahNote      = schema.Text(3, "note", schema.Help("a remark"))
+	skHibahGrantedBy = schema.Text(4, "granted_by", schema.Help("who granted it"))
 	skHibahTable     = schema.NewTable(nil, skHibahDate, skHibahAmount, skHibahNote, skHibahGrantedBy)
 
-	skInReview     = approval(1, "compliance_review", schema.Settable)
-	skInDeposit    = schema.Amount(1, "amount", schema.Required)
-	skInWithdrawal = schema.Amount(1, "amount", schema.Required)
-	skInGift       = schema.Amount(1, "amount", schema.Required)
-	skInGrantedBy  = schema.Text(2, "granted_by", schema.Required)
-	skInNote       = schema.Text(3, "note", schema.Settable, schema.AtMost(maxNote))
-	skInClosedBy   = schema.Text(1, "closed_by", schema.Required)
+	skInReview     = approval(1, "compliance_review", schema.Settable, schema.Help("the approval of the contract"))
+	skInDeposit    = schema.Amount(1, "amount", schema.Required, schema.Help("what comes in"))
+	skInWithdrawal = schema.Amount(1, "amount", schema.Required, schema.Help("what is paid out, at most the balance"))
+	skInGift       = schema.Amount(1, "amount", schema.Required, schema.Help("the gift"))
+	skInGrantedBy  = schema.Text(2, "granted_by", schema.Required, schema.Help("who grants it"))
+	skInNote       = schema.Text(3, "note", schema.Settable, schema.AtMost(maxNote), schema.Help("a remark"))
+	skInClosedBy   = schema.Text(1, "closed_by", schema.Required, schema.Help("who closes it"))
 )
 
 func skOpen(c *Case) {

@@ -108,6 +108,15 @@ func (rolesKind) Shape() schema.Shape { return schema.TextList }
 
 func (rolesKind) Empty(value any) bool { return len(value.(Roles)) == 0 }
 
+// Form implements schema.Kind.
+func (rolesKind) Form(_ *schema.Column, use schema.Use) schema.Form {
+	form := schema.Form{Type: "array", Entry: &schema.Form{Type: "string", Words: AllRoles.Strings()}}
+	if use.InRequest {
+		form.MinLength = 1
+	}
+	return form
+}
+
 // hashKind is the kind of columns whose values are hashes of type [32]byte.
 type hashKind struct {
 	schema.NeverEmpty
@@ -131,6 +140,9 @@ func (hashKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
 func (hashKind) AppendJSON(_ *schema.Column, dst []byte, _ any, _ schema.Style) []byte {
 	return append(dst, "null"...)
 }
+
+// Form implements schema.Kind. No response shows a hash.
+func (hashKind) Form(*schema.Column, schema.Use) schema.Form { return schema.Form{Type: "null"} }
 
 // hashesKind is the kind of columns whose values are lists of hashes of type [][32]byte.
 type hashesKind struct{ hashKind }
@@ -221,6 +233,15 @@ func (sourcesKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.
 func (sourcesKind) Shape() schema.Shape { return schema.TextList }
 
 func (sourcesKind) Empty(value any) bool { return len(value.([]netip.Prefix)) == 0 }
+
+// Form implements schema.Kind.
+func (sourcesKind) Form(_ *schema.Column, use schema.Use) schema.Form {
+	form := schema.Form{Type: "array", Entry: &schema.Form{Type: "string"}}
+	if use.InRequest {
+		form.MaxLength = MaxSources
+	}
+	return form
+}
 
 var errInvalidSource = errors.New("no address or prefix of one meaning")
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"mizan/ledger/columns"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
 )
@@ -69,10 +70,11 @@ type listKind[T any] struct {
 	refusal        string        // message for an entry that parse does not accept
 	acceptsNumbers bool          // an entry may also be an integer
 	dedupe         func([]T) []T // removes repeated entries; nil if they stay
+	words          []string      // the allowed entries; nil if they are not a closed list
 }
 
 var (
-	currencyList = &listKind[money.Currency]{Kind: schema.KindTexts, parse: money.AcceptedCurrency, refusal: "names an unsupported currency"}
+	currencyList = &listKind[money.Currency]{Kind: schema.KindTexts, parse: money.AcceptedCurrency, refusal: "names an unsupported currency", words: columns.AcceptedCurrencies()}
 	networkList  = &listKind[money.Network]{Kind: schema.KindTexts, parse: money.ParseNetwork, refusal: "holds what is not a network's name"}
 	methodList   = &listKind[string]{Kind: schema.KindTexts, parse: parseMethod, refusal: "holds what is not a money_storage type"}
 	chatList     = &listKind[string]{Kind: schema.KindTexts, parse: parseChat, refusal: "must be a list of chat ids", acceptsNumbers: true, dedupe: distinct}
@@ -131,6 +133,15 @@ func parseEmail(address string) (string, bool) {
 	return address, address != "" && checkEmail("", "", address) == nil
 }
 
+// Form implements schema.Kind.
+func (k *listKind[T]) Form(*schema.Column, schema.Use) schema.Form {
+	entry := schema.Form{Type: "string", Words: k.words}
+	if k.acceptsNumbers {
+		entry = schema.Form{AnyOf: []schema.Form{entry, {Type: "integer"}}}
+	}
+	return schema.Form{Type: "array", MaxLength: MaxListed, Entry: &entry}
+}
+
 // basisPointsKind is the kind of columns whose values are of type money.BasisPoints, up to money.MaxBasisPoints. In JSON
 // they are strings.
 type basisPointsKind struct{ schema.Kind }
@@ -149,6 +160,11 @@ func (basisPointsKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any
 
 // Check implements schema.Kind.
 func (basisPointsKind) Check(*schema.Column, any) string { return "" }
+
+// Form implements schema.Kind.
+func (basisPointsKind) Form(*schema.Column, schema.Use) schema.Form {
+	return schema.Form{Type: "string", Pattern: `^(0|[1-9][0-9]{0,6})$`}
+}
 
 func currencyRule(value any) string {
 	if _, accepted := money.AcceptedCurrency(value.(string)); !accepted {
@@ -187,6 +203,11 @@ func (statusesKind) Parse(c *schema.Column, raw []byte, reader schema.Reader) (a
 }
 
 var statusList = &listKind[string]{Kind: schema.KindTexts, parse: func(word string) (string, bool) { return word, true }}
+
+// Form implements schema.Kind.
+func (statusesKind) Form(*schema.Column, schema.Use) schema.Form {
+	return schema.Form{AnyOf: []schema.Form{{Type: "array", Entry: &schema.Form{Type: "string"}}, {Type: "string", Words: []string{allStatuses}}}}
+}
 
 // Check implements schema.Kind.
 func (statusesKind) Check(*schema.Column, any) string { return "" }

@@ -155,6 +155,11 @@ func (rateKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
 	return rate, err == nil && rate.String() == string(stored)
 }
 
+// Form implements schema.Kind.
+func (rateKind) Form(*schema.Column, schema.Use) schema.Form {
+	return schema.Form{Type: "string", Pattern: `^[0-9]+(\.[0-9]+)?$`}
+}
+
 func (rateKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.Style) []byte {
 	return schema.AppendText(dst, value.(money.Rate).String())
 }

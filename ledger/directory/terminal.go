@@ -241,6 +241,16 @@ func (k parametersKind) AppendJSON(c *schema.Column, dst []byte, value any, styl
 	return k.Kind.AppendJSON(c, dst, []byte(Masked(value.([]byte))), style)
 }
 
+// Form implements schema.Kind. The object may also have the parameters of the terminal's provider, which differ from
+// provider to provider, and keys that nobody here knows.
+func (parametersKind) Form(c *schema.Column, _ schema.Use) schema.Form {
+	members := NotificationColumns.Requested()
+	if c.Name == providerParams {
+		members = SettingsColumns.Requested()
+	}
+	return schema.Form{Type: "object", Members: members, Open: true}
+}
+
 // normalParameters returns an object of parameters in the form in which it is stored: an empty object becomes nil, as
 // if none had been sent.
 func normalParameters(text []byte) []byte {

@@ -91,6 +91,9 @@ var languages = []string{"en", "ru", "uk", "ar", "fa", "ur", "tr", "az", "kk", "
 // LanguageRule is the message for a language that IsLanguage does not accept.
 var LanguageRule = "must be one of " + strings.Join(languages, ", ")
 
+// Languages returns the codes of the service's languages.
+func Languages() []string { return slices.Clone(languages) }
+
 // IsLanguage tells whether lang is the code (ISO 639-1, in lower case) of one of the service's
 // languages.
 func IsLanguage(lang string) bool { return slices.Contains(languages, lang) }

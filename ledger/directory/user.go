@@ -120,6 +120,9 @@ const (
 	PartnerRole Role = "partner" // reads the data of one partner
 )
 
+// AllRoles lists the roles.
+var AllRoles = Roles{Admin, Auditor, Client, PartnerRole}
+
 // Valid tells whether r is one of the roles.
 func (r Role) Valid() bool {
 	switch r {

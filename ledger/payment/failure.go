@@ -3,7 +3,7 @@ package payment
 import "slices"
 
 // Code is the reason why a transaction or a refund did not succeed: error_code, for programs,
-// the same in every language. The zero value is success. docs/api.md has the catalogue.
+// the same in every language. The zero value is success. api/description/operations says what each means.
 type Code string
 
 // The codes. The list is closed: adapters map each reason of their rail to one of these

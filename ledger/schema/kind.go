@@ -22,6 +22,9 @@ type Kind interface {
 
 	// Empty tells whether a value is left out by a style that omits empty values. Zero and false are not empty.
 	Empty(value any) bool
+
+	// Form returns the JSON form of values in the column.
+	Form(c *Column, use Use) Form
 }
 
 // Shape is the JSON shape of a kind's values.

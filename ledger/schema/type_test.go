@@ -79,6 +79,10 @@ func (gatesKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.St
 	return append(dst, written...)
 }
 
+func (gatesKind) Form(*schema.Column, schema.Use) schema.Form {
+	return schema.Form{Type: "array", Entry: &schema.Form{Type: "integer"}}
+}
+
 func noSpaces(value any) string {
 	if strings.Contains(value.(string), " ") {
 		return "must not hold spaces"

@@ -119,6 +119,15 @@ func (boundKind) AppendJSON(_ *schema.Column, dst []byte, value any, style schem
 	return append(dst, ']')
 }
 
+// Form implements schema.Kind.
+func (boundKind) Form(c *schema.Column, use schema.Use) schema.Form {
+	if !use.InRequest {
+		return schema.Form{Type: "array", Entry: &schema.Form{Type: "object", Members: Products.Shown()}}
+	}
+	entry := schema.Form{AnyOf: []schema.Form{{Type: "string", Format: "uuid"}, {Type: "object", Open: true}}}
+	return schema.Form{Type: "array", MaxLength: c.MaxLength, Entry: &entry}
+}
+
 // Shape implements schema.Shaped.
 func (boundKind) Shape() schema.Shape { return schema.TextList }
 

@@ -24,7 +24,7 @@ const (
 
 // publicColumn makes the column of a public address.
 func publicColumn[R any](name, help string, address func(*R) string) *schema.Column {
-	return schema.Shown(schema.Text(0, name, schema.Constant, schema.Contextual, schema.Help(help)), func(r *R) (string, bool) { return address(r), true })
+	return schema.Shown(schema.Text(0, name, schema.Constant, schema.Contextual, schema.NotNull, schema.Help(help)), func(r *R) (string, bool) { return address(r), true })
 }
 
 // addressColumn makes the column of an address to which a payer is sent.

@@ -101,7 +101,7 @@ var Links = schema.NewType[Link]("link",
 		schema.Help("whether its address accepts payments")), func(l *Link) *bool { return &l.Active }),
 	publicColumn("url", "its address", func(l *Link) string { return l.Base + LinkPath + l.ID.String() }),
 	publicColumn("qr_url", "address of its QR code", func(l *Link) string { return l.Base + LinkPath + l.ID.String() + QRSuffix }),
-	schema.Shown(schema.Nested(0, "payments", shownPayments, schema.Constant, schema.Contextual,
+	schema.Shown(schema.Nested(0, "payments", shownPayments, schema.Constant, schema.Contextual, schema.NotNull,
 		schema.Help("charged payments")), func(l *Link) (Payments, bool) { return l.Payments, true }),
 ).CrossCheck(crossCheckLink).
 	Invariant(func(l *Link) string {

@@ -85,6 +85,11 @@ type priceKind struct{ schema.Kind }
 // Shape implements schema.Shaped.
 func (priceKind) Shape() schema.Shape { return schema.Number }
 
+// Form implements schema.Kind.
+func (priceKind) Form(*schema.Column, schema.Use) schema.Form {
+	return schema.Form{Type: "integer", Min: new(int64)}
+}
+
 // Parse implements schema.Kind.
 func (k priceKind) Parse(c *schema.Column, raw []byte, reader schema.Reader) (any, string) {
 	value, problem := k.Kind.Parse(c, raw, reader)

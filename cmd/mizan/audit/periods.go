@@ -180,7 +180,7 @@ type verifiedMonth struct {
 const periodsVerifyName = "audit periods verify"
 
 // Run implements the command. It computes the hash of a month's trial balance without code of the server, as
-// docs/api.md describes. A proof under the server's signed head, which states the journal's size and root hash,
+// docs/audit.md describes. A proof under the server's signed head, which states the journal's size and root hash,
 // shows that the month was closed with the same hash.
 func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	keyFlag, err := keyFromFlag(periodsVerifyName, c.Key)

@@ -1,6 +1,6 @@
-// Package browser tries the payers' pages in a real browser, Chromium. It has only tests, which start the real binary
-// with a sandbox and use the pages as payers do: with a mouse, with the keyboard alone, with and without scripts, on
-// screens of several widths, and in languages written from left to right and from right to left.
+// Package browser tries the payers' pages, and the reference of the API, in a real browser, Chromium. It has only tests,
+// which start the real binary with a sandbox and use the pages as people do: with a mouse, with the keyboard alone, with
+// and without scripts, on screens of several widths, and in languages written from left to right and from right to left.
 //
 // Invariants:
 //  1. The tests run only if MIZAN_TEST_BROWSER contains the browser's path, which `make browser` sets. All other

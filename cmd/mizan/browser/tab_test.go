@@ -25,7 +25,7 @@ type view struct {
 var desktop = view{width: 1280, lang: "en", scripts: true}
 
 // heights of screens, by their width.
-var heights = map[int64]int64{1280: 800, 768: 1024, 375: 667, 360: 640, 320: 640}
+var heights = map[int64]int64{1440: 900, 1280: 800, 800: 1280, 768: 1024, 375: 667, 360: 640, 320: 640}
 
 // tab is a tab of the browser, in the hands of one payer.
 type tab struct {

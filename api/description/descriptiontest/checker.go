@@ -1,0 +1,248 @@
+package descriptiontest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+)
+
+// Exchange is a request and its response.
+type Exchange struct {
+	Method, Path   string // the path has the query
+	RequestHeader  http.Header
+	RequestBody    []byte
+	Status         int
+	ResponseHeader http.Header
+	ResponseBody   []byte
+}
+
+// Checker checks exchanges against a document. It is safe for concurrent use.
+type Checker struct {
+	document   *openapi3.T
+	asOlder    *openapi3.T // the same document, for the validator
+	operations []route
+	refusals   []*openapi3.Schema
+}
+
+// route is a path of the document.
+type route struct {
+	path     string
+	segments []string
+	item     *openapi3.PathItem
+}
+
+func init() {
+	openapi3.DefineStringFormatValidator("uuid", openapi3.NewRegexpFormatValidator(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`))
+	openapi3.RegisterArrayUniqueItemsChecker(func([]any) bool { return true }) // it is set without a lock when it is first needed
+}
+
+// New reads a document, in JSON or YAML.
+func New(content []byte) (*Checker, error) {
+	document, err := openapi3.NewLoader().LoadFromData(content)
+	if err != nil {
+		return nil, err
+	}
+	// For a document of version 3.1 the library compiles the schema again for each value, and fails at references. Its
+	// other validator knows the keywords that our schemas have, lists of types among them.
+	older := *document
+	older.OpenAPI = "3.0.3"
+	c := &Checker{document: document, asOlder: &older}
+	for path, item := range document.Paths.Map() {
+		c.operations = append(c.operations, route{path, strings.Split(path, "/"), item})
+	}
+	// A path with literal segments goes before one with parameters.
+	slices.SortFunc(c.operations, func(a, b route) int {
+		if n := strings.Count(a.path, "{") - strings.Count(b.path, "{"); n != 0 {
+			return n
+		}
+		return strings.Compare(a.path, b.path)
+	})
+	for _, name := range []string{"Refusal", "Problems", "Faults", "RefusalName", "Unauthorized"} {
+		c.refusals = append(c.refusals, document.Components.Schemas[name].Value)
+	}
+	return c, nil
+}
+
+// Validate returns what is wrong with the document itself.
+func (c *Checker) Validate() error {
+	return c.document.Validate(context.Background(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaPatternValidation())
+}
+
+// Paths returns the methods and paths of the document, as "GET /api/v1/links".
+func (c *Checker) Paths() (names []string) {
+	for _, r := range c.operations {
+		for method := range r.item.Operations() {
+			names = append(names, method+" "+r.path)
+		}
+	}
+	return names
+}
+
+// Check returns how an exchange differs from the document.
+func (c *Checker) Check(x *Exchange) error {
+	if x.Method == http.MethodHead {
+		return nil // a response without a body
+	}
+	address, err := url.ParseRequestURI(x.Path)
+	if err != nil {
+		return c.checkUnknown(x)
+	}
+	found, parameters := c.find(address.EscapedPath(), x.Method)
+	if found == nil {
+		return c.checkUnknown(x)
+	}
+	operation := found.item.GetOperation(x.Method)
+	if x.Status == http.StatusNotFound && bytes.Contains(x.ResponseBody, []byte("there is nothing at this path")) {
+		return c.checkUnknown(x) // the server lacks the service that the operation needs, so it has no route
+	}
+	request, err := http.NewRequest(x.Method, "http://localhost"+x.Path, bytes.NewReader(x.RequestBody))
+	if err != nil {
+		return c.checkUnknown(x)
+	}
+	request.Header = x.RequestHeader.Clone()
+	query, _ := url.ParseQuery(strings.ReplaceAll(address.RawQuery, "+", "%2B")) // the server reads a plus sign as it is
+	input := &openapi3filter.RequestValidationInput{
+		Request: request, PathParams: parameters, QueryParams: query,
+		Route: &routers.Route{Spec: c.asOlder, Path: found.path, PathItem: found.item, Method: x.Method, Operation: operation},
+		Options: &openapi3filter.Options{
+			AuthenticationFunc: hasCredential, SkipSettingDefaults: true, IncludeResponseStatus: true,
+			SchemaValidationOptions: []openapi3.SchemaValidationOption{openapi3.DisableSchemaErrorDetails()},
+		},
+	}
+	if x.Status < http.StatusBadRequest {
+		if err := c.checkRequest(input, operation, x); err != nil {
+			return fmt.Errorf("the request %s %s with %s is not as described: %w", x.Method, x.Path, x.RequestBody, err)
+		}
+	}
+	response := &openapi3filter.ResponseValidationInput{RequestValidationInput: input, Status: x.Status, Header: x.ResponseHeader, Options: input.Options}
+	response.SetBodyBytes(x.ResponseBody)
+	if err := openapi3filter.ValidateResponse(context.Background(), response); err != nil {
+		return fmt.Errorf("the response %d %s to %s %s is not as described: %w", x.Status, x.ResponseBody, x.Method, x.Path, err)
+	}
+	return nil
+}
+
+// checkRequest checks a request that was carried out.
+func (c *Checker) checkRequest(input *openapi3filter.RequestValidationInput, operation *openapi3.Operation, x *Exchange) error {
+	if operation.RequestBody == nil || len(x.RequestBody) == 0 {
+		return openapi3filter.ValidateRequest(context.Background(), input)
+	}
+	media := operation.RequestBody.Value.Content["application/json"]
+	if media == nil {
+		input.Options.ExcludeRequestBody = true // a form
+		return openapi3filter.ValidateRequest(context.Background(), input)
+	}
+	inner := simplified(x.RequestBody, media.Schema.Value)
+	input.Request.Body, input.Request.GetBody = io.NopCloser(bytes.NewReader(inner)), nil
+	input.Request.Header.Set("content-type", "application/json") // an optional body may come with any type
+	return openapi3filter.ValidateRequest(context.Background(), input)
+}
+
+// simplified returns a body in the form that the schema has. The members of a record may also be inside params, and an empty
+// text counts as null in an optional member.
+func simplified(body []byte, schema *openapi3.Schema) []byte {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(body, &members) != nil {
+		return body
+	}
+	if inner := members["params"]; schema.Properties["params"] == nil && len(inner) > 0 && inner[0] == '{' {
+		return simplified(inner, schema)
+	}
+	for name, value := range members {
+		property := schema.Properties[name]
+		if property != nil && string(value) == `""` && !slices.Contains(schema.Required,
+			name) && (len(property.Value.Enum) > 0 || property.Value.Format != "") {
+			members[name] = json.RawMessage("null")
+		}
+	}
+	written, err := json.Marshal(members)
+	if err != nil {
+		return body
+	}
+	return written
+}
+
+// hasCredential tells whether a request has the header of a security scheme.
+func hasCredential(_ context.Context, input *openapi3filter.AuthenticationInput) error {
+	name := "Authorization"
+	if scheme := input.SecurityScheme; scheme.Type == "apiKey" {
+		name = scheme.Name
+	}
+	if input.RequestValidationInput.Request.Header.Get(name) == "" {
+		return errors.New("there is no header " + name)
+	}
+	return nil
+}
+
+// find returns the path of the document that matches a request's path and has the method, with the values of its
+// parameters.
+func (c *Checker) find(path, method string) (found *route, parameters map[string]string) {
+	segments := strings.Split(path, "/")
+	for i := range c.operations {
+		r := &c.operations[i]
+		if parameters, ok := r.match(segments); ok && r.item.GetOperation(method) != nil {
+			return r, parameters
+		}
+	}
+	return nil, nil
+}
+
+func (r *route) match(segments []string) (parameters map[string]string, ok bool) {
+	if len(segments) != len(r.segments) {
+		return nil, false
+	}
+	parameters = make(map[string]string)
+	for i, segment := range r.segments {
+		switch {
+		case strings.HasPrefix(segment, "{"):
+			value, err := url.PathUnescape(segments[i])
+			if err != nil || value == "" {
+				return nil, false
+			}
+			parameters[strings.Trim(segment, "{}")] = value
+		case segment != segments[i]:
+			return nil, false
+		}
+	}
+	return parameters, true
+}
+
+// checkUnknown checks the response to a request for what is not described.
+func (c *Checker) checkUnknown(x *Exchange) error {
+	if x.Status < http.StatusBadRequest {
+		return fmt.Errorf("%s %s is not described, and the response is %d", x.Method, x.Path, x.Status)
+	}
+	media, _, _ := mime.ParseMediaType(x.ResponseHeader.Get("content-type"))
+	if media == "text/html" {
+		return nil
+	}
+	var value any
+	if err := json.Unmarshal(x.ResponseBody, &value); err != nil {
+		return fmt.Errorf("the response %d %s to %s %s is no JSON", x.Status, x.ResponseBody, x.Method, x.Path)
+	}
+	if !slices.ContainsFunc(c.refusals, func(s *openapi3.Schema) bool { return s.VisitJSON(value) == nil }) {
+		return fmt.Errorf("the response %d %s to %s %s has no described form", x.Status, x.ResponseBody, x.Method, x.Path)
+	}
+	return nil
+}
+
+// Canonical returns a document, in JSON or YAML, in one form.
+func Canonical(content []byte) ([]byte, error) {
+	document, err := openapi3.NewLoader().LoadFromData(content)
+	if err != nil {
+		return nil, err
+	}
+	return document.MarshalJSON()
+}

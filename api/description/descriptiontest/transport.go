@@ -1,0 +1,47 @@
+package descriptiontest
+
+import (
+	"bytes"
+	"io"
+	"mime"
+	"net/http"
+)
+
+// Transport checks every exchange. An exchange that is not as described is an error of the request.
+type Transport struct {
+	Base    http.RoundTripper
+	Checker func() *Checker // nil, or returns nil: nothing is checked
+}
+
+// RoundTrip implements http.RoundTripper. The body of a response is read if it is JSON; a stream stays one.
+func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	checker := t.Checker()
+	if checker == nil {
+		return t.Base.RoundTrip(request)
+	}
+	x := &Exchange{Method: request.Method, Path: request.URL.RequestURI(), RequestHeader: request.Header.Clone()}
+	if request.Body != nil && request.GetBody != nil {
+		body, err := request.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		x.RequestBody, _ = io.ReadAll(body)
+	}
+	response, err := t.Base.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	x.Status, x.ResponseHeader = response.StatusCode, response.Header
+	if media, _, _ := mime.ParseMediaType(response.Header.Get("content-type")); media == "application/json" && request.Method != http.MethodHead {
+		content, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		x.ResponseBody, response.Body = content, io.NopCloser(bytes.NewReader(content))
+	}
+	if err := checker.Check(x); err != nil {
+		return nil, err
+	}
+	return response, nil
+}

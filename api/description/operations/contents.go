@@ -1,0 +1,118 @@
+package operations
+
+import (
+	"slices"
+
+	"mizan/api/description/spec"
+)
+
+// v1 is the prefix of the API's version.
+const v1 = "/api/v1"
+
+// Contents returns everything that is declared about the API.
+func Contents() spec.Contents {
+	contents := spec.Contents{
+		Title: "Mizan",
+		Tags:  tags(),
+		Operations: slices.Concat(
+			transactionOperations(), transactionActions(), transactionReads(), subscriptionOperations(), storefrontOperations(), pageOperations(),
+			sessionOperations(), recordOperations(), settlementOperations(), limitOperations(), deliveryOperations(), platformOperations(),
+			ledgerOperations(), journalOperations(), periodOperations(),
+			contractOperations(), religiousOperations(), descriptionOperations(),
+		),
+		Schemas:  slices.Concat(transactionSchemas(), subscriptionSchemas(), recordSchemas(), deliverySchemas(), ledgerSchemas(), contractSchemas()),
+		Webhooks: webhooks(),
+		Failures: failures(),
+	}
+	addTexts(&contents)
+	return contents
+}
+
+// Names of tags.
+const (
+	tagTransactions  = "Transactions"
+	tagSubscriptions = "Subscriptions"
+	tagLinks         = "Payment links and products"
+	tagPages         = "Payers' pages"
+	tagWebhooks      = "Webhooks"
+	tagSessions      = "Sessions"
+	tagOrganizations = "Organizations"
+	tagPartners      = "Partners"
+	tagUsers         = "Users"
+	tagTerminals     = "Terminals"
+	tagKeys          = "Keys and tokens"
+	tagSettlements   = "Settlements"
+	tagRates         = "Rates"
+	tagLimits        = "Limits"
+	tagBlocklist     = "Blocklist"
+	tagDeliveries    = "Deliveries"
+	tagPlatform      = "Backups and clock"
+	tagLedger        = "Accounts and balances"
+	tagJournal       = "Entries and events"
+	tagPeriods       = "Closed months and exports"
+	tagChecks        = "Checks and description"
+)
+
+// Groups of tags.
+const (
+	groupPayments = "Payments"
+	groupLedger   = "Ledger"
+	groupAdmin    = "Administration"
+	groupSecular  = "Contracts"
+	groupBank     = "Islamic banking"
+	groupService  = "Service"
+)
+
+// tags returns the tags in the order in which the reference shows them.
+func tags() []spec.Tag {
+	list := []spec.Tag{
+		{Name: tagTransactions, Group: groupPayments},
+		{Name: tagSubscriptions, Group: groupPayments},
+		{Name: tagLinks, Group: groupPayments},
+		{Name: tagPages, Group: groupPayments},
+		{Name: tagWebhooks, Group: groupPayments},
+		{Name: tagSessions, Group: groupAdmin},
+		{Name: tagOrganizations, Group: groupAdmin},
+		{Name: tagPartners, Group: groupAdmin},
+		{Name: tagUsers, Group: groupAdmin},
+		{Name: tagTerminals, Group: groupAdmin},
+		{Name: tagKeys, Group: groupAdmin},
+		{Name: tagSettlements, Group: groupAdmin},
+		{Name: tagRates, Group: groupAdmin},
+		{Name: tagLimits, Group: groupAdmin},
+		{Name: tagBlocklist, Group: groupAdmin},
+		{Name: tagDeliveries, Group: groupAdmin},
+		{Name: tagPlatform, Group: groupAdmin},
+		{Name: tagLedger, Group: groupLedger},
+		{Name: tagJournal, Group: groupLedger},
+		{Name: tagPeriods, Group: groupLedger},
+	}
+	list = append(list, contractTags()...)
+	return append(list, spec.Tag{Name: tagChecks, Group: groupService})
+}
+
+// Parameters that several lists have.
+var (
+	cursorParameter = spec.InQuery("cursor", spec.Text(), "The `cursor_value` of the page before.")
+	envParameter    = spec.InQuery("env", spec.Words("prod", "test").Or("prod"), "The environment.")
+	envFilter       = spec.InQuery("env", spec.Words("prod", "test"), "The environment; both if absent.")
+	idParameter     = spec.InPath("id", spec.UUID(), "The id of the record.")
+)
+
+// limitParameter is the number of rows of a page.
+func limitParameter(usual, most int64) spec.Parameter {
+	return spec.InQuery("limit", spec.IntegerUpTo(1, most).Or(usual), "How many rows a page has at most.")
+}
+
+// ok is the response of status 200.
+func ok(s *spec.Schema) []spec.Answer {
+	return []spec.Answer{{Status: 200, Schema: s}}
+}
+
+// created is the response of status 201.
+func created(s *spec.Schema, headers ...spec.Header) []spec.Answer {
+	return []spec.Answer{{Status: 201, Schema: s, Headers: headers}}
+}
+
+// locationHeader is the path of what was created.
+var locationHeader = spec.Header{Name: "location", Schema: spec.Text(), Text: "The path of the new record.", Required: true}

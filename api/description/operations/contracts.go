@@ -1,0 +1,392 @@
+package operations
+
+import (
+	"strings"
+
+	"mizan/api/description/spec"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
+)
+
+// contractKind is a product in a reading.
+type contractKind struct {
+	product *contract.Product
+	reading *contract.Reading
+}
+
+// contractKinds are the products in the order in which the reference shows them: the secular reading, then the religious one.
+func contractKinds() (kinds []contractKind) {
+	for _, reading := range contract.Readings {
+		for _, product := range contract.Products {
+			if product.Variants[reading] != nil {
+				kinds = append(kinds, contractKind{product, reading})
+			}
+		}
+	}
+	return kinds
+}
+
+// name is the product's name in addresses, such as certificate-issues.
+func (k contractKind) name() string { return k.product.Variants[k.reading].Name }
+
+// schemaName is the name of the component with a contract: CertificateIssue.
+func (k contractKind) schemaName() string {
+	name := ""
+	for part := range strings.SplitSeq(strings.TrimSuffix(k.name(), "s"), "-") {
+		name += strings.ToUpper(part[:1]) + part[1:]
+	}
+	return name
+}
+
+// title is the name in sentences: certificate issue.
+func (k contractKind) title() string {
+	return strings.ReplaceAll(strings.TrimSuffix(k.name(), "s"), "-", " ")
+}
+
+// tag is the title of the page: Certificate issues.
+func (k contractKind) tag() string {
+	title := strings.ReplaceAll(k.name(), "-", " ")
+	return strings.ToUpper(title[:1]) + title[1:]
+}
+
+func (k contractKind) isSecular() bool { return k.reading == contract.Secular }
+
+// path is the path of the product's contracts, and route the pattern of its route.
+func (k contractKind) path() string { return v1 + k.product.Path(k.reading) }
+
+// routeOf returns the pattern of the route that serves a path below that of the product. One set of routes serves all
+// products of the religious reading, and one route all actions.
+func (k contractKind) routeOf(below string) string {
+	if k.isSecular() {
+		return spec.RoutePath(k.path() + below)
+	}
+	return v1 + k.reading.Path + "/:product_type" + spec.RoutePath(below)
+}
+
+func contractTags() (tags []spec.Tag) {
+	for _, k := range contractKinds() {
+		group := groupSecular
+		if !k.isSecular() {
+			group = groupBank
+		}
+		tags = append(tags, spec.Tag{Name: k.tag(), Group: group})
+	}
+	return append(tags, spec.Tag{Name: tagBank, Group: groupBank})
+}
+
+// tagBank is the tag of what all religious products share.
+const tagBank = "Screening and charity"
+
+func contractOperations() (list []spec.Operation) {
+	for _, k := range contractKinds() {
+		list = append(list, k.operations()...)
+	}
+	return list
+}
+
+// operations are all operations of a product in a reading.
+func (k contractKind) operations() []spec.Operation {
+	name, path := k.schemaName(), k.path()
+	id := spec.InPath("id", spec.UUID(), "The id of the contract.")
+	shown := spec.Data(spec.Ref(name))
+	unknown := spec.Refusal{Code: ledger.NotFound, When: "there is no such contract of this product and reading in the organization"}
+	list := []spec.Operation{
+		{ID: "create" + name, Method: "POST", Path: path, Route: k.routeOf(""), Summary: "Create " + article(k.title()),
+			Body: spec.JSON(spec.Ref(name + "Create")), Answers: created(shown),
+			Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "the fields in `details` are wrong"}}, Examples: k.createExamples()},
+		{ID: "get" + name, Method: "GET", Path: path + "/{id}", Route: k.routeOf("/{id}"), Summary: "Read " + article(k.title()),
+			Parameters: []spec.Parameter{id}, Answers: ok(shown), Refusals: []spec.Refusal{unknown},
+			Examples: []spec.Example{{As: "session", Path: map[string]string{"id": "$" + name}}}},
+		k.list(),
+		{ID: "list" + name + "Entries", Method: "GET", Path: path + "/{id}/entries", Route: k.routeOf("/{id}/entries"), Summary: "List the contract's entries",
+			Parameters: append([]spec.Parameter{id}, ledgerPage...), Answers: ok(spec.Page(spec.Ref("Entry"), "seq")), Refusals: []spec.Refusal{unknown}},
+	}
+	if k.product.RegisterExtract != nil {
+		list = append(list, k.registers(id, unknown)...)
+	}
+	if k.product.Schedule != nil || k.isSecular() {
+		list = append(list, k.schedule(id, unknown))
+	}
+	if !k.isSecular() {
+		list = append(list, spec.Operation{ID: "get" + name + "Review", Method: "GET", Path: path + "/{id}/review", Route: k.routeOf("/{id}/review"),
+			Summary:    "Read the contract's review",
+			Parameters: []spec.Parameter{id}, Answers: ok(spec.Data(spec.Ref("Review"))), Refusals: []spec.Refusal{unknown},
+			Examples: []spec.Example{{As: "session", Path: map[string]string{"id": "$" + name}}}})
+	}
+	for _, action := range k.actions() {
+		list = append(list, k.action(action, id, unknown))
+	}
+	for i := range list {
+		o := &list[i]
+		o.Tag, o.Refused = k.tag(), spec.WithDetails
+		o.Refusals = append(o.Refusals, spec.Refusal{Code: ledger.ModuleNotActive})
+	}
+	return list
+}
+
+// list is the operation that lists contracts.
+func (k contractKind) list() spec.Operation {
+	o := spec.Operation{
+		ID: "list" + k.schemaName() + "s", Method: "GET", Path: k.path(), Route: k.routeOf(""), Summary: "List " + k.title() + "s",
+		Examples: []spec.Example{{As: "session", Query: "env=test"}},
+	}
+	row := spec.Ref("Listed" + k.schemaName())
+	if !k.isSecular() {
+		o.Parameters = []spec.Parameter{
+			spec.InQuery("page", spec.IntegerUpTo(1, 1_000_000).Or(1), "Which page."),
+			spec.InQuery("per_page", spec.IntegerUpTo(1, 200).Or(50), "How many contracts a page has at most."), envFilter,
+		}
+		o.Answers = ok(spec.Object(spec.M("data", spec.List(row), "newest first"), spec.M("meta", spec.Object(
+			spec.M("total", spec.Integer(0), "number of contracts on all pages"), spec.M("product_type", spec.Words(k.name()), "the product"),
+			spec.M("page", spec.Integer(1), "number of the page"), spec.M("per_page", spec.Integer(1), "contracts of a page"),
+		), "")))
+		return o
+	}
+	o.Parameters = []spec.Parameter{spec.InQuery("status", spec.Words(k.product.States...), "Only this status."),
+		spec.InQuery("region", regionCode(), "Only this region."), k.typeFilter(), envFilter}
+	if k.product.ShortLists {
+		o.Parameters[3] = envParameter
+	}
+	if k.product.Customer != "" {
+		o.Parameters = append(o.Parameters, spec.InQuery("customer_id", spec.UUID(), "Only contracts of this customer."))
+	}
+	if k.product.RegisterExtract != nil {
+		o.Parameters = append(o.Parameters, spec.InQuery("investor_id", spec.UUID(), "Only issues in which this holder has a subscription."))
+	}
+	if k.product.Arrears != nil {
+		o.Parameters = append(o.Parameters, spec.InQuery("arrears", spec.Words("true", "false"),
+			"Only active contracts with an amount recorded as overdue, or only all others."))
+	}
+	if k.product.Ends != nil {
+		o.Parameters = append(o.Parameters, spec.InQuery("ending_in_days", spec.IntegerUpTo(0, 36_500),
+			"Only active contracts whose term ends within so many days, or has ended."))
+	}
+	o.Parameters = append(o.Parameters, limitParameter(50, 200), cursorParameter)
+	o.Answers = ok(spec.Page(row, "inserted_at"))
+	return o
+}
+
+// typeFilter filters by the product's own type.
+func (k contractKind) typeFilter() spec.Parameter {
+	if words := k.product.Types(); len(words) > 0 {
+		return spec.InQuery("type", spec.Words(words...), "Only this `"+k.product.Type+"`.")
+	}
+	return spec.InQuery("type", spec.Text(), "Only this `"+k.product.Type+"`.")
+}
+
+// registers are the operations of an issue's register of holders.
+func (k contractKind) registers(id spec.Parameter, unknown spec.Refusal) []spec.Operation {
+	row := func(t *schema.Table) *spec.Schema {
+		s := spec.Shown(t.Columns, k.reading.Answers)
+		s.Members = append([]spec.Member{spec.M("number", spec.Integer(1), "number of the row")}, s.Members...)
+		return s
+	}
+	page := []spec.Parameter{limitParameter(50, 1000), cursorParameter}
+	name, path := k.schemaName(), k.path()
+	return []spec.Operation{{
+		ID: "list" + name + "Subscriptions", Method: "GET", Path: path + "/{id}/subscriptions", Route: k.routeOf("/{id}/subscriptions"),
+		Summary:    "List an issue's subscriptions",
+		Parameters: append([]spec.Parameter{id}, page...), Answers: ok(spec.Page(row(contract.SubscriptionColumns), "number")),
+		Refusals: []spec.Refusal{unknown},
+	}, {
+		ID: "list" + name + "Holders", Method: "GET", Path: path + "/{id}/holders", Route: k.routeOf("/{id}/holders"), Summary: "List an issue's holders",
+		Parameters: append([]spec.Parameter{id, spec.InQuery("investor_id", spec.UUID(), "Only this holder.")}, page...),
+		Answers:    ok(spec.Page(row(contract.HolderColumns), "number")), Refusals: []spec.Refusal{unknown},
+	}}
+}
+
+// schedule is the operation that reads a payment schedule.
+func (k contractKind) schedule(id spec.Parameter, unknown spec.Refusal) spec.Operation {
+	o := spec.Operation{
+		ID: "get" + k.schemaName() + "Schedule", Method: "GET", Path: k.path() + "/{id}/schedule.csv", Route: k.routeOf("/{id}/schedule.csv"),
+		Summary:    "Read the payment schedule as CSV",
+		Parameters: []spec.Parameter{id}, Refusals: []spec.Refusal{unknown},
+		Answers: []spec.Answer{{Status: 200, Media: "text/csv", Text: "The rows of the payment schedule; amounts in minor units.",
+			Headers: []spec.Header{{Name: "content-disposition", Schema: spec.Text(), Text: "The name of the file.", Required: true}}}},
+	}
+	if k.product.Schedule == nil {
+		o.Answers, o.Refusals = nil, []spec.Refusal{{Code: ledger.NotFound, When: "always: the product has no payment schedule"}}
+	}
+	return o
+}
+
+// contractAction is an action with its name in addresses.
+type contractAction struct {
+	name    string
+	handler *contract.ActionHandler
+}
+
+// actions are the product's actions in the reading, in the order of their declaration.
+func (k contractKind) actions() (actions []contractAction) {
+	variant := k.product.Variants[k.reading]
+	for _, handler := range k.product.Handlers {
+		name := k.product.ActionName(k.reading, handler.Name)
+		if action, isOffered := k.product.Action(k.reading, name); isOffered && action == handler.Name && (variant.Actions == nil || variant.Actions[name] == handler.Name) {
+			actions = append(actions, contractAction{name, handler})
+		}
+	}
+	return actions
+}
+
+// action is the operation of an action.
+func (k contractKind) action(a contractAction, id spec.Parameter, unknown spec.Refusal) spec.Operation {
+	o := spec.Operation{
+		ID: lowerCamel(a.name) + k.schemaName(), Method: "POST", Path: k.path() + "/{id}/" + a.name, Route: k.routeOf("/{id}/{action}"),
+		Summary: sentenceOf(a.name),
+		Text:    k.transitionsOf(a.handler), Parameters: []spec.Parameter{id}, Answers: ok(spec.Data(spec.Ref(k.schemaName()))),
+		Refusals: []spec.Refusal{unknown, {Code: ledger.Conflict, When: "the action is not possible in the contract's state"},
+			{Code: ledger.Invalid, When: "`details` has the faults of the body or, if it has none, the conditions that do not hold"}},
+		Examples: k.actionExamples(a.handler.Name),
+	}
+	if body := k.bodyOf(a.handler); body != nil {
+		s := spec.ForCreate(body.Columns, k.reading.Requests)
+		o.Body = &spec.Body{Schema: s, Optional: true}
+		for _, m := range s.Members {
+			o.Body.Optional = o.Body.Optional && !m.Required
+		}
+	} else {
+		o.Body = spec.OptionalJSON(spec.OpenObject())
+	}
+	return o
+}
+
+// bodyOf returns the columns of an action's body; nil if it takes none.
+func (k contractKind) bodyOf(handler *contract.ActionHandler) *schema.Table {
+	if handler.Name == contract.Pass {
+		return k.product.Reviews(k.reading)
+	}
+	return handler.Body
+}
+
+// transitionsOf says from which states an action leads where, and why.
+func (k contractKind) transitionsOf(handler *contract.ActionHandler) string {
+	var text strings.Builder
+	machine := k.product.Machine(k.reading)
+	for _, transition := range handler.Transitions {
+		for _, state := range machine.States() {
+			if step, isPossible := machine.Next(state, transition); isPossible {
+				text.WriteString("\n- `" + string(state) + "` → `" + string(step.To) + "`: " + step.Why)
+			}
+		}
+	}
+	return strings.TrimSpace("State transitions:\n" + text.String())
+}
+
+func lowerCamel(name string) (text string) {
+	for i, part := range strings.Split(name, "_") {
+		if i > 0 {
+			part = strings.ToUpper(part[:1]) + part[1:]
+		}
+		text += part
+	}
+	return text
+}
+
+// sentenceOf returns an action's name as a summary: close_subscription becomes "Close subscription".
+func sentenceOf(name string) string {
+	text := strings.ReplaceAll(name, "_", " ")
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+func contractSchemas() (list []spec.Component) {
+	for _, k := range contractKinds() {
+		list = append(list,
+			spec.Component{Name: k.schemaName(), Schema: k.shown(false)},
+			spec.Component{Name: "Listed" + k.schemaName(), Schema: k.shown(true)},
+			spec.Component{Name: k.schemaName() + "Create", Schema: k.createBody()},
+		)
+	}
+	return append(list, religiousSchemas()...)
+}
+
+// shown is a contract as responses show it.
+func (k contractKind) shown(inList bool) *spec.Schema {
+	style := k.reading.Answers
+	s := spec.Object(spec.M("id", spec.UUID(), "id of the contract"))
+	if k.reading.NamesProduct {
+		s.Members = append(s.Members, spec.M("product_type", spec.Words(k.name()), "the product"), spec.M("organization_id", spec.UUID(), "the organization"))
+	}
+	states := spec.Text()
+	for _, state := range k.product.Machine(k.reading).States() {
+		if state != contract.Absent {
+			states.Words = append(states.Words, string(state))
+		}
+	}
+	s.Members = append(s.Members, spec.M("contract_number", spec.Text(),
+		"such as `"+k.product.Variants[k.reading].Prefix+"-2026-000001`, without gaps in the organization"),
+		spec.M("status", states, "state of the contract"), spec.M("env", envName(), "environment"))
+	showDetail := !inList || !k.product.ShortLists
+	metadata := spec.OpenObject()
+	for _, c := range k.product.Columns.Columns {
+		switch {
+		case c == contract.ClientMetadata.Column:
+			if showDetail {
+				s.Members = append(s.Members, spec.Member{Name: c.Name})
+			}
+		case c.Place == schema.Metadata:
+			m := spec.ShownMember(c, style, true)
+			m.Schema = spec.AnyOf(m.Schema, spec.Anything().Is("what was sent with this name, until the service sets it"))
+			metadata.Members = append(metadata.Members, m)
+		case c.Place == schema.Short, c.Place == schema.Detail && showDetail, c.Place == schema.Deep && !inList:
+			s.Members = append(s.Members, spec.ShownMember(c, style, false))
+		}
+	}
+	for i := range s.Members {
+		if m := &s.Members[i]; m.Name == contract.ClientMetadata.Name {
+			m.Schema, m.Required = spec.Nullable(metadata.Is("the object that was sent, and what the service adds to it")), !style.OmitEmpty
+		}
+	}
+	s.Members = append(s.Members, spec.M("inserted_at", spec.Instant(), "when it was created"), spec.M("updated_at", spec.Instant(), "when it last changed"))
+	return s
+}
+
+// createBody is the body of a request for a contract.
+func (k contractKind) createBody() *spec.Schema {
+	s := spec.ForCreate(k.product.Columns.Columns, k.reading.Requests)
+	for i := range s.Members {
+		switch m := &s.Members[i]; m.Name {
+		case contract.Currency.Name:
+			m.Schema, m.Required = currencyOfContract().Is("currency code; that of the region if absent"), k.product.NeedsCurrency
+			if !m.Required {
+				m.Schema = spec.Nullable(m.Schema)
+			}
+		case contract.Region.Name:
+			m.Schema = regionCode().Is("region of the contract, one of the organization's")
+		}
+	}
+	s.Members = append(s.Members, spec.Optional("env", spec.Nullable(envName().Or("prod")), "environment"))
+	if len(k.product.Variants[k.reading].Opening) > 0 {
+		s.Members = append(s.Members, spec.M(contract.Reviewed.Name, spec.ForCreate(k.product.Reviews(k.reading).Columns, schema.Reader{}),
+			"the board's approval: the creation reviews, funds and activates the contract in one step"))
+	}
+	return s
+}
+
+func regionCode() *spec.Schema {
+	s := spec.Text()
+	for _, region := range contract.AllRegions() {
+		s.Words = append(s.Words, region.Code)
+	}
+	return s
+}
+
+func currencyOfContract() *spec.Schema {
+	s := spec.Words("USD", "EUR")
+	for _, region := range contract.AllRegions() {
+		if region.Currency != money.Currency("USD") && region.Currency != money.Currency("EUR") {
+			s.Words = append(s.Words, string(region.Currency))
+		}
+	}
+	return s
+}
+
+// withModule adds the refusal of an organization without the module, in the form of contracts.
+func withModule(list []spec.Operation) []spec.Operation {
+	for i := range list {
+		list[i].Tag, list[i].Refused = tagBank, spec.WithDetails
+		list[i].Refusals = append(list[i].Refusals, spec.Refusal{Code: ledger.ModuleNotActive})
+	}
+	return list
+}

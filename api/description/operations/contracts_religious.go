@@ -1,0 +1,109 @@
+package operations
+
+import (
+	"mizan/api/description/spec"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+)
+
+// religiousOperations are what all products of the religious reading share.
+func religiousOperations() []spec.Operation {
+	base := v1 + contract.Religious.Path
+	anything := []spec.Parameter{
+		spec.InQuery("subject", spec.Words("asset", "transaction"), "What is screened.").Needed(),
+		spec.InQuery("region", spec.Text(), "The region; a blank parameter counts as absent."), spec.InQuery("asset_type", spec.Text(), ""),
+		spec.InQuery("activity", spec.Text(), ""), spec.InQuery("description", spec.Text(), ""),
+		spec.InQuery("amount", spec.Positive(), "Minor units."), spec.InQuery("currency", spec.Text(), ""),
+		spec.InQuery("debt_percent", percent(), ""), spec.InQuery("impure_income_percent", percent(), ""),
+	}
+	return withModule([]spec.Operation{{
+		ID: "getContractStats", Method: "GET", Path: base + "/stats", Summary: "Count the contracts", Parameters: []spec.Parameter{envFilter},
+		Answers: ok(spec.Data(spec.Object(spec.M("products", spec.List(spec.Object(spec.M("product_type", productTypes(), "the product"),
+			spec.M("count", spec.Integer(0), "number of contracts"))), "the products"), spec.M("total", spec.Integer(0), "the sum")))),
+		Examples: []spec.Example{{As: "session"}},
+	}, {
+		ID: "listRegions", Method: "GET", Path: base + "/regions", Summary: "List the regions", Refusals: []spec.Refusal{noParameters},
+		Answers: ok(spec.Data(spec.Object(
+			spec.M("regions", spec.List(spec.Object(spec.M("code", regionCode(), "the code"), spec.M("name", spec.Text(), "the name"),
+				spec.M("currencies", spec.List(spec.Text()), "currencies of contracts"),
+				spec.M("product_types", spec.List(productTypes()), "products that are offered"),
+				spec.M("chart_version", spec.Integer(1), "number of the chart of accounts"))), "those in which the organization works"),
+			spec.M("dual_banking", spec.List(spec.Text()), "those that have secular and religious banks"),
+		))), Examples: []spec.Example{{As: "session"}},
+	}, {
+		ID: "listCharity", Method: "GET", Path: base + "/charity", Summary: "List what went to charity",
+		Parameters: []spec.Parameter{spec.InQuery("from", instantOrDay(), "Booked at this time, or on this day, or later."),
+			spec.InQuery("to", instantOrDay(), "Booked at this time, or on this day, or before."), envFilter, limitParameter(50, 200), cursorParameter},
+		Answers: ok(spec.Page(spec.Ref("CharityPosting"), "seq").With(spec.M("meta", spec.Object(spec.M("totals", spec.List(spec.Object(
+			spec.M("asset", spec.Ref("Asset"), ""), spec.M("amount", spec.Type("integer"), "minor units"),
+			spec.M("postings", spec.Integer(1), "number of postings"),
+		)), "of all pages, a row for each asset")), ""))),
+		Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "a parameter is wrong, or the report would read more than 5,000 events (`from`)"}},
+		Examples: []spec.Example{{As: "session", Query: "env=test"}},
+	}, {
+		ID: "screen", Method: "GET", Path: base + "/screen", Summary: "Screen an asset or a transaction", Parameters: anything,
+		Answers: ok(spec.Data(spec.Ref("Screening"))),
+		Examples: []spec.Example{{As: "session", Query: "subject=asset&region=AE&asset_type=vehicle&debt_percent=20",
+			Keep: map[string]string{"screening": "data.screening_id"}}},
+	}, {
+		ID: "getScreening", Method: "GET", Path: base + "/screen/{id}", Summary: "Read a screening",
+		Parameters: []spec.Parameter{spec.InPath("id", spec.UUID(), "The `screening_id`.")},
+		Answers:    ok(spec.Data(spec.Ref("StoredScreening"))), Refusals: []spec.Refusal{{Code: ledger.NotFound}},
+		Examples: []spec.Example{{As: "session", Path: map[string]string{"id": "$screening"}}},
+	}})
+}
+
+func percent() *spec.Schema {
+	return &spec.Schema{Types: []string{"string"}, Pattern: `^([0-9]+(\.[0-9]+)?)?$`}
+}
+
+func productTypes() *spec.Schema {
+	s := spec.Text()
+	for _, k := range contractKinds() {
+		if !k.isSecular() {
+			s.Words = append(s.Words, k.name())
+		}
+	}
+	return s
+}
+
+func religiousSchemas() []spec.Component {
+	outcome := spec.Words("pass", "fail", "review")
+	screened := []spec.Member{
+		spec.M("screening_id", spec.UUID(), "id of the screening"), spec.M("decision", outcome, "the worst outcome of the rules"),
+		spec.M("rules", spec.List(spec.Object(spec.M("code", spec.Text(), "the code"), spec.M("outcome", outcome, "the outcome"),
+			spec.M("detail", spec.Text(), "what was found"))), "the outcome of each rule"),
+		spec.M("ruleset_version", spec.Integer(1), "number of the set of rules"), spec.M("screened_at", spec.Instant(), "when it was made"),
+	}
+	given := spec.Object()
+	for _, name := range []string{"subject", "region", "asset_type", "activity", "description", "currency", "debt_percent", "impure_income_percent"} {
+		given.Members = append(given.Members, spec.Optional(name, spec.Text(), ""))
+	}
+	given.Members = append(given.Members, spec.Optional("amount", spec.Integer(1), "minor units"))
+	return []spec.Component{
+		{Name: "Screening", Schema: spec.Object(screened...)},
+		{Name: "StoredScreening", Schema: spec.Object(append(screened, spec.M("given", given, "the query"))...)},
+		{Name: "Review", Schema: spec.Object(
+			spec.M("id", spec.UUID(), "id of the contract"), spec.M("contract_number", spec.Text(), "number of the contract"),
+			spec.M("product_type", productTypes(), "the product"), spec.M("status", spec.Text(), "state of the contract"),
+			spec.M("conclusion", spec.Nullable(spec.Words("approved", "rejected")), "null while there is none"),
+			spec.Optional("approved_by", spec.Text(), "who approved it"), spec.Optional("signed_at", spec.Text(), "date or time of the signature"),
+			spec.Optional("document_ref", spec.Text(), "reference of the document"), spec.Optional("note", spec.Text(), "a remark"),
+			spec.Optional("fatwa_reference", spec.Text(), "reference of the fatwa"), spec.Optional("board_id", spec.Text(), "id of the board"),
+			spec.Optional("reason", spec.Text(), "of a refusal"), spec.Optional("reviewed_at", spec.Instant(), "when it was recorded"),
+			spec.Optional("screening", spec.Object(spec.M("screening_id", spec.UUID(), "id of the screening"),
+				spec.M("decision", outcome, "the worst outcome of the rules"),
+				spec.M("ruleset_version", spec.Integer(1), "number of the set of rules"), spec.M("screened_at", spec.Instant(), "when it was made")),
+				"the screening on which the contract is based"),
+		)},
+		{Name: "CharityPosting", Schema: spec.Object(
+			spec.M("seq", spec.Integer(1), "number of the event"), spec.M("source", spec.UUID(), "id of the contract"),
+			spec.M("product_type", productTypes(), "the product"), spec.M("contract_number", spec.Text(), "number of the contract"),
+			spec.M("event", spec.Text(), "name of the event"),
+			spec.M("date", spec.Day(), "the entry's effective date"), spec.M("booked_at", spec.Instant(), "when it was stored"),
+			spec.M("side", spec.Words(ledger.Debit.String(), ledger.Credit.String()), "whether it is debited or credited"),
+			spec.M("amount", spec.Integer(1), "minor units"), spec.M("asset", spec.Ref("Asset"), ""),
+			spec.M("from", spec.List(spec.Text()), "the accounts that the money came from"),
+		)},
+	}
+}

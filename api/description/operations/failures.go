@@ -1,0 +1,47 @@
+package operations
+
+import (
+	"mizan/api/description/spec"
+	"mizan/internal/assert"
+	"mizan/ledger/payment"
+)
+
+// failureTexts says of each error_code which statuses have it, what it means, and what a merchant can do.
+var failureTexts = map[payment.Code][3]string{
+	payment.UnexpectedCard:    {"rejected", "a create that is not hosted had no money_storage", "send the credentials, or create the transaction hosted"},
+	payment.ReturnURLsMissing: {"rejected", "a payment that is not hosted has no returnUrl or failUrl", "send both"},
+	payment.NoTerminal: {"rejected", "none of your terminals serves that type, env, currency, network, method and amount",
+		"ask the operator which terminals you have; the routing gives the reason for each"},
+	payment.InsufficientBalance: {"rejected", "your available balance does not cover the payout", "wait for payments to settle, or pay in"},
+	payment.FeeExceedsAmount:    {"rejected", "the fee is not less than the payout's amount", "pay out a larger amount"},
+	payment.AmountOutOfRange:    {"rejected", "above 10^72, or a total could overflow", "check the amount: it is in minor units"},
+	payment.NoExchangeRate:      {"rejected", "the terminal settles in another currency, and no rate is set", "ask the operator"},
+	payment.LimitExceeded: {"rejected", "a limit refused it; the description ends with the limit's kind",
+		"try a smaller amount, or later; ask the operator"},
+	payment.AntiFraud: {"rejected", "the payer is on the blocklist; the description ends with the kind of entry",
+		"do not repeat it; if the entry is a mistake, ask the operator"},
+	payment.CardDeclined:      {"rejected", "the provider refused without another reason", "ask the payer for another card or method"},
+	payment.InsufficientFunds: {"rejected", "there is not enough money on the card", "ask the payer for another card, or to try later"},
+	payment.ExpiredCard:       {"rejected", "the card has expired", "ask the payer for another card"},
+	payment.ProcessingError: {"failed, rejected", "the provider could not process it. For a transaction that is still held: its capture failed",
+		"try again with a new transaction; a commit may be repeated"},
+	payment.AuthenticationFailed: {"rejected", "the payer was not authenticated (3-D Secure, one-time password, signature), or refused",
+		"let the payer try again"},
+	payment.PayerActionExpired: {"rejected", "the payer did not act in time", "create it again when the payer is there"},
+	payment.Interrupted:        {"failed", "the call never reached the provider", "create it again"},
+	payment.ForcedByTerminal:   {"rejected, failed", "the terminal's setting `fail` (sandbox)", "remove the setting"},
+	payment.HoldExpired:        {"failed", "the hold was neither captured nor cancelled in time", "commit sooner"},
+	payment.CancelledByCaller:  {"failed", "the merchant or the payer cancelled it before it settled", "no action needed"},
+	payment.RefundDeclined: {"(of a refund)", "the provider did not return the money; nothing was refunded",
+		"read `msg`; refund in another way, or try again later"},
+}
+
+// failures are the error codes of transactions, in the order of the catalogue.
+func failures() (list []spec.Failure) {
+	for _, code := range payment.Codes() {
+		texts, ok := failureTexts[code]
+		assert.That(ok, "operations: %s has no texts", code)
+		list = append(list, spec.Failure{Code: string(code), Status: texts[0], Meaning: texts[1], Remedy: texts[2]})
+	}
+	return list
+}

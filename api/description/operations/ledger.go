@@ -1,0 +1,200 @@
+package operations
+
+import (
+	"mime"
+	"slices"
+
+	"mizan/api/description/spec"
+	"mizan/api/ledger/export"
+	"mizan/api/web"
+	"mizan/ledger"
+)
+
+const ledgerPath = v1 + "/ledger"
+
+// Parameters of the ledger's lists.
+var (
+	pathParameter  = spec.InPath("path", spec.Text(), "The account, such as `L:partner:1:available`.")
+	currencyFilter = spec.InQuery("currency", spec.Text(), "Only this currency.")
+	networkFilter  = spec.InQuery("network", spec.Text(), "Only this network; an empty value selects what has none.")
+	atParameter    = spec.InQuery("at", instantOrDay(), "The moment of the balances, with `by=effective` also a day. Now if absent.")
+	byParameter    = spec.InQuery("by", spec.Words("booked", "effective").Or("booked"),
+		"By which of their times entries are included: when they were stored, or the day to which they belong.")
+	fromParameter    = spec.InQuery("from", spec.Instant(), "Booked at this time or later.")
+	toParameter      = spec.InQuery("to", spec.Instant(), "Booked at this time or before.")
+	ledgerPage       = []spec.Parameter{limitParameter(50, web.ListMax), cursorParameter}
+	noParameters     = spec.Refusal{Code: ledger.Invalid, When: "the query has a parameter"}
+	unknownOfAccount = spec.Refusal{Code: ledger.NotFound, When: "the caller sees no such account"}
+)
+
+// ledgerOperations read accounts and balances.
+func ledgerOperations() []spec.Operation {
+	rows := spec.Page(spec.Ref("AccountBalance"), "account")
+	account := map[string]string{"path": "L:partner:1:available"}
+	return []spec.Operation{{
+		ID: "listAccounts", Method: "GET", Path: ledgerPath + "/accounts", Tag: tagLedger, Summary: "List accounts with their balances",
+		Parameters: append([]spec.Parameter{spec.InQuery("prefix", spec.Text(), "Only accounts whose paths begin so."), currencyFilter, networkFilter,
+			envParameter}, ledgerPage...),
+		Answers: ok(rows), Examples: []spec.Example{{Query: "env=test&prefix=L:partner:1&currency=USD"}},
+	}, {
+		ID: "getAccount", Method: "GET", Path: ledgerPath + "/accounts/{path}", Tag: tagLedger, Summary: "Read an account's balances at any time",
+		Parameters: append([]spec.Parameter{pathParameter, currencyFilter, networkFilter, envParameter, atParameter, byParameter}, ledgerPage...),
+		Answers:    ok(rows), Refusals: []spec.Refusal{unknownOfAccount}, Examples: []spec.Example{{Path: account, Query: "env=test&currency=USD"}},
+	}, {
+		ID: "listPostings", Method: "GET", Path: ledgerPath + "/accounts/{path}/postings", Tag: tagLedger, Summary: "Read an account's statement",
+		Parameters: append([]spec.Parameter{pathParameter, currencyFilter, networkFilter, envParameter, fromParameter, toParameter}, ledgerPage...),
+		Answers:    ok(spec.Page(spec.Ref("StatementLine"), "seq")),
+		Refusals: []spec.Refusal{unknownOfAccount, {Code: ledger.Invalid,
+			When: "a parameter is wrong, or the account has several assets and the request does not name one (`currency`, `network`)"}},
+		Examples: []spec.Example{{Path: account, Query: "env=test&currency=USD&limit=2"}},
+	}, {
+		ID: "getTrialBalance", Method: "GET", Path: ledgerPath + "/trial-balance", Tag: tagLedger, Summary: "Read the trial balance at any time",
+		Parameters: append([]spec.Parameter{envParameter, currencyFilter, networkFilter, atParameter, byParameter}, ledgerPage...),
+		Answers:    ok(rows), Examples: []spec.Example{{Query: "env=test&currency=USD"}},
+	}}
+}
+
+// journalOperations read entries, events and proofs.
+func journalOperations() []spec.Operation {
+	size := func(name, text string) spec.Parameter { return spec.InQuery(name, spec.Integer(1), text) }
+	return []spec.Operation{{
+		ID: "listEntries", Method: "GET", Path: ledgerPath + "/entries", Tag: tagJournal, Summary: "List the events that moved money",
+		Parameters: append([]spec.Parameter{
+			spec.InQuery("source", spec.Text(), "Of this record."), spec.InQuery("account", spec.Text(), "On this account."),
+			spec.InQuery("event", spec.Text(), "With this name, such as `settle`."),
+			envParameter, fromParameter, toParameter,
+		}, ledgerPage...),
+		Answers: ok(spec.Page(spec.Ref("Entry"), "seq")), Examples: []spec.Example{{As: "auditor", Query: "env=test&source=$payment",
+			Keep: map[string]string{"seq": "data.0.seq"}}},
+	}, {
+		ID: "getEntry", Method: "GET", Path: ledgerPath + "/entries/{seq}", Tag: tagJournal, Summary: "Read an entry",
+		Parameters: []spec.Parameter{spec.InPath("seq", spec.Text(), "The number of the event.")}, Answers: ok(spec.Data(spec.Ref("Entry"))),
+		Refusals: []spec.Refusal{{Code: ledger.NotFound}},
+		Examples: []spec.Example{{As: "auditor", Path: map[string]string{"seq": "$seq"}}},
+	}, {
+		ID: "listEvents", Method: "GET", Path: ledgerPath + "/events", Tag: tagJournal, Summary: "List all events",
+		Parameters: append([]spec.Parameter{spec.InQuery("source", spec.Text(), "Of this record.")}, ledgerPage...),
+		Answers:    ok(spec.Page(spec.Ref("Event"), "seq")), Examples: []spec.Example{{As: "auditor", Query: "source=$payment"}},
+	}, {
+		ID: "getHead", Method: "GET", Path: ledgerPath + "/head", Tag: tagJournal, Summary: "Read the signed head of the journal",
+		Answers: ok(spec.Data(spec.Object(
+			spec.M("tree_size", spec.Integer(0), "number of events"),
+			spec.M("root", spec.Bytes(), "root of the hash tree over all events (RFC 6962)"),
+			spec.M("signature", spec.Bytes(), "the signed note, which names the organization"),
+		))), Refusals: []spec.Refusal{noParameters}, Examples: []spec.Example{{}},
+	}, {
+		ID: "getHeadKey", Method: "GET", Path: ledgerPath + "/key", Tag: tagJournal, Summary: "Read the public key of heads",
+		Answers:  ok(spec.Data(spec.Object(spec.M("key", spec.Text(), "verifies the signed notes, in the form of golang.org/x/mod/sumdb/note")))),
+		Refusals: []spec.Refusal{noParameters}, Examples: []spec.Example{{}},
+	}, {
+		ID: "proveInclusion", Method: "GET", Path: ledgerPath + "/proofs/inclusion", Tag: tagJournal, Summary: "Prove that an event is in the journal",
+		Parameters: []spec.Parameter{size("seq", "The number of the event.").Needed(),
+			size("size", "The tree: that of the first so many events; of all if absent.")},
+		Answers: ok(spec.Data(spec.Object(
+			spec.M("seq", spec.Integer(1), "number of the event, which is leaf seq − 1"),
+			spec.M("size", spec.Integer(1), "number of events in the tree"), spec.M("leaf", spec.Bytes(), "the event's canonical bytes"),
+			spec.M("root", spec.Bytes(), "the root of the tree"), spec.M("proof", spec.List(spec.Bytes()), "the hashes that lead from the leaf to the root"),
+		))), Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "a parameter is missing or wrong, or names what is not in the journal"}},
+		Examples: []spec.Example{{Query: "seq=1&size=4"}},
+	}, {
+		ID: "proveConsistency", Method: "GET", Path: ledgerPath + "/proofs/consistency", Tag: tagJournal, Summary: "Prove that the journal only grew",
+		Parameters: []spec.Parameter{size("from", "The earlier number of events.").Needed(), size("to", "The later number of events; all if absent.")},
+		Answers: ok(spec.Data(spec.Object(
+			spec.M("from", spec.Integer(1), "the earlier number of events"), spec.M("to", spec.Integer(1), "the later number of events"),
+			spec.M("from_root", spec.Bytes(), "the root of the earlier tree"), spec.M("to_root", spec.Bytes(), "the root of the later tree"),
+			spec.M("proof", spec.List(spec.Bytes()), "the hashes that prove it"),
+		))), Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "a parameter is missing or wrong, or names what is not in the journal"}},
+		Examples: []spec.Example{{Query: "from=2&to=4"}},
+	}}
+}
+
+// periodOperations are those of closed months and exports.
+func periodOperations() []spec.Operation {
+	return []spec.Operation{{
+		ID: "listPeriods", Method: "GET", Path: ledgerPath + "/periods", Tag: tagPeriods, Summary: "List the closed months",
+		Parameters: ledgerPage, Answers: ok(spec.Page(spec.Ref("Period"), "month")), Examples: []spec.Example{{}},
+	}, {
+		ID: "closePeriod", Method: "POST", Path: ledgerPath + "/periods/{month}/close", Tag: tagPeriods, Summary: "Close a month permanently",
+		Parameters: []spec.Parameter{spec.InPath("month", spec.Text(), "The month, `yyyy-mm`.")}, Body: spec.OptionalJSON(spec.OpenObject()),
+		Answers: ok(spec.Data(spec.Ref("Period"))),
+		Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "`month` is no month, or is before the books began"},
+			{Code: ledger.Conflict, When: "the month is closed already, has not ended, or follows one that is open; or work that was due in it is not done. The message tells which"},
+			{Code: ledger.Unavailable, When: "the month is not closed yet: repeat the request"}},
+	}, {
+		ID: "exportLedger", Method: "GET", Path: ledgerPath + "/export", Tag: tagPeriods, Summary: "Export the entries",
+		Parameters: []spec.Parameter{
+			spec.InQuery("format", spec.Words(export.Names()...), "The format.").Needed(), envParameter,
+			spec.InQuery("from", instantOrDay(), "Booked at this time, or on this day, or later."),
+			spec.InQuery("to", instantOrDay(), "Booked at this time, or on this day, or before; not after now."),
+			spec.InQuery("prefix", spec.Text(), "Only entries with an account whose path begins so."),
+		},
+		Answers: []spec.Answer{exported()},
+		Refusals: []spec.Refusal{{Code: ledger.Invalid}, {Code: ledger.Unavailable, When: "two exports of the organization, or four in all, are under way"},
+			{Code: web.VersionNotSupported, When: "the request came over HTTP/1.0, which has no chunks"}},
+	}}
+}
+
+// exported is the response to an export, in the type of its format.
+func exported() spec.Answer {
+	a := spec.Answer{Status: 200, Text: "The export, of unknown length. An export that breaks off is incomplete: the connection ends without its last chunk.",
+		Headers: []spec.Header{{Name: "content-disposition", Schema: spec.Text(), Text: "The name of the file.", Required: true}}}
+	for _, name := range export.Names() {
+		format, _ := export.ParseFormat(name)
+		media, _, _ := mime.ParseMediaType(format.MediaType())
+		switch {
+		case a.Media == "":
+			a.Media = media
+		case media != a.Media && !slices.Contains(a.OtherMedia, media):
+			a.OtherMedia = append(a.OtherMedia, media)
+		}
+	}
+	return a
+}
+
+func ledgerSchemas() []spec.Component {
+	side := spec.Words(ledger.Debit.String(), ledger.Credit.String())
+	phase := spec.Words(ledger.Posted.String(), ledger.Pending.String(), ledger.Capture.String(), ledger.Void.String())
+	posting := spec.Object(spec.M("account", spec.Text(), "path of the account"), spec.M("side", side, "whether it is debited or credited"),
+		spec.M("amount", spec.Positive(), "minor units"), spec.M("asset", spec.Ref("Asset"), ""),
+		spec.M("balance", spec.Signed(), "the account's posted balance after the entry"))
+	moved := []spec.Member{
+		spec.M("effective_date", spec.Day(), "the day to which it belongs in the accounts"),
+		spec.M("reverses", spec.Nullable(spec.Integer(1)), "number of the event whose entry it reverses"),
+		spec.Optional("closes", spec.Integer(1), "number of the event whose pending entry it captures or voids"),
+		spec.M("postings", spec.List(posting), "the postings that the caller sees; all of them balance for each asset"),
+	}
+	seq := spec.M("seq", spec.Integer(1), "number of the event in the organization's journal")
+	source, event := spec.M("source", spec.Text(), "id of the record"), spec.M("event", spec.Text(), "name of the event")
+	booked := spec.M("booked_at", spec.Instant(), "when it was stored")
+	return []spec.Component{
+		{Name: "Asset", Schema: spec.Object(spec.M("currency", spec.Text(), "currency code"),
+			spec.M("network", spec.Text(), "empty for none, or if it is not known"), spec.M("env", envName(), "environment"))},
+		{Name: "AccountBalance", Schema: spec.Object(
+			spec.M("account", spec.Text(), "path of the account"), spec.M("asset", spec.Ref("Asset"), ""),
+			spec.M("debits_posted", spec.Amount(), "posted"), spec.M("credits_posted", spec.Amount(), "posted"),
+			spec.M("debits_pending", spec.Amount(), "held"), spec.M("credits_pending", spec.Amount(), "held"),
+			spec.M("balance", spec.Signed(), "the posted balance, positive on the account's normal side"),
+		)},
+		{Name: "StatementLine", Schema: spec.Object(seq, source, event, booked, spec.M("side", side, "whether it is debited or credited"),
+			spec.M("amount", spec.Positive(), "minor units"),
+			spec.M("phase", phase, "what the entry does: `pending` holds money, `capture` and `void` end a hold"),
+			spec.M("balance", spec.Signed(), "the posted balance after the line"))},
+		{Name: "Entry", Schema: spec.Object(append([]spec.Member{seq, source, event,
+			spec.M("phase", phase, "what the entry does: `pending` holds money, `capture` and `void` end a hold"), booked}, moved...)...)},
+		{Name: "Event", Schema: spec.Object(seq, source, spec.M("version", spec.Integer(1), "the record's version after it"), event,
+			spec.M("from", spec.Nullable(spec.Text()), "the record's state before"),
+			spec.M("to", spec.Nullable(spec.Text()), "the record's state after"), booked,
+			spec.Optional("entry", spec.Object(append([]spec.Member{spec.M("phase", phase,
+				"what the entry does: `pending` holds money, `capture` and `void` end a hold")}, moved...)...), "if it moved money"))},
+		{Name: "Period", Schema: spec.Object(
+			spec.M("month", &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9]{4}-[0-9]{2}$"}, "the closed month, of UTC days"),
+			spec.M("closed_at", spec.Instant(), "when it was closed"),
+			spec.M("closed_by", spec.Object(spec.M("session_id", spec.UUID(), "the session"),
+				spec.M("user_id", spec.Nullable(spec.UUID()), "null for the session of `sandbox.json`"),
+				spec.M("login", spec.Nullable(spec.Text()), "login of the user")), "who closed it"),
+			spec.M("seq", spec.Integer(1), "number of the event that records the closing"),
+			spec.M("hash", &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9a-f]{64}$"},
+				"SHA-256 of the month's trial balance by effective date"), spec.M("rows", spec.Integer(0), "rows of that trial balance"),
+		)},
+	}
+}

@@ -1,0 +1,154 @@
+package operations
+
+import (
+	"mizan/api/description/spec"
+	"mizan/api/web"
+	"mizan/ledger"
+)
+
+// pageOperations are the payers' pages.
+func pageOperations() []spec.Operation {
+	id := spec.InPath("id", spec.Text(), "The id of the transaction.")
+	token := spec.InQuery("token", spec.Text(), "The token in the address; without a right one the response is 404.")
+	const pay = "/pay/{id}"
+	page := func(text string) spec.Answer { return spec.Answer{Status: 200, Media: spec.PageMedia, Text: text} }
+	redirect := func(text string) spec.Answer {
+		return spec.Answer{Status: 303, Text: text, Headers: []spec.Header{{Name: "location", Schema: spec.Text(), Text: "Where the browser goes.",
+			Required: true}}}
+	}
+	gone := func(text string) spec.Answer { return spec.Answer{Status: 410, Media: spec.PageMedia, Text: text} }
+	wrong := spec.Answer{Status: 422, Media: spec.PageMedia, Text: "The form again. Its wrong fields are marked, and what was typed stays, except for the number of a card and its cvv."}
+	tooMany := spec.Answer{Status: 429, Media: spec.PageMedia, Text: "Too many from this address; the page counts down and leads back.",
+		Headers: []spec.Header{{Name: "retry-after", Schema: spec.Integer(1), Text: "Seconds to wait.", Required: true}}}
+	form := func(members ...spec.Member) *spec.Body {
+		return &spec.Body{Media: "application/x-www-form-urlencoded", Schema: spec.OpenObject(members...), Optional: true,
+			Text: "The page's form, at most 64 KiB, each name at most once."}
+	}
+	unknown := spec.Refusal{Code: ledger.NotFound, When: "there is no such page, or the token is missing or wrong"}
+	expired := gone("The address has expired. The page says how the transaction has ended, or what to do.")
+	list := []spec.Operation{{
+		ID: "showPayerPage", Method: "GET", Path: pay, Summary: "Show the payer's next step",
+		Parameters: []spec.Parameter{id, token, spec.InQuery("posted", spec.Text(), "Set by the pages themselves after a form.")},
+		Answers: []spec.Answer{page("The page with the payer's next action, or how the transaction has ended."),
+			redirect("To the page's lasting address, or to the provider's page."), expired}, Refusals: []spec.Refusal{unknown},
+	}, {
+		ID: "sendPayerForm", Method: "POST", Path: pay, Summary: "Take the payer's form", Parameters: []spec.Parameter{id, token},
+		Body: form(
+			spec.Optional("step", spec.Text(), "what the form asks for, and the number of the payer's attempt: `method-1`"),
+			spec.Optional("method", spec.Text(), "the chosen type of money_storage"),
+			spec.Optional("cardnumber", spec.Text(), "number of the card"),
+			spec.Optional("expiry", spec.Text(), "month and year as people write them"), spec.Optional("cvv", spec.Text(), "verification value"),
+			spec.Optional("cardholder", spec.Text(), "name on the card"),
+			spec.Optional("otp", spec.Text(), "a one-time password"), spec.Optional("signature", spec.Text(), "what was to be signed"),
+			spec.Optional("target_bank_id", spec.Text(), "the chosen bank"),
+			spec.Optional("cancel", spec.Text(), "with any value: the payer cancels the payment"),
+		),
+		Answers: []spec.Answer{redirect("To the page, which shows what follows."), expired, wrong, tooMany}, Refusals: []spec.Refusal{unknown},
+	}, {
+		ID: "showReceipt", Method: "GET", Path: pay + "/receipt", Summary: "Show the receipt", Parameters: []spec.Parameter{id, token},
+		Answers: []spec.Answer{page("The receipt of a transaction whose money has moved."),
+			gone("The receipt's token has expired: it is valid for 180 days after the end.")}, Refusals: []spec.Refusal{unknown},
+	}}
+	for _, method := range []struct{ id, name string }{{"returnPayer", "GET"}, {"returnPayerByForm", "POST"}} {
+		list = append(list, spec.Operation{
+			ID: method.id, Method: method.name, Path: pay + "/return", Summary: "Take the payer back from the provider",
+			Parameters: []spec.Parameter{id, token},
+			Answers:    []spec.Answer{redirect("To `returnUrl` or `failUrl`, or to the page if the payer still has to act."), expired},
+			Refusals:   []spec.Refusal{unknown},
+		})
+		if method.name == "POST" {
+			list[len(list)-1].Body = &spec.Body{Media: "application/x-www-form-urlencoded", Schema: spec.OpenObject(), Optional: true,
+				Text: "What the provider sends is ignored."}
+		}
+	}
+	list = append(list, offerPages("Link", "/pay/l/{id}", "payment link", page, redirect, form, wrong, tooMany)...)
+	list = append(list, offerPages("Product", "/pay/p/{id}", "product", page, redirect, form, wrong, tooMany)...)
+	challenge := []spec.Parameter{
+		spec.InQuery("terminal", spec.Text(), "The id of the terminal."), spec.InQuery("reference", spec.Text(), "The reference of the charge."),
+		spec.InQuery("token", spec.Text(), "The token in the address."),
+	}
+	list = append(list, spec.Operation{
+		ID: "showImage", Method: "GET", Path: "/images/{name}", Summary: "Show an uploaded image",
+		Parameters: []spec.Parameter{spec.InPath("name", spec.Text(),
+			"The name in the image's `url`, or its first part with `-page`, `-logo` or `-thumbnail` for a smaller form.")},
+		Answers: []spec.Answer{{Status: 200, Media: "image/png", OtherMedia: []string{"image/jpeg"},
+			Text: "The image. Its address never gets another content."}},
+		Refusals: []spec.Refusal{{Code: ledger.NotFound, When: "there is no such image"}},
+	}, spec.Operation{
+		ID: "showIcon", Method: "GET", Path: "/favicon.ico", Summary: "Show the pages' icon", Answers: []spec.Answer{{Status: 200, Media: "image/svg+xml"}},
+	}, spec.Operation{
+		ID: "showChallenge", Method: "GET", Path: "/simulator/challenge", Summary: "Show the sandbox's bank", Parameters: challenge,
+		Answers:  []spec.Answer{page("A page of a simulated bank with the buttons `approve` and `refuse`. Other sites may show it in a frame.")},
+		Refusals: []spec.Refusal{{Code: ledger.NotFound, When: "there is no such challenge"}},
+	}, spec.Operation{
+		ID: "decideChallenge", Method: "POST", Path: "/simulator/challenge", Summary: "Approve or refuse at the sandbox's bank", Parameters: challenge,
+		Body: form(spec.Optional("decision", spec.Words("approve", "refuse"),
+			"a field whose name or value is one of these words; the parameters may be fields too")),
+		Answers: []spec.Answer{page("The page again, if the form has no decision, or if there is no address to which the payer may be sent back."),
+			redirect("Back to the transaction's page.")}, Refusals: []spec.Refusal{{Code: ledger.NotFound, When: "there is no such challenge"}},
+	})
+	for i := range list {
+		list[i].Tag, list[i].Refused = tagPages, spec.AsPage
+	}
+	return list
+}
+
+// offerPages are the public pages of links or products.
+func offerPages(name, path, title string, page, redirect func(string) spec.Answer, form func(...spec.Member) *spec.Body, wrong,
+	tooMany spec.Answer) []spec.Operation {
+	id := spec.InPath("id", spec.Text(), "The id of the "+title+".")
+	unknown := spec.Refusal{Code: ledger.NotFound, When: "there is no such " + title}
+	closed := spec.Answer{Status: 410, Media: spec.PageMedia, Text: "The " + title + " accepts no payments."}
+	day := spec.Header{Name: "cache-control", Schema: spec.Text(), Text: "The code never changes.", Required: true}
+	return []spec.Operation{{
+		ID: "show" + name, Method: "GET", Path: path, Summary: "Show the page of a " + title, Parameters: []spec.Parameter{id},
+		Answers: []spec.Answer{page("The page, at which anybody can begin a payment."), closed}, Refusals: []spec.Refusal{unknown},
+	}, {
+		ID: "payAt" + name, Method: "POST", Path: path, Summary: "Begin a payment at a " + title, Parameters: []spec.Parameter{id},
+		Body:    form(spec.Optional("amount", spec.Text(), "in major units, as the language writes it, if the payer enters the amount")),
+		Answers: []spec.Answer{redirect("To the payment's page."), closed, wrong, tooMany}, Refusals: []spec.Refusal{unknown},
+	}, {
+		ID: "draw" + name + "Code", Method: "GET", Path: path + "/qr.svg", Summary: "Draw the QR code of a " + title + "'s address as SVG",
+		Parameters: []spec.Parameter{id},
+		Answers:    []spec.Answer{{Status: 200, Media: "image/svg+xml", Headers: []spec.Header{day}}}, Refusals: []spec.Refusal{unknown},
+	}, {
+		ID: "render" + name + "Code", Method: "GET", Path: path + "/qr.png", Summary: "Draw the QR code of a " + title + "'s address as PNG",
+		Parameters: []spec.Parameter{id, spec.InQuery("size", spec.IntegerUpTo(64, 2048).Or(512), "Pixels of a side.")},
+		Answers: []spec.Answer{{Status: 200, Media: "image/png", Headers: []spec.Header{day}},
+			{Status: 422, Media: spec.PageMedia, Text: "The size is wrong."}}, Refusals: []spec.Refusal{unknown},
+	}}
+}
+
+// sessionOperations are logging in and out.
+func sessionOperations() []spec.Operation {
+	const current = v1 + "/sessions/current"
+	roles := recordRoles()
+	return []spec.Operation{{
+		ID: "logIn", Method: "POST", Path: v1 + "/sessions", Tag: tagSessions, Summary: "Log in",
+		Parameters: []spec.Parameter{spec.InHeader("x-organization-id", spec.Text(), "The organization. Other credentials in the request are ignored.")},
+		Body: spec.Record(spec.OpenObject(spec.M("login", &spec.Schema{Types: []string{"string"}, MinLength: 1, MaxLength: 255},
+			"the login of a user or a partner"), spec.M("pass", &spec.Schema{Types: []string{"string"}, MinLength: 1, WriteOnly: true}, "at most 256 bytes"))),
+		Answers: created(spec.Data(spec.Object(
+			spec.M("token", spec.Text(), "send it as `authorization: Bearer …`, with `x-organization-id`; it is shown only this once"),
+			spec.M("expires_at", spec.Instant(), "when the session ends"), spec.M("organization_id", spec.UUID(), "the organization"),
+			spec.M("roles", roles, "the roles"),
+		))),
+		Refusals: []spec.Refusal{{Code: ledger.Unauthorized, When: "the login fails, for whatever reason"},
+			{Code: ledger.Forbidden, When: "the partner is deactivated, and the password is right"},
+			{Code: ledger.Invalid, When: "login or password is missing, too long or no string"},
+			{Code: web.RateLimited, When: "too many failed attempts at this login, or too many attempts at once from this address"},
+			{Code: ledger.Unavailable, When: "too many attempts to log in are waiting"}},
+		Examples: []spec.Example{{As: "organization", Body: `{"login":"demo-auditor","pass":"correct-horse-battery-9"}`,
+			Keep: map[string]string{"session": "data.token"}, Before: []spec.Request{
+				{As: "admin", Method: "POST", Path: v1 + "/users",
+					Body: `{"login":"demo-auditor","name":"Demo","pass":"correct-horse-battery-9","roles":["auditor"]}`},
+			}}},
+	}, {
+		ID: "getSession", Method: "GET", Path: current, Tag: tagSessions, Summary: "Read the session",
+		Answers: ok(spec.Data(spec.Object(spec.M("organization_id", spec.UUID(), "the organization"), spec.M("roles", roles, "the roles"),
+			spec.M("expires_at", spec.Nullable(spec.Instant()), "null for the sessions of `sandbox.json`")))), Examples: []spec.Example{{As: "auditor"}},
+	}, {
+		ID: "logOut", Method: "DELETE", Path: current, Tag: tagSessions, Summary: "Log out",
+		Answers: []spec.Answer{{Status: 204, Text: "The token is invalid at once."}}, Examples: []spec.Example{{As: "$session"}},
+	}}
+}

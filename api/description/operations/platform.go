@@ -1,0 +1,101 @@
+package operations
+
+import (
+	"mizan/api/description/spec"
+	"mizan/api/web"
+	"mizan/ledger"
+)
+
+// platformOperations are backups, the sandbox's clock, the checks, and a provider's notifications.
+func platformOperations() []spec.Operation {
+	clock := spec.Object(spec.M("now", spec.Instant(), "the clock's time"))
+	state := spec.Object(spec.M("status", spec.Words("ok", "starting", "stopping", "low_space"), "`ok` if it accepts commands"))
+	health := spec.Object(
+		spec.M("core_status", spec.Words("ok", "starting", "stopping"), "`ok`: all due work is scheduled"),
+		spec.M("db_status", spec.Words("ok", "low_space"), "`low_space`: the disk is nearly full, and commands are refused"),
+		spec.M("appversion", spec.Text(), "version of the program"), spec.M("env", spec.Words("sandbox", "production"), "a sandbox moves no money"),
+		spec.M("domain", spec.Text(), "host of the server's own address"),
+	)
+	retry := []spec.Header{{Name: "retry-after", Schema: spec.Integer(1), Text: "After how many seconds to ask again.", Required: true}}
+	unready := func(s *spec.Schema, text string) []spec.Answer {
+		return []spec.Answer{{Status: 200, Schema: s}, {Status: 503, Schema: s, Text: text, Headers: retry}}
+	}
+	return []spec.Operation{{
+		ID: "takeBackup", Method: "POST", Path: v1 + "/backups", Tag: tagPlatform, Summary: "Take a backup", PlatformWide: true,
+		Body: spec.JSON(spec.Object(spec.Optional("since", spec.Nullable(spec.OpenObject(
+			spec.M("id", spec.Text(), "id of the earlier backup"), spec.M("group", spec.Integer(1), "the last group of rows that it contains"),
+			spec.M("group_hash", spec.Text(), "the hash of that group"),
+			spec.M("depth", spec.Integer(1), "1 if the earlier backup is full, else one more than its own"),
+		)), "an earlier backup, as its header names it: the new one has only the rows that were written since"))),
+		Answers: []spec.Answer{{Status: 200, Media: "application/octet-stream",
+			Text:    "The encrypted backup, of unknown length. A backup without its end mark is incomplete.",
+			Headers: []spec.Header{{Name: "x-estimated-bytes", Schema: spec.Integer(1), Text: "About how long it will be; sent with a full backup."}}}},
+		Refusals: []spec.Refusal{
+			{Code: ledger.Invalid, When: "`since` names no earlier state of this store, or there is another field"},
+			{Code: ledger.Conflict, When: "another backup is being taken"},
+			{Code: ledger.Unavailable, When: "the disk is nearly full, or the server stops"},
+			{Code: web.VersionNotSupported, When: "the request came over HTTP/1.0, which has no chunks"},
+		},
+	}, {
+		ID: "getClock", Method: "GET", Path: v1 + "/sandbox/clock", Tag: tagPlatform, Summary: "Read the sandbox's clock", PlatformWide: true,
+		Answers: ok(clock), Examples: []spec.Example{{}},
+	}, {
+		ID: "moveClock", Method: "PUT", Path: v1 + "/sandbox/clock", Tag: tagPlatform, Summary: "Move the sandbox's clock", PlatformWide: true,
+		Body: spec.JSON(spec.OpenObject(
+			spec.Optional("now", spec.Nullable(spec.Instant()), "the new time, or"),
+			spec.Optional("advance_seconds", spec.Nullable(spec.Integer(0)), "how far to advance; exactly one of the two"),
+		)),
+		Answers: ok(clock), Refusals: []spec.Refusal{{Code: ledger.Invalid}, {Code: ledger.Conflict, When: "the clock never moves back"}},
+		Examples: []spec.Example{{Body: `{"advance_seconds":60}`}},
+	}, {
+		ID: "receiveProviderNotification", Method: "POST", Path: v1 + "/terminal/{id}/notifications", Tag: tagTerminals,
+		Summary: "Report a change at the provider",
+		Parameters: []spec.Parameter{
+			spec.InPath("id", spec.Text(), "The id of the terminal."),
+			spec.InHeader("x-webhook-timestamp", spec.Text(), "Unix seconds, at most five minutes off.").Needed(),
+			spec.InHeader("x-webhook-signature", spec.Text(),
+				"HMAC-SHA256 over `<timestamp>.<body>` with the terminal's `webhook_secret`, in hexadecimal digits.").Needed(),
+			spec.InHeader("x-webhook-event-id", spec.Text(), "The `event_id` of the body.").Needed(),
+		},
+		Body: spec.JSON(spec.OpenObject(
+			spec.M("event_id", spec.UpTo(255), "id of the event"), spec.Optional("data", spec.Anything(), "the transaction there; `txid` is its id here"),
+		)),
+		Answers: ok(spec.Data(spec.Object())), Refusals: []spec.Refusal{{Code: ledger.Unauthorized,
+			When: "the signature or the terminal is wrong, or the time is more than five minutes off"},
+			{Code: ledger.Invalid, When: "the body has no `event_id`"}},
+	}, {
+		ID: "getHealth", Method: "GET", Path: v1 + "/health", Tag: tagChecks, Summary: "Check the service and its disk",
+		Answers: unready(health, "The service starts or stops."), Examples: []spec.Example{{}},
+	}, {
+		ID: "getLiveness", Method: "GET", Path: "/livez", Tag: tagChecks, Summary: "Check that the process responds", Answers: ok(state),
+		Examples: []spec.Example{{}},
+	}, {
+		ID: "getReadiness", Method: "GET", Path: "/readyz", Tag: tagChecks, Summary: "Check that commands are accepted",
+		Answers: unready(state, "The service starts or stops, or refuses commands because the disk is nearly full."), Examples: []spec.Example{{}},
+	}}
+}
+
+// descriptionOperations are this description and the pages that lead to it.
+func descriptionOperations() []spec.Operation {
+	tag := spec.Header{Name: "etag", Schema: spec.Text(), Text: "Changes with the content.", Required: true}
+	file := func(id, path, media, summary string) spec.Operation {
+		return spec.Operation{ID: id, Method: "GET", Path: path, Tag: tagChecks, Summary: summary,
+			Parameters: []spec.Parameter{spec.InHeader("if-none-match", spec.Text(), "An earlier `etag`.")},
+			Answers: []spec.Answer{{Status: 200, Media: media, Headers: []spec.Header{tag}},
+				{Status: 304, Text: "The content has this `etag`.", Headers: []spec.Header{tag}}},
+		}
+	}
+	page := file("getReferencePage", "/docs/{page}", spec.PageMedia, "Read a page of the reference")
+	page.Parameters = append([]spec.Parameter{spec.InPath("page", spec.Text(), "A group of operations, such as `transactions`, or `errors`.")},
+		page.Parameters...)
+	page.Answers = append(page.Answers, spec.Answer{Status: 404, Media: spec.PageMedia, Text: "There is no such page."})
+	search := spec.Operation{ID: "searchReference", Method: "GET", Path: "/docs/search", Tag: tagChecks, Summary: "Search the reference",
+		Parameters: []spec.Parameter{spec.InQuery("q", spec.Text(), "Words that operations have.")},
+		Answers:    []spec.Answer{{Status: 200, Media: spec.PageMedia}}}
+	index, start := file("getReference", "/docs", spec.PageMedia, "Read the reference in a browser"), file("getStartPage", "/", spec.PageMedia,
+		"Find the reference and the console")
+	return []spec.Operation{
+		file("getOpenAPI", "/openapi.json", "application/json", "Read this description as JSON"),
+		file("getOpenAPIYAML", "/openapi.yaml", "application/yaml", "Read this description as YAML"), index, search, page, start,
+	}
+}

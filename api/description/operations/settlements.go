@@ -1,0 +1,78 @@
+package operations
+
+import (
+	"mizan/api/description/spec"
+	"mizan/api/web"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// settlementOperations are those of settlements and rates.
+func settlementOperations() []spec.Operation {
+	shown, page := spec.Data(spec.Ref("Settlement")), spec.Page(spec.Ref("Settlement"), "created_at")
+	terminal := spec.InPath("id", spec.UUID(), "The id of the terminal.")
+	unknown := spec.Refusal{Code: ledger.NotFound}
+	taken := spec.Refusal{Code: ledger.Conflict, When: "a different settlement has this reference"}
+	repeated := spec.Header{Name: "x-idempotent-replay", Schema: spec.Words("true"),
+		Text: "Sent if the same settlement was made before, by its reference or the Idempotency-Key."}
+	parameters := []spec.Parameter{envParameter, limitParameter(50, web.ListMax), cursorParameter}
+	return []spec.Operation{{
+		ID: "settlePartner", Method: "POST", Path: v1 + "/partners/{id}/settlements", Tag: tagSettlements, Summary: "Settle with a partner's bank",
+		Parameters: []spec.Parameter{numberParameter},
+		Body: spec.Record(spec.OpenObject(append([]spec.Member{
+			spec.M("direction", spec.Words(directory.Inward, directory.Outward), "`in`: from the partner's bank; `out`: to it"),
+			spec.M("amount", spec.Positive(), "minor units; `out` at most the available amount plus the overdraft"),
+		}, settledAsset()...)...)),
+		Answers: created(shown, repeated),
+		Refusals: []spec.Refusal{unknown, {Code: ledger.Invalid, When: "a field is wrong, or `amount` is more than is available"},
+			{Code: ledger.InsufficientFunds, When: "the money was used meanwhile"}, taken},
+		Examples: []spec.Example{{Path: map[string]string{"id": "1"},
+			Body: `{"direction":"out","amount":"25000","currency":"USD","env":"test","reference":"bank-2026-09-03-17"}`,
+			Keep: map[string]string{"settlement": "data.id"}}},
+	}, {
+		ID: "listPartnerSettlements", Method: "GET", Path: v1 + "/partners/{id}/settlements", Tag: tagSettlements, Summary: "List a partner's settlements",
+		Parameters: append([]spec.Parameter{numberParameter}, parameters...), Answers: ok(page), Refusals: []spec.Refusal{unknown},
+		Examples: []spec.Example{{Path: map[string]string{"id": "1"}, Query: "env=test&limit=1"}},
+	}, {
+		ID: "settleProvider", Method: "POST", Path: v1 + "/terminal/{id}/settlements", Tag: tagSettlements, Summary: "Settle with a terminal's provider",
+		Parameters: []spec.Parameter{terminal},
+		Body: spec.Record(spec.OpenObject(append([]spec.Member{
+			spec.M("gross", spec.Positive(), "what the provider settled, its fee included"),
+			spec.M("fee", spec.Amount(), "what it kept, at most gross; may be `\"0\"`"),
+		}, settledAsset()...)...)),
+		Answers: created(shown, repeated),
+		Refusals: []spec.Refusal{unknown, {Code: ledger.Invalid},
+			{Code: ledger.Conflict, When: "a different settlement has this reference, or the terminal has no provider"}},
+		Examples: []spec.Example{{Path: map[string]string{"id": "$exampleTerminal"},
+			Body: `{"gross":"100000","fee":"1500","currency":"EUR","env":"test","reference":"provider-2026-09-03"}`}},
+	}, {
+		ID: "listTerminalSettlements", Method: "GET", Path: v1 + "/terminal/{id}/settlements", Tag: tagSettlements,
+		Summary:    "List the settlements of a terminal's provider",
+		Parameters: append([]spec.Parameter{terminal}, parameters...), Answers: ok(page), Refusals: []spec.Refusal{unknown},
+		Examples: []spec.Example{{Path: map[string]string{"id": "$exampleTerminal"}, Query: "env=test"}},
+	}, {
+		ID: "getSettlement", Method: "GET", Path: v1 + "/settlements/{id}", Tag: tagSettlements, Summary: "Read a settlement",
+		Parameters: []spec.Parameter{idParameter}, Answers: ok(shown), Refusals: []spec.Refusal{unknown},
+		Examples: []spec.Example{{Path: map[string]string{"id": "$settlement"}}},
+	}, {
+		ID: "putRate", Method: "PUT", Path: v1 + "/rates", Tag: tagRates, Summary: "Set an exchange rate",
+		Body: spec.Record(spec.Ref("RatePut")), Answers: ok(spec.Data(spec.Ref("Rate"))), Refusals: []spec.Refusal{{Code: ledger.Invalid}},
+		Examples: []spec.Example{{Body: `{"from":"USD","to":"EUR","rate":"0.92"}`}},
+	}, {
+		ID: "listRates", Method: "GET", Path: v1 + "/rates", Tag: tagRates, Summary: "List exchange rates",
+		Parameters: []spec.Parameter{limitParameter(50, web.ListMax), cursorParameter}, Answers: ok(spec.Page(spec.Ref("Rate"), "created_at")),
+		Examples: []spec.Example{{}},
+	}}
+}
+
+// settledAsset are the members of a settlement that say what was settled.
+func settledAsset() []spec.Member {
+	return []spec.Member{
+		spec.M("currency", currency(), "currency code"),
+		spec.Optional("network", spec.Nullable(networkName()),
+			"required if the currency is on several networks; an empty text is the money whose network was never known. Ignored for a national currency"),
+		spec.Optional("env", spec.Nullable(envName().Or("prod")), "environment; for a provider that of the terminal"),
+		spec.M("reference", &spec.Schema{Types: []string{"string"}, MinLength: 1, MaxLength: 255},
+			"the bank's or the provider's reference, unique for the partner or the terminal"),
+	}
+}

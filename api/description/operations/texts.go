@@ -1,0 +1,58 @@
+package operations
+
+import (
+	"embed"
+	"io/fs"
+	"strings"
+
+	"mizan/api/description/spec"
+	"mizan/internal/assert"
+)
+
+// texts has the long texts in Markdown: "# " begins the text of a tag, and "## " that of an operation, named by its id.
+//
+//go:embed texts
+var texts embed.FS
+
+// sections returns the texts by the names in their headings.
+func sections() map[string]string {
+	found := make(map[string]string)
+	files, err := fs.Glob(texts, "texts/*.md")
+	assert.NoError(err)
+	for _, file := range files {
+		content, err := texts.ReadFile(file)
+		assert.NoError(err)
+		for section := range strings.SplitSeq("\n"+string(content), "\n#") {
+			heading, text, _ := strings.Cut(strings.TrimLeft(section, "#"), "\n")
+			if heading = strings.TrimSpace(heading); heading == "" {
+				continue
+			}
+			assert.That(found[heading] == "", "operations: two texts %s", heading)
+			found[heading] = strings.TrimSpace(text)
+		}
+	}
+	return found
+}
+
+// addTexts sets the texts of tags and operations. A text without a tag or an operation panics, because nobody would
+// ever see it.
+func addTexts(contents *spec.Contents) {
+	found := sections()
+	take := func(name string, text *string) {
+		if section, ok := found[name]; ok {
+			*text = section
+			delete(found, name)
+		}
+	}
+	take(contents.Title, &contents.Text)
+	take("Errors", &contents.ErrorText)
+	for i := range contents.Tags {
+		take(contents.Tags[i].Name, &contents.Tags[i].Text)
+	}
+	for i := range contents.Operations {
+		take(contents.Operations[i].ID, &contents.Operations[i].Text)
+	}
+	for name := range found {
+		assert.That(false, "operations: the text %s belongs to nothing", name)
+	}
+}

@@ -1,0 +1,232 @@
+package operations
+
+import (
+	"slices"
+
+	"mizan/api/description/spec"
+	"mizan/ledger/columns"
+	"mizan/ledger/directory"
+	"mizan/ledger/payment"
+)
+
+func currency() *spec.Schema { return spec.Words(columns.AcceptedCurrencies()...) }
+func transactionType() *spec.Schema {
+	return spec.Words(payment.Payment.String(), payment.Payout.String())
+}
+func envName() *spec.Schema  { return spec.Words("prod", "test") }
+func language() *spec.Schema { return spec.Words(directory.Languages()...) }
+
+// networkName is the name of a network, or an empty text for none.
+func networkName() *spec.Schema {
+	return &spec.Schema{Types: []string{"string"}, Pattern: "^[a-z0-9_-]{0,32}$"}
+}
+
+// statuses are the statuses of transactions.
+func statuses() *spec.Schema {
+	s := spec.Text()
+	for _, status := range payment.Machine.States() {
+		if status != payment.Absent {
+			s.Words = append(s.Words, string(status))
+		}
+	}
+	return s
+}
+
+// failureCode is the reason of a failure, null on success.
+func failureCode() *spec.Schema { return spec.Nullable(spec.Words(payment.Codes()...)) }
+
+// cardBrands are the card schemes that the service knows.
+func cardBrands() *spec.Schema {
+	s := spec.Text()
+	for _, brand := range payment.Brands() {
+		if !slices.Contains(s.Words, brand.Name) {
+			s.Words = append(s.Words, brand.Name)
+		}
+	}
+	return s
+}
+
+// transactionSchemas are the schemas of transactions.
+func transactionSchemas() []spec.Component {
+	return []spec.Component{
+		{Name: "TransactionCreate", Schema: transactionCreate()},
+		{Name: "MoneyStorage", Schema: moneyStorage()},
+		{Name: "Transaction", Schema: spec.Object(append(transactionMembers(), furtherMembers()...)...).Is("A payment or a payout.")},
+		{Name: "HostedTransaction", Schema: hostedTransaction()},
+		{Name: "Refund", Schema: refund()},
+		{Name: "TransactionStatus", Schema: statuses().Is("The state of a transaction. `charged`, `rejected`, `failed` and `reversed` are final.")},
+		{Name: "FailureCode", Schema: spec.Words(payment.Codes()...).Is("Why a transaction or a refund did not succeed.")},
+		{Name: "RoutingStep", Schema: routingStep()},
+		{Name: "TransactionSums", Schema: transactionSums()},
+		{Name: "Balance", Schema: spec.Object(
+			spec.M("currency", spec.Text(), "currency code"),
+			spec.M("network", spec.Text(), "network of the currency; empty for none, or if it is not known"), spec.M("env", envName(), "environment"),
+			spec.M("scale", spec.Nullable(spec.Integer(0)), "number of decimals; null while the network is not known"),
+			spec.M("available", spec.Signed(), "what you can pay out, in minor units"),
+			spec.M("pending", spec.Amount(), "what is under way to you, in minor units"),
+		)},
+	}
+}
+
+func transactionCreate() *spec.Schema {
+	optional := func(name string, s *spec.Schema, text string) spec.Member {
+		return spec.Optional(name, spec.Nullable(s), text)
+	}
+	return spec.OpenObject(
+		spec.M("type", transactionType(), "`payment`: money comes in; `payout`: money goes out"),
+		spec.M("amount", spec.Positive(), "minor units, as a string of digits above zero; a JSON number is refused"),
+		optional("currency", currency().Or("RUB"), "currency code"),
+		optional("network", networkName(), "the blockchain, such as `tron`, of a currency that is on several"),
+		optional("env", envName().Or("prod"), "`prod` moves money, `test` does not. It is read from here only"),
+		optional("txid", spec.UpTo(255), "your own id of the transaction. It makes the create idempotent. An empty one is returned as sent, and does not"),
+		optional("hosted", spec.Bool(), "the payer enters the credentials on a page of this server, `widget_url`"),
+		optional("show_widget", spec.Bool(), "the same as `hosted`"),
+		optional("returnUrl", spec.UpTo(2048), "where the payer is sent after success; required for a payment that is not hosted. `{transaction_id}` and `{txid}` in it are filled in"),
+		optional("failUrl", spec.UpTo(2048), "where the payer is sent after a failure; required for a payment that is not hosted"),
+		optional("money_storage", spec.AnyOf(spec.Ref("MoneyStorage"), spec.Object()),
+			"the payer's card, account or other means of payment; required unless hosted"),
+		optional("description", spec.UpTo(2000), "what the payer sees"),
+		optional("customer", spec.OpenObject(
+			optional("email", spec.Text(), "gets the receipt by e-mail, if the server sends mail"), optional("phone", spec.Text(), ""),
+			optional("name", spec.Text(), ""),
+		), "the payer: `email`, `phone`, `name`; `ip` and `country` are used by limits and the blocklist. At most 16 KiB"),
+		optional("merchant_meta", spec.OpenObject(), "an object of yours, at most 64 KiB, which responses and notifications show"),
+		optional("lang", language(), "the language of the payer's pages"),
+	)
+}
+
+// moneyStorage is the payer's means of payment. A card needs all keys for a payment, and only the number for a payout.
+func moneyStorage() *spec.Schema {
+	key := func(name, text string) spec.Member { return spec.Optional(name, spec.Nullable(spec.Text()), text) }
+	s := spec.OpenObject(
+		spec.M("type", spec.Words(payment.Methods()...), "the method"),
+		spec.Optional("cardnumber", spec.Nullable(&spec.Schema{Types: []string{"string"}, Pattern: "^[1-9][0-9]{11,18}$"}),
+			"`bank_card`: 12 to 19 digits with a valid check digit"),
+		key("cardholder", "`bank_card`, payments: the name on the card, at most 255 characters"),
+		spec.Optional("exp_month", spec.Nullable(&spec.Schema{Types: []string{"string"}, Pattern: "^(0?[1-9]|1[0-2])$"}),
+			"`bank_card`, payments: the month of expiry"),
+		spec.Optional("exp_year", spec.Nullable(&spec.Schema{Types: []string{"string"}, Pattern: "^([0-9]{2}|[0-9]{4})$"}),
+			"`bank_card`, payments: the year of expiry"),
+		spec.Optional("cvv", spec.Nullable(&spec.Schema{Types: []string{"string"}, Pattern: "^[0-9]{3}$", WriteOnly: true}),
+			"`bank_card`, payments: the verification value, which is never stored"),
+		spec.Optional("scheme", spec.Nullable(spec.Text()), "`direct_debit`: `ach` (USD), `bacs` (GBP) or `acss` (CAD, payments only)"),
+		key("routing_number", "`ach`"), key("sort_code", "`bacs`"), key("institution_number", "`acss`"), key("transit_number", "`acss`"),
+		key("account_number", "`ach`, `bacs` and `acss`"),
+		key("network", "`crypto`: the network of the payment"),
+	)
+	return s.Is("A means of payment. `bank_card` and `direct_debit` have keys of their own; every other type, such as `sbp`, `qr_code` or `crypto`, needs none.")
+}
+
+// transactionMembers are the members that every transaction has.
+func transactionMembers() []spec.Member {
+	return []spec.Member{
+		spec.M("id", spec.UUID(), "id of the transaction"),
+		spec.M("txid", spec.Nullable(spec.Text()), "your own id, as it was sent"),
+		spec.M("type", transactionType(), "`payment` or `payout`"),
+		spec.M("status", statuses(), "the state, see above"),
+		spec.M("error_description", spec.Text(), "why it did not succeed: a sentence in the partner's language, empty on success"),
+		spec.M("error_code", failureCode(), "why it did not succeed, for programs; null on success"),
+		spec.M("amount", spec.Positive(), "the requested amount in minor units"),
+		spec.M("amount_with_fee", spec.Amount(), "the amount plus a fee that is charged on top: what the payer pays"),
+		spec.M("amount_dest", spec.Amount(), "`merchant_amount` in `currency_dest`, into which a terminal may convert"),
+		spec.M("merchant_amount", spec.Signed(), "the amount less a fee that is deducted"),
+		spec.M("currency", spec.Text(), "currency code"),
+		spec.M("currency_dest", spec.Text(), "the currency into which it was converted; `currency` if it was not"),
+		spec.M("env", envName(), "environment"),
+		spec.M("scale", spec.Nullable(spec.Integer(0)), "number of decimals of the currency; null while the network is not known"),
+		spec.M("description", spec.Nullable(spec.Text()), "what the payer sees; null until a terminal is chosen"),
+		spec.M("merchant_meta", spec.OpenObject(), "the object that you sent, plus those keys of the provider that you did not send. Its key `lang` is set to the partner's language"),
+		spec.M("payment_method", spec.Nullable(spec.Object(
+			spec.M("type", spec.Words(payment.Methods()...), "the type of money_storage"),
+			spec.Optional("brand", spec.Nullable(cardBrands()), "of a card; null if it is unknown"),
+			spec.Optional("bin", spec.Text(), "the card's first six digits"),
+			spec.Optional("last4", spec.Text(), "the card's last four digits"),
+		)), "how it is paid; null while that is not known"),
+		spec.M("customer", spec.Nullable(spec.OpenObject()), "the object that you sent"),
+		spec.M("started", spec.Instant(), "when it was created"),
+		spec.M("finished", spec.Nullable(spec.Instant()), "when it reached a final status"),
+		spec.M("widget_url", spec.Nullable(spec.Text()), "the page for the payer of a hosted transaction, open for 15 minutes; null if no payer is awaited, and for callers who must not have it"),
+		spec.M("route", spec.Text(), "the name of the terminal's provider; empty until a terminal is chosen"),
+	}
+}
+
+// furtherMembers are the members that only some transactions have.
+func furtherMembers() []spec.Member {
+	return []spec.Member{
+		spec.Optional("currency_rate", spec.Text(), "the exchange rate, if the amount was converted"),
+		spec.Optional("network", spec.Text(), "the network of the currency, if it has one and it is known"),
+		spec.Optional("network_dest", spec.Text(), "the network of `currency_dest`, if the amount was converted"),
+		spec.Optional("scale_dest", spec.Nullable(spec.Integer(0)), "number of decimals of `currency_dest`, if the amount was converted"),
+		spec.Optional("auth_params", spec.Nullable(spec.Object(
+			spec.M("type", spec.Text(), "`redirect`, `auth_3ds_form` or `none`"), spec.M("version", spec.Words("1.0"), "version of the form"),
+			spec.M("method", spec.Words("get", "post"), "the method of the request to `url`"), spec.M("url", spec.Text(), "where the payer's browser is sent"),
+			spec.M("params", spec.OpenObject(), "the fields of the request"),
+		)), "of a payment: what the payer's browser has to do; null if nothing"),
+		spec.Optional("additional_params_for_auth", spec.OpenObject(spec.Optional("expires_at", spec.Instant(),
+			"until when the material is accepted")), "of a payment: what the provider asks the payer for; empty if nothing"),
+		spec.Optional("simple_auth_redirect_url", spec.Nullable(spec.Text()),
+			"while the payer has to act: a page on which the payer can take any action, open for 15 minutes; null for callers who must not have it"),
+		spec.Optional("availble_destinations", spec.List(spec.Object(spec.M("target_bank_id", spec.Text(), "id of the bank"),
+			spec.M("name", spec.Text(), "name of the bank"))), "the banks from which the recipient of a payout chooses (spelled so in the protocol)"),
+		spec.Optional("expires_at", spec.Instant(), "the deadline of the payer's action"),
+		spec.Optional("rrn", spec.Text(), "the provider's retrieval reference number"),
+		spec.Optional("hold_expires_at", spec.Instant(), "until when the money is held"),
+		spec.Optional("captured_amount", spec.Positive(), "how much of a hold was captured. After a partial capture, `amount_with_fee`, `merchant_amount` and `amount_dest` refer to it"),
+		spec.Optional("refund_id", spec.UUID(), "id of the last refund"),
+		spec.Optional("refund_msg", spec.Text(), "outcome of the last refund: a sentence in the partner's language"),
+		spec.Optional("refunded_amount", spec.Amount(), "the sum of the refunds that succeeded"),
+		spec.Optional("refunds", spec.List(spec.Ref("Refund")), "the refunds, oldest first; at most 100 are kept"),
+		spec.Optional("link_id", spec.UUID(), "the payment link at which it was made"),
+		spec.Optional("return_id", spec.UUID(), "of a reversed transaction: the transaction that returned the money"),
+	}
+}
+
+func hostedTransaction() *spec.Schema {
+	keep := map[string]bool{"id": true, "status": true, "type": true, "env": true, "txid": true, "amount": true, "currency": true, "started": true,
+		"widget_url": true}
+	s := spec.Object()
+	for _, m := range transactionMembers() {
+		if keep[m.Name] {
+			s.Members = append(s.Members, m)
+		}
+	}
+	return s.Is("The response to a hosted create.")
+}
+
+func refund() *spec.Schema {
+	return spec.Object(
+		spec.M("refund_id", spec.UUID(), "id of the refund"),
+		spec.M("amount", spec.Positive(), "the refunded part of the transaction's amount"),
+		spec.M("fee_amount", spec.Amount(), "the part of the fee that was returned with it"),
+		spec.M("status", spec.Words("pending", "succeeded", "failed"), "`pending` until the provider has answered"),
+		spec.M("error_code", failureCode(), "why it failed"),
+		spec.M("msg", spec.Text(), "the outcome: a sentence in the partner's language"),
+		spec.M("created", spec.Instant(), "when it was requested"), spec.M("finished", spec.Nullable(spec.Instant()), "null while it is pending"),
+	)
+}
+
+func routingStep() *spec.Schema {
+	return spec.Object(
+		spec.M("terminal_id", spec.UUID(), "the terminal"), spec.M("name", spec.Nullable(spec.Text()), "the terminal's present name"),
+		spec.M("priority", spec.Type("integer"), "the terminal's priority at the time"),
+		spec.M("outcome", spec.Words("refused", "failed", "not_sent", "skipped", "stopped", "excluded", "pending", "accepted"),
+			"what happened at the terminal, see above"),
+		spec.M("reason", spec.Nullable(spec.Text()), "in English; null if there is none"),
+		spec.M("error_code", failureCode(), "the reason for programs; null if there is none"),
+		spec.M("at", spec.Nullable(spec.Instant()), "when"), spec.M("attempt", spec.Integer(1),
+			"which attempt of a hosted payment's payer; 1 for other transactions"),
+		spec.M("reference", spec.Nullable(spec.UUID()), "the id by which the provider knows the charge; null if nothing was sent"),
+	)
+}
+
+func transactionSums() *spec.Schema {
+	return spec.Object(
+		spec.M("currency", spec.Text(), "currency code"), spec.M("network", spec.Text(), "empty for none"), spec.M("env", envName(), "environment"),
+		spec.Optional("day", spec.Day(), "the UTC day of creation, if it is grouped by"),
+		spec.Optional("type", transactionType(), "if it is grouped by"), spec.Optional("status", statuses(), "if it is grouped by"),
+		spec.M("count", spec.Integer(1), "number of transactions"),
+		spec.M("amount", spec.Amount(), "in minor units"), spec.M("amount_with_fee", spec.Amount(), "in minor units"),
+		spec.M("merchant_amount", spec.Signed(), "in minor units"), spec.M("fee_amount", spec.Amount(), "in minor units"),
+		spec.M("refunded_amount", spec.Amount(), "in minor units"),
+	).Is("The sums of one group, in minor units.")
+}

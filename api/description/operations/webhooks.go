@@ -1,0 +1,126 @@
+package operations
+
+import (
+	"mizan/actors/notifier"
+	"mizan/api/description/spec"
+	"mizan/ledger/payment"
+	"mizan/ledger/subscription"
+)
+
+// webhooks are the requests that the service sends to merchants.
+func webhooks() (hooks []spec.Webhook) {
+	signed := []spec.Parameter{
+		spec.InHeader("x-webhook-event-id", spec.UUID(), "The event's id, for your logs. The signature does not cover it: recognize repetitions by the `event_id` in the body.").Needed(),
+		spec.InHeader("x-webhook-timestamp", &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9]+$"},
+			"When this attempt's envelope was built, in Unix seconds. Refuse an envelope that is more than five minutes off.").Needed(),
+		spec.InHeader("x-webhook-signature", hexadecimal(), "HMAC-SHA256 over `<timestamp>.<body>`, keyed with the secret. Absent if no secret is set.").Needed(),
+		spec.InHeader("x-webhook-signature-previous", hexadecimal(), "The same with the previous secret, while the secret is being changed."),
+		spec.InHeader("x-request-id", spec.UUID(),
+			"The `x-request-id` of the response to the request that has caused the event, for your logs. Absent if no request has, such as for a renewal, and if the server was restarted since."),
+		spec.InHeader("traceparent", spec.Text(), "The trace of that request (W3C Trace Context), if it had a valid `traceparent` or the service records traces."),
+	}
+	answers := []spec.Answer{
+		{Status: 2, Text: "An acknowledgement, if it comes within 15 seconds. The body is ignored."},
+		{Status: 0, Text: "A failed attempt, which is repeated after 30 s, 2 min, 10 min, 1 h and 6 h. Redirects are not followed, and no status stops the retries."},
+	}
+	for _, status := range payment.Machine.States() {
+		if status == payment.Absent {
+			continue
+		}
+		h := spec.Webhook{Name: "transaction." + string(status), Tag: tagWebhooks, Summary: notified[status], Headers: signed,
+			Body: envelope("transaction."+string(status), spec.Words(status)), Answers: answers}
+		if !payment.NotifiedByDefault(status) {
+			h.Text = "Sent only if the terminal's `notify_statuses` selects it."
+		}
+		if status == payment.Charged {
+			h.Example = exampleEnvelope
+		}
+		hooks = append(hooks, h)
+	}
+	hooks = append(hooks, spec.Webhook{Name: notifier.TestType, Tag: tagWebhooks, Summary: "A test, about no transaction", Headers: signed, Answers: answers,
+		Text: "Sent by `POST /api/v1/terminal/{id}/test-delivery`. It is signed like all others, and neither repeated nor stored.",
+		Body: spec.OpenObject(append(envelopeMembers(notifier.TestType), spec.M("data", spec.OpenObject(), ""))...)})
+	return append(hooks, subscriptionHooks(answers)...)
+}
+
+// notified says when each notification is sent.
+var notified = map[payment.Status]string{
+	payment.ActionRequired:   "The payer has to act: 3-D Secure, a one-time password, a page to visit",
+	payment.PaymentHeld:      "A payment is authorised and its money held, until you commit or cancel",
+	payment.PayoutHeld:       "A payout is authorised and its money held, until you commit or cancel",
+	payment.Charged:          "The transaction is settled",
+	payment.Rejected:         "The transaction was refused",
+	payment.Failed:           "The transaction failed, or was cancelled before it settled",
+	payment.Reversed:         "The provider has taken settled money back",
+	payment.Refunding:        "A refund is under way",
+	payment.Refunded:         "A refund is complete",
+	payment.Created:          "The transaction exists, and no money has moved",
+	payment.New:              "A terminal was found for the transaction, or another one after a refusal",
+	payment.Authorizing:      "The transaction's provider is being called",
+	payment.Charging:         "The provider is processing it and has not reported the outcome",
+	payment.PreAuthorized3DS: "A state that some providers pass through",
+	payment.AuthRequired:     "A state that some providers pass through",
+	payment.Unknown:          "A state that some providers pass through",
+	payment.Cancelled:        "A state that some providers pass through",
+}
+
+func hexadecimal() *spec.Schema {
+	return &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9a-f]{64}$"}
+}
+
+// envelopeMembers are the members of every notification of a transaction, besides its data.
+func envelopeMembers(kind string) []spec.Member {
+	return []spec.Member{
+		spec.M("event_id", spec.UUID(), "the same in every attempt and unique to the event: use it to recognize repetitions"),
+		spec.M("timestamp", spec.Integer(0), "when this attempt's envelope was built, in Unix seconds"), spec.M("type", spec.Words(kind), "what happened"),
+	}
+}
+
+// envelope is the body of a notification of a transaction.
+func envelope(kind string, status *spec.Schema) *spec.Schema {
+	return spec.OpenObject(append(envelopeMembers(kind), spec.M("data", spec.OpenObject(
+		spec.M("type", transactionType(), "`payment` or `payout`"), spec.M("txid", spec.Nullable(spec.Text()), "your own id; null if it has none"),
+		spec.M("id", spec.UUID(), "id of the transaction"),
+		spec.M("amount", spec.Positive(), "minor units"), spec.M("amount_dest", spec.Amount(), "after deducted fees and a conversion"),
+		spec.M("amount_with_fee", spec.Amount(), "with fees that are charged on top"),
+		spec.M("status", status, "the status"), spec.M("error_description", spec.Text(), "empty on success"),
+		spec.M("error_code", failureCode(), "null on success"),
+		spec.M("merchant_meta", spec.OpenObject(), "the object of the create, and keys of the provider"),
+	), "the transaction as it was at the event"))...)
+}
+
+const exampleEnvelope = `{"event_id":"01a066c4-364b-41c8-b2d4-5e6f708192a3","timestamp":1788430530,"type":"transaction.charged","data":{"type":"payment","txid":"order-1042","id":"f0b6ac47-fb98-4496-b1aa-601a0f5d967b","amount":"1000","amount_dest":"1000","amount_with_fee":"1000","status":"charged","error_description":"","error_code":null,"merchant_meta":{"basket":"A-17","buyer":"Zoë"}}}`
+
+// subscriptionHooks are the notifications of the subscription stream, which are not signed.
+func subscriptionHooks(answers []spec.Answer) (hooks []spec.Webhook) {
+	summaries := map[subscription.Event]string{
+		subscription.Renewed: "A renewal is paid", subscription.Unpaid: "An attempt at a renewal was not paid",
+		subscription.Pause:  "The subscription is paused, by you or after the last attempt",
+		subscription.Resume: "The subscription is resumed", subscription.Cancel: "The subscription is cancelled",
+	}
+	for _, event := range subscription.Machine.Events() {
+		name, isNotified := event.NotificationName()
+		if !isNotified {
+			continue
+		}
+		hooks = append(hooks, spec.Webhook{
+			Name: name, Tag: tagWebhooks, Summary: summaries[event], Answers: answers,
+			Text: "Sent to the same address, without a signature: treat it as a hint, and read the subscription with your API key before you change anything.",
+			Body: spec.OpenObject(
+				spec.M("event", spec.Words(name), "what happened"), spec.M("timestamp", spec.Instant(), "when the event happened, the same in every attempt"),
+				spec.M("subscription", spec.OpenObject(
+					spec.M("id", spec.UUID(), "the id"), spec.M("status", spec.Words(subscription.Statuses()...), "the status"),
+					spec.M("amount", spec.Integer(1), "minor units, a JSON number here"), spec.M("currency", spec.Text(), "currency code"),
+					spec.M("network", spec.Text(), "empty for none"),
+					spec.M("env", envName(), "environment"), spec.M("period_days", spec.Integer(1), "days between renewals"),
+					spec.M("next_renewal_at", spec.Nullable(spec.Instant()), "null if no renewal follows by itself"),
+					spec.M("renewals", spec.Integer(0), "number of paid renewals"),
+					spec.M("last_transaction_id", spec.Nullable(spec.UUID()), "the transaction of the last renewal"),
+				), "the subscription as it was at the event"),
+				spec.M("partner_id", spec.Integer(1), "number of the partner"), spec.M("initial_payment_id", spec.UUID(), "the initial payment"),
+				spec.M("metadata", spec.OpenObject(), "the object of the create"),
+			),
+		})
+	}
+	return hooks
+}

@@ -1,0 +1,140 @@
+package description
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mizan/internal/assert"
+	"mizan/ledger/schema"
+)
+
+// Tree is an object of a document: its members in order. A member's value is a Tree, a list ([]any or []string), a string, a
+// bool, an int, an int64, a Number or nil.
+type Tree []Branch
+
+// Branch is a member of a Tree.
+type Branch struct {
+	Name  string
+	Value any
+}
+
+// Number is a JSON number as it is written.
+type Number string
+
+// Add adds a member.
+func (t *Tree) Add(name string, value any) { *t = append(*t, Branch{name, value}) }
+
+// AddText adds a text unless it is empty.
+func (t *Tree) AddText(name, text string) {
+	if text != "" {
+		t.Add(name, text)
+	}
+}
+
+// Get returns the value of a member; nil if there is none.
+func (t Tree) Get(name string) any {
+	for _, branch := range t {
+		if branch.Name == name {
+			return branch.Value
+		}
+	}
+	return nil
+}
+
+// AppendJSON appends the JSON of a value of a Tree.
+func AppendJSON(dst []byte, value any) []byte {
+	switch v := value.(type) {
+	case nil:
+		return append(dst, "null"...)
+	case Tree:
+		dst = append(dst, '{')
+		for i, branch := range v {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = AppendJSON(append(schema.AppendText(dst, branch.Name), ':'), branch.Value)
+		}
+		return append(dst, '}')
+	case []any:
+		dst = append(dst, '[')
+		for i, entry := range v {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = AppendJSON(dst, entry)
+		}
+		return append(dst, ']')
+	case []string:
+		return AppendJSON(dst, anyOf(v))
+	case string:
+		return schema.AppendText(dst, v)
+	case bool:
+		return strconv.AppendBool(dst, v)
+	case int:
+		return strconv.AppendInt(dst, int64(v), 10)
+	case int64:
+		return strconv.AppendInt(dst, v, 10)
+	case Number:
+		return append(dst, v...)
+	}
+	assert.That(false, "description: a value of type %T", value)
+	return dst
+}
+
+func anyOf(texts []string) []any {
+	list := make([]any, len(texts))
+	for i, text := range texts {
+		list[i] = text
+	}
+	return list
+}
+
+// ParseJSON returns the value of a JSON text, with the members of objects in their order.
+func ParseJSON(text []byte) (any, error) {
+	return readValue(jsontext.NewDecoder(bytes.NewReader(text)))
+}
+
+func readValue(d *jsontext.Decoder) (any, error) {
+	token, err := d.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	switch token.Kind() {
+	case '{':
+		object := Tree{}
+		for d.PeekKind() != '}' {
+			name, err := d.ReadToken()
+			if err != nil {
+				return nil, err
+			}
+			text := name.String()
+			value, err := readValue(d)
+			if err != nil {
+				return nil, err
+			}
+			object.Add(text, value)
+		}
+		_, err = d.ReadToken()
+		return object, err
+	case '[':
+		list := []any{}
+		for d.PeekKind() != ']' {
+			value, err := readValue(d)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		_, err = d.ReadToken()
+		return list, err
+	case '"':
+		return token.String(), nil
+	case '0':
+		return Number(token.String()), nil
+	case 't', 'f':
+		return token.Bool(), nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,98 @@
+package description
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"mizan/ledger/schema"
+)
+
+// AppendYAML appends the YAML 1.2 of a value of a Tree, in block style. Texts that YAML could read as something else are
+// quoted as in JSON, which is a part of YAML.
+func AppendYAML(dst []byte, value any) []byte { return appendYAML(dst, value, 0, false) }
+
+// appendYAML appends a value at a depth of indentation. If inLine is set, the line has begun already.
+func appendYAML(dst []byte, value any, depth int, inLine bool) []byte {
+	switch v := value.(type) {
+	case Tree:
+		if len(v) == 0 {
+			return append(dst, "{}\n"...)
+		}
+		for i, branch := range v {
+			if i > 0 || !inLine {
+				dst = append(dst, strings.Repeat("  ", depth)...)
+			}
+			dst = append(appendScalar(dst, branch.Name), ':')
+			dst = appendAfterColon(dst, branch.Value, depth)
+		}
+		return dst
+	case []string:
+		return appendYAML(dst, anyOf(v), depth, inLine)
+	case []any:
+		if len(v) == 0 {
+			return append(dst, "[]\n"...)
+		}
+		for i, entry := range v {
+			if i > 0 || !inLine {
+				dst = append(dst, strings.Repeat("  ", depth)...)
+			}
+			dst = appendYAML(append(dst, "- "...), entry, depth+1, true)
+		}
+		return dst
+	case string:
+		if isBlock(v) {
+			return appendBlock(dst, v, depth)
+		}
+		return append(appendScalar(dst, v), '\n')
+	}
+	return append(AppendJSON(dst, value), '\n')
+}
+
+// appendAfterColon appends a member's value: an object or a list with entries in lines of its own, all else in the line.
+func appendAfterColon(dst []byte, value any, depth int) []byte {
+	isNested := false
+	switch v := value.(type) {
+	case Tree:
+		isNested = len(v) > 0
+	case []any:
+		isNested = len(v) > 0
+	case []string:
+		isNested = len(v) > 0
+	}
+	if isNested {
+		return appendYAML(append(dst, '\n'), value, depth+1, false)
+	}
+	return appendYAML(append(dst, ' '), value, depth+1, true)
+}
+
+var plain = regexp.MustCompile(`^[A-Za-z/_$][A-Za-z0-9 _./$-]*$`)
+
+// appendScalar appends a text in one line: as it is if it can only be a text, else as in JSON.
+func appendScalar(dst []byte, text string) []byte {
+	words := []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf"}
+	if plain.MatchString(text) && !strings.HasSuffix(text, " ") && !slices.Contains(words, strings.ToLower(text)) {
+		return append(dst, text...)
+	}
+	return schema.AppendText(dst, text)
+}
+
+// isBlock tells whether a text can be a literal block: several printable lines, the first of which is not indented, without
+// a line end at the end.
+func isBlock(text string) bool {
+	return strings.Contains(text, "\n") && !strings.HasSuffix(text, "\n") && text[0] != ' ' && text[0] != '\n' &&
+		!strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) })
+}
+
+func appendBlock(dst []byte, text string, depth int) []byte {
+	dst = append(dst, "|-\n"...)
+	for line := range bytes.Lines([]byte(text)) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			dst = append(dst, strings.Repeat("  ", max(depth, 1))...)
+		}
+		dst = append(dst, line...)
+	}
+	return append(dst, '\n')
+}

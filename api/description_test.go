@@ -1,0 +1,275 @@
+package api_test
+
+import (
+	"bytes"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"mizan/api/description"
+	"mizan/api/description/descriptiontest"
+	"mizan/api/description/operations"
+	"mizan/api/description/spec"
+)
+
+// patternOf returns a path of the description as a pattern of the router.
+func patternOf(path string) string { return spec.RoutePath(path) }
+
+func TestEveryRouteIsDescribedAndEveryPathIsARoute(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	routes, paths := f.server.Routes(), described.checker.Paths()
+	for _, route := range routes {
+		if strings.HasSuffix(route.Path, "*") {
+			continue // it refuses all other paths
+		}
+		if !slices.ContainsFunc(paths, func(name string) bool {
+			method, path, _ := strings.Cut(name, " ")
+			return method == route.Method && (patternOf(path) == route.Path || matchesPattern(patternOf(path), route.Path))
+		}) {
+			t.Errorf("%s %s is not described", route.Method, route.Path)
+		}
+	}
+	for _, name := range paths {
+		method, path, _ := strings.Cut(name, " ")
+		isServed := false
+		for _, route := range routes {
+			isServed = isServed || method == route.Method && (patternOf(path) == route.Path || matchesPattern(patternOf(path), route.Path))
+		}
+		if !isServed {
+			t.Errorf("%s is described, and is no route", name)
+		}
+	}
+}
+
+func TestEveryOperationIsInTheDocument(t *testing.T) {
+	t.Parallel()
+	newFixture(t)
+	names, ids := described.checker.Paths(), map[string]bool{}
+	for _, o := range operations.Contents().Operations {
+		if !slices.Contains(names, o.Method+" "+o.Path) {
+			t.Errorf("%s: no route serves %s %s", o.ID, o.Method, o.RouteOf())
+		}
+		if ids[o.ID] {
+			t.Errorf("two operations %s", o.ID)
+		}
+		ids[o.ID] = true
+		if o.Summary == "" || strings.HasSuffix(o.Summary, ".") {
+			t.Errorf("%s: summary %q", o.ID, o.Summary)
+		}
+	}
+}
+
+// kin-openapi checks the document: its structure, references, patterns and examples.
+func TestDocumentIsOpenAPI(t *testing.T) {
+	t.Parallel()
+	newFixture(t)
+	if err := described.checker.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDocumentIsServedAsJSONAndAsYAML(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	inJSON, inYAML := f.anyone().get("/openapi.json").want(200, ""), f.anyone().get("/openapi.yaml").want(200, "")
+	if inJSON.header.Get("content-type") != "application/json" || inYAML.header.Get("content-type") != "application/yaml" {
+		t.Errorf("types %q and %q", inJSON.header.Get("content-type"), inYAML.header.Get("content-type"))
+	}
+	if inJSON.at("openapi") != "3.1.0" || inJSON.at("info.version") != "v0.0.0-test" {
+		t.Errorf("openapi %s, version %s", inJSON.at("openapi"), inJSON.at("info.version"))
+	}
+	a, err := descriptiontest.Canonical([]byte(inJSON.body))
+	must(t, err)
+	b, err := descriptiontest.Canonical([]byte(inYAML.body))
+	must(t, err)
+	if !bytes.Equal(a, b) {
+		t.Error("the YAML and the JSON are not the same document")
+	}
+}
+
+// Browsers and programs ask with an ETag whether the description has changed.
+func TestDescriptionIsSentOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, path := range []string{"/", "/docs", "/docs/transactions", "/docs/errors", "/openapi.json", "/openapi.yaml"} {
+		first := f.anyone().get(path).want(200, "")
+		again := f.anyone().with("if-none-match", first.header.Get("etag")).get(path).want(304, "")
+		if first.header.Get("cache-control") != "no-cache" || again.body != "" || again.header.Get("etag") != first.header.Get("etag") {
+			t.Errorf("%s: %v, then %v %q", path, first.header, again.header, again.body)
+		}
+		f.anyone().with("if-none-match", `"another"`).get(path).want(200, "")
+		f.anyone().do("HEAD", path, "").want(200, "")
+	}
+}
+
+// The checker must find every kind of difference; otherwise all tests that it watches prove nothing.
+func TestCheckerFindsDifferences(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	created := f.partner().post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
+	header := http.Header{"X-Api-Key": {"k"}, "X-Organization-Id": {"o"}, "Content-Type": {"application/json"}}
+	right := descriptiontest.Exchange{Method: "POST", Path: transactions, RequestHeader: header, RequestBody: []byte(paymentBody(`"amount":"1"`)),
+		Status: 201, ResponseHeader: created.header, ResponseBody: []byte(created.body)}
+	if err := described.checker.Check(&right); err != nil {
+		t.Fatal(err)
+	}
+	changed := func(old, new string) []byte {
+		t.Helper()
+		if !strings.Contains(created.body, old) {
+			t.Fatalf("no %s in %s", old, created.body)
+		}
+		return []byte(strings.Replace(created.body, old, new, 1))
+	}
+	for name, change := range map[string]func(x *descriptiontest.Exchange){
+		"a member that is not described": func(x *descriptiontest.Exchange) { x.ResponseBody = changed(`{`, `{"surprise":1,`) },
+		"a missing member":               func(x *descriptiontest.Exchange) { x.ResponseBody = changed(`"status":"charged",`, ``) },
+		"another type":                   func(x *descriptiontest.Exchange) { x.ResponseBody = changed(`"amount":"1"`, `"amount":1`) },
+		"another word":                   func(x *descriptiontest.Exchange) { x.ResponseBody = changed(`"charged"`, `"paid"`) },
+		"a member inside an object":      func(x *descriptiontest.Exchange) { x.ResponseBody = changed(`"brand":`, `"color":"red","brand":`) },
+		"a null":                         func(x *descriptiontest.Exchange) { x.ResponseBody = changed(`"amount":"1"`, `"amount":null`) },
+		"an id that is none":             func(x *descriptiontest.Exchange) { x.ResponseBody = changed(`{"id":"`, `{"id":"x`) },
+		"a status":                       func(x *descriptiontest.Exchange) { x.Status = 202 },
+		"a refusal's status": func(x *descriptiontest.Exchange) {
+			x.Status, x.ResponseBody = 404, []byte(`{"error":"not_found","message":"m"}`)
+		},
+		"another media type": func(x *descriptiontest.Exchange) {
+			x.ResponseHeader = x.ResponseHeader.Clone()
+			x.ResponseHeader.Set("content-type", "text/plain")
+		},
+		"a missing header": func(x *descriptiontest.Exchange) {
+			x.ResponseHeader = x.ResponseHeader.Clone()
+			x.ResponseHeader.Del("location")
+		},
+		"a request of another type": func(x *descriptiontest.Exchange) { x.RequestBody = []byte(paymentBody(`"amount":1`)) },
+		"a request without params":  func(x *descriptiontest.Exchange) { x.RequestBody = []byte(`{}`) },
+		"a request without a key":   func(x *descriptiontest.Exchange) { x.RequestHeader = http.Header{"Content-Type": {"application/json"}} },
+		"a path that is none":       func(x *descriptiontest.Exchange) { x.Path = "/api/v1/transaction" },
+	} {
+		x := right
+		if change(&x); described.checker.Check(&x) == nil {
+			t.Errorf("%s is not found", name)
+		}
+	}
+}
+
+// Every link of the reference leads to a page and to an operation or an object on it.
+func TestLinksOfTheReferenceLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	pages := map[string]string{}
+	queue := []string{"/", "/docs", "/docs/search?q=transaction"}
+	for len(queue) > 0 {
+		path := queue[0]
+		queue = queue[1:]
+		if _, seen := pages[path]; seen {
+			continue
+		}
+		pages[path] = f.anyone().get(path).want(200, "").body
+		for _, address := range addressesOf(pages[path]) {
+			if page, _, _ := strings.Cut(address, "#"); strings.HasPrefix(page, "/docs") {
+				queue = append(queue, page)
+			}
+		}
+	}
+	for path, body := range pages {
+		for _, address := range addressesOf(body) {
+			page, anchor, hasAnchor := strings.Cut(address, "#")
+			switch {
+			case page == "":
+				page = path
+			case !strings.HasPrefix(page, "/docs") && page != "/":
+				if page != "/openapi.json" && page != "/openapi.yaml" && page != "/api/v1/health" {
+					t.Errorf("%s links to %s", path, address)
+				}
+				continue
+			}
+			if hasAnchor && !strings.Contains(pages[page], `id="`+anchor+`"`) {
+				t.Errorf("%s links to %s, where nothing has this name", path, address)
+			}
+		}
+	}
+	if len(pages) < 20 {
+		t.Errorf("%d pages", len(pages))
+	}
+}
+
+var hrefs = regexp.MustCompile(`href="([^"]*)"`)
+
+func addressesOf(page string) (addresses []string) {
+	for _, found := range hrefs.FindAllStringSubmatch(page, -1) {
+		addresses = append(addresses, strings.ReplaceAll(found[1], "&amp;", "&"))
+	}
+	return addresses
+}
+
+func TestReferenceIsSearched(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for query, want := range map[string]string{
+		"refund": "/docs/transactions#changeTransaction", "CREATE+transaction": "/docs/transactions#createTransaction",
+		"x-idempotent": "<strong>x-idempotent</strong>", "overdraft_limit": "/docs/partners#createPartner", "transaction.charged": "/docs/webhooks#transaction.charged", "%3Cscript%3E": "&lt;script&gt;",
+		strings.Repeat("a", 5000): "0 operations", "%ff": "0 operations",
+	} {
+		if r := f.anyone().get("/docs/search?q=" + query); r.status != 200 || !strings.Contains(r.body, want) || strings.Contains(r.body, "<script") {
+			t.Errorf("%.20s: %d %s", query, r.status, r.body)
+		}
+	}
+}
+
+// The pages need no script, load nothing, and name the version and the environment.
+func TestReferencePagesLoadNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, path := range []string{"/", "/docs", "/docs/transactions", "/docs/errors", "/docs/leases", "/docs/webhooks"} {
+		r := f.anyone().get(path).want(200, "")
+		policy := r.header.Get("content-security-policy")
+		if !strings.HasPrefix(policy, "default-src 'none'; base-uri 'none'; style-src 'sha256-") || strings.Contains(policy,
+			"unsafe") || strings.Contains(policy, "script-src") {
+			t.Errorf("%s: policy %q", path, policy)
+		}
+		for _, forbidden := range []string{"<script", " style=", " src=", "http://", "onclick"} {
+			if strings.Contains(strings.ReplaceAll(r.body, "http://www.w3.org", ""), forbidden) && !(forbidden == "http://" && path != "/") {
+				t.Errorf("%s has %s", path, forbidden)
+			}
+		}
+	}
+	start := f.anyone().get("/").want(200, "")
+	for _, want := range []string{"v0.0.0-test", "sandbox: no money moves here", `href="/docs"`, "not built yet"} {
+		if !strings.Contains(start.body, want) {
+			t.Errorf("the start page has no %q", want)
+		}
+	}
+	if missing := f.anyone().get("/docs/nothing").want(404, ""); !strings.Contains(missing.body,
+		"no such page") || missing.header.Get("cache-control") != "no-store" {
+		t.Errorf("a page that is none: %s", missing.body)
+	}
+}
+
+// A route that is not described must not go unnoticed.
+func TestDescriptionRefusesAnUndescribedRoute(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	contents := operations.Contents()
+	contents.Operations = contents.Operations[1:]
+	defer func() {
+		if recover() == nil {
+			t.Error("POST /api/v1/transactions is not described, and nobody notices")
+		}
+	}()
+	description.New(contents, "v", f.server.AllRoutes())
+}
+
+// A reader has to know what every field means.
+func TestEveryMemberOfADescribedObjectHasAText(t *testing.T) {
+	t.Parallel()
+	for _, component := range operations.Contents().Schemas {
+		for _, m := range component.Schema.Members {
+			if m.Schema.Text == "" && m.Schema.Ref == "" {
+				t.Errorf("%s.%s has no text", component.Name, m.Name)
+			}
+		}
+	}
+}

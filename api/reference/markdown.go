@@ -1,0 +1,31 @@
+package reference
+
+import (
+	"bytes"
+	"html/template"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+
+	"mizan/internal/assert"
+)
+
+// converter converts Markdown. HTML in it is left out; our own texts have none.
+var converter = goldmark.New(goldmark.WithExtensions(extension.Table))
+
+// markdown converts one of our own texts to HTML.
+func markdown(text string) template.HTML {
+	var out bytes.Buffer
+	assert.NoError(converter.Convert([]byte(text), &out))
+	return template.HTML(strings.TrimSpace(out.String()))
+}
+
+// markdownLine converts a text that is one paragraph, without the paragraph around it.
+func markdownLine(text string) template.HTML {
+	html := string(markdown(text))
+	if inner, ok := strings.CutPrefix(html, "<p>"); ok && strings.Count(html, "<p>") == 1 && strings.HasSuffix(inner, "</p>") {
+		return template.HTML(strings.TrimSuffix(inner, "</p>"))
+	}
+	return template.HTML(html)
+}

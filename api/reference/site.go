@@ -1,0 +1,209 @@
+package reference
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"html/template"
+	"slices"
+	"strings"
+
+	"mizan/api/description"
+	"mizan/internal/assert"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// style is the one inline style.
+var style = strings.TrimSpace(readTemplate("style.css"))
+
+// pagePolicy is the Content-Security-Policy of the pages.
+var pagePolicy = "default-src 'none'; base-uri 'none'; style-src " + hashOf(style) + "; form-action 'self'; frame-ancestors 'none'"
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+const htmlType = "text/html; charset=utf-8"
+
+func readTemplate(name string) string {
+	content, err := templateFiles.ReadFile("templates/" + name)
+	assert.NoError(err)
+	return string(content)
+}
+
+// site has the files, and what a search needs.
+type site struct {
+	document  *description.Document
+	cfg       Config
+	templates map[string]*template.Template
+	groups    []groupView
+	files     map[string]*file
+	notFound  *file
+	found     []foundView // every operation and webhook, for the search
+}
+
+// newSite makes all files.
+func newSite(document *description.Document, cfg Config) *site {
+	s := &site{document: document, cfg: cfg, files: make(map[string]*file), templates: make(map[string]*template.Template)}
+	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{"markdown": markdown, "line": markdownLine}).Parse(readTemplate("layout.html")))
+	for _, name := range []string{"start", "index", "tag", "errors", "search", "missing"} {
+		s.templates[name] = template.Must(template.Must(layout.Clone()).Parse(readTemplate(name + ".html")))
+	}
+	s.groups = s.groupsOf()
+	tree := document.Tree()
+	s.files["/openapi.json"] = newFile(description.AppendJSON(nil, tree), "application/json", "")
+	s.files["/openapi.yaml"] = newFile(description.AppendYAML(nil, tree), "application/yaml", "")
+	s.add("/", "start", startView{pageView{Title: "Mizan", Style: template.CSS(style)}, cfg.Version, cfg.Env, cfg.Env == "sandbox"})
+	s.add(docsPath, "index", indexView{s.pageView("Reference", ""), document.Text, s.groups})
+	s.add(docsPath+"/"+errorsPage, "errors", errorsView{s.pageView("Errors", errorsPage), document.ErrorText, refusalRows(), document.Failures,
+		s.objects(sharedObjects)})
+	for _, tag := range document.Tags {
+		v := s.tagView(tag)
+		s.add(docsPath+"/"+tag.Slug(), "tag", v)
+		s.collect(&v)
+	}
+	s.notFound = newFile(s.render("missing", s.pageView("Not found", "")), htmlType, pagePolicy)
+	return s
+}
+
+func (s *site) add(path, name string, view any) {
+	s.files[path] = newFile(s.render(name, view), htmlType, pagePolicy)
+}
+
+func (s *site) render(name string, view any) []byte {
+	var out bytes.Buffer
+	assert.NoError(s.templates[name].Execute(&out, view))
+	return out.Bytes()
+}
+
+// groupView is a group of tags in the list at the left.
+type groupView struct {
+	Name string
+	Tags []linkView
+}
+
+// linkView is a link to a page or an operation.
+type linkView struct {
+	Title, Address, Text string
+	Links                []linkView
+}
+
+// groupsOf returns the groups of tags that have operations, each with its tags and their operations.
+func (s *site) groupsOf() (groups []groupView) {
+	for _, tag := range s.document.Tags {
+		link := linkView{Title: tag.Name, Address: docsPath + "/" + tag.Slug()}
+		for i := range s.document.Described {
+			if o := &s.document.Described[i]; o.Tag == tag.Name {
+				link.Links = append(link.Links, linkView{Title: o.Summary, Address: link.Address + "#" + o.ID, Text: o.Method + " " + o.Path})
+			}
+		}
+		for i := range s.document.Webhooks {
+			if h := &s.document.Webhooks[i]; h.Tag == tag.Name {
+				link.Links = append(link.Links, linkView{Title: h.Name, Address: link.Address + "#" + h.Name, Text: h.Summary})
+			}
+		}
+		if len(link.Links) == 0 {
+			continue
+		}
+		at := slices.IndexFunc(groups, func(g groupView) bool { return g.Name == tag.Group })
+		if at < 0 {
+			groups, at = append(groups, groupView{Name: tag.Group}), len(groups)
+		}
+		groups[at].Tags = append(groups[at].Tags, link)
+	}
+	return groups
+}
+
+// pageView has what the layout shows.
+type pageView struct {
+	Title, Slug string
+	Style       template.CSS
+	Groups      []groupView
+	Query       string
+}
+
+func (s *site) pageView(title, slug string) pageView {
+	return pageView{Title: title, Slug: slug, Style: template.CSS(style), Groups: s.groups}
+}
+
+// IsCurrent tells whether an address is that of the page.
+func (v pageView) IsCurrent(address string) bool { return address == docsPath+"/"+v.Slug }
+
+type startView struct {
+	pageView
+	Version, Env string
+	IsSandbox    bool
+}
+
+type indexView struct {
+	pageView
+	Text   string
+	Listed []groupView
+}
+
+type searchView struct {
+	pageView
+	Query string
+	Found []foundView
+}
+
+// foundView is an operation that a search can find.
+type foundView struct {
+	linkView
+	Tag     string
+	Method  string
+	Path    string
+	words   string // all its texts in lower case
+	summary string // its name, summary and path in lower case: what is found there comes first
+}
+
+// collect adds a page's operations and webhooks to what a search finds.
+func (s *site) collect(v *tagView) {
+	address := docsPath + "/" + v.Slug + "#"
+	for i := range v.Webhooks {
+		h := &v.Webhooks[i]
+		s.found = append(s.found, foundView{
+			linkView: linkView{Title: h.Name, Address: address + h.Name, Text: h.Summary}, Tag: v.Title,
+			words: strings.ToLower(h.Name + " " + h.Summary + " " + h.Text), summary: strings.ToLower(h.Name + " " + h.Summary),
+		})
+	}
+	for i := range v.Operations {
+		o := &v.Operations[i]
+		var words strings.Builder
+		words.WriteString(strings.Join([]string{o.ID, o.Summary, o.Method, o.Path, o.Text, v.Title}, " "))
+		for _, p := range o.Parameters {
+			words.WriteString(" " + p.Name + " " + p.Text)
+		}
+		words.WriteString(" " + strings.Join(o.bodyWords, " "))
+		s.found = append(s.found, foundView{
+			linkView: linkView{Title: o.Summary, Address: address + o.ID}, Tag: v.Title, Method: o.Method, Path: o.Path,
+			words: strings.ToLower(words.String()), summary: strings.ToLower(o.ID + " " + o.Summary + " " + o.Path),
+		})
+	}
+}
+
+// find returns the operations that have all words of a query; those whose name or path has them come first.
+func (s *site) find(query string) (found []foundView) {
+	words := strings.Fields(strings.ToLower(query))
+	if len(words) == 0 {
+		return nil
+	}
+	hasAll := func(text string) bool {
+		return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
+	}
+	for _, f := range s.found {
+		if hasAll(f.summary) {
+			found = append(found, f)
+		}
+	}
+	for _, f := range s.found {
+		if hasAll(f.words) && !hasAll(f.summary) {
+			found = append(found, f)
+		}
+	}
+	return found
+}

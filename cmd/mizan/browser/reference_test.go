@@ -1,0 +1,75 @@
+package browser_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// referencePages are the pages for developers, with an element that each has.
+var referencePages = []struct{ path, element string }{
+	{"/", "a[href='/docs']"},
+	{"/docs", "a[href='/docs/transactions#createTransaction']"},
+	{"/docs/transactions", "#createTransaction"},
+	{"/docs/leases", "#createLease"},
+	{"/docs/webhooks", "section"},
+	{"/docs/payers-pages", "#showPayerPage"},
+	{"/docs/errors", "#Refusal"},
+	{"/docs/search?q=refund", "a[href='/docs/transactions#changeTransaction']"},
+}
+
+// The widths in which the pages for developers are tried.
+var referenceWidths = []int64{1440, 800, 320}
+
+// The pages for developers keep the rules in light and in dark, on every screen, with everything unfolded. Their names of
+// fields may be broken over lines, and they may be long.
+func TestEveryPageOfTheReferenceIsSound(t *testing.T) {
+	s := newSite(t)
+	t.Run("pages", func(t *testing.T) {
+		for _, p := range referencePages {
+			t.Run(p.path, func(t *testing.T) {
+				t.Parallel()
+				tb := s.open(t, desktop)
+				for _, width := range referenceWidths {
+					for _, isDark := range []bool{false, true} {
+						t.Run(fmt.Sprintf("%d-dark-%t", width, isDark), func(t *testing.T) {
+							tb.look(t, view{width: width, lang: "en", scripts: true, isDark: isDark}, tb.source)
+							tb.visit(s.BaseURL + p.path)
+							tb.wantStatus(200)
+							if !tb.has(p.element) {
+								tb.fatal("it has no " + p.element)
+							}
+							if shift := evaluate[float64](tb, layoutShift); shift > 0 {
+								t.Errorf("the layout shifted by %g", shift)
+							}
+							evaluate[int](tb, `[...document.querySelectorAll("details")].map(d => d.open = true).length`)
+							found, _, err := tb.findings()
+							if err != nil {
+								tb.fatal(err)
+							}
+							tb.report(slices.DeleteFunc(found,
+								func(f finding) bool { return f.rule == ruleWords || f.rule == ruleBytes || f.rule == ruleShift }))
+						})
+					}
+				}
+			})
+		}
+	})
+}
+
+// A search needs no script: the form leads to what is found, and from there to the operation.
+func TestReferenceIsSearchedWithoutScripts(t *testing.T) {
+	s := newSite(t)
+	tb := s.open(t, view{width: 800, lang: "en"})
+	tb.visit(s.BaseURL + "/docs")
+	tb.fill("#q", "refund")
+	tb.press("header button")
+	if d := tb.events.current(); !strings.HasSuffix(d.url, "/docs/search?q=refund") {
+		tb.fatal("the search leads here")
+	}
+	tb.press("main a[href='/docs/transactions#changeTransaction']")
+	if !tb.has("#changeTransaction") {
+		tb.fatal("there is no such operation")
+	}
+}

@@ -1,0 +1,178 @@
+package schema
+
+import "math"
+
+// Form is the JSON form of a column's values, in the terms of JSON Schema (2020-12). The description of the API is made
+// of forms. A form allows every value that the column may have, and may allow others: rules such as a check digit are
+// not in it.
+type Form struct {
+	Type    string   // a JSON type, or "integer"; empty if AnyOf lists the alternatives
+	Format  string   // a format of JSON Schema, such as "uuid"; empty: none
+	Pattern string   // a regular expression that texts match; empty: none
+	Words   []string // the allowed texts; nil: any
+	Min     *int64   // the smallest and the largest integer; nil: no bound
+	Max     *int64
+
+	// MinLength and MaxLength bound the characters of a text or the entries of a list; 0: no bound.
+	MinLength, MaxLength int
+
+	Entry *Form // the entries of a list
+
+	// Members are the columns of an object's members; nil: an object may have any members. Open tells whether it may have
+	// other members too, and Partial whether members without a value are left out of responses.
+	Members       []*Column
+	Open, Partial bool
+
+	AnyOf []Form // the alternatives, if there is no single type
+}
+
+// Use says where the values are: in requests, as a Reader reads them, or in responses, in a Style.
+type Use struct {
+	InRequest bool
+	Reader    Reader
+	Style     Style
+}
+
+// Patterns of amounts in minor units.
+const (
+	amountPattern   = `^(0|[1-9][0-9]{0,77})$`
+	positivePattern = `^[1-9][0-9]{0,77}$`
+	signedPattern   = `^(0|-?[1-9][0-9]*)$`
+)
+
+// Form implements Kind.
+func (textKind) Form(c *Column, use Use) Form {
+	form := Form{Type: "string"}
+	if !use.InRequest {
+		return form
+	}
+	form.MaxLength = c.MaxLength
+	if form.MaxLength == 0 {
+		form.MaxLength = MaxText
+	}
+	switch {
+	case c.LongerThan > 0:
+		form.MinLength = c.LongerThan + 1
+	case c.Required && c.Default == nil, c.RefuseEmpty != "":
+		form.MinLength = 1
+	}
+	return form
+}
+
+// Form implements Kind.
+func (enumKind) Form(c *Column, _ Use) Form { return Form{Type: "string", Words: c.Words} }
+
+// Form implements Kind.
+func (idKind) Form(*Column, Use) Form { return Form{Type: "string", Format: "uuid"} }
+
+// Form implements Kind.
+func (dateKind) Form(*Column, Use) Form { return Form{Type: "string", Format: "date"} }
+
+// Form implements Kind. The column of a derived number has no bounds.
+func (integerKind) Form(c *Column, use Use) Form {
+	form := Form{Type: "integer"}
+	if !use.InRequest || c.Min == 0 && c.Max == 0 {
+		return form
+	}
+	if form.Min = &c.Min; c.Max != math.MaxInt64 {
+		form.Max = &c.Max
+	}
+	return form
+}
+
+// Form implements Kind.
+func (boolKind) Form(*Column, Use) Form { return Form{Type: "boolean"} }
+
+// Form implements Kind.
+func (amountKind) Form(c *Column, use Use) Form {
+	text, number := Form{Type: "string", Pattern: amountPattern}, Form{Type: "integer", Min: new(int64)}
+	if use.InRequest && !c.AllowZero {
+		one := int64(1)
+		text.Pattern, number.Min = positivePattern, &one
+	}
+	switch {
+	case use.InRequest && use.Reader.LooseAmounts:
+		return Form{AnyOf: []Form{number, text}}
+	case !use.InRequest && use.Style.NumericAmounts:
+		return number
+	}
+	return text
+}
+
+// Form implements Kind.
+func (minorKind) Form(c *Column, use Use) Form {
+	form := Form{Type: "integer", Min: new(int64)}
+	if use.InRequest && !c.AllowZero {
+		*form.Min = 1
+	}
+	return form
+}
+
+// Form implements Kind.
+func (signedKind) Form(_ *Column, use Use) Form {
+	if use.Style.NumericAmounts {
+		return Form{Type: "integer"}
+	}
+	return Form{Type: "string", Pattern: signedPattern}
+}
+
+// Form implements Kind.
+func (instantKind) Form(*Column, Use) Form { return Form{Type: "string", Format: "date-time"} }
+
+// Form implements Kind.
+func (textsKind) Form(c *Column, use Use) Form {
+	if !use.InRequest {
+		return Form{Type: "array", Entry: &Form{Type: "string"}}
+	}
+	return Form{Type: "array", MaxLength: c.maxEntries(), Entry: &Form{Type: "string", MinLength: 1, MaxLength: MaxText}}
+}
+
+// Form implements Kind.
+func (objectKind) Form(*Column, Use) Form { return Form{Type: "object", Open: true} }
+
+// Form implements Kind.
+func (listKind) Form(*Column, Use) Form {
+	entry := Form{AnyOf: []Form{{Type: "string", MinLength: 1, MaxLength: MaxText}, {Type: "object", Open: true}}}
+	return Form{Type: "array", MinLength: 1, Entry: &entry}
+}
+
+// Form implements Kind.
+func (rowsKind) Form(c *Column, use Use) Form {
+	row := Form{Type: "object", Members: c.Of.Members(use)}
+	if c.Single {
+		return row
+	}
+	return Form{Type: "array", Entry: &row}
+}
+
+// Members returns the table's columns that requests can set, or those that responses show.
+func (t *Table) Members(use Use) (members []*Column) {
+	for _, c := range t.Columns {
+		if use.InRequest && c.Settable || !use.InRequest && c.Place != Hidden {
+			members = append(members, c)
+		}
+	}
+	return members
+}
+
+// members returns the type's columns that requests can set, or those that responses show.
+func (t *Type[R]) members(use Use) []*Column {
+	if use.InRequest {
+		return t.Requested()
+	}
+	return t.Shown()
+}
+
+// Form implements Kind.
+func (k nestedKind[N]) Form(_ *Column, use Use) Form {
+	return Form{Type: "object", Members: k.nestedType.members(use)}
+}
+
+// Form implements Kind.
+func (k entriesKind[E]) Form(c *Column, use Use) Form {
+	form := Form{Type: "array", Entry: &Form{Type: "object", Members: k.entryType.members(use)}}
+	if use.InRequest {
+		form.MaxLength = c.maxEntries()
+	}
+	return form
+}
