@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strings"
 
 	"mizan/api/description"
@@ -156,6 +157,7 @@ func Of(document *description.Document, include func(*Described) bool) *API {
 			w.enumerations[strings.Join(component.Schema.Words, " ")] = component.Name
 		}
 	}
+	w.forPartners = !slices.ContainsFunc(document.Described, func(d description.Described) bool { return include(&d) && !ForPartner(&d) })
 	used := make(map[string]bool)
 	for i := range document.Described {
 		if d := &document.Described[i]; include(d) {

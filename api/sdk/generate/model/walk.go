@@ -14,6 +14,7 @@ type walk struct {
 	document     *description.Document
 	api          *API
 	enumerations map[string]string // words → name of the component that has them
+	forPartners  bool              // partners may call all operations
 }
 
 func (w *walk) operation(d *Described) *Operation {
@@ -24,7 +25,7 @@ func (w *walk) operation(d *Described) *Operation {
 		switch {
 		case p.In == "path":
 			o.PathFields = append(o.PathFields, f)
-		case p.In == "query" && !isForOthers(p.Name, p.Text, d):
+		case p.In == "query" && !w.isForOthers(p.Name, p.Text):
 			o.Query = append(o.Query, f)
 		}
 	}
@@ -40,9 +41,9 @@ func (w *walk) operation(d *Described) *Operation {
 	return o
 }
 
-// isForOthers tells whether a parameter or field of an operation for partners is ignored or for the operator only.
-func isForOthers(name, text string, d *Described) bool {
-	return ForPartner(d) && (name == "partner_id" || strings.HasPrefix(text, "With the admin token:") || text == "Ignored.")
+// isForOthers tells whether a parameter or field is ignored or, in a client for partners, for the operator only.
+func (w *walk) isForOthers(name, text string) bool {
+	return text == "Ignored." || w.forPartners && (name == "partner_id" || strings.HasPrefix(text, "With the admin token:"))
 }
 
 func (w *walk) body(d *Described) *Body {
@@ -59,7 +60,7 @@ func (w *walk) body(d *Described) *Body {
 	b.Value.IsNullable = false
 	if b.Value.Kind == Named {
 		t := w.api.Type(b.Value.Name)
-		t.Fields = slices.DeleteFunc(t.Fields, func(f Field) bool { return isForOthers(f.Name, "", d) })
+		t.Fields = slices.DeleteFunc(t.Fields, func(f Field) bool { return w.isForOthers(f.Name, "") })
 	}
 	return b
 }
@@ -165,7 +166,7 @@ func (w *walk) text(v *Value, s *spec.Schema) {
 // the other, the larger one stands for both.
 func (w *walk) alternatives(s *spec.Schema, at place) Value {
 	var largest *spec.Schema
-	isNullable, onlyObjects := false, true
+	isNullable, onlyObjects, onlyAmounts := false, true, true
 	for _, alternative := range s.AnyOf {
 		resolved := w.document.Schema(alternative)
 		if slices.Equal(resolved.Types, []string{"null"}) {
@@ -174,11 +175,15 @@ func (w *walk) alternatives(s *spec.Schema, at place) Value {
 		}
 		isNullable = isNullable || resolved.IsNullable()
 		onlyObjects = onlyObjects && len(resolved.Types) > 0 && resolved.Types[0] == "object"
+		onlyAmounts = onlyAmounts && resolved.MinorUnits
 		if largest == nil || len(resolved.Members) > len(w.document.Schema(largest).Members) {
 			largest = alternative
 		}
 	}
 	isOne := len(s.AnyOf) == 1 || len(s.AnyOf) == 2 && isNullable
+	if onlyAmounts { // a text and an integer: the text can be as large as an amount
+		return Value{Kind: Amount, IsNullable: isNullable}
+	}
 	if !isOne && !onlyObjects {
 		return Value{Kind: Any, IsNullable: isNullable}
 	}

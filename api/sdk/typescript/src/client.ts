@@ -82,9 +82,6 @@ export interface Operation {
   text?: true;
 }
 
-/** Query is the parameters of a query; those that are undefined are not sent. */
-export type Query = { readonly [name: string]: string | number | bigint | boolean | undefined };
-
 const retriedStatuses = new Set([408, 429, 500, 502, 503, 504]);
 const longestDelay = 8000; // milliseconds
 
@@ -112,13 +109,13 @@ export class Client {
   }
 
   /** Sends an operation of which the server answers pages. */
-  protected pages<Row, P extends Page<Row>>(operation: Operation, path: readonly string[], query: Query | undefined, options: RequestOptions | undefined): Pages<Row, P> {
+  protected pages<Row, P extends Page<Row>>(operation: Operation, path: readonly (string | number)[], query: object | undefined, options: RequestOptions | undefined): Pages<Row, P> {
     return new Pages<Row, P>((cursor) => this.send<P>(operation, path, undefined, cursor === undefined ? query : { ...query, cursor }, options));
   }
 
   /** Sends an operation, and again as often as the options allow. */
   protected async send<Result>(
-    operation: Operation, path: readonly (string | number)[], argument: unknown, query: Query | undefined, options: RequestOptions = {},
+    operation: Operation, path: readonly (string | number)[], argument: unknown, query: object | undefined, options: RequestOptions = {},
   ): Promise<Result> {
     const { signal } = options;
     signal?.throwIfAborted();
@@ -225,7 +222,7 @@ function fillPath(path: string, values: readonly (string | number)[]): string {
   });
 }
 
-function queryText(query: Query | undefined): string {
+function queryText(query: object | undefined): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value !== undefined && value !== null) parameters.append(name, String(value));

@@ -5,4 +5,6 @@ export type * from "./generated/types.js";
 export { Mizan, type MizanOptions } from "./mizan.js";
 export { type Page, Pages } from "./pages.js";
 export { fetchTransport, type Transport, type TransportRequest, type TransportResponse } from "./transport.js";
-export { maxWebhookBody, maxWebhookSkew, type Notification, verifyWebhook, WebhookError, type WebhookHeaders } from "./webhooks.js";
+export {
+  maxWebhookBody, maxWebhookSkew, type Notification, type TestEvent, type TransactionEvent, verifyWebhook, WebhookError, type WebhookHeaders,
+} from "./webhooks.js";

@@ -1,10 +1,16 @@
 import { webcrypto } from "#webcrypto";
 import { MizanError } from "./errors.js";
-import type { SubscriptionEvent, TestEvent, TransactionEvent } from "./generated/types.js";
+import type { SubscriptionEvent, TransactionEvent as Envelope } from "./generated/types.js";
 import { subscriptionEventShape, transactionEventShape } from "./generated/types.js";
 import { decode } from "./json.js";
 
-export type { SubscriptionEvent, TestEvent, TransactionEvent } from "./generated/types.js";
+export type { SubscriptionEvent } from "./generated/types.js";
+
+/** A transaction has reached a status. More types may be added: acknowledge those that you don't know. */
+export type TransactionEvent = Envelope & { type: Exclude<Envelope["type"], "transaction.test"> };
+
+/** A test that the operator has sent: it is about no transaction. */
+export type TestEvent = Omit<Envelope, "type" | "data"> & { type: "transaction.test" };
 
 /** The largest body that is read, in bytes. */
 export const maxWebhookBody = 1 << 20;
