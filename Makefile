@@ -33,7 +33,7 @@ INTEST   = GOGC=400 $(if $(TESTDIR),TMPDIR=$(TESTDIR) )
 export GOFLAGS += -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race browser lint deb ci alerts promtool fuzz bench soak simulate clean
+.PHONY: help build run test race browser lint sdk deb ci alerts promtool fuzz bench soak simulate clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ lint: ## formatting, tidy modules, go vet, staticcheck
 	cd tools && $(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+
+sdk: ## generate the clients of the API from its description
+	$(GO) run ./api/sdk/generate
 
 deb: build ## build the Debian package bin/mizan_VERSION_ARCH.deb
 	rm -f bin/*.deb

@@ -108,7 +108,7 @@ var layers = []layer{
 	{"api/description", slices.Concat(routeFamilyImports, []string{"api/description/spec"})},
 	{"api/reference", slices.Concat(routeFamilyImports, []string{"api/description/..."})},
 	{"api/sdk/generate/model", []string{"api/description", "api/description/spec", "internal/assert"}},
-	{"api/sdk/generate/*", []string{"api/sdk/generate/model", "api/description", "api/description/spec", "ledger/money"}},
+	{"api/sdk/generate/*", []string{"api/sdk/generate/model", "api/description", "api/description/spec", "ledger/money", "internal/assert"}},
 	{"api/sdk/generate", uptoAPI},
 	{"api/*", routeFamilyImports},
 	{"api", slices.Concat(uptoActors, []string{"api/..."})},
