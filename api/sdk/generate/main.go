@@ -9,6 +9,7 @@ import (
 	"mizan/api/description"
 	"mizan/api/sdk/generate/golang"
 	"mizan/api/sdk/generate/postman"
+	"mizan/api/sdk/generate/typescript"
 )
 
 // generators are the folders of api/sdk, each with what returns the contents of its generated files by their names.
@@ -18,6 +19,7 @@ var generators = []struct {
 }{
 	{"go", golang.Files},
 	{"postman", postman.Files},
+	{"typescript", typescript.Files},
 }
 
 // root is the folder with the clients, from the root of the repository.

@@ -1,12 +1,14 @@
 package typescript
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"mizan/api/description"
 	"mizan/api/description/spec"
 	"mizan/api/sdk/generate/model"
+	"mizan/ledger/money"
 )
 
 // A client is a class with the operations of one kind of caller.
@@ -36,6 +38,7 @@ func Files(document *description.Document) (map[string][]byte, error) {
 		files["src/generated/"+types+".ts"] = w.typesFile()
 		files["src/generated/"+c.file+".ts"] = w.operationsFile(types)
 	}
+	files["src/generated/currencies.ts"] = currencies()
 	return files, nil
 }
 
@@ -122,6 +125,9 @@ func quote(text string) string {
 
 // memberName returns a name as that of a member: in quotes if it is no identifier.
 func memberName(name string) string {
+	if name == "" {
+		return `""`
+	}
 	for i, r := range name {
 		isLetter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 		if !isLetter && (i == 0 || r < '0' || r > '9') {
@@ -133,6 +139,21 @@ func memberName(name string) string {
 
 func lower(name string) string { return strings.ToLower(name[:1]) + name[1:] }
 func upper(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+
+// currencies returns the table of decimals.
+func currencies() []byte {
+	text := header + "\n/** The decimals of currencies on their networks; a currency without networks has an empty one. */\nexport const currencyDecimals: { readonly [currency: string]: { readonly [network: string]: number } } = {\n"
+	for _, currency := range money.AcceptedCurrencies() {
+		var networks []string
+		for _, asset := range money.AcceptedAssets(money.Prod) {
+			if digits, isKnown := asset.Scale(); isKnown && asset.Currency == currency {
+				networks = append(networks, fmt.Sprintf("%s: %d", memberName(string(asset.Network)), digits))
+			}
+		}
+		text += fmt.Sprintf("  %s: { %s },\n", currency, strings.Join(networks, ", "))
+	}
+	return []byte(text + "};\n")
+}
 
 // errorCodes returns the words that say why a request is refused.
 func (w *writer) errorCodes() (codes []string) {

@@ -1,10 +1,12 @@
+import { currencyDecimals } from "./generated/currencies.js";
+
 /** The largest amount that the API knows: 2^256 - 1 minor units. */
 export const maxAmount = (1n << 256n) - 1n;
 
 /**
  * Returns the minor units of an amount in major units: `parseAmount("10.00", 2)` is `1000n`. The result is exact: a text with
- * more decimals than the currency has, with a sign, a thousands separator or an exponent is refused by a RangeError. A currency's
- * number of decimals is the `scale` of its transactions: 2 for USD, 0 for IDR on some platforms, 18 for ETH.
+ * more decimals than the currency has, with a sign, a thousands separator or an exponent is refused by a RangeError. `decimalsOf` knows the
+ * decimals of a currency.
  */
 export function parseAmount(text: string, decimals: number): bigint {
   checkDecimals(decimals);
@@ -29,4 +31,17 @@ export function formatAmount(amount: bigint, decimals: number): string {
 
 function checkDecimals(decimals: number): void {
   if (!Number.isInteger(decimals) || decimals < 0 || decimals > 77) throw new RangeError(`${decimals} is no number of decimals`);
+}
+
+/**
+ * Returns the decimals of a currency: `decimalsOf("USD")` is 2. Name the network of a currency that has different decimals on its networks.
+ * A currency that the API does not accept throws a RangeError.
+ */
+export function decimalsOf(currency: string, network = ""): number {
+  const networks = (Object.hasOwn(currencyDecimals, currency) && currencyDecimals[currency]) || {};
+  const found = new Set(Object.entries(networks).flatMap(([name, decimals]) => (network === "" || name === network ? [decimals] : [])));
+  const [decimals] = found;
+  if (decimals === undefined) throw new RangeError(`${currency}${network && ` on ${network}`} is no currency of the API`);
+  if (found.size > 1) throw new RangeError(`${currency} has different decimals on its networks ${Object.keys(networks).join(", ")}`);
+  return decimals;
 }

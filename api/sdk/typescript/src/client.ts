@@ -25,7 +25,7 @@ export interface RetryOptions {
   attempts?: number;
   /** The delay before the second attempt in milliseconds: 500 unless given. It doubles with each attempt, up to 8000. Half of it is random. */
   delay?: number;
-  /** The longest `retry-after` in seconds that is waited for: 60 unless given. If the server asks for more, the error is thrown at once. */
+  /** The longest `retry-after` in seconds that is waited for: 120 unless given. If the server asks for more, the error is thrown at once. */
   longestWait?: number;
   /** Waits for some milliseconds; tests replace it. */
   wait?: (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
@@ -33,13 +33,13 @@ export interface RetryOptions {
   random?: () => number;
 }
 
-/** What can be said for each call. */
+/** Options of one call. */
 export interface RequestOptions {
   /** Ends the call, its attempts and the waiting between them: the call throws the signal's reason. */
   signal?: AbortSignal;
   /**
-   * The Idempotency-Key of a write: 1 to 255 printable ASCII characters. Without one each call makes a random key, which protects its own
-   * repetitions. Store a key of your own before the call if the call may be repeated after a crash.
+   * The Idempotency-Key of a write: 1 to 255 printable ASCII characters. Without one each call makes a random key, which makes its own
+   * repetitions safe. If the call may be repeated after a crash, choose a key and store it before the call.
    */
   idempotencyKey?: string;
   /** Another time for one attempt, in milliseconds. */
@@ -105,7 +105,7 @@ export class Client {
     this.#headers = headers;
     this.#transport = options.transport ?? fetchTransport();
     this.#timeout = options.timeout ?? 30_000;
-    this.#retries = { attempts: 4, delay: 500, longestWait: 60, wait, random: Math.random, ...options.retries };
+    this.#retries = { attempts: 4, delay: 500, longestWait: 120, wait, random: Math.random, ...options.retries };
   }
 
   /** Sends an operation of which the server answers pages. */
@@ -136,19 +136,20 @@ export class Client {
           options.onResponse?.(infoOf(response, attempt));
           return resultOf(operation, response) as Result;
         }
-        failure = new ApiError(response.status, response.text, response.header("x-request-id"), retryAfterOf(response));
+        failure = new ApiError(response.status, response.text, { requestId: response.header("x-request-id"), retryAfter: retryAfterOf(response), idempotencyKey: key });
       } catch (error) {
         signal?.throwIfAborted();
         if (!(error instanceof NoResponse)) throw error;
         failure = new ConnectionError(`no response from ${this.#origin}: ${messageOf(error.cause)}`, error.cause, key);
       }
-      const isRetried = failure instanceof ConnectionError || retriedStatuses.has(failure.status);
+      const isRetried = failure instanceof ApiError ? retriedStatuses.has(failure.status) : !isUntrusted(failure.cause);
       const pause = failure instanceof ApiError ? (failure.retryAfter ?? 0) : 0;
       if (!isRetried || attempt >= attempts || pause > this.#retries.longestWait) throw failure;
-      await this.#retries.wait(Math.max(pause * 1000, this.#delayAfter(attempt)), signal);
+      await this.#retries.wait(pause * 1000 + this.#delayAfter(attempt), signal);
     }
   }
 
+  /** Returns a delay of which half is random, because clients that were refused together would come back together. */
   #delayAfter(attempt: number): number {
     const delay = Math.min(longestDelay, this.#retries.delay * 2 ** (attempt - 1));
     return delay / 2 + (delay / 2) * this.#retries.random();
@@ -177,6 +178,14 @@ class NoResponse extends Error {
   constructor(cause: unknown) {
     super("no response", { cause });
   }
+}
+
+/** Tells whether the server's certificate is not trusted: another attempt would see the same one. */
+function isUntrusted(cause: unknown): boolean {
+  if (!(cause instanceof Error)) return false;
+  const { code } = cause as { code?: unknown };
+  const isOfCertificate = typeof code === "string" && /^(ERR_TLS_CERT_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_GET_ISSUER_|UNABLE_TO_VERIFY_)/.test(code);
+  return isOfCertificate || isUntrusted(cause.cause);
 }
 
 function messageOf(cause: unknown): string {

@@ -26,15 +26,20 @@ export class ApiError extends MizanError {
   readonly requestId: string | undefined;
   /** After how many seconds the server asks for a repetition. */
   readonly retryAfter: number | undefined;
+  /** The key of a write, with which it can be repeated after a status of 500 and more: then it is not known whether it was carried out. */
+  readonly idempotencyKey: string | undefined;
 
-  constructor(status: number, text: string, requestId: string | undefined, retryAfter: number | undefined) {
+  /** @param text the body of the response */
+  constructor(status: number, text: string, info: { requestId: string | undefined; retryAfter: number | undefined; idempotencyKey: string | undefined }) {
     const refusal = readRefusal(text);
+    const { requestId } = info;
     super(`${status} ${refusal.message || refusal.code || "without an explanation"}${requestId ? ` (request ${requestId})` : ""}`);
     this.status = status;
     this.code = refusal.code as ErrorCode | "";
     this.fields = refusal.fields;
     this.requestId = requestId;
-    this.retryAfter = retryAfter;
+    this.retryAfter = info.retryAfter;
+    this.idempotencyKey = info.idempotencyKey;
   }
 }
 

@@ -1,4 +1,4 @@
-export { formatAmount, maxAmount, parseAmount } from "./amounts.js";
+export { decimalsOf, formatAmount, maxAmount, parseAmount } from "./amounts.js";
 export type { ConnectionOptions, RequestOptions, ResponseInfo, RetryOptions } from "./client.js";
 export { ApiError, ConnectionError, MizanError, type WrongField } from "./errors.js";
 export type * from "./generated/types.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { formatAmount, maxAmount, parseAmount } from "@mizan/sdk";
+import { decimalsOf, formatAmount, maxAmount, parseAmount } from "@mizan/sdk";
 
 test("an amount is parsed exactly", () => {
   const cases: [string, number, bigint][] = [
@@ -26,4 +26,13 @@ test("an amount is formatted exactly", () => {
   ];
   for (const [amount, decimals, want] of cases) assert.equal(formatAmount(amount, decimals), want);
   assert.throws(() => formatAmount(10 as unknown as bigint, 2), TypeError);
+});
+
+test("the decimals of a currency are known", () => {
+  for (const [currency, network, want] of [["USD", undefined, 2], ["ETH", undefined, 18], ["ETH", "ethereum", 18], ["USDT", "tron", 6], ["USDT", "bsc", 18]] as const) {
+    assert.equal(decimalsOf(currency, network), want, currency);
+  }
+  for (const [currency, network] of [["USDT", undefined], ["USDT", "other"], ["USD", "tron"], ["XXX", undefined], ["usd", undefined], ["constructor", undefined]] as const) {
+    assert.throws(() => decimalsOf(currency, network), RangeError, currency);
+  }
 });

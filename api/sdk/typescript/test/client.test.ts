@@ -52,7 +52,7 @@ test("a write is repeated with the same key and body after what may be repeated"
   assert.equal(requests.length, 4);
   assert.equal(new Set(keys()).size, 1);
   assert.equal(new Set(requests.map((r) => new TextDecoder().decode(r.body))).size, 1);
-  assert.deepEqual(waits, [2000, 1000, 1000]); // retry-after, retry-after, then the half of 2000 that is not random
+  assert.deepEqual(waits, [2250, 1500, 1000]); // retry-after, and the half of 500, 1000 and 2000 that is not random
 });
 
 test("408, 500, 502 and 504 are repeated too", async () => {
@@ -114,8 +114,8 @@ test("the attempts are bounded, and the last failure is thrown", async () => {
 });
 
 test("a retry-after that is too long is not waited for", async () => {
-  const { mizan, requests } = server([{ ...unavailable, headers: { "retry-after": "61" } }]);
-  await assert.rejects(mizan.getTransaction(id), (error) => error instanceof ApiError && error.retryAfter === 61);
+  const { mizan, requests } = server([{ ...unavailable, headers: { "retry-after": "121" } }]);
+  await assert.rejects(mizan.getTransaction(id), (error) => error instanceof ApiError && error.retryAfter === 121);
   assert.equal(requests.length, 1);
 });
 
@@ -137,6 +137,22 @@ test("a failed connection names its cause and the key with which to repeat", asy
     assert.equal(error.idempotencyKey, "k");
     return true;
   });
+});
+
+test("a certificate that is not trusted is not tried again", async () => {
+  for (const code of ["SELF_SIGNED_CERT_IN_CHAIN", "CERT_HAS_EXPIRED", "ERR_TLS_CERT_ALTNAME_INVALID", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"]) {
+    const cause = Object.assign(new Error("certificate"), { code });
+    for (const error of [cause, new TypeError("fetch failed", { cause })]) {
+      const { mizan, requests } = server([error]);
+      await assert.rejects(mizan.getTransaction(id), ConnectionError);
+      assert.equal(requests.length, 1, code);
+    }
+  }
+});
+
+test("a write whose outcome is not known names its key", async () => {
+  const { mizan, keys } = server([{ status: 500 }], { retries: { attempts: 1 } });
+  await assert.rejects(mizan.commitTransaction(id), (error) => error instanceof ApiError && error.idempotencyKey === keys()[0]);
 });
 
 test("each form of a refusal has its code, message and fields", async () => {
