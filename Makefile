@@ -33,10 +33,10 @@ INTEST   = GOGC=400 $(if $(TESTDIR),TMPDIR=$(TESTDIR) )
 export GOFLAGS += -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race browser lint sdk deb ci alerts promtool fuzz bench soak simulate clean
+.PHONY: help build run test race browser lint sdk typescript deb ci alerts promtool fuzz bench soak simulate clean
 
 help: ## show this
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "Variables: RACE=PACKAGES of race, FUZZTIME=30s of fuzz, SOAK=10m of soak, SEED and FOR=10m of simulate, CHROMIUM=PATH and UPDATE=-update (new screenshots) of browser, GO=go. One test: go test ./PACKAGE -run NAME"
 
 # The compiler cannot see a text that a language lacks; the first command can.
@@ -74,6 +74,12 @@ lint: ## formatting, tidy modules, go vet, staticcheck
 
 sdk: ## generate the clients of the API from its description
 	$(GO) run ./api/sdk/generate
+
+typescript: ## install the compiler of the TypeScript client as bin/typescript; its tests need it, and npm
+	@mkdir -p bin/typescript && cd bin/typescript && \
+	  if [ ! -d node_modules/typescript ] || ! cmp -s ../../api/sdk/typescript/package-lock.json package-lock.json; then \
+	    cp ../../api/sdk/typescript/package.json ../../api/sdk/typescript/package-lock.json . && npm ci --ignore-scripts --no-audit --no-fund; \
+	  fi
 
 deb: build ## build the Debian package bin/mizan_VERSION_ARCH.deb
 	rm -f bin/*.deb
