@@ -101,20 +101,25 @@ func compile(t *testing.T, folder, project string) {
 	run(t, folder, nil, "node", filepath.Join("node_modules", "typescript", "bin", "tsc"), "-p", project)
 }
 
-// The core must compile without the types of Node: it runs where only fetch and WebCrypto are.
-func TestClientNeedsNoNode(t *testing.T) {
+func TestClient(t *testing.T) {
 	t.Parallel()
-	compile(t, builtClient(t), "tsconfig.core.json")
-}
-
-func TestClientPassesItsTests(t *testing.T) {
-	t.Parallel()
-	folder := builtClient(t)
-	compile(t, folder, "tsconfig.test.json")
-	report := run(t, folder, nil, "node", "--test", "build/")
-	if match := regexp.MustCompile(`(?m)^(?:#|ℹ) pass (\d+)$`).FindStringSubmatch(report); match == nil || len(match[1]) < 2 {
-		t.Errorf("fewer than ten tests ran\n%s", report)
-	}
+	built := builtClient(t)
+	t.Run("its core needs no types of Node", func(t *testing.T) {
+		t.Parallel()
+		compile(t, built, "tsconfig.core.json")
+	})
+	t.Run("it passes its tests", func(t *testing.T) {
+		t.Parallel()
+		compile(t, built, "tsconfig.test.json")
+		report := run(t, built, nil, "node", "--test", "build/")
+		if match := regexp.MustCompile(`(?m)^(?:#|ℹ) pass (\d+)$`).FindStringSubmatch(report); match == nil || len(match[1]) < 2 {
+			t.Errorf("fewer than ten tests ran\n%s", report)
+		}
+	})
+	t.Run("the programs of its README do what they say", func(t *testing.T) {
+		t.Parallel()
+		readmeProgramsRun(t, installClient(t, built))
+	})
 }
 
 // readmeProgram is a program of README.md with what the page says that it prints; empty: nothing.
@@ -147,12 +152,12 @@ func (p *readmeProgram) pattern() *regexp.Regexp {
 }
 
 // installClient packs the client and installs the package in a new project, as somebody who uses it would.
-func installClient(t *testing.T) string {
+func installClient(t *testing.T, built string) (project string) {
 	t.Helper()
 	if _, err := exec.LookPath("npm"); err != nil {
 		t.Skipf("no npm here, so the package of the TypeScript client is not tried: %v", err)
 	}
-	built, project := builtClient(t), t.TempDir()
+	project = t.TempDir()
 	run(t, built, nil, "npm", "pack", "--ignore-scripts", "--offline", "--pack-destination", project)
 	packages, err := filepath.Glob(filepath.Join(project, "*.tgz"))
 	if err != nil || len(packages) != 1 {
@@ -192,11 +197,10 @@ func writeFile(t *testing.T, folder, name, content string) {
 	}
 }
 
-// The programs of README.md are compiled against the package and run against a real server, one after the other, as a reader would
+// readmeProgramsRun checks the programs of README.md. They are compiled against the package and run against a real server, one after the other, as a reader would
 // run them, and print what the page shows. While they run, the receiver gets the notifications.
-func TestReadmeProgramsDoWhatTheySay(t *testing.T) {
-	t.Parallel()
-	project := installClient(t)
+func readmeProgramsRun(t *testing.T, project string) {
+	t.Helper()
 	programs := readmePrograms(t)
 	if len(programs) < 7 {
 		t.Errorf("README.md has %d programs", len(programs))
