@@ -6,8 +6,8 @@
 //
 // Invariants:
 //  1. A write has an Idempotency-Key, and all its attempts have the same key and the same bytes. So it is carried out once.
-//  2. A request is repeated only if no response came or the response says that it may be repeated: 408, 429, 500, 502, 503,
-//     504. What was refused is never repeated.
+//  2. A request is repeated only if no response came, or if its status is 408, 429, 500, 502, 503 or 504. What was refused is
+//     never repeated.
 //  3. Money is an Amount, which holds minor units exactly. No amount is ever a floating-point number.
 //  4. A notification is returned only if its owner has signed it within five minutes. A body of the subscription stream,
 //     which nobody signs, is returned as a hint.
