@@ -1,9 +1,11 @@
 package model_test
 
 import (
+	"slices"
 	"testing"
 
 	"mizan/api"
+	"mizan/api/description"
 	"mizan/api/sdk/generate/model"
 )
 
@@ -71,6 +73,28 @@ func TestListsArePages(t *testing.T) {
 		if f.Name == "partner_id" || f.Name == "from" || f.Name == "txid" {
 			t.Errorf("a partner may not send %s", f.Name)
 		}
+	}
+}
+
+// A client for others has the parameters that a partner cannot send.
+func TestTheOperatorNamesThePartner(t *testing.T) {
+	t.Parallel()
+	isOperator := func(d *model.Described) bool {
+		return slices.ContainsFunc(d.Callers, func(c description.Caller) bool { return c.Kind == description.AdminToken })
+	}
+	a := model.Of(api.Describe("v"), isOperator)
+	field(t, operation(t, a, "listTransactions").Query, "partner_id")
+	field(t, a.Type("LinkCreate").Fields, "partner_id")
+}
+
+func TestAnAmountThatMayBeATextOrANumberIsAnAmount(t *testing.T) {
+	t.Parallel()
+	a := model.Of(api.Describe("v"), func(*model.Described) bool { return true })
+	if f := field(t, a.Type("MusharakaCreate").Fields, "total_value"); f.Value.Kind != model.Amount || f.Value.AsNumber || f.Value.IsNullable {
+		t.Errorf("%+v", f.Value)
+	}
+	if f := field(t, a.Type("MusharakaCreate").Fields, "rental_amount"); f.Value.Kind != model.Amount || !f.Value.IsNullable {
+		t.Errorf("%+v", f.Value)
 	}
 }
 

@@ -3,6 +3,8 @@ package typescript_test
 import (
 	"bytes"
 	"context"
+	"image"
+	"image/jpeg"
 	"io/fs"
 	"net/http"
 	"os"
@@ -148,7 +150,7 @@ func readmePrograms(t *testing.T) (programs []readmeProgram) {
 
 // pattern returns an expression for an output in which … stands for anything.
 func (p *readmeProgram) pattern() *regexp.Regexp {
-	return regexp.MustCompile(`^` + strings.ReplaceAll(regexp.QuoteMeta(p.output), "…", `[^\n]+`))
+	return regexp.MustCompile(`^` + strings.ReplaceAll(regexp.QuoteMeta(p.output), "…", `[^\n]+`) + `$`)
 }
 
 // installClient packs the client and installs the package in a new project, as somebody who uses it would.
@@ -206,6 +208,11 @@ func readmeProgramsRun(t *testing.T, project string) {
 		t.Errorf("README.md has %d programs", len(programs))
 	}
 	writeFile(t, project, "package.json", `{"type": "module"}`)
+	var picture bytes.Buffer
+	if err := jpeg.Encode(&picture, image.NewGray(image.Rect(0, 0, 40, 30)), nil); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, project, "breakfast.jpg", picture.String())
 	// Without skipLibCheck the declarations of the package are checked too, and without DOM they must not need it.
 	writeFile(t, project, "tsconfig.json", `{"compilerOptions": {"target": "ES2022", "lib": ["ES2022"], "module": "NodeNext", "types": ["node"], "strict": true,
 		"exactOptionalPropertyTypes": true, "noUncheckedIndexedAccess": true}, "include": ["*.ts"]}`)
@@ -219,7 +226,7 @@ func readmeProgramsRun(t *testing.T, project string) {
 	env := []string{
 		"MIZAN_URL=" + server.BaseURL, "MIZAN_API_KEY=" + server.Sandbox.APIKey, "MIZAN_ORGANIZATION_ID=" + server.Sandbox.OrganizationID,
 		"MIZAN_CA_FILE=" + server.Sandbox.CAFile, "ADMIN_TOKEN=" + server.Sandbox.AdminToken, "AUDITOR_TOKEN=" + server.Sandbox.AuditorToken,
-		"WEBHOOK_SECRET=" + secret, "PORT=0",
+		"WEBHOOK_SECRET=" + secret, "PORT=0", "LOGIN=" + server.Sandbox.PartnerLogin, "PASS=" + server.Sandbox.PartnerPass,
 	}
 	notified := startReceiver(t, project, env)
 	address := notified.await(t, regexp.MustCompile(`listening on (\S+)\n`))

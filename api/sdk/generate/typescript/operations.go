@@ -9,7 +9,7 @@ import (
 )
 
 // operationsFile returns the class with the operations.
-func (w *writer) operationsFile(typesFile string) []byte {
+func (w *writer) operationsFile() []byte {
 	var methods, table writer
 	var types, shapes []string
 	hasPages := false
@@ -35,9 +35,9 @@ func (w *writer) operationsFile(typesFile string) []byte {
 	if hasPages {
 		w.write(`import type { Page, Pages } from "../pages.js";`, "\n")
 	}
-	w.write("import type {\n  ", strings.Join(types, ",\n  "), ",\n} from \"./", typesFile, ".js\";\n")
+	w.write("import type {\n  ", strings.Join(types, ",\n  "), ",\n} from \"./", w.client.file, "_types.js\";\n")
 	if len(shapes) > 0 {
-		w.write("import {\n  ", strings.Join(shapes, ",\n  "), ",\n} from \"./", typesFile, ".js\";\n")
+		w.write("import {\n  ", strings.Join(shapes, ",\n  "), ",\n} from \"./", w.client.file, "_shapes.js\";\n")
 	}
 	w.write("\nconst operations = {\n", table.text.String(), "} as const satisfies { [id: string]: Operation };\n\n")
 	w.comment("", w.client.text)

@@ -1,7 +1,6 @@
 package typescript
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,13 +9,10 @@ import (
 	"mizan/internal/assert"
 )
 
-// typesFile returns the types, and the shapes of those with amounts.
+// typesFile returns the types.
 func (w *writer) typesFile() []byte {
 	w.write(header, "/* The types of requests and responses. Amounts are bigints of minor units; times are texts in the form of RFC 3339. */\n\n")
-	const importShape = `import type { Shape } from "../json.js";` + "\n"
-	w.write(importShape)
 	if w.client.hasEvents {
-		w.write("\n")
 		w.comment("", "Why a request was refused. The page `/docs/errors` of the server says what each code means, and what to do.")
 		w.write("export type ErrorCode = ", words(w.errorCodes()), ";\n")
 	}
@@ -37,17 +33,24 @@ func (w *writer) typesFile() []byte {
 		w.comment("", smaller.text)
 		w.write("export type ", smaller.name, " = Pick<", smaller.of, ", ", words(smaller.members), ">;\n")
 	}
+	return w.take()
+}
+
+// shapesFile returns where the amounts are in the types; nil if there are none.
+func (w *writer) shapesFile() []byte {
 	w.shapes = make(map[string]string)
+	w.write(header, `import type { Shape } from "../json.js";`, "\n")
+	before := w.text.Len()
 	for _, t := range w.api.Types {
 		if w.isWritten(t.Name) {
 			w.shapeOfType(t.Name)
 		}
 	}
-	content := w.take()
-	if !bytes.Contains(content, []byte("satisfies Shape")) {
-		content = bytes.Replace(content, []byte(importShape), nil, 1)
+	isEmpty := w.text.Len() == before
+	if content := w.take(); !isEmpty {
+		return content
 	}
-	return content
+	return nil
 }
 
 // isWritten tells whether the file has the type: only one client has the types of notifications.

@@ -31,12 +31,11 @@ func Files(document *description.Document) (map[string][]byte, error) {
 	for i := range clients {
 		c := &clients[i]
 		w := &writer{client: c, document: document, api: model.Of(document, func(d *model.Described) bool { return isCalled(d) && c.includes(d) })}
-		types := "types"
-		if !c.hasEvents {
-			types = c.file + "_types"
+		files["src/generated/"+c.file+"_types.ts"] = w.typesFile()
+		if shapes := w.shapesFile(); shapes != nil {
+			files["src/generated/"+c.file+"_shapes.ts"] = shapes
 		}
-		files["src/generated/"+types+".ts"] = w.typesFile()
-		files["src/generated/"+c.file+".ts"] = w.operationsFile(types)
+		files["src/generated/"+c.file+".ts"] = w.operationsFile()
 	}
 	files["src/generated/currencies.ts"] = currencies()
 	return files, nil

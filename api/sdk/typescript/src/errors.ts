@@ -1,4 +1,4 @@
-import type { ErrorCode } from "./generated/types.js";
+import type { ErrorCode } from "./generated/partner_types.js";
 
 /** The base of all errors that this package throws, except a TypeError or RangeError for a wrong argument. */
 export class MizanError extends Error {

@@ -1,6 +1,6 @@
 import type { ConnectionOptions, RequestOptions } from "./client.js";
 import { PartnerOperations } from "./generated/partner.js";
-import type { HostedTransaction, Transaction, TransactionCreate } from "./generated/types.js";
+import type { HostedTransaction, Transaction, TransactionCreate } from "./generated/partner_types.js";
 
 /** How a partner's client connects. */
 export interface MizanOptions extends ConnectionOptions {

@@ -1,6 +1,8 @@
 import type { ConnectionOptions } from "./client.js";
 import { OperatorOperations } from "./generated/operator.js";
 
+export type * from "./generated/operator_types.js";
+
 /** How the operator's client connects. */
 export interface OperatorOptions extends ConnectionOptions {
   /** The administration token, which begins with `mza_`. */

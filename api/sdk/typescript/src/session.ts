@@ -2,6 +2,8 @@ import type { ConnectionOptions, RequestOptions } from "./client.js";
 import { SessionOperations } from "./generated/session.js";
 import { OpenOperations } from "./generated/open.js";
 
+export type * from "./generated/session_types.js";
+
 /** How the client of a person connects. */
 export interface SessionOptions extends ConnectionOptions {
   /** The token of a session, which begins with `mzs_`. */

@@ -1,10 +1,10 @@
 import { webcrypto } from "#webcrypto";
 import { MizanError } from "./errors.js";
-import type { SubscriptionEvent, TransactionEvent as Envelope } from "./generated/types.js";
-import { subscriptionEventShape, transactionEventShape } from "./generated/types.js";
+import { subscriptionEventShape, transactionEventShape } from "./generated/partner_shapes.js";
+import type { SubscriptionEvent, TransactionEvent as Envelope } from "./generated/partner_types.js";
 import { decode } from "./json.js";
 
-export type { SubscriptionEvent } from "./generated/types.js";
+export type { SubscriptionEvent } from "./generated/partner_types.js";
 
 /** A transaction has reached a status. More types may be added: acknowledge those that you don't know. */
 export type TransactionEvent = Envelope & { type: Exclude<Envelope["type"], "transaction.test"> };

@@ -88,7 +88,7 @@ import {
   terminalCreateShape,
   terminalPatchShape,
   transactionShape,
-} from "./operator_types.js";
+} from "./operator_shapes.js";
 
 const operations = {
   listTransactions: { method: "GET", path: "/api/v1/transactions", response: { data: [transactionShape] } },

@@ -39,7 +39,7 @@ import type {
   Transaction,
   TransactionCreate,
   UploadImageRequest,
-} from "./types.js";
+} from "./partner_types.js";
 import {
   accountBalanceShape,
   aggregateTransactionsResultShape,
@@ -59,7 +59,7 @@ import {
   subscriptionShape,
   transactionCreateShape,
   transactionShape,
-} from "./types.js";
+} from "./partner_shapes.js";
 
 const operations = {
   createTransaction: { method: "POST", path: "/api/v1/transactions", keyed: true, wrap: "params", body: { params: transactionCreateShape }, response: transactionShape },

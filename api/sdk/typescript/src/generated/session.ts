@@ -278,7 +278,7 @@ import {
   wadiahCreateShape,
   wadiahShape,
   withdrawSafekeepingDepositRequestShape,
-} from "./session_types.js";
+} from "./session_shapes.js";
 
 const operations = {
   listTransactions: { method: "GET", path: "/api/v1/transactions", response: { data: [transactionShape] } },
