@@ -28,7 +28,6 @@ export function nodeTransport(options: NodeTransportOptions = {}): Transport {
         response.on("data", (chunk: Buffer) => chunks.push(chunk));
         response.on("error", reject); // also if the connection breaks within the body
         response.on("end", () => {
-          if (!response.complete) return reject(new Error("the connection ended within the response"));
           resolve({
             status: response.statusCode ?? 0,
             header: (name) => {
