@@ -6,7 +6,7 @@
 //
 // Callers: developers who have changed the description.
 //
-// Rejected: oapi-codegen and ogen. From OpenAPI 3.1 with alternatives, lists of types and merge patches they make code with a
-// type for each inline object, pointers for most fields and amounts as texts, which need a layer by hand to be shown to a
-// merchant; and they need libraries at run time.
+// Rejected: oapi-codegen and ogen. Both refuse the document (a list of more than two types, an alternative of objects). From a copy
+// without what it refuses, oapi-codegen 2.8 makes 216,000 lines, with four layers for each call, amounts as texts, and nothing for
+// pages, retries and notifications: more would be written by hand than is generated here.
 package main

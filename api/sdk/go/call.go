@@ -17,6 +17,9 @@ import (
 // smaller.
 const maxResponse = 32 << 20
 
+// errLongResponse is not repeated: the next response would be as long.
+var errLongResponse = fmt.Errorf("the response has more than %d bytes", maxResponse)
+
 // call is a call of an operation.
 type call struct {
 	method   string
@@ -164,7 +167,7 @@ func (c *Client) attempt(ctx context.Context, p *prepared) (*http.Response, []by
 	defer func() { _ = response.Body.Close() }()
 	content, err := io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
 	if err == nil && len(content) > maxResponse {
-		err = fmt.Errorf("the response has more than %d bytes", maxResponse)
+		err = errLongResponse
 	}
 	return response, content, err
 }

@@ -177,6 +177,31 @@ func TestRepetitionsHaveABound(t *testing.T) {
 	}
 }
 
+// Without an Idempotency-Key a repeated write could be carried out twice.
+func TestAWriteWithoutAKeyIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{0, 503} {
+		s := newServer(t, reply{status: status})
+		if _, err := s.client.do(t.Context(), &call{method: "POST", path: "/api/v1/x"}, nil); err == nil || len(s.requests()) != 1 {
+			t.Errorf("%d: %v, %d requests", status, err, len(s.requests()))
+		}
+	}
+}
+
+func TestAResponseHasABound(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("the race detector takes long for so many bytes")
+	}
+	long := `{"id":"` + strings.Repeat("x", maxResponse-len(`{"id":""}`)) + `"}`
+	for body, fits := range map[string]bool{long: true, long + " ": false} {
+		s := newServer(t, reply{status: 200, body: body})
+		if _, err := s.client.GetTransaction(t.Context(), "id-1"); (err == nil) != fits || errors.Is(err, errLongResponse) == fits || len(s.requests()) != 1 {
+			t.Errorf("%d bytes: %v, %d requests", len(body), err, len(s.requests()))
+		}
+	}
+}
+
 func TestACancelledCallEnds(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, reply{status: 503})

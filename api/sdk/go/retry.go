@@ -89,7 +89,7 @@ func mayRepeat(err error) bool {
 	var authority x509.UnknownAuthorityError
 	var name x509.HostnameError
 	var notTLS tls.RecordHeaderError
-	return !errors.As(err, &untrusted) && !errors.As(err, &authority) && !errors.As(err, &name) && !errors.As(err, &notTLS)
+	return !errors.Is(err, errLongResponse) && !errors.As(err, &untrusted) && !errors.As(err, &authority) && !errors.As(err, &name) && !errors.As(err, &notTLS)
 }
 
 // retryAfterOf returns how long to wait, by a header in seconds or with a time.

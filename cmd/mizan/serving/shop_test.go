@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"html"
 	"io"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -30,18 +32,43 @@ type shopUnderTest struct {
 	browser *http.Client
 }
 
-// startShop builds the shop and starts it. Its notifications come from the server.
+var shopCommands = regexp.MustCompile("(?s)<!-- run: shop -->\n```sh\n(.*?)```\n")
+
+// startShop starts the shop with the commands of its README, in a folder that looks like a clone beside the server's data. Only the
+// port is another one, because several tests may run at once.
 func startShop(t *testing.T, server *testkit.Server) *shopUnderTest {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "shop")
-	build := exec.Command("go", "build", "-o", program, ".")
-	build.Dir = filepath.Join("..", "..", "..", "docs", "examples", "shop")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
+	if err != nil {
+		t.Fatal(err)
 	}
-	command := exec.Command(program)
-	command.Env = append(os.Environ(), append(merchantVariables(server), "LISTEN=127.0.0.1:0", "OFFICE_PASSWORD=open sesame")...)
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	page, err := os.ReadFile(filepath.Join(root, "docs", "examples", "shop", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := shopCommands.FindSubmatch(page)
+	if block == nil {
+		t.Fatal("the README has no commands")
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	_ = free.Close()
+	folder := t.TempDir()
+	for name, target := range map[string]string{
+		"api": filepath.Join(root, "api"), "docs": filepath.Join(root, "docs"), "data": server.Dir, "bin/mizan": testkit.Binary(t),
+	} {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Symlink(target, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := exec.Command("bash", "-ec", strings.ReplaceAll(string(block[1]), "127.0.0.1:8090", address))
+	command.Dir = folder
+	command.Env = append(os.Environ(), "LISTEN="+address, "OFFICE_PASSWORD=open sesame")
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +87,7 @@ func startShop(t *testing.T, server *testkit.Server) *shopUnderTest {
 		}
 	}()
 	t.Cleanup(func() {
-		_ = command.Process.Kill()
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) // the shell, go run and the shop
 		_ = command.Wait()
 		_ = reader.Close()
 	})
@@ -149,9 +176,6 @@ func TestShopIsPaidAndRefunds(t *testing.T) {
 	testkit.NotUnderRace(t, reasonOtherModule)
 	server := testkit.Start(t, testkit.Options{})
 	s := startShop(t, server)
-	answer, err := server.Admin().Do("PATCH", "/api/v1/partners/1", `{"notify_url":"`+s.address+`/notifications","secret":"whsec-shop"}`)
-	testkit.WantStatus(t, answer, err, 200)
-
 	cart, _ := s.browse("GET", s.address+"/?pot=1&cup=2&tea=-5", nil, 200)
 	s.wantPage(cart, "Teapot &lt;blue&gt;", "34.40", `action="/checkout"`)
 	page, at := s.browse("POST", s.address+"/checkout", url.Values{"pot": {"1"}, "cup": {"2"}}, 200)
@@ -211,7 +235,7 @@ func TestShopIsPaidAndRefunds(t *testing.T) {
 			EventID string `json:"event_id"`
 		} `json:"data"`
 	}
-	answer, err = server.Admin().Get("/api/v1/deliveries?limit=10")
+	answer, err := server.Admin().Get("/api/v1/deliveries?limit=10")
 	testkit.WantStatus(t, answer, err, 200)
 	if err := json.Unmarshal(answer.Body, &deliveries); err != nil || len(deliveries.Data) == 0 {
 		t.Fatalf("%v %s", err, answer.Body)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,7 +17,7 @@ const FileName = "mizan.postman_collection.json"
 
 // Files returns the collection.
 func Files(document *description.Document) (map[string][]byte, error) {
-	w := &writer{document: document}
+	w := &writer{document: document, names: exampleNames(document)}
 	var folders []any
 	for _, tag := range document.Tags {
 		if items := w.folder(tag.Name); len(items) > 0 {
@@ -51,8 +50,10 @@ var datesScript = []string{
 	`pm.collectionVariables.set("today_30", day(30));`,
 }
 
-// Variables that the user sets.
-var settings = []struct{ name, value, text string }{
+// setting is a variable that the user sets.
+type setting struct{ name, value, text string }
+
+var settings = []setting{
 	{"base_url", "https://127.0.0.1:8443", "the address of the server"},
 	{"organization_id", "", "the organization"},
 	{"api_key", "", "the API key of a partner"},
@@ -61,9 +62,13 @@ var settings = []struct{ name, value, text string }{
 	{"auditor_token", "", "the token of a session of role auditor"},
 }
 
+// keptSettings are the settings that an operation without an example replaces.
+var keptSettings = map[string]map[string]string{"rotateAdminToken": {"admin_token": "data.token"}}
+
 // writer writes a collection.
 type writer struct {
 	document *description.Document
+	names    []string // of the variables of examples
 	kept     []string // the variables that scripts set
 }
 
@@ -81,8 +86,8 @@ func (w *writer) variables() (list []any) {
 func (w *writer) folder(tag string) (items []any) {
 	for i := range w.document.Described {
 		o := &w.document.Described[i]
-		if o.Tag != tag {
-			continue
+		if o.Tag != tag || o.Refused == spec.AsPage {
+			continue // payers' pages are for browsers
 		}
 		for j := range o.Examples {
 			e := &o.Examples[j]
@@ -92,7 +97,7 @@ func (w *writer) folder(tag string) (items []any) {
 			items = append(items, w.example(o, e))
 		}
 		if len(o.Examples) == 0 {
-			items = append(items, w.example(o, &spec.Example{Path: w.pathLike(o)}))
+			items = append(items, w.example(o, &spec.Example{Path: w.pathLike(o), Keep: keptSettings[o.ID]}))
 		}
 	}
 	return items
@@ -122,10 +127,10 @@ func (w *writer) example(o *description.Described, e *spec.Example) description.
 		name += ": " + e.Text
 	}
 	address := w.address(o.Path, e.Path, e.Query)
-	request := description.Tree{{Name: "method", Value: o.Method}, {Name: "header", Value: headers(cmp.Or(e.As, callerOf(o)))}}
+	request := description.Tree{{Name: "method", Value: o.Method}, {Name: "header", Value: w.headers(cmp.Or(e.As, callerOf(o)))}}
 	switch {
 	case e.Body != "":
-		addJSON(&request, e.Body)
+		w.addJSON(&request, e.Body)
 	case o.Body != nil && o.Body.Media == "multipart/form-data":
 		addFile(&request, o.Body.Schema.Members[0].Name)
 	}
@@ -146,12 +151,12 @@ func (w *writer) example(o *description.Described, e *spec.Example) description.
 // preparation is a request that prepares an example.
 func (w *writer) preparation(r *spec.Request) description.Tree {
 	path, query, _ := strings.Cut(r.Path, "?")
-	request := description.Tree{{Name: "method", Value: r.Method}, {Name: "header", Value: headers(r.As)}}
+	request := description.Tree{{Name: "method", Value: r.Method}, {Name: "header", Value: w.headers(r.As)}}
 	if r.Body != "" {
-		addJSON(&request, r.Body)
+		w.addJSON(&request, r.Body)
 	}
 	request.Add("url", w.address(path, nil, query))
-	item := description.Tree{{Name: "name", Value: "Prepare the next request: " + r.Method + " " + path}, {Name: "request", Value: request}}
+	item := description.Tree{{Name: "name", Value: "Prepare the next request: " + r.Method + " " + w.variable(path)}, {Name: "request", Value: request}}
 	w.keep(&item, r.Keep)
 	return item
 }
@@ -178,7 +183,7 @@ func header(name, value string) description.Tree {
 }
 
 // headers are the credentials of a caller.
-func headers(as string) (list []any) {
+func (w *writer) headers(as string) (list []any) {
 	bearer := func(token string) []any {
 		return []any{header("authorization", "Bearer "+token), header("x-organization-id", "{{organization_id}}")}
 	}
@@ -192,7 +197,7 @@ func headers(as string) (list []any) {
 	case "admin", "session", "auditor":
 		return bearer("{{" + as + "_token}}")
 	}
-	return bearer(variable(as))
+	return bearer(w.variable(as))
 }
 
 // address is the URL of a request, with the parameters of its path and query.
@@ -202,9 +207,9 @@ func (w *writer) address(path string, values map[string]string, query string) de
 		if name, isParameter := strings.CutPrefix(segment, "{"); isParameter {
 			name = strings.TrimSuffix(name, "}")
 			segment = ":" + name
-			parameters = append(parameters, header(name, variable(values[name])))
+			parameters = append(parameters, header(name, w.variable(values[name])))
 		} else {
-			segment = variable(segment)
+			segment = w.variable(segment)
 		}
 		segments = append(segments, segment)
 	}
@@ -220,8 +225,8 @@ func (w *writer) address(path string, values map[string]string, query string) de
 		if decoded, err := url.PathUnescape(value); err == nil {
 			value = decoded
 		}
-		raw += map[bool]string{true: "?", false: "&"}[i == 0] + name + "=" + variable(value)
-		queries = append(queries, header(name, variable(value)))
+		raw += map[bool]string{true: "?", false: "&"}[i == 0] + name + "=" + w.variable(value)
+		queries = append(queries, header(name, w.variable(value)))
 	}
 	address := description.Tree{{Name: "raw", Value: raw}, {Name: "host", Value: []string{"{{base_url}}"}}, {Name: "path", Value: segments}}
 	if len(queries) > 0 {
@@ -233,19 +238,38 @@ func (w *writer) address(path string, values map[string]string, query string) de
 	return address
 }
 
-var keptName = regexp.MustCompile(`\$today\+30|\$[A-Za-z][A-Za-z0-9]*`)
-
 // variable returns a text in which variables of examples are written as variables of Postman: $payment becomes {{payment}}.
-func variable(text string) string {
-	return keptName.ReplaceAllStringFunc(text, func(name string) string {
-		return "{{" + strings.ReplaceAll(name[1:], "+", "_") + "}}"
-	})
+func (w *writer) variable(text string) string {
+	for _, name := range w.names {
+		text = strings.ReplaceAll(text, "$"+name, "{{"+variableName(name)+"}}")
+	}
+	return text
 }
 
-func addJSON(request *description.Tree, body string) {
-	text := variable(body)
+// variableName is the name of an example's variable in scripts.
+func variableName(name string) string {
+	return strings.NewReplacer(" ", "_", "+", "_").Replace(name)
+}
+
+// exampleNames returns the names of the variables of examples, longer ones first, because a name may begin with another one.
+func exampleNames(document *description.Document) []string {
+	names := []string{"today", "today+30"}
+	for i := range document.Described {
+		for _, e := range document.Described[i].Examples {
+			names = slices.AppendSeq(names, maps.Keys(e.Keep))
+			for _, b := range e.Before {
+				names = slices.AppendSeq(names, maps.Keys(b.Keep))
+			}
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	return slices.Compact(names)
+}
+
+func (w *writer) addJSON(request *description.Tree, body string) {
+	text := w.variable(body)
 	if value, err := description.ParseJSON([]byte(body)); err == nil {
-		text = variable(indented(value, "  "))
+		text = w.variable(indented(value, "  "))
 	}
 	list := request.Get("header").([]any)
 	(*request)[1].Value = append(list, header("content-type", "application/json"))
@@ -271,9 +295,10 @@ func (w *writer) keep(item *description.Tree, values map[string]string) {
 				path += "." + member
 			}
 		}
-		lines = append(lines, fmt.Sprintf("pm.collectionVariables.set(%q, pm.response.json()%s);", name, path))
-		if !slices.Contains(w.kept, name) {
-			w.kept = append(w.kept, name)
+		variable := variableName(name)
+		lines = append(lines, fmt.Sprintf("pm.collectionVariables.set(%q, pm.response.json()%s);", variable, path))
+		if isSetting := slices.ContainsFunc(settings, func(s setting) bool { return s.name == variable }); !isSetting && !slices.Contains(w.kept, variable) {
+			w.kept = append(w.kept, variable)
 		}
 	}
 	if len(lines) > 0 {
