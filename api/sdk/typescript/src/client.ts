@@ -254,8 +254,7 @@ function bodyOf(operation: Operation, argument: unknown, headers: Record<string,
 
 /** Makes a body of files. Equal files give equal bytes, because a repeated request must have the same body. */
 function multipart(files: Record<string, Uint8Array>): { body: Uint8Array; type: string } {
-  const latin1 = (bytes: Uint8Array): string => Array.from(bytes, (b) => String.fromCharCode(b)).join("");
-  const texts = Object.values(files).map(latin1);
+  const texts = Object.values(files).map((file) => new TextDecoder("latin1").decode(file)); // a boundary is ASCII, as which it is found in any bytes
   let n = 0;
   while (texts.some((text) => text.includes(`mizan-boundary-${n}`))) n++;
   const boundary = `mizan-boundary-${n}`;
@@ -280,6 +279,7 @@ function randomKey(): string {
 
 function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
     const end = (): void => {
       clearTimeout(timer);
       reject(signal?.reason);

@@ -3,6 +3,7 @@ import { test } from "node:test";
 
 import { ApiError, ConnectionError, fetchTransport, Mizan, MizanError, type MizanOptions, type ResponseInfo, type TransportRequest } from "@mizan/sdk";
 import { Operator } from "@mizan/sdk/operator";
+import { Session } from "@mizan/sdk/session";
 
 const id = "f0b6ac47-fb98-4496-b1aa-601a0f5d967b";
 
@@ -264,6 +265,26 @@ test("a response without a body is undefined, and the usual envelope is removed"
   const { mizan } = server([{ status: 204, body: "" }, { status: 200, body: { data: [{ available: "-5" }] } }]);
   assert.equal(await mizan.deleteLink(id), undefined);
   assert.equal((await mizan.listBalances())[0]?.available, -5n);
+});
+
+test("a table is returned as it is", async () => {
+  const session = new Session({
+    url: "https://pay.example", token: "mzs_1", organizationId: "o",
+    transport: async ({ headers }) => ({ status: 200, header: () => undefined, text: `due,amount\r\n${headers["authorization"]},5\r\n` }),
+  });
+  assert.equal(await session.getMurabahaSchedule(id), "due,amount\r\nBearer mzs_1,5\r\n");
+});
+
+test("a call that was aborted while its response arrived does not wait for another attempt", async () => {
+  const controller = new AbortController();
+  const mizan = new Mizan({
+    url: "https://pay.example", apiKey: "k", organizationId: "o", retries: { delay: 3_600_000 },
+    transport: async () => {
+      controller.abort(new Error("the visitor has left"));
+      return { status: 503, header: () => undefined, text: "" };
+    },
+  });
+  await assert.rejects(mizan.getTransaction(id, { signal: controller.signal }), /the visitor has left/);
 });
 
 test("an image is sent as a form whose boundary is not in the image", async () => {
