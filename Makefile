@@ -29,14 +29,17 @@ TESTDIR ?= $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 {
 # A fifth of the time of tests that open stores went into collecting the garbage of small heaps.
 INTEST   = GOGC=400 $(if $(TESTDIR),TMPDIR=$(TESTDIR) )
 
+# Modules of their own that are tested with this one: what merchants get, and what they copy.
+MODULES = api/sdk/go docs/examples/shop
+
 # Without the paths of the clone in it, what one step or clone has compiled serves the others.
 export GOFLAGS += -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race browser lint deb ci alerts promtool fuzz bench soak simulate clean
+.PHONY: help build run test race browser lint sdk typescript deb ci alerts promtool fuzz bench soak simulate clean
 
 help: ## show this
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "Variables: RACE=PACKAGES of race, FUZZTIME=30s of fuzz, SOAK=10m of soak, SEED and FOR=10m of simulate, CHROMIUM=PATH and UPDATE=-update (new screenshots) of browser, GO=go. One test: go test ./PACKAGE -run NAME"
 
 # The compiler cannot see a text that a language lacks; the first command can.
@@ -49,9 +52,11 @@ run: build ## build, then serve a sandbox from ./data on https://127.0.0.1:8443
 
 test: build ## vet and run all tests
 	$(GO) vet ./...
+	@set -ex; for module in $(MODULES); do $(GO) -C $$module vet ./...; $(GO) -C $$module test -vet=off -count=1 ./...; done
 	$(INTEST)MIZAN_TEST_BINARY=$(CURDIR)/$(BIN) $(GO) test -vet=off -count=1 -timeout 15m ./...
 
 race: build ## run the tests of concurrent packages under the race detector
+	$(GO) -C api/sdk/go test -race -short -vet=off -count=1 ./...
 	$(GO) build $(RACING) -buildvcs=false -o $(RACEBIN) ./cmd/mizan
 	$(INTEST)GORACE=atexit_sleep_ms=50 MIZAN_TEST_BINARY=$(CURDIR)/$(BIN) MIZAN_TEST_RACE_BINARY=$(CURDIR)/$(RACEBIN) \
 	  $(GO) test $(RACING) -short -vet=off -count=1 -timeout 15m $(RACE)
@@ -71,6 +76,17 @@ lint: ## formatting, tidy modules, go vet, staticcheck
 	cd tools && $(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+	@set -ex; for module in $(MODULES); do (cd $$module && $(GO) mod tidy -diff && $(GO) vet ./... && \
+	  $(GO) tool -modfile=$(CURDIR)/tools/go.mod staticcheck ./...); done
+
+sdk: ## generate the clients of the API from its description
+	$(GO) run ./api/sdk/generate
+
+typescript: ## install the compiler of the TypeScript client as bin/typescript; its tests need it, and npm
+	@mkdir -p bin/typescript && cd bin/typescript && \
+	  if [ ! -d node_modules/typescript ] || ! cmp -s ../../api/sdk/typescript/package-lock.json package-lock.json; then \
+	    cp ../../api/sdk/typescript/package.json ../../api/sdk/typescript/package-lock.json . && npm ci --ignore-scripts --no-audit --no-fund; \
+	  fi
 
 deb: build ## build the Debian package bin/mizan_VERSION_ARCH.deb
 	rm -f bin/*.deb

@@ -60,6 +60,9 @@ func (d *Document) Schema(s *spec.Schema) *spec.Schema {
 	return s
 }
 
+// RefusalComponents are the names of the components with the bodies of refusals.
+var RefusalComponents = []string{refusalComponent, problemsComponent, faultsComponent, nameComponent, unauthorizedName}
+
 // errorComponents returns the bodies of refusals.
 func errorComponents() []spec.Component {
 	names, words := make(map[string]bool), make(map[string]bool)

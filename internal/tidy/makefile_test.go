@@ -42,6 +42,22 @@ func TestMakeHelpIsComplete(t *testing.T) {
 	}
 }
 
+// The rules and the tests are for the same nested modules.
+func TestNestedModulesAreTested(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line := "\nMODULES = " + strings.Join(nestedModules, " ") + "\n"; !strings.Contains(string(content), line) {
+		t.Errorf("the Makefile has no line %q", line)
+	}
+	for _, folder := range nestedModules {
+		if !isModule(filepath.Join("..", "..", filepath.FromSlash(folder))) {
+			t.Errorf("%s is no module", folder)
+		}
+	}
+}
+
 func TestTargetWithoutADescriptionIsFound(t *testing.T) {
 	const makefile = ".PHONY: help build\n\nVERSION := $(shell date)\nGO ?= go\n\nhelp: ## show this\n\t@true\n\nbuild: help ## build\n\tgo build\n"
 	if faults := targetFaults(makefile); len(faults) != 0 {

@@ -5,6 +5,10 @@ import "slices"
 // Module is the module's path, with which its own imports begin.
 const Module = "mizan"
 
+// nestedModules are the folders of modules below this one to which the rules apply too. The Makefile has the same list. Their
+// import paths are their folders', below Module.
+var nestedModules = []string{"api/sdk/go", "docs/examples/shop"}
+
 // layer is a set of packages and the packages of the module that they may import. In a pattern
 // "*" stands for one segment and "..." at the end for any number, including none. A package may
 // always import packages in its own folder.
@@ -108,9 +112,14 @@ var layers = []layer{
 	{"api/description/operations", slices.Concat(routeFamilyImports, []string{"api/description/spec", "api/ledger/export"})},
 	{"api/description", slices.Concat(routeFamilyImports, []string{"api/description/spec"})},
 	{"api/reference", slices.Concat(routeFamilyImports, []string{"api/description/..."})},
+	{"api/sdk/go", nil}, // merchants get it without the service
+	{"api/sdk/generate/model", []string{"api/description", "api/description/spec", "internal/assert"}},
+	{"api/sdk/generate/*", []string{"api/sdk/generate/model", "api/description", "api/description/spec", "ledger/money", "internal/assert"}},
+	{"api/sdk/generate", uptoAPI},
 	{"api/*", routeFamilyImports},
 	{"api", slices.Concat(uptoActors, []string{"api/..."})},
 
+	{"docs/examples/*", []string{"api/sdk/go"}},
 	{"docs/*", nil}, // examples that others copy, so they import no package of the module
 	{"bench/server", uptoAPI},
 	{"bench/orders", slices.Concat(uptoAPI, []string{"bench/server"})},

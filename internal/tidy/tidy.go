@@ -75,8 +75,8 @@ func Check(root string) (*Report, error) {
 	return r, r.checkTopLevel(root)
 }
 
-// walkFiles visits the files of the module, except hidden and ignored folders, testdata, and nested
-// modules.
+// walkFiles visits the files of the module and of its nestedModules, except hidden and ignored folders, testdata, and other
+// nested modules.
 func walkFiles(root string, visit func(path string, entry fs.DirEntry) error) error {
 	ignored, err := ignoredPatterns(root)
 	if err != nil {
@@ -98,7 +98,7 @@ func walkFiles(root string, visit func(path string, entry fs.DirEntry) error) er
 			return nil
 		}
 		if entry.IsDir() {
-			if entry.Name() == "testdata" || isIgnored(ignored, path) || isModule(fullPath) {
+			if entry.Name() == "testdata" || isIgnored(ignored, path) || isModule(fullPath) && !slices.Contains(nestedModules, path) {
 				return fs.SkipDir
 			}
 			return nil

@@ -24,6 +24,8 @@ type Form struct {
 	Open, Partial bool
 
 	AnyOf []Form // the alternatives, if there is no single type
+
+	MinorUnits bool // an amount in minor units: a text of digits, or an integer
 }
 
 // Use says where the values are: in requests, as a Reader reads them, or in responses, in a Style.
@@ -85,7 +87,7 @@ func (boolKind) Form(*Column, Use) Form { return Form{Type: "boolean"} }
 
 // Form implements Kind.
 func (amountKind) Form(c *Column, use Use) Form {
-	text, number := Form{Type: "string", Pattern: amountPattern}, Form{Type: "integer", Min: new(int64)}
+	text, number := Form{Type: "string", Pattern: amountPattern, MinorUnits: true}, Form{Type: "integer", Min: new(int64), MinorUnits: true}
 	if use.InRequest && !c.AllowZero {
 		one := int64(1)
 		text.Pattern, number.Min = positivePattern, &one
@@ -101,7 +103,7 @@ func (amountKind) Form(c *Column, use Use) Form {
 
 // Form implements Kind.
 func (minorKind) Form(c *Column, use Use) Form {
-	form := Form{Type: "integer", Min: new(int64)}
+	form := Form{Type: "integer", Min: new(int64), MinorUnits: true}
 	if use.InRequest && !c.AllowZero {
 		*form.Min = 1
 	}
@@ -111,9 +113,9 @@ func (minorKind) Form(c *Column, use Use) Form {
 // Form implements Kind.
 func (signedKind) Form(_ *Column, use Use) Form {
 	if use.Style.NumericAmounts {
-		return Form{Type: "integer"}
+		return Form{Type: "integer", MinorUnits: true}
 	}
-	return Form{Type: "string", Pattern: signedPattern}
+	return Form{Type: "string", Pattern: signedPattern, MinorUnits: true}
 }
 
 // Form implements Kind.

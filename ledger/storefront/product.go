@@ -87,7 +87,7 @@ func (priceKind) Shape() schema.Shape { return schema.Number }
 
 // Form implements schema.Kind.
 func (priceKind) Form(*schema.Column, schema.Use) schema.Form {
-	return schema.Form{Type: "integer", Min: new(int64)}
+	return schema.Form{Type: "integer", Min: new(int64), MinorUnits: true}
 }
 
 // Parse implements schema.Kind.

@@ -88,8 +88,9 @@ func transactionCreate() *spec.Schema {
 		optional("description", spec.UpTo(2000), "what the payer sees"),
 		optional("customer", spec.OpenObject(
 			optional("email", spec.Text(), "gets the receipt by e-mail, if the server sends mail"), optional("phone", spec.Text(), ""),
-			optional("name", spec.Text(), ""),
-		), "the payer: `email`, `phone`, `name`; `ip` and `country` are used by limits and the blocklist. At most 16 KiB"),
+			optional("name", spec.Text(), ""), optional("ip", spec.Text(), "the payer's address, which the blocklist checks"),
+			optional("country", spec.Text(), "the payer's country, which limits and the blocklist check"),
+		), "the payer. At most 16 KiB"),
 		optional("merchant_meta", spec.OpenObject(), "an object of yours, at most 64 KiB, which responses and notifications show"),
 		optional("lang", language(), "the language of the payer's pages"),
 	)

@@ -110,7 +110,7 @@ func subscriptionHooks(answers []spec.Answer) (hooks []spec.Webhook) {
 				spec.M("event", spec.Words(name), "what happened"), spec.M("timestamp", spec.Instant(), "when the event happened, the same in every attempt"),
 				spec.M("subscription", spec.OpenObject(
 					spec.M("id", spec.UUID(), "the id"), spec.M("status", spec.Words(subscription.Statuses()...), "the status"),
-					spec.M("amount", spec.Integer(1), "minor units, a JSON number here"), spec.M("currency", spec.Text(), "currency code"),
+					spec.M("amount", spec.AmountAsNumber(), "minor units, a JSON number here"), spec.M("currency", spec.Text(), "currency code"),
 					spec.M("network", spec.Text(), "empty for none"),
 					spec.M("env", envName(), "environment"), spec.M("period_days", spec.Integer(1), "days between renewals"),
 					spec.M("next_renewal_at", spec.Nullable(spec.Instant()), "null if no renewal follows by itself"),

@@ -99,6 +99,7 @@ func clearRequired(s *Schema) {
 func ofForm(f schema.Form, use schema.Use) *Schema {
 	s := &Schema{
 		Format: f.Format, Pattern: f.Pattern, Words: f.Words, Min: f.Min, Max: f.Max, MinLength: f.MinLength, MaxLength: f.MaxLength, Open: f.Open || use.InRequest,
+		MinorUnits: f.MinorUnits,
 	}
 	if f.Type != "" {
 		s.Types = []string{f.Type}

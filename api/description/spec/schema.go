@@ -24,6 +24,10 @@ type Schema struct {
 	AnyOf []*Schema
 
 	WriteOnly bool // only in requests
+
+	// MinorUnits tells that the value is an amount of money in minor units, a text or an integer. JSON Schema has no word
+	// for that; the generated clients have a type for amounts.
+	MinorUnits bool
 }
 
 // Member is a member of an object.
@@ -54,16 +58,23 @@ func IntegerUpTo(low, high int64) *Schema {
 }
 
 // Amount is an amount as a string of minor units, Positive one above zero, and Signed one that may be below zero.
-func Amount() *Schema   { return matching(`^(0|[1-9][0-9]{0,77})$`) }
-func Positive() *Schema { return matching(`^[1-9][0-9]{0,77}$`) }
-func Signed() *Schema   { return matching(`^(0|-?[1-9][0-9]*)$`) }
+func Amount() *Schema   { return amountMatching(`^(0|[1-9][0-9]{0,77})$`) }
+func Positive() *Schema { return amountMatching(`^[1-9][0-9]{0,77}$`) }
+func Signed() *Schema   { return amountMatching(`^(0|-?[1-9][0-9]*)$`) }
+
+// AmountAsNumber is a positive amount that is written as a JSON number of minor units.
+func AmountAsNumber() *Schema {
+	s := Integer(1)
+	s.MinorUnits = true
+	return s
+}
 
 func formatted(format string) *Schema {
 	return &Schema{Types: []string{"string"}, Format: format}
 }
 
-func matching(pattern string) *Schema {
-	return &Schema{Types: []string{"string"}, Pattern: pattern}
+func amountMatching(pattern string) *Schema {
+	return &Schema{Types: []string{"string"}, Pattern: pattern, MinorUnits: true}
 }
 
 // Words is one of several texts.

@@ -1,0 +1,313 @@
+package postman
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"mizan/api/description"
+	"mizan/api/description/spec"
+)
+
+// FileName is the name of the collection's file.
+const FileName = "mizan.postman_collection.json"
+
+// Files returns the collection.
+func Files(document *description.Document) (map[string][]byte, error) {
+	w := &writer{document: document, names: exampleNames(document)}
+	var folders []any
+	for _, tag := range document.Tags {
+		if items := w.folder(tag.Name); len(items) > 0 {
+			folder := description.Tree{{Name: "name", Value: tag.Name}}
+			folder.AddText("description", tag.Text)
+			folder.Add("item", items)
+			folders = append(folders, folder)
+		}
+	}
+	collection := description.Tree{
+		{Name: "info", Value: description.Tree{
+			{Name: "name", Value: document.Title},
+			{Name: "description", Value: introduction},
+			{Name: "schema", Value: "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"},
+		}},
+		{Name: "item", Value: folders},
+		{Name: "event", Value: []any{script("prerequest", datesScript...)}},
+		{Name: "variable", Value: w.variables()},
+	}
+	return map[string][]byte{FileName: []byte(indented(collection, "\t") + "\n")}, nil
+}
+
+const introduction = "Requests to the Mizan API. Set the variables of the collection from data/sandbox.json of a sandbox. " +
+	"Requests keep ids of their responses in variables, which later requests of the same folder use."
+
+// datesScript sets the variables of days before each request.
+var datesScript = []string{
+	`const day = (n) => new Date(Date.now() + n * 86400000).toISOString().slice(0, 10);`,
+	`pm.collectionVariables.set("today", day(0));`,
+	`pm.collectionVariables.set("today_30", day(30));`,
+}
+
+// setting is a variable that the user sets.
+type setting struct{ name, value, text string }
+
+var settings = []setting{
+	{"base_url", "https://127.0.0.1:8443", "the address of the server"},
+	{"organization_id", "", "the organization"},
+	{"api_key", "", "the API key of a partner"},
+	{"admin_token", "", "the admin token of the operator"},
+	{"session_token", "", "the token of a session of role admin"},
+	{"auditor_token", "", "the token of a session of role auditor"},
+}
+
+// keptSettings are the settings that an operation without an example replaces.
+var keptSettings = map[string]map[string]string{"rotateAdminToken": {"admin_token": "data.token"}}
+
+// writer writes a collection.
+type writer struct {
+	document *description.Document
+	names    []string // of the variables of examples
+	kept     []string // the variables that scripts set
+}
+
+func (w *writer) variables() (list []any) {
+	for _, s := range settings {
+		list = append(list, description.Tree{{Name: "key", Value: s.name}, {Name: "value", Value: s.value}, {Name: "description", Value: s.text}})
+	}
+	for _, name := range w.kept {
+		list = append(list, description.Tree{{Name: "key", Value: name}, {Name: "value", Value: ""}})
+	}
+	return list
+}
+
+// folder returns the requests of a tag.
+func (w *writer) folder(tag string) (items []any) {
+	for i := range w.document.Described {
+		o := &w.document.Described[i]
+		if o.Tag != tag || o.Refused == spec.AsPage {
+			continue // payers' pages are for browsers
+		}
+		for j := range o.Examples {
+			e := &o.Examples[j]
+			for k := range e.Before {
+				items = append(items, w.preparation(&e.Before[k]))
+			}
+			items = append(items, w.example(o, e))
+		}
+		if len(o.Examples) == 0 {
+			items = append(items, w.example(o, &spec.Example{Path: w.pathLike(o), Keep: keptSettings[o.ID]}))
+		}
+	}
+	return items
+}
+
+// pathLike returns values for the parameters of an operation's path, from an example whose path begins in the same way.
+func (w *writer) pathLike(o *description.Described) map[string]string {
+	prefix, _, hasParameter := strings.Cut(o.Path, "}")
+	if !hasParameter {
+		return nil
+	}
+	for i := range w.document.Described {
+		other := &w.document.Described[i]
+		for _, e := range other.Examples {
+			if strings.HasPrefix(other.Path, prefix+"}") && len(e.Path) > 0 {
+				return e.Path
+			}
+		}
+	}
+	return nil
+}
+
+// example is the request of an example.
+func (w *writer) example(o *description.Described, e *spec.Example) description.Tree {
+	name := o.Summary
+	if e.Text != "" {
+		name += ": " + e.Text
+	}
+	address := w.address(o.Path, e.Path, e.Query)
+	request := description.Tree{{Name: "method", Value: o.Method}, {Name: "header", Value: w.headers(cmp.Or(e.As, callerOf(o)))}}
+	switch {
+	case e.Body != "":
+		w.addJSON(&request, e.Body)
+	case o.Body != nil && o.Body.Media == "multipart/form-data":
+		addFile(&request, o.Body.Schema.Members[0].Name)
+	}
+	request.Add("url", address)
+	request.AddText("description", strings.TrimSpace(o.Operation.Text))
+	item := description.Tree{{Name: "name", Value: name}, {Name: "request", Value: request}}
+	w.keep(&item, e.Keep)
+	if recorded := description.Recorded(o.Operation, e); recorded != nil && recorded.Response != nil {
+		item.Add("response", []any{description.Tree{
+			{Name: "name", Value: name}, {Name: "code", Value: recorded.Status},
+			{Name: "_postman_previewlanguage", Value: "json"}, {Name: "header", Value: []any{header("content-type", "application/json")}},
+			{Name: "body", Value: indented(recorded.Response, "  ")},
+		}})
+	}
+	return item
+}
+
+// preparation is a request that prepares an example.
+func (w *writer) preparation(r *spec.Request) description.Tree {
+	path, query, _ := strings.Cut(r.Path, "?")
+	request := description.Tree{{Name: "method", Value: r.Method}, {Name: "header", Value: w.headers(r.As)}}
+	if r.Body != "" {
+		w.addJSON(&request, r.Body)
+	}
+	request.Add("url", w.address(path, nil, query))
+	item := description.Tree{{Name: "name", Value: "Prepare the next request: " + r.Method + " " + w.variable(path)}, {Name: "request", Value: request}}
+	w.keep(&item, r.Keep)
+	return item
+}
+
+// callerOf is the caller of a request without an example of its own.
+func callerOf(o *description.Described) string {
+	for _, c := range o.Callers {
+		switch {
+		case c.Kind == description.PartnerKey:
+			return "partner"
+		case c.Kind == description.AdminToken:
+			return "admin"
+		case slices.Contains(c.Roles, "auditor"):
+			return "auditor"
+		default:
+			return "session"
+		}
+	}
+	return ""
+}
+
+func header(name, value string) description.Tree {
+	return description.Tree{{Name: "key", Value: name}, {Name: "value", Value: value}}
+}
+
+// headers are the credentials of a caller.
+func (w *writer) headers(as string) (list []any) {
+	bearer := func(token string) []any {
+		return []any{header("authorization", "Bearer "+token), header("x-organization-id", "{{organization_id}}")}
+	}
+	switch as {
+	case "":
+		return []any{}
+	case "partner":
+		return []any{header("x-api-key", "{{api_key}}"), header("x-organization-id", "{{organization_id}}")}
+	case "organization":
+		return []any{header("x-organization-id", "{{organization_id}}")}
+	case "admin", "session", "auditor":
+		return bearer("{{" + as + "_token}}")
+	}
+	return bearer(w.variable(as))
+}
+
+// address is the URL of a request, with the parameters of its path and query.
+func (w *writer) address(path string, values map[string]string, query string) description.Tree {
+	var segments, parameters, queries []any
+	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
+		if name, isParameter := strings.CutPrefix(segment, "{"); isParameter {
+			name = strings.TrimSuffix(name, "}")
+			segment = ":" + name
+			parameters = append(parameters, header(name, w.variable(values[name])))
+		} else {
+			segment = w.variable(segment)
+		}
+		segments = append(segments, segment)
+	}
+	raw := "{{base_url}}"
+	for _, segment := range segments {
+		raw += "/" + segment.(string)
+	}
+	for i, pair := range strings.Split(query, "&") {
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		if decoded, err := url.PathUnescape(value); err == nil {
+			value = decoded
+		}
+		raw += map[bool]string{true: "?", false: "&"}[i == 0] + name + "=" + w.variable(value)
+		queries = append(queries, header(name, w.variable(value)))
+	}
+	address := description.Tree{{Name: "raw", Value: raw}, {Name: "host", Value: []string{"{{base_url}}"}}, {Name: "path", Value: segments}}
+	if len(queries) > 0 {
+		address.Add("query", queries)
+	}
+	if len(parameters) > 0 {
+		address.Add("variable", parameters)
+	}
+	return address
+}
+
+// variable returns a text in which variables of examples are written as variables of Postman: $payment becomes {{payment}}.
+func (w *writer) variable(text string) string {
+	for _, name := range w.names {
+		text = strings.ReplaceAll(text, "$"+name, "{{"+variableName(name)+"}}")
+	}
+	return text
+}
+
+// variableName is the name of an example's variable in scripts.
+func variableName(name string) string {
+	return strings.NewReplacer(" ", "_", "+", "_").Replace(name)
+}
+
+// exampleNames returns the names of the variables of examples, longer ones first, because a name may begin with another one.
+func exampleNames(document *description.Document) []string {
+	names := []string{"today", "today+30"}
+	for i := range document.Described {
+		for _, e := range document.Described[i].Examples {
+			names = slices.AppendSeq(names, maps.Keys(e.Keep))
+			for _, b := range e.Before {
+				names = slices.AppendSeq(names, maps.Keys(b.Keep))
+			}
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	return slices.Compact(names)
+}
+
+func (w *writer) addJSON(request *description.Tree, body string) {
+	text := w.variable(body)
+	if value, err := description.ParseJSON([]byte(body)); err == nil {
+		text = w.variable(indented(value, "  "))
+	}
+	list := request.Get("header").([]any)
+	(*request)[1].Value = append(list, header("content-type", "application/json"))
+	request.Add("body", description.Tree{{Name: "mode", Value: "raw"}, {Name: "raw", Value: text},
+		{Name: "options", Value: description.Tree{{Name: "raw", Value: description.Tree{{Name: "language", Value: "json"}}}}}})
+}
+
+func addFile(request *description.Tree, field string) {
+	request.Add("body", description.Tree{{Name: "mode", Value: "formdata"}, {Name: "formdata", Value: []any{
+		description.Tree{{Name: "key", Value: field}, {Name: "type", Value: "file"}, {Name: "src", Value: ""}},
+	}}})
+}
+
+// keep adds the script that keeps values of a response.
+func (w *writer) keep(item *description.Tree, values map[string]string) {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		path := ""
+		for member := range strings.SplitSeq(values[name], ".") {
+			if member[0] >= '0' && member[0] <= '9' {
+				path += "[" + member + "]"
+			} else {
+				path += "." + member
+			}
+		}
+		variable := variableName(name)
+		lines = append(lines, fmt.Sprintf("pm.collectionVariables.set(%q, pm.response.json()%s);", variable, path))
+		if isSetting := slices.ContainsFunc(settings, func(s setting) bool { return s.name == variable }); !isSetting && !slices.Contains(w.kept, variable) {
+			w.kept = append(w.kept, variable)
+		}
+	}
+	if len(lines) > 0 {
+		item.Add("event", []any{script("test", lines...)})
+	}
+}
+
+func script(listen string, lines ...string) description.Tree {
+	return description.Tree{{Name: "listen", Value: listen}, {Name: "script", Value: description.Tree{
+		{Name: "type", Value: "text/javascript"}, {Name: "exec", Value: lines},
+	}}}
+}

@@ -1,0 +1,173 @@
+package mizan
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// maxResponse bounds the bytes of a response that are read. A page of 100 transactions with all that a merchant may attach is
+// smaller.
+const maxResponse = 32 << 20
+
+// errLongResponse is not repeated: the next response would be as long.
+var errLongResponse = fmt.Errorf("the response has more than %d bytes", maxResponse)
+
+// call is a call of an operation.
+type call struct {
+	method   string
+	path     string   // with {names} of parameters
+	segments []string // the values of the path's parameters, in their order
+	query    url.Values
+	body     any    // nil: none
+	envelope string // the member of the body that has the value of body; empty: the value is the body
+
+	fileField string // the body is a form with this file
+	file      []byte
+
+	isKeyed bool // it accepts an Idempotency-Key
+	inData  bool // the result is the member data of the response
+}
+
+// prepared is a request whose every attempt is the same.
+type prepared struct {
+	method, path, address string
+	header                http.Header
+	body                  []byte
+	isSafeToRepeat        bool
+}
+
+// single makes a call and returns its result.
+func single[T any](ctx context.Context, c *Client, o *call, options []Option) (*T, error) {
+	content, err := c.do(ctx, o, options)
+	if err != nil {
+		return nil, err
+	}
+	result := new(T)
+	var into any = result
+	if o.inData {
+		into = &struct {
+			Data *T `json:"data"`
+		}{result}
+	}
+	if err := json.Unmarshal(content, into); err != nil {
+		return nil, fmt.Errorf("mizan: %s %s: the response cannot be read: %w", o.method, o.path, err)
+	}
+	return result, nil
+}
+
+// several makes a call and returns its results.
+func several[T any](ctx context.Context, c *Client, o *call, options []Option) ([]T, error) {
+	list, err := single[[]T](ctx, c, o, options)
+	if err != nil {
+		return nil, err
+	}
+	return *list, nil
+}
+
+// nothing makes a call that has no result.
+func nothing(ctx context.Context, c *Client, o *call, options []Option) error {
+	_, err := c.do(ctx, o, options)
+	return err
+}
+
+// do makes a call and returns the body of the response.
+func (c *Client) do(ctx context.Context, o *call, options []Option) ([]byte, error) {
+	var settings callOptions
+	for _, option := range options {
+		option(&settings)
+	}
+	p, err := c.prepare(o, settings.key)
+	if err != nil {
+		return nil, fmt.Errorf("mizan: %s %s: %w", o.method, o.path, err)
+	}
+	if settings.info == nil {
+		settings.info = new(ResponseInfo)
+	}
+	return c.send(ctx, p, settings.info)
+}
+
+// prepare makes the bytes of a request once, because a repetition with other bytes would be refused.
+func (c *Client) prepare(o *call, key string) (*prepared, error) {
+	path, err := filledPath(o.path, o.segments)
+	if err != nil {
+		return nil, err
+	}
+	p := &prepared{method: o.method, path: path, address: c.base + path, isSafeToRepeat: o.method == http.MethodGet || o.isKeyed}
+	if len(o.query) > 0 {
+		p.address += "?" + encoded(o.query)
+	}
+	p.header = http.Header{
+		"X-Api-Key": {c.key}, "X-Organization-Id": {c.organizationID}, "Accept": {"application/json"}, "User-Agent": {"mizan-go"},
+	}
+	if o.isKeyed {
+		if key == "" {
+			key = rand.Text()
+		}
+		p.header.Set("Idempotency-Key", key)
+	}
+	switch {
+	case o.fileField != "":
+		var form bytes.Buffer
+		writer := multipart.NewWriter(&form)
+		part, _ := writer.CreateFormFile(o.fileField, o.fileField) // a buffer accepts every write
+		_, _ = part.Write(o.file)
+		_ = writer.Close()
+		p.body = form.Bytes()
+		p.header.Set("Content-Type", writer.FormDataContentType())
+	case o.body != nil:
+		body := o.body
+		if o.envelope != "" {
+			body = map[string]any{o.envelope: o.body}
+		}
+		if p.body, err = json.Marshal(body); err != nil {
+			return nil, err
+		}
+		p.header.Set("Content-Type", "application/json")
+	}
+	return p, nil
+}
+
+// filledPath replaces the parameters of a path. An empty one would give the path of another operation.
+func filledPath(path string, segments []string) (string, error) {
+	for _, segment := range segments {
+		before, rest, _ := strings.Cut(path, "{")
+		name, after, _ := strings.Cut(rest, "}")
+		if segment == "" || segment == "." || segment == ".." {
+			return "", fmt.Errorf("%s is %q", name, segment)
+		}
+		path = before + url.PathEscape(segment) + after
+	}
+	return path, nil
+}
+
+// encoded encodes a query. The service reads a plus sign as it is, so a space must not be written as one.
+func encoded(query url.Values) string { return strings.ReplaceAll(query.Encode(), "+", "%20") }
+
+// attempt sends a request once. The error says why no complete response came.
+func (c *Client) attempt(ctx context.Context, p *prepared) (*http.Response, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, p.method, p.address, bytes.NewReader(p.body))
+	if err != nil {
+		return nil, nil, err
+	}
+	request.Header = p.header.Clone()
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	content, err := io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
+	if err == nil && len(content) > maxResponse {
+		err = errLongResponse
+	}
+	return response, content, err
+}

@@ -1,0 +1,138 @@
+package mizan
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// Config is what New needs.
+type Config struct {
+	URL            string // of the server, such as https://pay.example, without a path
+	APIKey         string // begins with mzk_
+	OrganizationID string // a UUID
+
+	// CAFile is a file with certificates in PEM. Only servers with a certificate of these authorities are trusted; empty:
+	// those of the system's.
+	CAFile string
+
+	// HTTPClient makes the requests; nil: a client with the usual settings. It excludes CAFile.
+	HTTPClient *http.Client
+
+	// Attempts is how often a request is sent at most while it gets no response that counts; 0: 4; 1: no repetitions.
+	Attempts int
+
+	// Timeout is how long an attempt may take; 0: 60 s. The context of a call bounds all of its attempts.
+	Timeout time.Duration
+}
+
+// The variables of the environment that ConfigFromEnvironment reads.
+const (
+	EnvURL            = "MIZAN_URL"
+	EnvAPIKey         = "MIZAN_API_KEY"
+	EnvOrganizationID = "MIZAN_ORGANIZATION_ID"
+	EnvCAFile         = "MIZAN_CA_FILE" // optional
+)
+
+// ConfigFromEnvironment returns the configuration that the environment has.
+func ConfigFromEnvironment() Config {
+	return Config{URL: os.Getenv(EnvURL), APIKey: os.Getenv(EnvAPIKey), OrganizationID: os.Getenv(EnvOrganizationID), CAFile: os.Getenv(EnvCAFile)}
+}
+
+// Client calls the API as a partner. It is safe for concurrent use.
+type Client struct {
+	base           string
+	key            string
+	organizationID string
+	http           *http.Client
+	attempts       int
+	timeout        time.Duration
+	wait           waiter
+}
+
+// Usual settings.
+const (
+	usualAttempts = 4
+	usualTimeout  = 60 * time.Second
+)
+
+// New returns a client. It makes no request.
+func New(config Config) (*Client, error) {
+	address, err := url.Parse(config.URL)
+	switch {
+	case config.URL == "" || config.APIKey == "" || config.OrganizationID == "":
+		return nil, errors.New("mizan: URL, APIKey and OrganizationID are required")
+	case err != nil || address.Host == "" || address.Scheme != "https" && address.Scheme != "http":
+		return nil, fmt.Errorf("mizan: URL %q is not the address of a server", config.URL)
+	case address.Path != "" && address.Path != "/" || address.RawQuery != "" || address.User != nil:
+		return nil, fmt.Errorf("mizan: URL has a path, a query or a user: %q", address.Redacted())
+	case config.HTTPClient != nil && config.CAFile != "":
+		return nil, errors.New("mizan: set either HTTPClient or CAFile")
+	}
+	client := &Client{
+		base: strings.TrimSuffix(config.URL, "/"), key: config.APIKey, organizationID: config.OrganizationID,
+		attempts: config.Attempts, timeout: config.Timeout, wait: realWait,
+	}
+	if client.attempts <= 0 {
+		client.attempts = usualAttempts
+	}
+	if client.timeout <= 0 {
+		client.timeout = usualTimeout
+	}
+	client.http, err = httpClient(&config)
+	return client, err
+}
+
+// httpClient returns a client that follows no redirects, because it would send the key to another address.
+func httpClient(config *Config) (*http.Client, error) {
+	client := new(http.Client)
+	if config.HTTPClient != nil {
+		*client = *config.HTTPClient
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if config.CAFile == "" {
+		return client, nil
+	}
+	content, err := os.ReadFile(config.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("mizan: CAFile: %w", err)
+	}
+	authorities := x509.NewCertPool()
+	if !authorities.AppendCertsFromPEM(content) {
+		return nil, fmt.Errorf("mizan: CAFile %s has no certificate in PEM", config.CAFile)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12}
+	client.Transport = transport
+	return client, nil
+}
+
+// Option changes a call.
+type Option func(*callOptions)
+
+type callOptions struct {
+	key  string
+	info *ResponseInfo
+}
+
+// WithIdempotencyKey sets the Idempotency-Key of a write: 1 to 255 printable characters of your own. Store it before the call
+// if the call has to survive a restart of your program. Without this option each call has a random key.
+func WithIdempotencyKey(key string) Option { return func(o *callOptions) { o.key = key } }
+
+// WithResponseInfo tells more about the response, also if the call is refused.
+func WithResponseInfo(info *ResponseInfo) Option { return func(o *callOptions) { o.info = info } }
+
+// ResponseInfo is what the headers of a response tell.
+type ResponseInfo struct {
+	Status         int
+	RequestID      string // also in the log of the service
+	IdempotencyKey string // empty for a read
+	IsReplay       bool   // it is the response to an earlier request with the same key or txid
+	Attempts       int
+}

@@ -1,0 +1,3 @@
+module mizan/api/sdk/go
+
+go 1.24

@@ -1,0 +1,57 @@
+package mizan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Object is a JSON object of yours, such as merchant_meta. Numbers of a response are json.Number, which keeps all their digits.
+type Object map[string]any
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (o *Object) UnmarshalJSON(content []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.UseNumber()
+	return decoder.Decode((*map[string]any)(o))
+}
+
+// Change is a field of a merge patch. Its zero value keeps the field as it is.
+type Change[T any] struct {
+	isSet bool
+	value *T // nil: the field is removed
+}
+
+// Set changes a field.
+func Set[T any](value T) Change[T] { return Change[T]{isSet: true, value: &value} }
+
+// Remove removes the value of a field.
+func Remove[T any]() Change[T] { return Change[T]{isSet: true} }
+
+// IsZero tells whether the field is kept; such a field is not sent.
+func (c Change[T]) IsZero() bool { return !c.isSet }
+
+// MarshalJSON implements json.Marshaler.
+func (c Change[T]) MarshalJSON() ([]byte, error) { return json.Marshal(c.value) }
+
+// Ptr returns the address of a value, for fields that may be absent.
+func Ptr[T any](value T) *T { return &value }
+
+// setQuery adds a parameter unless its value is the zero value.
+func setQuery[T comparable](query url.Values, name string, value T) {
+	var zero T
+	if value == zero {
+		return
+	}
+	switch v := any(value).(type) {
+	case int64:
+		query.Set(name, strconv.FormatInt(v, 10))
+	case time.Time:
+		query.Set(name, v.UTC().Format(time.RFC3339Nano))
+	default:
+		query.Set(name, fmt.Sprint(value))
+	}
+}

@@ -1,0 +1,134 @@
+package mizan
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Bounds of notifications.
+const (
+	maxNotification = 1 << 20         // bytes of a body
+	maxAge          = 5 * time.Minute // by which a timestamp may differ from the clock, in either direction
+	maxStampDigits  = 12
+)
+
+// Verifier checks that notifications are genuine.
+type Verifier struct {
+	secrets []string
+	now     func() time.Time
+}
+
+// NewVerifier returns a verifier for a secret, and for the previous one while the secret is being changed. An empty secret is
+// refused, because anybody can sign with it.
+func NewVerifier(secret string, previous ...string) (*Verifier, error) {
+	v := &Verifier{secrets: append([]string{secret}, previous...), now: time.Now}
+	for _, s := range v.secrets {
+		if s == "" {
+			return nil, errors.New("mizan: the secret of notifications is empty")
+		}
+	}
+	return v, nil
+}
+
+// Notification is a verified notification of a transaction, or a hint of the subscription stream: one of the two is set.
+type Notification struct {
+	// Transaction is signed. Recognize repetitions by its EventID, and read the transaction before you do anything important.
+	Transaction *TransactionEvent
+
+	// Subscription is not signed: anybody can send such a body. Read the subscription before you change anything.
+	Subscription *SubscriptionEvent
+}
+
+// Reasons why a body is no notification.
+var (
+	ErrNotGenuine      = errors.New("mizan: the notification is not signed by a known secret within five minutes")
+	ErrNotNotification = errors.New("mizan: the body is no notification")
+	ErrTooLong         = errors.New("mizan: the body of the notification has more than 1 MiB")
+)
+
+// WebhookStatus returns the status with which a receiver responds: 200 without an error, 400, 401 or 413 for an error of
+// ReadNotification or Verify, and 500, after which the service sends the notification again, for any other one.
+func WebhookStatus(err error) int {
+	switch {
+	case err == nil:
+		return http.StatusOK
+	case errors.Is(err, ErrNotGenuine):
+		return http.StatusUnauthorized
+	case errors.Is(err, ErrNotNotification):
+		return http.StatusBadRequest
+	case errors.Is(err, ErrTooLong):
+		return http.StatusRequestEntityTooLarge
+	}
+	return http.StatusInternalServerError
+}
+
+// ReadNotification reads the body of a request and verifies it. No other handler may have read the body.
+func (v *Verifier) ReadNotification(r *http.Request) (*Notification, error) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxNotification+1))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotNotification, err)
+	}
+	if len(body) > maxNotification {
+		return nil, ErrTooLong
+	}
+	return v.Verify(r.Header, body)
+}
+
+// Verify verifies a notification. The body must be the bytes as they were received.
+func (v *Verifier) Verify(header http.Header, body []byte) (*Notification, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(body, &members); err != nil || members == nil {
+		return nil, fmt.Errorf("%w: it is no JSON object", ErrNotNotification)
+	}
+	if _, isEvent := members["event_id"]; !isEvent {
+		return hint(members, body)
+	}
+	if !v.isGenuine(header, body) {
+		return nil, ErrNotGenuine
+	}
+	n := &Notification{Transaction: new(TransactionEvent)}
+	if err := json.Unmarshal(body, n.Transaction); err != nil || n.Transaction.EventID == "" {
+		return nil, fmt.Errorf("%w: it is signed, and cannot be read: %v", ErrNotNotification, err)
+	}
+	return n, nil
+}
+
+// hint reads a body of the subscription stream.
+func hint(members map[string]json.RawMessage, body []byte) (*Notification, error) {
+	n := &Notification{Subscription: new(SubscriptionEvent)}
+	if members["event"] == nil || json.Unmarshal(body, n.Subscription) != nil || n.Subscription.Subscription.ID == "" {
+		return nil, fmt.Errorf("%w: it has neither an event_id nor a subscription", ErrNotNotification)
+	}
+	return n, nil
+}
+
+// isGenuine tells whether the owner of a secret has signed these very bytes within five minutes of now.
+func (v *Verifier) isGenuine(header http.Header, body []byte) bool {
+	stamp := header.Get("x-webhook-timestamp")
+	if !isDigits(stamp) || len(stamp) > maxStampDigits {
+		return false
+	}
+	seconds, err := strconv.ParseInt(stamp, 10, 64)
+	if age := v.now().Sub(time.Unix(seconds, 0)).Truncate(time.Second); err != nil || age > maxAge || age < -maxAge {
+		return false
+	}
+	genuine := false
+	for _, secret := range v.secrets {
+		mac := hmac.New(sha256.New, []byte(secret))
+		mac.Write([]byte(stamp + "."))
+		mac.Write(body)
+		want := []byte(hex.EncodeToString(mac.Sum(nil)))
+		for _, name := range []string{"x-webhook-signature", "x-webhook-signature-previous"} {
+			genuine = hmac.Equal(want, []byte(header.Get(name))) || genuine // in constant time
+		}
+	}
+	return genuine
+}

@@ -1,0 +1,125 @@
+package api_test
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// postmanItem is a request or a folder of the collection.
+type postmanItem struct {
+	Name    string
+	Item    []postmanItem
+	Request struct {
+		Method string
+		Header []postmanPair
+		URL    struct {
+			Raw      string
+			Variable []postmanPair
+		}
+		Body struct{ Mode, Raw string }
+	}
+	Event []struct {
+		Script struct{ Exec []string }
+	}
+	Response []struct{ Code int }
+}
+
+type postmanPair struct{ Key, Value string }
+
+var (
+	postmanVariable = regexp.MustCompile(`\{\{(\w+)\}\}`)
+	postmanSegment  = regexp.MustCompile(`/:(\w+)`)
+	postmanKeep     = regexp.MustCompile(`^pm\.collectionVariables\.set\("(\w+)", pm\.response\.json\(\)((?:\.\w+|\[\d+\])+)\);$`)
+)
+
+// postmanRun sends the requests of the collection as Postman does.
+type postmanRun struct {
+	*fixture
+	values map[string]string
+}
+
+// Every request of the Postman collection is sent, in the order of the collection. Those that have a recorded response, and those
+// that prepare another one, must be carried out; the others need what only their reader has, such as an address of a page.
+func TestPostmanCollectionCanBeSent(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile(filepath.Join("sdk", "postman", "mizan.postman_collection.json"))
+	must(t, err)
+	var collection struct {
+		Item     []postmanItem
+		Variable []postmanPair
+	}
+	must(t, json.Unmarshal(content, &collection))
+	f := newFixture(t)
+	f.directory.AllowPrivateAddresses(true)
+	run := &postmanRun{fixture: f, values: map[string]string{}}
+	for _, v := range collection.Variable {
+		run.values[v.Key] = v.Value
+	}
+	maps.Copy(run.values, map[string]string{
+		"base_url": "", "organization_id": f.seed.First.Org.String(), "api_key": string(f.seed.First.APIKey), "admin_token": string(f.seed.AdminToken),
+		"session_token": string(f.seed.First.SessionToken), "auditor_token": string(f.seed.First.AuditorToken),
+	})
+	sent := 0
+	for _, folder := range collection.Item {
+		for i := range folder.Item {
+			run.send(folder.Name, &folder.Item[i])
+			sent++
+		}
+	}
+	if sent < 500 {
+		t.Errorf("only %d requests", sent)
+	}
+}
+
+func (run *postmanRun) send(folder string, item *postmanItem) {
+	run.t.Helper()
+	r := &item.Request
+	today := run.Clock.Now().UTC() // requests of the collection move the clock
+	run.values["today"], run.values["today_30"] = today.Format(time.DateOnly), today.Add(30*24*time.Hour).Format(time.DateOnly)
+	values := make(map[string]string)
+	for _, v := range r.URL.Variable {
+		values[v.Key] = run.filled(v.Value)
+	}
+	path := postmanSegment.ReplaceAllStringFunc(run.filled(r.URL.Raw), func(segment string) string { return "/" + values[segment[2:]] })
+	if strings.HasSuffix(path, "/notifications/stream") {
+		return // it does not end
+	}
+	c := run.anyone()
+	for _, h := range r.Header {
+		c = c.with(strings.ToLower(h.Key), run.filled(h.Value))
+	}
+	response := c.do(r.Method, path, run.filled(r.Body.Raw))
+	mustBeCarriedOut := len(item.Response) > 0 || strings.HasPrefix(item.Name, "Prepare")
+	if mustBeCarriedOut && response.status >= 400 || response.status == 401 || response.status == 405 || response.status >= 500 {
+		run.t.Errorf("%s, %s: %s %s %s: %d %s", folder, item.Name, r.Method, path, run.filled(r.Body.Raw), response.status, response.body[:min(len(response.body), 300)])
+	}
+	if len(item.Response) > 0 && item.Response[0].Code != response.status {
+		run.t.Errorf("%s, %s: %d, recorded %d", folder, item.Name, response.status, item.Response[0].Code)
+	}
+	for _, event := range item.Event {
+		for _, line := range event.Script.Exec {
+			keep := postmanKeep.FindStringSubmatch(line)
+			if keep == nil {
+				run.t.Fatalf("%s: the script has a line %q", item.Name, line)
+			}
+			run.values[keep[1]] = response.at(strings.Trim(strings.NewReplacer("[", ".", "]", "").Replace(keep[2]), "."))
+		}
+	}
+}
+
+// filled replaces the variables of a text.
+func (run *postmanRun) filled(text string) string {
+	return postmanVariable.ReplaceAllStringFunc(text, func(name string) string {
+		value, isKnown := run.values[strings.Trim(name, "{}")]
+		if !isKnown {
+			run.t.Errorf("there is no variable %s", name)
+		}
+		return value
+	})
+}
