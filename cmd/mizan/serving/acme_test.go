@@ -178,6 +178,9 @@ func TestCertificateIsObtainedByACME(t *testing.T) {
 		Env:   []string{"SSL_CERT_FILE=" + authority.trustFile}, TrustedCertificates: authority.rootFile, ServerName: acmeDomain,
 	})
 	testkit.Pay(t, s.Partner(), "over a certificate by ACME")
+	eventually(t, "the certificate that the server has requested without a client", func() bool {
+		return strings.Contains(s.Stderr(), "msg=certificate domain="+acmeDomain)
+	})
 	if s.Sandbox.BaseURL != "https://"+acmeDomain || s.Sandbox.CAFile != "" {
 		t.Errorf("base_url is %q, ca_file is %q", s.Sandbox.BaseURL, s.Sandbox.CAFile)
 	}
