@@ -129,7 +129,7 @@ func TestSIGHUPDuringReexecDoesNotEndTheServer(t *testing.T) {
 	}
 	noError(err)
 	noError(cmd.Start())
-	eventually(t, "its second beginning", func() bool {
+	testkit.WaitUntil(t, "its second beginning", func() bool {
 		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid))
 		return err == nil && strings.Contains(string(environ), preemptionSetting)
 	})
