@@ -36,7 +36,7 @@ export GOFLAGS += -trimpath
 .PHONY: help build run test race browser lint deb ci alerts promtool fuzz bench soak simulate clean
 
 help: ## show this
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "Variables: RACE=PACKAGES of race, FUZZTIME=30s of fuzz, SOAK=10m of soak, SEED and FOR=10m of simulate, CHROMIUM=PATH and UPDATE=-update (new screenshots) of browser, GO=go. One test: go test ./PACKAGE -run NAME"
 
 # The compiler cannot see a text that a language lacks; the first command can.
