@@ -40,8 +40,8 @@ help: ## show this
 	@echo "Variables: RACE=PACKAGES of race, FUZZTIME=30s of fuzz, SOAK=10m of soak, SEED and FOR=10m of simulate, CHROMIUM=PATH and UPDATE=-update (new screenshots) of browser, GO=go. One test: go test ./PACKAGE -run NAME"
 
 # The compiler cannot see a text that a language lacks; the first command can.
-build: ## check the texts of payers' pages and build bin/mizan
-	$(GO) test -vet=off -run '^TestCatalogsAreComplete$$' ./api/checkout/texts
+build: ## check the texts of pages and build bin/mizan
+	$(GO) test -vet=off -run '^TestCatalogsAreComplete$$' ./api/web/locale ./api/checkout/texts
 	$(GO) build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o $(BIN) ./cmd/mizan
 
 run: build ## build, then serve a sandbox from ./data on https://127.0.0.1:8443

@@ -11,7 +11,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"mizan/api/checkout/texts"
+	"mizan/api/web/locale"
 	"mizan/ledger/payment"
 )
 
@@ -172,7 +172,7 @@ func TestSeveralAcceptLanguageHeadersAreOneList(t *testing.T) {
 	for _, value := range []string{"xx", "de;q=0.5", "fr;q=0.7, ru;q=0.1"} {
 		h.Add("Accept-Language", value)
 	}
-	if got := texts.Preferred(acceptedLanguages(&h)); got != "fr" {
+	if got := locale.Preferred(acceptedLanguages(&h), locale.Languages()...); got != "fr" {
 		t.Errorf("%q", got)
 	}
 	if got := acceptedLanguages(new(fasthttp.RequestHeader)); got != "" {

@@ -10,8 +10,8 @@ import (
 
 	paymentactor "mizan/actors/payment"
 	"mizan/api/checkout/page"
-	"mizan/api/checkout/texts"
 	"mizan/api/web"
+	"mizan/api/web/locale"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -226,7 +226,7 @@ func (o *offer) amount(fields *formFields, lang string) (money.Amount, page.Amou
 		return money.Amount{}, page.AmountMissing
 	}
 	asset := o.page.Sum.Asset
-	amount, problem := page.ParseAmount(typed, texts.SeparatorsOf(lang), asset)
+	amount, problem := page.ParseAmount(typed, locale.In(lang).Separators(), asset)
 	least, most := o.bounds()
 	switch {
 	case problem != 0:

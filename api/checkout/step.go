@@ -15,8 +15,8 @@ import (
 
 	paymentactor "mizan/actors/payment"
 	"mizan/api/checkout/page"
-	"mizan/api/checkout/texts"
 	"mizan/api/web"
+	"mizan/api/web/locale"
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/directory"
@@ -380,7 +380,7 @@ func (h *Handlers) langOf(req *web.Request, org ledger.ID, r *record) string {
 // preferredLang returns the first of the browser's languages in which there are texts, else the partner's. The partner may
 // be nil.
 func preferredLang(req *web.Request, p *directory.Partner) string {
-	lang := texts.Preferred(acceptedLanguages(&req.Request.Header))
+	lang := locale.Preferred(acceptedLanguages(&req.Request.Header), locale.Languages()...)
 	if lang == "" && p != nil {
 		return p.Lang
 	}

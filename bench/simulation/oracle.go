@@ -51,6 +51,9 @@ func (w *world) endHealthy() {
 	n := w.node
 	w.node = nil
 	n.end(w)
+	if err := n.failure(); err != nil {
+		w.violate("the service fails without any fault: %v", err)
+	}
 }
 
 // finishWork repeats what was not answered and lets time pass until nothing is under way.

@@ -65,7 +65,11 @@ func (r *rail) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	r.mu.Lock()
 	r.calls = append(r.calls, railCall{call.Reference, call.Amount.String(), call.Operation, outcome.Verdict})
 	r.mu.Unlock()
-	if v := r.world.await(parkAnswer, key); v == verdictDead || v == verdictFail || ctx.Err() != nil {
+	if v := r.world.await(parkAnswer, key); v == verdictDead || v == verdictFail {
+		return unreachable()
+	}
+	if ctx.Err() != nil { // the answer came after the service had given the call up, so it is lost
+		r.world.book.disturb()
 		return unreachable()
 	}
 	return outcome

@@ -60,12 +60,13 @@ func (w *world) collect() {
 	}
 }
 
-// collectAll waits until every operation has ended, as it does soon when its connection is cut.
+// collectAll waits until every operation has ended, as it does soon when its connection is cut. A process that fails answers nobody, so
+// collectAll does not wait for it.
 func (w *world) collectAll() {
 	for tries := 0; ; tries++ {
 		synctest.Wait()
 		w.collect()
-		if w.inFlight == 0 {
+		if w.inFlight == 0 || w.node != nil && w.node.failure() != nil {
 			return
 		}
 		if tries > 100 {
@@ -75,9 +76,6 @@ func (w *world) collectAll() {
 		time.Sleep(time.Second)
 	}
 }
-
-// settle lets everything go on until all operations have ended.
-func (w *world) settle() { w.collectAll() }
 
 // step is one decision: who goes on, what begins, or how much time passes.
 func (w *world) step() {

@@ -326,11 +326,7 @@ func (w *world) startManualClock() {
 
 // finish ends the process in the way of the plan.
 func (w *world) finish(end End) {
-	if end == Stop && w.node.failure() == nil {
-		w.note("stop")
-		w.calm()
-		w.settle()
-		time.Sleep(20 * time.Second) // merchants' servers that hang are given up; a stop would wait for them with a lock, during which no simulated time passes
+	if end == Stop && w.quiesce() {
 		w.node.end(w)
 		w.undurable = w.disk.handOver()
 		w.node = nil
@@ -341,6 +337,18 @@ func (w *world) finish(end End) {
 	w.node = nil
 	w.crash(end, n, func() { n.end(w) })
 	w.collectAll()
+}
+
+// quiesce lets everything go on until nothing is under way. It returns false if the process fails before that.
+func (w *world) quiesce() bool {
+	if w.node.failure() != nil {
+		return false
+	}
+	w.note("stop")
+	w.calm()
+	w.collectAll()
+	time.Sleep(20 * time.Second) // merchants' servers that hang are given up; a stop would wait for them with a lock, during which no simulated time passes
+	return w.node.failure() == nil
 }
 
 // crash ends what runs, and prepares the files that the next process finds. wait waits for the end of what still runs: nobody sees

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"mizan/api/checkout/texts"
+	"mizan/api/web/locale"
 	"mizan/ledger/money"
 )
 
@@ -18,7 +18,7 @@ const maxTyped = 384
 // otherwise, as in "1.234", the language decides. An Arabic comma counts as a comma, and in languages from right to left a slash
 // may stand before the fraction: "۱۲/۵۰". The problem is AmountTooPrecise for more decimals than the asset has, AmountTooHigh
 // for more digits than an amount can have, AmountMalformed for anything else that is no amount, and zero for an amount.
-func ParseAmount(text string, language texts.Separators, asset money.Asset) (amount money.Amount, problem AmountProblem) {
+func ParseAmount(text string, language locale.Separators, asset money.Asset) (amount money.Amount, problem AmountProblem) {
 	scale, known := asset.Scale()
 	if !known || len(text) > maxTyped {
 		return amount, AmountMalformed
@@ -72,7 +72,7 @@ func LatinDigit(r rune) byte {
 }
 
 // splitTyped splits an amount into the digits before and after its decimal separator.
-func splitTyped(text string, language texts.Separators) (whole, fraction string, ok bool) {
+func splitTyped(text string, language locale.Separators) (whole, fraction string, ok bool) {
 	if before, after, hasSlash := strings.Cut(text, "/"); hasSlash && language.Slash {
 		if i := strings.IndexAny(before, ".,"); i >= 0 {
 			if before, ok = joinGroups(before, before[i]); !ok {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"mizan/api/checkout/texts"
+	"mizan/api/web/locale"
 	"mizan/ledger/money"
 )
 
@@ -32,7 +32,7 @@ func TestTypedAmountsAreParsed(t *testing.T) {
 		{"10$", '.', usd, ""}, {"½", '.', usd, ""}, {"1", '.', money.Asset{Currency: "USDT", Env: money.Prod}, ""},
 		{strings.Repeat("9", 77), '.', usd, ""}, {strings.Repeat("1", 400), '.', usd, ""}, {strings.Repeat("0", 400), '.', usd, ""},
 	} {
-		language := map[byte]texts.Separators{'.': {Decimal: '.', Group: ','}, ',': {Decimal: ',', Group: '.'}, ';': {Decimal: ',', Group: ' '}}[c.decimal]
+		language := map[byte]locale.Separators{'.': {Decimal: '.', Group: ','}, ',': {Decimal: ',', Group: '.'}, ';': {Decimal: ',', Group: ' '}}[c.decimal]
 		amount, problem := ParseAmount(c.text, language, c.asset)
 		got := ""
 		if problem == 0 {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"mizan/api/checkout/texts"
+	"mizan/api/web/locale"
 	"mizan/ledger/money"
 )
 
@@ -30,7 +31,7 @@ func TestSeparatorsOfKeyboardsFromRightToLeftAreRead(t *testing.T) {
 	} {
 		for _, lang := range []string{"ar", "fa", "ur"} {
 			got := ""
-			if amount, problem := ParseAmount(text, texts.SeparatorsOf(lang), dollars.Asset); problem == 0 {
+			if amount, problem := ParseAmount(text, locale.In(lang).Separators(), dollars.Asset); problem == 0 {
 				got = amount.String()
 			}
 			if got != want {
@@ -38,7 +39,7 @@ func TestSeparatorsOfKeyboardsFromRightToLeftAreRead(t *testing.T) {
 			}
 		}
 	}
-	if amount, problem := ParseAmount("12/50", texts.SeparatorsOf("en"), dollars.Asset); problem == 0 {
+	if amount, problem := ParseAmount("12/50", locale.In("en").Separators(), dollars.Asset); problem == 0 {
 		t.Errorf("a fraction is read as %v", amount)
 	}
 }
@@ -52,7 +53,7 @@ func TestAmountsAreReadAsEachLanguageWritesThem(t *testing.T) {
 		"0", "1", "5", "99", "100", "999", "1000", "1234", "12345", "99999", "100000", "123456", "1000000", "1234000", "1234567", "12345678", "100000000",
 		"1000000000000007", "1234567890123456789", "1606938044258990275541962092341162602522202993782792835301377",
 	}
-	for _, lang := range texts.Languages() {
+	for _, lang := range locale.Languages() {
 		for _, asset := range assets {
 			for _, minor := range amounts {
 				want, err := money.Parse(minor)
@@ -65,7 +66,7 @@ func TestAmountsAreReadAsEachLanguageWritesThem(t *testing.T) {
 					suggested = "0" // nothing is suggested
 				}
 				for _, written := range []string{grouped, suggested} {
-					if got, problem := ParseAmount(written, texts.SeparatorsOf(lang), asset); problem != 0 || got != want {
+					if got, problem := ParseAmount(written, locale.In(lang).Separators(), asset); problem != 0 || got != want {
 						t.Errorf("%s: %q in %s is read as %v, %v, want %s", lang, written, asset.Currency, got, problem, minor)
 					}
 				}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mizan/api/checkout/texts"
+	"mizan/api/web/locale"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
@@ -70,7 +71,7 @@ var headingPattern = regexp.MustCompile(`(?s)<title>([^<]+)</title>.*<h1>(?:<bdi
 
 // A page is in the language that was asked for, written in its direction, and its title is its heading.
 func TestEveryPageRendersInEveryLanguage(t *testing.T) {
-	for _, lang := range texts.Languages() {
+	for _, lang := range locale.Languages() {
 		direction := "ltr"
 		if lang == "ar" || lang == "fa" || lang == "ur" {
 			direction = "rtl"
@@ -105,7 +106,7 @@ func TestUnknownLanguageIsEnglish(t *testing.T) {
 
 // Every method and card scheme that the ledger knows has a name in every language.
 func TestEveryMethodHasAName(t *testing.T) {
-	for _, lang := range texts.Languages() {
+	for _, lang := range locale.Languages() {
 		v := view{T: texts.In(lang)}
 		for _, method := range payment.Methods() {
 			if v.MethodName(method) == "" {
@@ -195,7 +196,7 @@ func TestPolicyNamesTheOnlyScriptAndStyle(t *testing.T) {
 }
 
 func TestPageIsSmall(t *testing.T) {
-	for _, lang := range texts.Languages() {
+	for _, lang := range locale.Languages() {
 		for _, p := range pagesWithText("x") {
 			if size := len(render(t, lang, p)); size > 40<<10 {
 				t.Errorf("%s %T has %d bytes", lang, p, size)

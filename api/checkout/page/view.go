@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"mizan/api/checkout/texts"
+	"mizan/api/web/locale"
 	"mizan/internal/assert"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
@@ -98,13 +99,13 @@ func (v view) Seconds(d time.Duration) int64 { return int64(d / time.Second) }
 func (v view) Left(d time.Duration) string { return v.T.Left(d) }
 
 // Count formats a number of things.
-func (v view) Count(forms texts.Plural, n int) string { return v.T.Count(forms, n) }
+func (v view) Count(forms locale.Plural, n int) string { return v.T.Count(forms, n) }
 
 // Pieces formats a number of pieces.
 func (v view) Pieces(i Item) string { return v.T.Count(v.T.Offer.Pieces, i.Pieces()) }
 
 // Forms is a JSON object for the script: the forms of a text with a number, such as one and other, by their names in CLDR.
-func (v view) Forms(forms texts.Plural) string { return toJSON(forms) }
+func (v view) Forms(forms locale.Plural) string { return toJSON(forms) }
 
 func toJSON(value any) string {
 	text, err := json.Marshal(value)

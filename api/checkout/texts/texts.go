@@ -1,80 +1,79 @@
 package texts
 
-// Texts are the texts of the payers' pages in one language. In the struct tags, holds lists the placeholders that a text
-// must have in braces, as in "Pay {amount}"; Fill replaces them. The tag on is "button" for a text that has to be short.
+import "mizan/api/web/locale"
+
+// Texts are the texts of the payers' pages in one language, and how it writes numbers and times. locale.Load explains the tags
+// of the fields.
 type Texts struct {
-	Lang string `json:"lang"` // ISO 639-1, in lower case; also the value of the HTML attribute lang
+	*locale.Locale `json:"-"`
 
 	Common struct {
-		Test        string `json:"test"`
-		PayTo       string `json:"payTo" holds:"merchant"`
-		PayoutFrom  string `json:"payoutFrom" holds:"merchant"`
-		Amount      string `json:"amount"`
-		Price       string `json:"price"`
-		Fee         string `json:"fee"`
-		Total       string `json:"total"`
-		Label       string `json:"label" holds:"name"` // a name before a value
-		MinorUnits  string `json:"minorUnits" holds:"amount"`
-		Continue    string `json:"continue" on:"button"`
-		Confirm     string `json:"confirm" on:"button"`
-		Cancel      string `json:"cancel" on:"button"`
-		Back        string `json:"back" on:"button"`
-		Help        string `json:"help"`
-		Terms       string `json:"terms"`
-		Refresh     string `json:"refresh" on:"button"`
-		Copy        string `json:"copy" on:"button"`
-		Copied      string `json:"copied" on:"button"`
-		TimeLeft    string `json:"timeLeft"`
-		MinutesLeft Plural `json:"minutesLeft" holds:"n"`
-		SecondsLeft Plural `json:"secondsLeft" holds:"n"`
+		Test       string `json:"test"`
+		PayTo      string `json:"payTo" holds:"merchant"`
+		PayoutFrom string `json:"payoutFrom" holds:"merchant"`
+		Amount     string `json:"amount"`
+		Price      string `json:"price"`
+		Fee        string `json:"fee"`
+		Total      string `json:"total"`
+		Label      string `json:"label" holds:"name"` // a name before a value
+		Continue   string `json:"continue" on:"button"`
+		Confirm    string `json:"confirm" on:"button"`
+		Cancel     string `json:"cancel" on:"button"`
+		Back       string `json:"back" on:"button"`
+		Help       string `json:"help"`
+		Terms      string `json:"terms"`
+		Refresh    string `json:"refresh" on:"button"`
+		Copy       string `json:"copy" on:"button"`
+		Copied     string `json:"copied" on:"button"`
+		TimeLeft   string `json:"timeLeft"`
 	} `json:"common"`
 	Offer struct {
-		Title            string `json:"title"`
-		Pay              string `json:"pay" on:"button"`
-		Pieces           Plural `json:"pieces" holds:"n"`
-		NothingToPay     string `json:"nothingToPay"`
-		EnterAmount      string `json:"enterAmount" holds:"currency"`
-		AmountMissing    string `json:"amountMissing"`
-		AmountMalformed  string `json:"amountMalformed" holds:"example"`
-		AmountTooPrecise string `json:"amountTooPrecise" holds:"example"`
-		AmountAtLeast    string `json:"amountAtLeast" holds:"amount"`
-		AmountAtMost     string `json:"amountAtMost" holds:"amount"`
+		Title            string        `json:"title"`
+		Pay              string        `json:"pay" on:"button"`
+		Pieces           locale.Plural `json:"pieces" holds:"n"`
+		NothingToPay     string        `json:"nothingToPay"`
+		EnterAmount      string        `json:"enterAmount" holds:"currency"`
+		AmountMissing    string        `json:"amountMissing"`
+		AmountMalformed  string        `json:"amountMalformed" holds:"example"`
+		AmountTooPrecise string        `json:"amountTooPrecise" holds:"example"`
+		AmountAtLeast    string        `json:"amountAtLeast" holds:"amount"`
+		AmountAtMost     string        `json:"amountAtMost" holds:"amount"`
 	} `json:"offer"`
 	Checkout struct {
-		Title             string `json:"title"`
-		PayoutTitle       string `json:"payoutTitle"`
-		Methods           string `json:"methods"`
-		PayoutMethods     string `json:"payoutMethods"`
-		NoMethod          string `json:"noMethod"`
-		MethodHint        string `json:"methodHint"`
-		Number            string `json:"number"`
-		Expiry            string `json:"expiry"`
-		ExpiryHint        string `json:"expiryHint"`
-		Holder            string `json:"holder"`
-		CVV               string `json:"cvv"`
-		CVVHint           string `json:"cvvHint"`
-		Pay               string `json:"pay" holds:"amount" on:"button"`
-		Receive           string `json:"receive" holds:"amount" on:"button"`
-		WrongForm         string `json:"wrongForm"`
-		WrongPayout       string `json:"wrongPayout"`
-		WrongNumber       string `json:"wrongNumber"`
-		WrongHolder       string `json:"wrongHolder"`
-		WrongExpiry       string `json:"wrongExpiry"`
-		WrongCVV          string `json:"wrongCVV"`
-		WrongField        string `json:"wrongField"`
-		WrongMethod       string `json:"wrongMethod"`
-		TotalRose         string `json:"totalRose"`
-		Declined          string `json:"declined"`
-		TryAgain          string `json:"tryAgain"`       // where only one method is offered, which is no card
-		TryAnotherCard    string `json:"tryAnotherCard"` // after a card
-		TryAnotherWay     string `json:"tryAnotherWay"`  // after another method, where several are offered
-		AttemptsLeft      Plural `json:"attemptsLeft" holds:"n"`
-		Secure            string `json:"secure"`
-		AccountNumber     string `json:"accountNumber"`
-		RoutingNumber     string `json:"routingNumber"`
-		SortCode          string `json:"sortCode"`
-		InstitutionNumber string `json:"institutionNumber"`
-		TransitNumber     string `json:"transitNumber"`
+		Title             string        `json:"title"`
+		PayoutTitle       string        `json:"payoutTitle"`
+		Methods           string        `json:"methods"`
+		PayoutMethods     string        `json:"payoutMethods"`
+		NoMethod          string        `json:"noMethod"`
+		MethodHint        string        `json:"methodHint"`
+		Number            string        `json:"number"`
+		Expiry            string        `json:"expiry"`
+		ExpiryHint        string        `json:"expiryHint"`
+		Holder            string        `json:"holder"`
+		CVV               string        `json:"cvv"`
+		CVVHint           string        `json:"cvvHint"`
+		Pay               string        `json:"pay" holds:"amount" on:"button"`
+		Receive           string        `json:"receive" holds:"amount" on:"button"`
+		WrongForm         string        `json:"wrongForm"`
+		WrongPayout       string        `json:"wrongPayout"`
+		WrongNumber       string        `json:"wrongNumber"`
+		WrongHolder       string        `json:"wrongHolder"`
+		WrongExpiry       string        `json:"wrongExpiry"`
+		WrongCVV          string        `json:"wrongCVV"`
+		WrongField        string        `json:"wrongField"`
+		WrongMethod       string        `json:"wrongMethod"`
+		TotalRose         string        `json:"totalRose"`
+		Declined          string        `json:"declined"`
+		TryAgain          string        `json:"tryAgain"`       // where only one method is offered, which is no card
+		TryAnotherCard    string        `json:"tryAnotherCard"` // after a card
+		TryAnotherWay     string        `json:"tryAnotherWay"`  // after another method, where several are offered
+		AttemptsLeft      locale.Plural `json:"attemptsLeft" holds:"n"`
+		Secure            string        `json:"secure"`
+		AccountNumber     string        `json:"accountNumber"`
+		RoutingNumber     string        `json:"routingNumber"`
+		SortCode          string        `json:"sortCode"`
+		InstitutionNumber string        `json:"institutionNumber"`
+		TransitNumber     string        `json:"transitNumber"`
 	} `json:"checkout"`
 	Password struct {
 		Title string `json:"title"`
@@ -116,19 +115,19 @@ type Texts struct {
 		Hint  string `json:"hint"`
 	} `json:"processing"`
 	Outcome struct {
-		Paid           string `json:"paid"`
-		PaidOut        string `json:"paidOut"`
-		Approved       string `json:"approved"`
-		ApprovedHint   string `json:"approvedHint"`
-		Failed         string `json:"failed"`
-		FailedPayout   string `json:"failedPayout"`
-		NothingCharged string `json:"nothingCharged"`
-		AnotherWay     string `json:"anotherWay"` // after a failure whose reason is not shown
-		Returned       string `json:"returned"`
-		ReturnedHint   string `json:"returnedHint"`
-		SecondsToBack  Plural `json:"secondsToBack" holds:"n"`
-		Close          string `json:"close"`
-		Receipt        string `json:"receipt" on:"button"`
+		Paid           string        `json:"paid"`
+		PaidOut        string        `json:"paidOut"`
+		Approved       string        `json:"approved"`
+		ApprovedHint   string        `json:"approvedHint"`
+		Failed         string        `json:"failed"`
+		FailedPayout   string        `json:"failedPayout"`
+		NothingCharged string        `json:"nothingCharged"`
+		AnotherWay     string        `json:"anotherWay"` // after a failure whose reason is not shown
+		Returned       string        `json:"returned"`
+		ReturnedHint   string        `json:"returnedHint"`
+		SecondsToBack  locale.Plural `json:"secondsToBack" holds:"n"`
+		Close          string        `json:"close"`
+		Receipt        string        `json:"receipt" on:"button"`
 	} `json:"outcome"`
 	Receipt struct {
 		Title       string `json:"title"`
@@ -158,12 +157,6 @@ type Texts struct {
 	} `json:"notices"`
 	Methods map[string]string `json:"methods"` // names of the ways to pay, by the type of a money_storage
 	Reasons map[string]string `json:"reasons"` // by error_code; other reasons are not shown to a payer
-	Dates   struct {
-		Months [12]string `json:"months"` // as they stand in a date, January first
-		Moment string     `json:"moment" holds:"d month y hour minute"`
-	} `json:"dates"`
-
-	format *format
 }
 
 // Notice is the text of a page that only explains why there is nothing else to show.

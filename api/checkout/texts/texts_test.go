@@ -3,56 +3,82 @@ package texts
 import (
 	"strings"
 	"testing"
-	"time"
+	"testing/fstest"
 
-	"mizan/ledger/money"
+	"mizan/api/web/locale"
+	"mizan/api/web/locale/localetest"
 )
 
-// usd is the asset of most tests.
-var usd = money.Asset{Currency: "USD", Env: money.Prod}
-
-func parsed(t *testing.T, digits string) money.Amount {
-	t.Helper()
-	amount, err := money.Parse(digits)
-	if err != nil {
-		t.Fatal(err)
+// TestCatalogsAreComplete runs in `make build`.
+func TestCatalogsAreComplete(t *testing.T) {
+	if _, err := load(); err != nil {
+		t.Error(err)
 	}
-	return amount
 }
 
-func TestDatesAndRemainingTimesAreWrittenInTheLanguage(t *testing.T) {
-	at := time.Date(2026, 8, 5, 16, 7, 9, 0, time.FixedZone("", 2*60*60))
-	cases := map[string][3]string{
-		"en": {"August 5, 2026, 14:07 UTC", "1 minute left", "59 seconds left"},
-		"ru": {"5 августа 2026 г., 14:07 UTC", "Осталась 1 минута", "Осталось 59 секунд"},
-		"uk": {"5 серпня 2026 р., 14:07 UTC", "Залишилася 1 хвилина", "Залишилося 59 секунд"},
-		"ar": {"5 أغسطس 2026، 14:07 UTC", "بقيت دقيقة واحدة", "بقيت \u206859\u2069 ثانية"},
-		"fa": {"۵ اوت ۲۰۲۶، ساعت ۱۴:۰۷ UTC", "\u2068۱\u2069 دقیقه باقی مانده", "\u2068۵۹\u2069 ثانیه باقی مانده"},
-		"ur": {"5 اگست 2026، 14:07 UTC", "\u20681\u2069 منٹ باقی ہے", "\u206859\u2069 سیکنڈ باقی ہیں"},
-		"tr": {"5 Ağustos 2026, 14:07 UTC", "1 dakika kaldı", "59 saniye kaldı"},
-		"az": {"5 avqust 2026, 14:07 UTC", "1 dəqiqə qalıb", "59 saniyə qalıb"},
-		"kk": {"2026 ж. 5 тамыз, 14:07 UTC", "1 минут қалды", "59 секунд қалды"},
-		"uz": {"2026-yil 5-avgust, 14:07 UTC", "1 daqiqa qoldi", "59 soniya qoldi"},
-		"id": {"5 Agustus 2026 pukul 14.07 UTC", "1 menit lagi", "59 detik lagi"},
-		"ms": {"5 Ogos 2026, 14:07 UTC", "1 minit lagi", "59 saat lagi"},
-		"bn": {"৫ আগস্ট, ২০২৬, ১৪:০৭ UTC", "১ মিনিট বাকি", "৫৯ সেকেন্ড বাকি"},
-		"de": {"5. August 2026, 14:07 Uhr UTC", "Noch 1 Minute", "Noch 59 Sekunden"},
-		"fr": {"5 août 2026 à 14:07 UTC", "1 minute restante", "59 secondes restantes"},
-		"es": {"5 de agosto de 2026, 14:07 UTC", "Queda 1 minuto", "Quedan 59 segundos"},
-	}
-	for _, lang := range Languages() {
-		texts, want := In(lang), cases[lang]
-		got := [3]string{texts.Date(at), texts.Left(119 * time.Second), texts.Left(59*time.Second + 999*time.Millisecond)}
-		if got != want {
-			t.Errorf("%s: %q, want %q", lang, got, want)
+func TestTextsAreOfTheLanguageAsked(t *testing.T) {
+	for tag, want := range map[string][2]string{
+		"ru": {"ru", "Сумма"}, "ru-RU": {"ru", "Сумма"}, "DE": {"de", "Betrag"}, "zh": {"en", "Amount"}, "": {"en", "Amount"},
+	} {
+		if got := In(tag); got.Lang != want[0] || got.Common.Amount != want[1] {
+			t.Errorf("%q: %s, %s, want %s", tag, got.Lang, got.Common.Amount, want)
 		}
 	}
-	if got := In("en").Left(-time.Second); got != "0 seconds left" {
-		t.Errorf("a time that has passed: %q", got)
+	for _, lang := range locale.Languages() {
+		if In(lang).Lang != lang {
+			t.Errorf("the texts for %s are in %s", lang, In(lang).Lang)
+		}
 	}
 }
 
-// ordinarySpaces replaces the spaces that do not break a line, so that a test reads well.
-func ordinarySpaces(text string) string {
-	return strings.NewReplacer(space, " ", narrowSpace, " ").Replace(text)
+// The struct tags of Texts say what a text must have; a field without its tag would allow "Pay" without the amount.
+func TestTextsThatAFormOrALetterCannotUseAreRefused(t *testing.T) {
+	for name, c := range map[string]struct{ old, replacement, want string }{
+		"amount of a button":      {`"Оплатить {amount}"`, `"Оплатить"`, "ru: checkout.pay: the placeholder {amount} is missing"},
+		"merchant of a letter":    {`"Квитанция: {amount}, {merchant}"`, `"Квитанция: {amount}"`, "ru: receipt.mailSubject: the placeholder {merchant} is missing"},
+		"long button":             {`"Скопировать"`, `"Скопировать это значение в буфер обмена"`, "ru: common.copy: is longer than 32 characters"},
+		"missing method":          {`"sbp": "СБП",`, ``, "ru: methods.sbp: the text is missing"},
+		"missing reason":          {`"card_declined": `, `"card_refused": `, "ru: reasons.card_declined: the text is missing"},
+		"missing notice":          {`"title": "Слишком много попыток", `, ``, "ru: notices.tooMany.title: the text is missing or empty"},
+		"number of pieces":        {`"one": "{n} шт."`, `"one": "шт."`, "ru: offer.pieces.one: the placeholder {n} is missing"},
+		"word of another package": {`"amount": "Сумма"`, `"amount": "Сумма", "minorUnits": "{amount}"`, `unknown object member name "minorUnits"`},
+	} {
+		_, err := locale.Load[Texts](changed(t, c.old, c.replacement), locale.Languages())
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
 }
+
+// changed returns the catalogs with one replacement in the Russian one.
+func changed(t *testing.T, old, replacement string) fstest.MapFS {
+	t.Helper()
+	copied := make(fstest.MapFS)
+	for _, lang := range locale.Languages() {
+		name := "catalog/" + lang + ".json"
+		content, err := files.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copied[name] = &fstest.MapFile{Data: content}
+	}
+	russian := copied["catalog/ru.json"]
+	if strings.Count(string(russian.Data), old) != 1 {
+		t.Fatalf("%q does not stand once in the catalog", old)
+	}
+	russian.Data = []byte(strings.Replace(string(russian.Data), old, replacement, 1))
+	return copied
+}
+
+var ofPayers = localetest.Catalogs{
+	Files: files,
+	SameWords: map[string][]string{
+		"ar": {"MM/YY"}, "fa": {"MM/YY"}, "ur": {"MM/YY"}, // in a field from left to right, where words in Arabic letters change places
+		"az": {"Status"}, "de": {"Status"}, "fr": {"Signature"}, "id": {"Status", "Total"}, "ms": {"Status"},
+	},
+	ForeignWords: []string{"QR", "SEPA", "SBP", "routing", "number", "sort", "code", "institution", "transit", "CVV", "CVC", "MM", "YY"},
+}
+
+func TestNoTextIsLeftInEnglish(t *testing.T) { ofPayers.CheckTranslations(t) }
+
+func TestTextsAreInTheScriptOfTheLanguage(t *testing.T) { ofPayers.CheckScripts(t) }

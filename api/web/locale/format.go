@@ -1,10 +1,14 @@
-package texts
+package locale
 
-import "golang.org/x/text/language"
+import (
+	"slices"
+
+	"golang.org/x/text/language"
+)
 
 // format is how a language writes numbers.
 type format struct {
-	lang        string // the name of its catalog
+	lang        string // its code, with which its catalogs are named
 	tag         language.Tag
 	rightToLeft bool
 	amount      string            // the order of the number (0) and the sign of a currency (¤), with what stands between and before them
@@ -37,7 +41,7 @@ var commonSigns = map[string]string{
 
 // formats are the languages of the service. Numbers and signs are those of Chromium, and of CLDR 48 for the languages that
 // Chromium lacks (Azerbaijani, Kazakh and Uzbek); testdata/intl.json has both.
-var formats = []format{
+var formats = withTags([]format{
 	{lang: "en", amount: "¤0", decimal: ".", group: ",", signs: map[string]string{"JPY": "¥"}},
 	{lang: "ru", amount: "0" + space + "¤", decimal: ",", group: space, signs: map[string]string{
 		"RUB": "₽", "UAH": "грн.", "JPY": "¥",
@@ -68,4 +72,21 @@ var formats = []format{
 	{lang: "es", amount: "0" + space + "¤", decimal: ",", group: ".", loneDigit: true, millions: true, signs: map[string]string{
 		"USD": "US$", "GBP": "GBP", "JPY": "JPY", "INR": "INR", "CNY": "CNY", "CAD": "CAD",
 	}},
+})
+
+// withTags sets the tags of the languages, by which the library of plural categories knows them.
+func withTags(table []format) []format {
+	for i := range table {
+		table[i].tag = language.MustParse(table[i].lang)
+	}
+	return table
+}
+
+// formatOf returns the format of a language; nil if the service does not have it.
+func formatOf(lang string) *format {
+	i := slices.IndexFunc(formats, func(f format) bool { return f.lang == lang })
+	if i < 0 {
+		return nil
+	}
+	return &formats[i]
 }

@@ -4,6 +4,7 @@ function intl(request) {
   for (const lang of request.languages) {
     const month = m => new Intl.DateTimeFormat(lang, {day: "numeric", month: "long", timeZone: "UTC", calendar: "gregory"})
       .formatToParts(new Date(Date.UTC(2026, m, 5))).find(part => part.type === "month").value;
+    const shortDate = new Intl.DateTimeFormat(lang, {day: "numeric", month: "short", year: "numeric", timeZone: "UTC", calendar: "gregory"});
     const locale = new Intl.Locale(lang);
     const amounts = {};
     for (const currency in request.decimals) {
@@ -17,6 +18,7 @@ function intl(request) {
     answer[lang] = {
       direction: (locale.getTextInfo ? locale.getTextInfo() : locale.textInfo).direction,
       months: Array.from({length: 12}, (_, m) => month(m)),
+      short_dates: Array.from({length: 12}, (_, m) => shortDate.format(new Date(Date.UTC(2026, m, 5)))),
       categories: new Intl.PluralRules(lang).resolvedOptions().pluralCategories,
       plurals: request.numbers.map(n => new Intl.PluralRules(lang).select(n)),
       numbers: request.numbers.map(n => new Intl.NumberFormat(lang).format(n)),

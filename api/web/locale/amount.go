@@ -1,4 +1,4 @@
-package texts
+package locale
 
 import (
 	"cmp"
@@ -23,32 +23,32 @@ const (
 // text says that the amount is in minor units.
 //
 // Where an amount stands in a page, <bdi> has to surround it. Fill isolates it in a text.
-func (t *Texts) Amount(a money.Amount, asset money.Asset) string { return t.amount(a, asset, space) }
+func (l *Locale) Amount(a money.Amount, asset money.Asset) string { return l.amount(a, asset, space) }
 
 // BreakableAmount is Amount, but a line may break between the number and the currency, for places where the whole does not
 // fit into a line. Number and currency have no other place to break.
-func (t *Texts) BreakableAmount(a money.Amount, asset money.Asset) string {
-	return t.amount(a, asset, " ")
+func (l *Locale) BreakableAmount(a money.Amount, asset money.Asset) string {
+	return l.amount(a, asset, " ")
 }
 
 // amount writes an amount, with a kind of space between the number and the currency.
-func (t *Texts) amount(a money.Amount, asset money.Asset, gap string) string {
-	number, scaled := t.Decimal(a, asset)
-	text := t.format.withSign(number, string(asset.Currency), gap)
+func (l *Locale) amount(a money.Amount, asset money.Asset, gap string) string {
+	number, scaled := l.Decimal(a, asset)
+	text := l.format.withSign(number, string(asset.Currency), gap)
 	if asset.Network != "" {
 		text += " (" + string(asset.Network) + ")"
 	}
 	if !scaled {
-		return t.Fill(t.Common.MinorUnits, "amount", text)
+		return l.Fill(l.words.MinorUnits, "amount", text)
 	}
 	return text
 }
 
 // Decimal writes an amount without its currency, as Amount does: "1,234.50". ok is false if the scale of the asset is unknown;
 // then the amount is in minor units.
-func (t *Texts) Decimal(a money.Amount, asset money.Asset) (number string, ok bool) {
+func (l *Locale) Decimal(a money.Amount, asset money.Asset) (number string, ok bool) {
 	whole, fraction, ok := majorUnits(a, asset)
-	return t.format.number(whole, withoutZeros(fraction)), ok
+	return l.format.number(whole, withoutZeros(fraction)), ok
 }
 
 // withoutZeros returns the decimals of an amount that are written.
@@ -61,17 +61,17 @@ func withoutZeros(fraction string) string {
 
 // Ungrouped is Decimal without separators between groups of digits: "1234.50". A payer who changes such a number types no
 // separator that could be mistaken for the decimal one.
-func (t *Texts) Ungrouped(a money.Amount, asset money.Asset) (number string, ok bool) {
+func (l *Locale) Ungrouped(a money.Amount, asset money.Asset) (number string, ok bool) {
 	whole, fraction, ok := majorUnits(a, asset)
 	if fraction = withoutZeros(fraction); fraction != "" {
-		whole += t.format.decimal + fraction
+		whole += l.format.decimal + fraction
 	}
-	return t.format.withDigits(whole), ok
+	return l.format.withDigits(whole), ok
 }
 
 // Number writes a number of things as the language does: "9,999".
-func (t *Texts) Number(n int) string {
-	return t.format.number(strconv.Itoa(n), "")
+func (l *Locale) Number(n int) string {
+	return l.format.number(strconv.Itoa(n), "")
 }
 
 // majorUnits returns the digits of an amount before and after the decimal point. ok is false if the scale is unknown, and then

@@ -1,4 +1,4 @@
-package texts
+package locale
 
 import (
 	"context"
@@ -33,6 +33,7 @@ type intlAnswer struct {
 	By         string              `json:"by"` // the program that answered
 	Direction  string              `json:"direction"`
 	Months     []string            `json:"months"`
+	ShortDates []string            `json:"short_dates"` // the fifth of each month of 2026
 	Categories []string            `json:"categories"`
 	Plurals    []string            `json:"plurals"`
 	Numbers    []string            `json:"numbers"`
@@ -242,12 +243,25 @@ func TestNumbersAndPluralsAreThoseOfBrowsers(t *testing.T) {
 func TestMonthsAndDirectionsAreThoseOfBrowsers(t *testing.T) {
 	table := readIntl(t)
 	for _, lang := range Languages() {
-		texts, want := In(lang), table.Answers[lang]
-		if got := texts.Dates.Months[:]; !slices.Equal(got, want.Months) {
+		l, want := In(lang), table.Answers[lang]
+		if got := l.words.Months[:]; !slices.Equal(got, want.Months) {
 			t.Errorf("%s: the months are %q, want %q", lang, got, want.Months)
 		}
-		if got := texts.Direction(); got != want.Direction {
+		if got := l.Direction(); got != want.Direction {
 			t.Errorf("%s: the direction is %s, want %s", lang, got, want.Direction)
+		}
+	}
+}
+
+func TestShortDatesAreThoseOfBrowsers(t *testing.T) {
+	table := readIntl(t)
+	for _, lang := range Languages() {
+		var got []string
+		for month := time.January; month <= time.December; month++ {
+			got = append(got, In(lang).ShortDate(time.Date(2026, month, 5, 0, 0, 0, 0, time.UTC)))
+		}
+		if want := table.Answers[lang].ShortDates; !slices.Equal(got, want) {
+			t.Errorf("%s: the dates are %+q, want %+q", lang, got, want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package texts
+package locale
 
 import "testing"
 
@@ -22,7 +22,7 @@ func TestValuesDoNotReorderTheTextAroundThem(t *testing.T) {
 }
 
 func TestEveryPlaceholderIsReplaced(t *testing.T) {
-	if got, want := In("en").Fill(In("en").Receipt.MailSubject, "amount", "$1.00", "merchant", "{amount}"), "Receipt: $1.00 to {amount}"; got != want {
+	if got, want := In("en").Fill("Receipt: {amount} to {merchant}", "amount", "$1.00", "merchant", "{amount}"), "Receipt: $1.00 to {amount}"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package texts
+package locale
 
 import (
 	"slices"
@@ -54,7 +54,7 @@ func (f *format) counts() map[string]int {
 }
 
 // Count returns the text for n things, with the number in the language's digits. A number below zero counts as zero.
-func (t *Texts) Count(p Plural, n int) string {
+func (l *Locale) Count(p Plural, n int) string {
 	n = max(n, 0)
-	return t.Fill(p.byCategory(t.format.category(n)), "n", t.Number(n))
+	return l.Fill(p.byCategory(l.format.category(n)), "n", l.Number(n))
 }

@@ -1,4 +1,4 @@
-package texts
+package locale
 
 import (
 	"slices"
@@ -16,11 +16,11 @@ const (
 
 // Fill replaces placeholders: Fill(t.Checkout.Pay, "amount", amount) replaces {amount}. The arguments after the text are
 // names and values in turn. Braces in a value are not placeholders.
-func (t *Texts) Fill(text string, namesAndValues ...string) string {
+func (l *Locale) Fill(text string, namesAndValues ...string) string {
 	isolated := make([]string, len(namesAndValues))
 	for i, part := range namesAndValues {
 		if isolated[i] = part; i%2 == 1 {
-			isolated[i] = t.isolate(part)
+			isolated[i] = l.isolate(part)
 		}
 	}
 	return fill(text, isolated...)
@@ -36,8 +36,8 @@ func fill(text string, namesAndValues ...string) string {
 }
 
 // isolate keeps a value together: in a text from right to left, or if the value itself is written from right to left.
-func (t *Texts) isolate(value string) string {
-	if !t.format.rightToLeft && !isRightToLeft(value) {
+func (l *Locale) isolate(value string) string {
+	if !l.format.rightToLeft && !isRightToLeft(value) {
 		return value
 	}
 	return isolateStart + value + isolateEnd

@@ -1,4 +1,4 @@
-package texts
+package locale
 
 import (
 	"strings"
@@ -26,9 +26,22 @@ func TestPreferredLanguage(t *testing.T) {
 		"zh-CN,zh;q=0.9,*": "", "ur-PK;q=0.001": "ur",
 		strings.Repeat("xx,", maxEntries-1) + "ru": "ru", strings.Repeat("xx,", maxEntries) + "ru": "",
 	} {
-		if got := Preferred(header); got != want {
+		if got := Preferred(header, Languages()...); got != want {
 			t.Errorf("Preferred(%q) is %q, want %q", header, got, want)
 		}
+	}
+}
+
+func TestPreferredLanguageIsAmongTheGivenOnes(t *testing.T) {
+	for header, want := range map[string]string{
+		"": "", "de, ru;q=0.5": "ru", "fr": "", "de;q=0.9, ar-EG;q=0.8, en;q=0.1": "ar", "en-GB, ru": "en",
+	} {
+		if got := Preferred(header, "en", "ru", "ar"); got != want {
+			t.Errorf("Preferred(%q) is %q, want %q", header, got, want)
+		}
+	}
+	if got := Preferred("en"); got != "" {
+		t.Errorf("%q is preferred among no languages", got)
 	}
 }
 
@@ -38,7 +51,7 @@ func TestSeparatorsOfNumbers(t *testing.T) {
 		"kk": {',', ' ', false}, "uz": {',', ' ', false}, "id": {',', '.', false}, "ms": {'.', ',', false}, "bn": {'.', ',', false}, "de": {',', '.', false}, "fr": {',', ' ', false}, "es": {',', '.', false},
 		"zh": {'.', ',', false}, "de-CH": {',', '.', false},
 	} {
-		if got := SeparatorsOf(lang); got != want {
+		if got := In(lang).Separators(); got != want {
 			t.Errorf("%s: %q and %q, want %q and %q", lang, got.Decimal, got.Group, want.Decimal, want.Group)
 		}
 	}

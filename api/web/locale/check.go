@@ -1,0 +1,171 @@
+package locale
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// checker collects the faults of a catalog.
+type checker struct {
+	lang   string
+	counts map[string]int // how many of the tried numbers are of each plural category
+	maps   mapKeys
+	faults []error
+}
+
+func (c *checker) add(key, format string, args ...any) {
+	c.faults = append(c.faults, fmt.Errorf("%s: %s: %s", c.lang, key, fmt.Sprintf(format, args...)))
+}
+
+// check checks the texts in value. key is the key of value, and tag the tag of its struct field. In the tag, holds lists the
+// placeholders that a text must have, separated by spaces, and on is "button" for the text of a button.
+func (c *checker) check(key string, tag reflect.StructTag, value reflect.Value) {
+	switch value.Kind() {
+	case reflect.String:
+		c.checkText(key, value.String(), strings.Fields(tag.Get("holds")), nil)
+		if tag.Get("on") == "button" && letters(value.String()) > maxButton {
+			c.add(key, "is longer than %d characters, which a button of a small phone can't show", maxButton)
+		}
+	case reflect.Array:
+		for i := range value.Len() {
+			c.check(fmt.Sprintf("%s[%d]", key, i), "", value.Index(i))
+		}
+	case reflect.Map:
+		c.maps[key] = nil // so that an empty map is compared too
+		for _, name := range value.MapKeys() {
+			c.maps[key] = append(c.maps[key], name.String())
+			c.check(key+"."+name.String(), "", value.MapIndex(name))
+		}
+	case reflect.Struct:
+		if p, isPlural := value.Interface().(Plural); isPlural {
+			c.checkPlural(key, p)
+			return
+		}
+		for i := range value.NumField() {
+			field := value.Type().Field(i)
+			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); field.IsExported() && name != "-" {
+				c.check(strings.TrimPrefix(key+"."+name, "."), field.Tag, value.Field(i))
+			}
+		}
+	default:
+		c.add(key, "a field of the type %s has no texts that can be checked", value.Type())
+	}
+}
+
+// maxButton is the longest text of a button, in characters: what fits into a page that is 320 pixels wide.
+const maxButton = 32
+
+// letters counts the characters of a text that take up space. Vowel signs above or below a letter do not.
+func letters(text string) (count int) {
+	for _, r := range text {
+		if !unicode.In(r, unicode.Mn, unicode.Cf) {
+			count++
+		}
+	}
+	return count
+}
+
+// checkPlural demands a text for exactly the categories of the language. The text of a category with a single number may lack
+// the number.
+func (c *checker) checkPlural(key string, p Plural) {
+	for _, category := range categories {
+		text := p.byCategory(category)
+		switch count, exists := c.counts[category]; {
+		case exists && count == 1:
+			c.checkText(key+"."+category, text, nil, []string{"n"})
+		case exists:
+			c.checkText(key+"."+category, text, []string{"n"}, nil)
+		case text != "":
+			c.add(key+"."+category, "the language has no such plural category")
+		}
+	}
+}
+
+var placeholder = regexp.MustCompile(`\{[^{}]*\}|[{}]`)
+
+// checkText demands that a text has each placeholder of required once, and others only if they are in optional.
+func (c *checker) checkText(key, text string, required, optional []string) {
+	if text == "" {
+		c.add(key, "the text is missing or empty")
+		return
+	}
+	var found []string
+	if strings.ContainsAny(text, "{}") {
+		found = placeholder.FindAllString(text, -1)
+	}
+	for _, name := range required {
+		if !slices.Contains(found, "{"+name+"}") {
+			c.add(key, "the placeholder {%s} is missing", name)
+		}
+	}
+	for i, brackets := range found {
+		name := strings.Trim(brackets, "{}")
+		if !slices.Contains(required, name) && !slices.Contains(optional, name) {
+			c.add(key, "%s is no placeholder of this text", brackets)
+		} else if slices.Contains(found[:i], brackets) {
+			c.add(key, "%s stands twice", brackets)
+		}
+	}
+	c.checkCharacters(key, text)
+}
+
+// checkCharacters refuses what a translator cannot see: control and format characters, unusual spaces, spaces at the ends and
+// double spaces, and letters of one script in a word of another, such as a Cyrillic а in a Latin word.
+func (c *checker) checkCharacters(key, text string) {
+	if strings.TrimSpace(text) != text || strings.Contains(text, "  ") {
+		c.add(key, "a space at an end, or two spaces")
+	}
+	letters, script := []rune(text), "" // script is that of the letters of a word
+	for i, r := range letters {
+		if isInvisible(r) && !isJoiner(letters, i) {
+			c.add(key, "the invisible character %U", r)
+		}
+		if !unicode.IsLetter(r) {
+			script = ""
+			continue
+		}
+		of := scriptOf(r)
+		if script != "" && of != "" && of != script {
+			c.add(key, "%q is a letter of %s in a word of %s", r, of, script)
+		}
+		script = cmp.Or(of, script)
+	}
+}
+
+// isInvisible tells whether a character cannot be seen or told from an ordinary space. The two spaces that do not break a line
+// are allowed, because French has them before a colon.
+func isInvisible(r rune) bool {
+	switch string(r) {
+	case " ", space, narrowSpace:
+		return false
+	}
+	return !unicode.IsGraphic(r) || unicode.IsSpace(r)
+}
+
+// isJoiner tells whether a character is a ZERO WIDTH NON-JOINER between two letters, where Persian and Bengali spell with it.
+func isJoiner(text []rune, i int) bool {
+	const nonJoiner = '\u200c'
+	joined := func(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Bengali) }
+	return text[i] == nonJoiner && i > 0 && i+1 < len(text) && joined(text[i-1]) && joined(text[i+1])
+}
+
+// scripts are the scripts of the service's languages, and those whose letters look like theirs.
+var scripts = []struct {
+	name  string
+	table *unicode.RangeTable
+}{{"Latin", unicode.Latin}, {"Cyrillic", unicode.Cyrillic}, {"Arabic", unicode.Arabic}, {"Bengali", unicode.Bengali}, {"Greek", unicode.Greek}}
+
+// scriptOf returns the script of a letter; empty if it is none of scripts.
+func scriptOf(letter rune) string {
+	for _, script := range scripts {
+		if unicode.Is(script.table, letter) {
+			return script.name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,53 @@
+package locale
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// formerCodes are codes of languages that ISO 639 has replaced and that browsers and devices still send.
+var formerCodes = map[string]string{"in": "id"}
+
+// baseOf returns the code of a tag's language, in lower case.
+func baseOf(tag string) string {
+	base, _, _ := strings.Cut(tag, "-")
+	base = strings.ToLower(base)
+	if current := formerCodes[base]; current != "" {
+		return current
+	}
+	return base
+}
+
+// maxEntries bounds how many entries of Accept-Language are read.
+const maxEntries = 32
+
+// Preferred returns the first language of a header Accept-Language (RFC 9110, 12.5.4) that is among the given ones, by
+// descending weight; empty if there is none. An entry with a malformed weight is ignored.
+func Preferred(acceptLanguage string, among ...string) string {
+	preferred, best, read := "", 0.0, 0
+	for entry := range strings.SplitSeq(acceptLanguage, ",") {
+		if read++; read > maxEntries {
+			break
+		}
+		tag, parameter, _ := strings.Cut(entry, ";")
+		language := baseOf(strings.TrimSpace(tag))
+		if weight := weightOf(parameter); weight > best && slices.Contains(among, language) {
+			preferred, best = language, weight
+		}
+	}
+	return preferred
+}
+
+// weightOf returns the weight that a parameter "q=0.5" gives: 1 if there is no parameter, and 0 for a malformed one.
+func weightOf(parameter string) float64 {
+	name, value, found := strings.Cut(strings.TrimSpace(parameter), "=")
+	if name == "" && !found {
+		return 1
+	}
+	weight, err := strconv.ParseFloat(value, 64)
+	if !strings.EqualFold(name, "q") || err != nil || !(weight >= 0 && weight <= 1) {
+		return 0
+	}
+	return weight
+}
