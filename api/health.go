@@ -56,7 +56,7 @@ func (s *Server) liveness(req *web.Request) error {
 // readiness serves GET /readyz: 503 while the service starts, stops, or refuses
 // commands because the disk is nearly full.
 func (s *Server) readiness(req *web.Request) error {
-	state := s.cfg.Status().state()
+	state := s.cfg.Status().State()
 	writeState(req, state, stateBody(state))
 	return nil
 }
@@ -69,8 +69,8 @@ func writeState(req *web.Request, state string, body []byte) {
 	web.WriteJSON(req.RequestCtx, statusCode(state), body)
 }
 
-// state returns StatusOK, or the reason why the service takes no commands.
-func (s Status) state() string {
+// State returns StatusOK, or the reason why the service takes no commands.
+func (s Status) State() string {
 	if s.Core != StatusOK {
 		return s.Core
 	}
@@ -110,7 +110,7 @@ func (cfg *Config) healthBody(status Status) []byte {
 // the client's next request can reach the Server, which replaces this handler.
 func StartingHandler(cfg Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		status, state := cfg.Status(), cfg.Status().state()
+		status, state := cfg.Status(), cfg.Status().State()
 		code, body := http.StatusServiceUnavailable, schema.AppendText([]byte(`{"error":"unavailable","message":`), "the service is starting")
 		body = append(body, '}')
 		if isRead := r.Method == http.MethodGet || r.Method == http.MethodHead; isRead {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the Debian package of a binary that is built already: tools/deb/build.sh BINARY FOLDER. It needs Go and git,
-# and no tools of Debian.
+# Builds the Debian package of a binary that is built already: tools/deb/build.sh BINARY FOLDER. It runs the binary, so it
+# builds the package of this machine's architecture. It needs Go, git and gzip, and no tools of Debian.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -15,6 +15,13 @@ fi
 # The newest of the C library's interfaces that the binary uses; nothing for a static one.
 libc="$(grep -ao 'GLIBC_2\.[0-9]*' "$1" | sed 's/GLIBC_//' | sort -uV | tail -1)"
 
-DEB_VERSION="$version" DEB_ARCH="$(${GO:-go} env GOARCH)" DEB_BINARY="$1" DEB_LIBC="${libc:-2}" \
-	SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}" \
+# The same commit gives the same package, so the manual page has the commit's date instead of today's.
+SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}"
+export SOURCE_DATE_EPOCH
+made="$(mktemp -d)"
+trap 'rm -rf "$made"' EXIT
+"$1" man >"$made/page"
+sed "1s/\"[0-9-]*\"/\"$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%d)\"/" "$made/page" | gzip -9n >"$made/mizan.1.gz"
+
+DEB_VERSION="$version" DEB_ARCH="$(${GO:-go} env GOARCH)" DEB_BINARY="$1" DEB_LIBC="${libc:-2}" DEB_MANUAL="$made/mizan.1.gz" \
 	${GO:-go} tool -modfile=tools/go.mod nfpm package --config tools/deb/nfpm.yaml --packager deb --target "$2"

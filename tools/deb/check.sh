@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Tries a package as an operator would: tools/deb/check.sh PACKAGE. It installs the package, starts the service with the
 # unit's command as the unit's user, pays, and removes the package. All of that happens in an overlay of the root
-# folder in memory, so nothing on the machine changes. It needs root, dpkg and curl; without them it is skipped.
+# folder in memory, so nothing on the machine changes. It needs root, dpkg and curl; without them it is skipped. With
+# strace it also tries that the service needs no system call that the unit forbids.
 set -euo pipefail
 
 inside=/srv # the folder in which the package is tried; it is empty in memory, and only for the trial
@@ -33,8 +34,51 @@ want() {
   [ "$got" = "$2" ] || fail "$1 is $got, want $2"
 }
 
+# members lists the system calls of sets that systemd knows; a name without @ is a call itself.
+members() {
+  local name
+  for name in "$@"; do
+    case "$name" in
+    @*) members $(systemd-analyze syscall-filter "$name" | sed -n '/^    [@a-z]/p') ;;
+    *) echo "$name" ;;
+    esac
+  done
+}
+
+# permitted lists the system calls that a unit permits: each SystemCallFilter= adds to the earlier ones, or with ~ removes.
+permitted() {
+  local words calls=""
+  while read -r words; do
+    case "$words" in
+    "~"*) calls="$(members ${words#"~"} | sort -u | comm -23 <(echo "$calls") -)" ;;
+    *) calls="$({ echo "$calls"; members $words; } | sort -u)" ;;
+    esac
+  done < <(sed -n 's/^SystemCallFilter=//p' "$1")
+  echo "$calls"
+}
+
 server=""
 finish() { if [ -n "$server" ]; then kill -KILL "$server" 2>/dev/null || true; fi; }
+
+# completions tries the package's completion in each shell that is here. Bash asks the program as COMP_LINE does.
+completions() {
+  bash -c 'source /usr/share/bash-completion/completions/mizan && complete -p mizan' | grep -- "-C '*/usr/bin/mizan'* mizan\$" >/dev/null || fail "bash doesn't complete"
+  [ "$(COMP_LINE="mizan ledger tr" mizan)" = trial-balance ] || fail "the program doesn't complete"
+  if command -v fish >/dev/null; then
+    HOME="$inside" fish -c 'complete -C "mizan ledger tr"' | grep '^trial-balance' >/dev/null || fail "fish doesn't complete"
+  else
+    say "no fish here: completion in fish is not tried"
+  fi
+  if command -v zsh >/dev/null; then
+    timeout 60 zsh -fc "$zsh_completes" | grep trial-balance >/dev/null || fail "zsh doesn't complete"
+  else
+    say "no zsh here: completion in zsh is not tried"
+  fi
+}
+
+# Completion in zsh needs a terminal, which zsh makes itself.
+# shellcheck disable=SC2016 # zsh expands it
+zsh_completes='zmodload zsh/zpty; zpty z zsh -fi; zpty -w z "autoload -U compinit; compinit -u -D"; zpty -w -n z $'"'mizan ledger tr\t'"'; zpty -r -m z text "*trial-balance*"; print -r -- $text'
 
 # installed runs in the overlay.
 installed() {
@@ -50,15 +94,23 @@ installed() {
   want /etc/mizan/keyring "600 mizan:mizan"
   want /etc/mizan/admin-token "600 mizan:mizan"
   want /var/lib/mizan "700 mizan:mizan"
-  local keyring
-  keyring="$(sha256sum /etc/mizan/keyring)"
+  local secrets
+  secrets="$(sha256sum /etc/mizan/keyring /etc/mizan/admin-token)"
+  zcat /usr/share/man/man1/mizan.1.gz | grep '^\.TH MIZAN 1 ' >/dev/null || fail "there is no manual page"
+  completions
 
   sed -i 's/^#sandbox = true/sandbox = true/; s/^listen = .*/listen = "127.0.0.1:0"/' /etc/mizan/mizan.toml
-  local command
+  local command watch=""
   command="$(sed -n 's/^ExecStart=//p' /usr/lib/systemd/system/mizan.service)"
-  # shellcheck disable=SC2086 # the command is words
+  if command -v strace >/dev/null && command -v systemd-analyze >/dev/null; then
+    install -o mizan -m 0600 /dev/null forbidden # one line for each call that the unit would refuse
+    watch="strace -D -f --seccomp-bpf -qqq -e signal=none -o $inside/forbidden -e trace=!$(permitted /usr/lib/systemd/system/mizan.service | sed 's/^/?/' | paste -sd,)"
+  else
+    say "no strace or systemd-analyze here: the unit's filter of system calls is not tried"
+  fi
+  # shellcheck disable=SC2086 # the commands are words
   setpriv --reuid mizan --regid mizan --init-groups --no-new-privs --inh-caps=-all --ambient-caps=-all --bounding-set=-all \
-    --reset-env $command >out 2>err &
+    --reset-env $watch $command >out 2>err &
   server=$!
   for _ in $(seq 600); do
     grep -q '^mizan: ready at ' out && break
@@ -80,6 +132,7 @@ installed() {
   wait "$server" && code=0 || code=$?
   server=""
   [ "$code" = 0 ] || { cat err; fail "the service stopped with $code"; }
+  [ ! -s forbidden ] || { head forbidden; fail "the service makes system calls that its unit forbids"; }
   say "installed, started as user mizan, paid, stopped"
 
   dpkg -i mizan.deb >again.out 2>&1 || { cat again.out; fail "it can't be installed over itself"; }
@@ -89,11 +142,11 @@ installed() {
   [ -e /etc/mizan/mizan.toml ] || fail "the removal has removed the configuration"
   dpkg -P mizan >purge.out 2>&1 || { cat purge.out; fail "it can't be purged"; }
   [ ! -e /etc/mizan/mizan.toml ] || fail "the configuration is still there"
-  [ "$(sha256sum /etc/mizan/keyring)" = "$keyring" ] || fail "the keyring is another one"
+  [ "$(sha256sum /etc/mizan/keyring /etc/mizan/admin-token)" = "$secrets" ] || fail "the keyring or the token is another one"
   want /etc/mizan/keyring "600 mizan:mizan"
   [ -d /var/lib/mizan/store ] || fail "the data is gone"
   dpkg -i mizan.deb >again.out 2>&1 || { cat again.out; fail "it can't be installed again"; }
-  [ "$(sha256sum /etc/mizan/keyring)" = "$keyring" ] || fail "the keyring was replaced"
+  [ "$(sha256sum /etc/mizan/keyring /etc/mizan/admin-token)" = "$secrets" ] || fail "the keyring or the token was replaced"
   say "upgraded, removed and purged: the keyring and the data stay"
 }
 

@@ -1,6 +1,7 @@
 package maintenance
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,7 +27,7 @@ type rotateTokenCommand struct {
 	Sandbox   string `name:"sandbox" placeholder:"DIR|FILE" help:"A running sandbox: take server and token from its data directory, or from its sandbox.json."`
 	URL       string `name:"url" placeholder:"URL" help:"A running server: the token that the command is given is retired."`
 	TokenFile string `name:"token-file" placeholder:"FILE" help:"With --url: the token, - is stdin; without it MIZAN_ADMIN_TOKEN has it."`
-	CAFile    string `name:"ca-file" placeholder:"FILE" help:"With --url: PEM of the authorities to trust, in place of the system's."`
+	CAFile    string `name:"ca-file" placeholder:"FILE" help:"With --url: PEM of the authorities to trust, in place of the system's ($MIZAN_CA_FILE)."`
 	Data      string `name:"data" placeholder:"DIR" help:"Data directory of a stopped server: all tokens are retired."`
 	Keyring   string `name:"keyring" placeholder:"FILE" help:"With --data: the server's keyring; without it the data directory's."`
 
@@ -39,7 +40,7 @@ func (c *rotateTokenCommand) Run(s *cli.Streams) error {
 	if err := c.checkFlags(); err != nil {
 		return err
 	}
-	if err := c.readSandbox(); err != nil {
+	if err := c.readServer(); err != nil {
 		return err
 	}
 	rotate, retiredTokens := c.rotateOnline, "the token that was used is retired"
@@ -80,9 +81,11 @@ func (c *rotateTokenCommand) checkFlags() error {
 	return nil
 }
 
-// readSandbox takes the server and its token from the file that --sandbox names.
-func (c *rotateTokenCommand) readSandbox() error {
+// readServer takes the server and its token from the file that --sandbox names; with --url the environment may name the
+// authorities to trust, as for other clients.
+func (c *rotateTokenCommand) readServer() error {
 	if c.Sandbox == "" {
+		c.CAFile = cmp.Or(c.CAFile, os.Getenv("MIZAN_CA_FILE"))
 		return nil
 	}
 	server, err := client.ReadSandbox(c.Sandbox)

@@ -64,7 +64,7 @@ func TestTokenIsRotatedOnARunningServer(t *testing.T) {
 	if err := os.WriteFile(file, []byte(secondToken+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	thirdToken := rotate(t, nil, "--url", server.BaseURL, "--ca-file", caFile, "--token-file", file)
+	thirdToken := rotate(t, []string{"MIZAN_CA_FILE=" + caFile}, "--url", server.BaseURL, "--token-file", file)
 	wantTokens(t, server, thirdToken, firstToken, secondToken)
 
 	refusedRun := testkit.Run(t, nil, "admin-token", "rotate", "--url", server.BaseURL, "--ca-file", caFile, "--token-file", file)

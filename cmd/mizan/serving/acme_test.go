@@ -73,7 +73,7 @@ func startPebble(t *testing.T, tlsPort uint16) *pebble {
 	pool.AppendCertsFromPEM(trust)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
 	defer transport.CloseIdleConnections()
-	eventually(t, "pebble's root", func() bool {
+	testkit.WaitUntil(t, "pebble's root", func() bool {
 		response, err := (&http.Client{Transport: transport}).Get("https://" + management + "/roots/0")
 		if err != nil {
 			return false
@@ -178,6 +178,9 @@ func TestCertificateIsObtainedByACME(t *testing.T) {
 		Env:   []string{"SSL_CERT_FILE=" + authority.trustFile}, TrustedCertificates: authority.rootFile, ServerName: acmeDomain,
 	})
 	testkit.Pay(t, s.Partner(), "over a certificate by ACME")
+	testkit.WaitUntil(t, "the certificate that the server has requested without a client", func() bool {
+		return strings.Contains(s.Stderr(), "msg=certificate domain="+acmeDomain)
+	})
 	if s.Sandbox.BaseURL != "https://"+acmeDomain || s.Sandbox.CAFile != "" {
 		t.Errorf("base_url is %q, ca_file is %q", s.Sandbox.BaseURL, s.Sandbox.CAFile)
 	}
@@ -200,7 +203,7 @@ func TestCertificateIsObtainedByACME(t *testing.T) {
 		t.Error("a domain that is not configured has a certificate")
 	}
 	s.Signal(syscall.SIGHUP)
-	eventually(t, "the log's line", func() bool {
+	testkit.WaitUntil(t, "the log's line", func() bool {
 		return strings.Contains(s.Stderr(), "SIGHUP: configuration and certificates were read again")
 	})
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"mizan/api"
 	"mizan/api/accesslog"
 	"mizan/api/connlimit"
 	"mizan/cmd/mizan/cli"
@@ -97,10 +98,7 @@ func (s *server) onStatusChange(org ledger.ID, from payment.Status, r *payment.R
 // serveMetrics starts serving --metrics-listen.
 func (s *server) serveMetrics() error {
 	s.metrics.RegisterConnections(s.gate)
-	s.metrics.RegisterReadiness(func() bool {
-		status := s.healthStatus()
-		return status.Core == coreReady && status.DB == coreReady
-	})
+	s.metrics.RegisterReadiness(func() bool { return s.healthStatus().State() == api.StatusOK })
 	if s.cfg.MetricsAddress == "" {
 		return nil
 	}

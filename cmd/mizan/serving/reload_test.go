@@ -28,15 +28,15 @@ func makeCertificate(t *testing.T, dir string) {
 	}
 }
 
-// eventually repeats a check until it succeeds, so that no test waits a fixed time.
-func eventually(t *testing.T, what string, holds func() bool) {
+// replaceCertificate makes another certificate of the same authority in dir.
+func replaceCertificate(t *testing.T, dir string) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
-		if holds() {
-			return
+	for _, name := range []string{certificates.CertFile, certificates.KeyFile} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
 		}
 	}
-	t.Fatalf("never: %s", what)
+	makeCertificate(t, dir)
 }
 
 // certificateSerial returns the serial number of the server's certificate.
@@ -69,16 +69,11 @@ func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 	oldSerial := certificateSerial(t, server)
 
 	// A different certificate of the same authority, and a different level.
-	for _, name := range []string{certificates.CertFile, certificates.KeyFile} {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	makeCertificate(t, dir)
+	replaceCertificate(t, dir)
 	writeFile(t, configFile, `{"log-level":"debug","access-log":"off"}`)
 	server.Signal(syscall.SIGHUP)
-	eventually(t, "the new certificate", func() bool { return certificateSerial(t, server) != oldSerial })
-	eventually(t, "the new level", func() bool { return strings.Contains(server.Stderr(), "log_level=DEBUG access_log=off") })
+	testkit.WaitUntil(t, "the new certificate", func() bool { return certificateSerial(t, server) != oldSerial })
+	testkit.WaitUntil(t, "the new level", func() bool { return strings.Contains(server.Stderr(), "log_level=DEBUG access_log=off") })
 	newSerial := certificateSerial(t, server)
 
 	// A bad certificate, then a bad level: the log reports each, and nothing changes.
@@ -88,18 +83,18 @@ func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 	}
 	writeFile(t, filepath.Join(dir, certificates.CertFile), "no certificate")
 	server.Signal(syscall.SIGHUP)
-	eventually(t, "the bad certificate's words", func() bool { return strings.Contains(server.Stderr(), "mizan: configuration: tls-cert: ") })
+	testkit.WaitUntil(t, "the bad certificate's words", func() bool { return strings.Contains(server.Stderr(), "mizan: configuration: tls-cert: ") })
 	writeFile(t, filepath.Join(dir, certificates.CertFile), string(certificate))
 	writeFile(t, configFile, `{"log-level":"loud"}`)
 	server.Signal(syscall.SIGHUP)
-	eventually(t, "the bad level's words", func() bool { return strings.Contains(server.Stderr(), "mizan: configuration: log-level: ") })
+	testkit.WaitUntil(t, "the bad level's words", func() bool { return strings.Contains(server.Stderr(), "mizan: configuration: log-level: ") })
 
 	// Every file is broken at once: still one line, and the server goes on as it was.
 	errorLines := strings.Count(server.Stderr(), "level=ERROR")
 	writeFile(t, filepath.Join(dir, certificates.KeyFile), "no key")
 	writeFile(t, configFile, `{"log-level":`)
 	server.Signal(syscall.SIGHUP)
-	eventually(t, "the broken file's words", func() bool { return strings.Contains(server.Stderr(), "mizan: configuration: config: ") })
+	testkit.WaitUntil(t, "the broken file's words", func() bool { return strings.Contains(server.Stderr(), "mizan: configuration: config: ") })
 	if got := strings.Count(server.Stderr(), "level=ERROR"); got != errorLines+1 {
 		t.Errorf("%d lines for one SIGHUP with broken files:\n%s", got-errorLines, server.Stderr())
 	}
@@ -107,13 +102,60 @@ func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Signal(syscall.SIGHUP)
-	eventually(t, "the missing file's words", func() bool { return strings.Contains(server.Stderr(), "no such file") })
+	testkit.WaitUntil(t, "the missing file's words", func() bool { return strings.Contains(server.Stderr(), "no such file") })
 	if got := certificateSerial(t, server); got != newSerial {
 		t.Errorf("after bad files the certificate is %s, want %s", got, newSerial)
 	}
 	testkit.Pay(t, server.Partner(), "after the signals")
 	if code := server.Stop(); code != 0 {
 		t.Errorf("exit %d, want 0", code)
+	}
+}
+
+// A SIGHUP puts the log level and the access log of the configuration file in force. If the certificate's file is broken at
+// the same time, both stay as they are.
+func TestSIGHUPChangesTheLogsOrNothing(t *testing.T) {
+	dir, configFile := t.TempDir(), filepath.Join(t.TempDir(), "mizan.toml")
+	makeCertificate(t, dir)
+	certFile := filepath.Join(dir, certificates.CertFile)
+	writeFile(t, configFile, "log-level = 'info'\naccess-log = 'off'\n")
+	server := testkit.Start(t, testkit.Options{Flags: []string{
+		"--config", configFile, "--tls", "files", "--tls-cert", certFile, "--tls-key", filepath.Join(dir, certificates.KeyFile),
+	}, TrustedCertificates: filepath.Join(dir, certificates.CAFile)})
+	requests := func() int { return strings.Count(server.Stderr(), "msg=request ") }
+
+	certificate, err := os.ReadFile(certFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, certFile, "no certificate")
+	writeFile(t, configFile, "log-level = 'error'\naccess-log = 'all'\n")
+	server.Signal(syscall.SIGHUP)
+	testkit.WaitUntil(t, "the bad certificate's words", func() bool { return strings.Contains(server.Stderr(), "mizan: configuration: tls-cert: ") })
+	testkit.Pay(t, server.Partner(), "not logged")
+
+	writeFile(t, certFile, string(certificate))
+	writeFile(t, configFile, "log-level = 'info'\naccess-log = 'all'\n")
+	server.Signal(syscall.SIGHUP)
+	// The level is still info, so this line is written.
+	testkit.WaitUntil(t, "the access log's new mode", func() bool { return strings.Contains(server.Stderr(), "log_level=INFO access_log=all") })
+	if n := requests(); n != 0 {
+		t.Errorf("%d requests were logged while the access log was off", n)
+	}
+	testkit.Pay(t, server.Partner(), "logged")
+	testkit.WaitUntil(t, "the payment's line", func() bool { return requests() == 1 })
+
+	// The line of this SIGHUP is of level info, so it is the new certificate that shows that the files were read.
+	oldSerial := certificateSerial(t, server)
+	replaceCertificate(t, dir)
+	writeFile(t, configFile, "log-level = 'error'\n")
+	server.Signal(syscall.SIGHUP)
+	testkit.WaitUntil(t, "the new certificate", func() bool { return certificateSerial(t, server) != oldSerial })
+	if code := server.Stop(); code != 0 {
+		t.Errorf("exit %d, want 0", code)
+	}
+	if strings.Contains(server.Stderr(), "msg=stopping") {
+		t.Error("a line of level info was written after a SIGHUP has set the level error")
 	}
 }
 
@@ -124,7 +166,7 @@ func TestSIGHUPWithoutFilesChangesNothing(t *testing.T) {
 		s.Signal(syscall.SIGHUP)
 		testkit.Pay(t, s.Partner(), "one")
 	}
-	eventually(t, "the log's line", func() bool { return strings.Contains(s.Stderr(), "SIGHUP") })
+	testkit.WaitUntil(t, "a line with the sandbox's defaults", func() bool { return strings.Contains(s.Stderr(), "log_level=INFO access_log=all") })
 	if code := s.Stop(); code != 0 {
 		t.Errorf("exit %d, want 0", code)
 	}

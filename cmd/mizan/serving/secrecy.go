@@ -49,6 +49,12 @@ func restartWithoutPreemption() error {
 		return cli.BadConfiguration("memory: GODEBUG can't be set: " + err.Error())
 	}
 	signal.Ignore(unix.SIGHUP) // ignored until the new program handles it
-	err := unix.Exec("/proc/self/exe", os.Args, os.Environ())
+	// The kernel names a process by the path that it executes, and "exe" would tell nothing to ps and pgrep. The second path
+	// leads to the program even if its file has been removed.
+	path, err := os.Executable()
+	if err == nil {
+		_ = unix.Exec(path, os.Args, os.Environ()) // returns only if it fails
+	}
+	err = unix.Exec("/proc/self/exe", os.Args, os.Environ())
 	return cli.BadConfiguration("memory: the program can't begin again with GODEBUG=" + preemptionSetting + "=1; start it with that in its environment: " + err.Error())
 }

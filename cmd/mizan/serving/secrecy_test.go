@@ -112,6 +112,18 @@ func TestServerMemoryIsUnreadableByCoreDumpsAndOtherProcesses(t *testing.T) {
 	}
 }
 
+// The server has the program's name, by which ps, top and pgrep know it, although it has executed itself again.
+func TestServerHasTheProgramsName(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", s.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Base(testkit.RaceBinary(t)); strings.TrimSpace(string(name)) != want {
+		t.Errorf("the process has the name %q, want %q", name, want)
+	}
+}
+
 // A SIGHUP does not end a server that has executed itself again and does not handle the signal yet.
 func TestSIGHUPDuringReexecDoesNotEndTheServer(t *testing.T) {
 	if os.Geteuid() != 0 {
@@ -129,7 +141,7 @@ func TestSIGHUPDuringReexecDoesNotEndTheServer(t *testing.T) {
 	}
 	noError(err)
 	noError(cmd.Start())
-	eventually(t, "its second beginning", func() bool {
+	testkit.WaitUntil(t, "its second beginning", func() bool {
 		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid))
 		return err == nil && strings.Contains(string(environ), preemptionSetting)
 	})

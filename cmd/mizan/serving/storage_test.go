@@ -356,7 +356,7 @@ func TestLowDiskRefusesCommandsAndStarts(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	id := testkit.Pay(t, server.Partner(), "before")
 	server.Stop()
-	server.Restart("--min-free", "1000000000GiB")
+	server.Restart("--min-free", "1000000000GiB", "--metrics-listen", "127.0.0.1:0")
 	answer, err := server.Partner().Post("/api/v1/transactions", testkit.CardPayment("after"))
 	if testkit.WantStatus(t, answer, err, 503); answer.Header.Get("Retry-After") == "" {
 		t.Error("503 without Retry-After")
@@ -373,6 +373,9 @@ func TestLowDiskRefusesCommandsAndStarts(t *testing.T) {
 	}
 	answer, err = server.Anyone().Get("/livez")
 	testkit.WantStatus(t, answer, err, 200)
+	if metrics := metricsText(t, server); !strings.Contains(metrics, "\nmizan_ready 0\n") || !strings.Contains(metrics, "\nmizan_low_space 1\n") {
+		t.Errorf("the metrics do not say that commands are refused:\n%s", metrics)
+	}
 }
 
 // TestFailedWriteEndsTheProcess makes all writes to files fail from a moment on. Then the log of groups of changes can't be

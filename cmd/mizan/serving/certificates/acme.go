@@ -3,6 +3,7 @@ package certificates
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -21,7 +22,9 @@ const (
 	lastRetry  = time.Hour
 )
 
-// expiryMargin is how long before its end a certificate should have been renewed; renewals begin much earlier.
+// expiryMargin is how long before its end a certificate should have been renewed, or a sixth of its lifetime if that is less:
+// some authorities issue certificates for days or hours. Renewals begin in the last third of the lifetime, but not earlier
+// than 30 days before the end.
 const expiryMargin = 7 * 24 * time.Hour
 
 // requestTimeout is how long one request to the authority may take.
@@ -76,12 +79,17 @@ func (a *ACME) Get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	switch {
 	case err != nil:
 		a.failures.Do(func() { a.log.Error("there is no certificate", "domain", hello.ServerName, "error", err) })
-	case time.Until(certificate.Leaf.NotAfter) < expiryMargin:
+	case isOverdue(certificate.Leaf, time.Now()):
 		a.expiries.Do(func() {
 			a.log.Error("the certificate expires soon and could not be renewed", "domain", hello.ServerName, "expires", certificate.Leaf.NotAfter)
 		})
 	}
 	return certificate, err
+}
+
+// isOverdue tells whether the renewal of a certificate has failed for long.
+func isOverdue(leaf *x509.Certificate, now time.Time) bool {
+	return leaf.NotAfter.Sub(now) < min(expiryMargin, leaf.NotAfter.Sub(leaf.NotBefore)/6)
 }
 
 // isChallenge tells whether a handshake is the authority's verification of a domain.

@@ -3,14 +3,23 @@ package certificates
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"io"
 	"log/slog"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"mizan/internal/testkit"
 )
 
 // newACME returns a source whose authority refuses everything, and the number of requests that the authority received.
@@ -62,6 +71,57 @@ func TestFailureIsLoggedOnceAMinute(t *testing.T) {
 	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "domain=pay.bank.example") {
 		t.Errorf("the log has %q, want one line", log.String())
 	}
+}
+
+// A renewal has failed for long if less than 7 days are left, or less than a sixth of a shorter lifetime.
+func TestOverdueRenewal(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		life, left time.Duration
+		want       bool
+	}{
+		{90 * day, 8 * day, false}, {90 * day, 6 * day, true}, {90 * day, -day, true},
+		{6 * day, 5 * day, false}, {6 * day, 25 * time.Hour, false}, {6 * day, 23 * time.Hour, true},
+		{day, 5 * time.Hour, false}, {day, 3 * time.Hour, true},
+	} {
+		leaf := &x509.Certificate{NotBefore: noon.Add(c.left - c.life), NotAfter: noon.Add(c.left)}
+		if got := isOverdue(leaf, noon); got != c.want {
+			t.Errorf("of %v there are %v left: %v, want %v", c.life, c.left, got, c.want)
+		}
+	}
+}
+
+// A certificate that could not be renewed is still served, and the log has an error.
+func TestOverdueRenewalIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	source, requests := newACME(t, &log)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{"pay.bank.example"},
+		NotBefore: time.Now().AddDate(0, 0, -84), NotAfter: time.Now().AddDate(0, 0, 6),
+	}
+	leaf, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	privateKey, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := append(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: privateKey}), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf})...)
+	if err := source.manager.Cache.Put(t.Context(), "pay.bank.example", stored); err != nil {
+		t.Fatal(err)
+	}
+	if !source.obtain("pay.bank.example") {
+		t.Error("the certificate is not used")
+	}
+	if text := log.String(); !strings.Contains(text, `level=ERROR msg="the certificate expires soon and could not be renewed" domain=pay.bank.example`) {
+		t.Errorf("the log has %q", text)
+	}
+	testkit.WaitUntil(t, "the renewal's request", func() bool { return requests.Load() > 0 })
 }
 
 // Obtain ends with its context, even if it has obtained nothing.

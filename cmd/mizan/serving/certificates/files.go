@@ -13,22 +13,21 @@ type Files struct {
 // OpenFiles reads the two files.
 func OpenFiles(chain, key string) (*Files, error) {
 	f := new(Files)
-	use, err := f.Load(chain, key)
-	if err != nil {
+	if err := f.Load(chain, key); err != nil {
 		return nil, err
 	}
-	use()
 	return f, nil
 }
 
-// Load reads the two files again. The function that it returns puts the new certificate in force, for connections that
-// begin after that.
-func (f *Files) Load(chain, key string) (use func(), err error) {
+// Load reads the two files and puts the certificate in force, for connections that begin after that. After an error the
+// previous one stays in force.
+func (f *Files) Load(chain, key string) error {
 	pair, err := tls.LoadX509KeyPair(chain, key)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return func() { f.pair.Store(&pair) }, nil
+	f.pair.Store(&pair)
+	return nil
 }
 
 // Get implements tls.Config.GetCertificate.
