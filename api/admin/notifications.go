@@ -119,9 +119,15 @@ func newStreamedJSON(n *notifier.Notification) *streamedJSON {
 	return r
 }
 
+// follower is what a stream needs of a *notifier.Listener.
+type follower interface {
+	Next(context.Context) (*notifier.Notification, error)
+	Close()
+}
+
 // notificationStream is the body of the response: server-sent events, which are formed as they are read.
 type notificationStream struct {
-	listener     *notifier.Listener
+	listener     follower
 	serving      context.Context // ends when the server begins to stop
 	isCallerGone func() bool
 
@@ -156,12 +162,15 @@ func (s *notificationStream) Close() error {
 	return nil
 }
 
-// next waits for a notification, at most until the next look at the caller.
+// next waits for a notification, at most until the next look at the caller. Also a stream that is never quiet ends in time.
 func (s *notificationStream) next() error {
+	if time.Now().After(s.endsAt) {
+		s.end("time", "the stream has lasted "+streamTime.String()+": connect again")
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(s.serving, s.lookup)
 	defer cancel()
 	n, err := s.listener.Next(ctx)
-	now := time.Now()
 	switch {
 	case err == nil:
 		s.send("notification", web.Marshal(newStreamedJSON(n)))
@@ -169,12 +178,10 @@ func (s *notificationStream) next() error {
 		s.end("too_slow", "the stream is read too slowly: "+err.Error()+"; connect again, what was notified in the meantime is among the deliveries if it has an address")
 	case s.serving.Err() != nil, errors.Is(err, notifier.ErrListeningEnded):
 		s.end("stopping", "the server is stopping")
-	case now.After(s.endsAt):
-		s.end("time", "the stream has lasted "+streamTime.String()+": connect again")
 	case s.isCallerGone():
 		return errCallerGone
-	case now.Sub(s.lastSent) >= s.quiet:
-		s.unread, s.lastSent = []byte(": still here\n\n"), now
+	case time.Since(s.lastSent) >= s.quiet:
+		s.unread, s.lastSent = []byte(": still here\n\n"), time.Now()
 	}
 	return nil
 }

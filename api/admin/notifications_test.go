@@ -1,0 +1,81 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mizan/actors/notifier"
+)
+
+// followed is a follower that has ten notifications a second until a time, and none afterwards.
+type followed struct{ busyUntil time.Time }
+
+// Next implements follower.
+func (f followed) Next(ctx context.Context) (*notifier.Notification, error) {
+	if time.Now().Before(f.busyUntil) {
+		time.Sleep(100 * time.Millisecond) // of the bubble's time
+		return &notifier.Notification{Type: "transaction.charged"}, nil
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Close implements follower.
+func (followed) Close() {}
+
+// streamOf returns the stream of a listener, as the handler makes it.
+func streamOf(t *testing.T, listener follower, isCallerGone func() bool) *notificationStream {
+	return &notificationStream{
+		listener: listener, serving: t.Context(), isCallerGone: isCallerGone,
+		lookup: callerLookup, quiet: streamQuiet, endsAt: time.Now().Add(streamTime), lastSent: time.Now(),
+	}
+}
+
+// The caller of a stream has to show its token again after an hour, whether or not there is always something to send.
+func TestStreamEndsInTime(t *testing.T) {
+	for name, busy := range map[string]time.Duration{"busy": 2 * streamTime, "quiet": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			content, err := io.ReadAll(streamOf(t, followed{began.Add(busy)}, func() bool { return false }))
+			if took := time.Since(began); err != nil || took < streamTime || took > streamTime+2*callerLookup {
+				t.Errorf("%s: ended with %v after %v", name, err, took)
+			}
+			want := "event: end\ndata: {\"reason\":\"time\",\"message\":\"the stream has lasted 1h0m0s: connect again\"}\n\n"
+			if !strings.HasSuffix(string(content), want) {
+				t.Errorf("%s: ends with %q", name, content[max(0, len(content)-200):])
+			}
+		})
+	}
+}
+
+// Proxies and callers close a connection on which nothing comes.
+func TestQuietStreamHasAComment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		s := streamOf(t, followed{}, func() bool { return false })
+		for range 3 {
+			piece := make([]byte, 100)
+			n, err := s.Read(piece)
+			if took := time.Since(began); err != nil || string(piece[:n]) != ": still here\n\n" || took < streamQuiet || took > streamQuiet+callerLookup {
+				t.Errorf("%q, %v after %v", piece[:n], err, took)
+			}
+			began = time.Now()
+		}
+	})
+}
+
+// Nothing is written on a quiet stream, so only a look at the connection tells that its caller is gone.
+func TestQuietStreamEndsWhenItsCallerGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gone := time.Now().Add(5 * time.Second)
+		_, err := io.ReadAll(streamOf(t, followed{}, func() bool { return time.Now().After(gone) }))
+		if late := time.Since(gone); !errors.Is(err, errCallerGone) || late > 2*callerLookup {
+			t.Errorf("ended with %v, %v after its caller", err, late)
+		}
+	})
+}
