@@ -2,9 +2,7 @@ package serving
 
 import (
 	"context"
-	"io"
 	"runtime"
-	"sync"
 	"time"
 
 	"mizan/api"
@@ -25,19 +23,6 @@ const (
 
 	allocationSample = 512 << 10 // profiles have one allocation in so many bytes, which is Go's default
 )
-
-// lockedWriter lets several writers share an output: each Write is whole.
-type lockedWriter struct {
-	mu sync.Mutex
-	to io.Writer
-}
-
-// Write implements io.Writer.
-func (w *lockedWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.to.Write(p)
-}
 
 // openObservation makes the metrics, the access log and, if the environment names a collector, the tracer.
 func (s *server) openObservation(context.Context) error {

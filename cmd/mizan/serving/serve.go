@@ -64,7 +64,7 @@ type server struct {
 
 	log       *slog.Logger
 	level     *slog.LevelVar // level of log
-	logOutput *lockedWriter  // stderr, which log and accessLog share
+	logOutput *logOutput     // stderr, which log and accessLog share
 
 	hangups <-chan os.Signal                   // each signal triggers a reload; nil: no reloads
 	reread  func() (*config.Reloadable, error) // set with hangups
@@ -120,13 +120,16 @@ func (c *Command) Run(s *cli.Streams, version cli.Version) error {
 	srv := newServer(cfg, s)
 	srv.version = string(version)
 	srv.hangups, srv.reread = hangups, c.Reread
-	return srv.run(ctx)
+	if err := srv.run(ctx); err != nil {
+		return &cli.Fault{Code: cli.ReportExit(err, srv.logOutput)} // its lines wait for the reader of stderr no longer than others
+	}
+	return nil
 }
 
 func newServer(cfg *config.Config, s *cli.Streams) *server {
 	level := new(slog.LevelVar)
 	level.Set(cfg.Level)
-	output := &lockedWriter{to: s.Err}
+	output := newLogOutput(s.Err)
 	srv := &server{cfg: cfg, streams: s, log: newLog(level, cfg.LogFormat, output), level: level, logOutput: output, providers: make(map[string]actors.Provider)}
 	srv.core.Store(coreStarting)
 	return srv
@@ -135,7 +138,11 @@ func newServer(cfg *config.Config, s *cli.Streams) *server {
 // run starts the parts in the order of the package's invariant 2, and serves until ctx
 // ends.
 func (s *server) run(ctx context.Context) (err error) {
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer context.AfterFunc(ctx, s.logOutput.stop)()
+	defer func() {
+		s.logOutput.stop()
+		err = errors.Join(err, s.close())
+	}()
 	for _, phase := range []func(context.Context) error{
 		s.openObservation, s.shareOpenFiles, s.openStore, s.observeGroups, s.openKeyring, s.checkStore, s.openTransport, s.openDirectory, s.listen, s.openProviders, s.startActors, s.seedStore, s.openBackups,
 	} {
@@ -410,5 +417,6 @@ func (s *server) healthStatus() api.Status {
 // exitAfterStorageFault ends the process after an error of the store. Nothing more is acknowledged; the next
 // start finds out what is durable.
 func (s *server) exitAfterStorageFault(err error) {
-	os.Exit(cli.ReportExit(cli.StorageFault("%v", err), s.streams.Err))
+	s.logOutput.stop()
+	os.Exit(cli.ReportExit(cli.StorageFault("%v", err), s.logOutput))
 }
