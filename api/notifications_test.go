@@ -236,7 +236,7 @@ func TestSlowReaderIsCutOffWithAMessage(t *testing.T) {
 	for {
 		name, data := s.next()
 		if name == "end" {
-			if data["reason"] != "too_slow" || !strings.Contains(data["message"].(string), "more than 1024 notifications waited to be read") {
+			if data["reason"] != "too_slow" || !strings.Contains(data["message"].(string), "more than 1024 notifications, or more than 4 MiB of them, waited to be read") {
 				t.Errorf("the stream ends with %v", data)
 			}
 			break

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"mizan/actors/notifier/webhook"
 	"mizan/ledger"
@@ -22,7 +23,7 @@ const (
 
 // Errors with which a listener ends.
 var (
-	ErrSlowListener   = fmt.Errorf("more than %d notifications waited to be read", maxUnread)
+	ErrSlowListener   = fmt.Errorf("more than %d notifications, or more than %d MiB of them, waited to be read", maxUnread, maxUnreadBodyBytes>>20)
 	ErrListeningEnded = errors.New("the service is stopping")
 )
 
@@ -61,7 +62,15 @@ type listeners struct {
 	mu    sync.Mutex
 	byOrg map[ledger.ID]map[*Listener]bool // guarded by mu
 	ended bool                             // guarded by mu: no further listener begins
+
+	cutOff atomic.Uint64 // listeners that have ended because they read too slowly
 }
+
+// Listeners returns how many listeners there are.
+func (s *Service) Listeners() int { return s.runtime.Listening.Total() }
+
+// SlowListeners returns how many listeners have ended because they read too slowly.
+func (s *Service) SlowListeners() uint64 { return s.listeners.cutOff.Load() }
 
 // Listen begins to follow an organization's notifications. Notifications of terminals and partners without a secret
 // are signed with the given one. The caller closes the listener. The error is a *ledger.Refusal.
@@ -155,6 +164,7 @@ func (l *Listener) add(notices []posting.Notice) {
 		}
 		if len(l.unread) >= maxUnread || l.unreadBytes+len(n.Body) > maxUnreadBodyBytes {
 			l.endLocked(ErrSlowListener)
+			l.service.listeners.cutOff.Add(1)
 			return
 		}
 		if len(l.unread) >= maxUnreadRecords {

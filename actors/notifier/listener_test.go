@@ -197,9 +197,30 @@ func TestSlowListenerEnds(t *testing.T) {
 	if slow.unread != nil {
 		t.Errorf("%d notices still wait", len(slow.unread))
 	}
+	if f.Listeners() != 2 || f.SlowListeners() != 1 {
+		t.Errorf("%d listeners, %d were too slow; want 2, 1", f.Listeners(), f.SlowListeners())
+	}
 	slow.Close()
 	f.notifyTransient(firstOrg, to)
 	f.next(quick)
+	if f.Listeners() != 1 || f.SlowListeners() != 1 {
+		t.Errorf("%d listeners are left, %d were too slow; want 1, 1", f.Listeners(), f.SlowListeners())
+	}
+}
+
+// Notices wait until their bodies have a size, too.
+func TestListenerOfLongNotificationsEnds(t *testing.T) {
+	f := newFixture(t)
+	l := f.listen()
+	long := posting.Notice{Channel: posting.Webhook, Body: make([]byte, maxUnreadBodyBytes/2)}
+	f.publish(firstOrg, []posting.Notice{long, long})
+	if l.ended != nil || len(l.unread) != 2 {
+		t.Errorf("%d notices wait, ended with %v", len(l.unread), l.ended)
+	}
+	f.publish(firstOrg, []posting.Notice{{Channel: posting.Webhook, Body: []byte("x")}})
+	if _, err := l.Next(t.Context()); !errors.Is(err, ErrSlowListener) || l.unread != nil {
+		t.Errorf("ended with %v, %d notices wait", err, len(l.unread))
+	}
 }
 
 // A notice that waits for a while has no record in memory: it is read again.

@@ -112,7 +112,7 @@ func TestMetricsCountRequestsAndPayments(t *testing.T) {
 		`mizan_transactions_total{status="charged",type="payment"} 1`,
 		`mizan_http_request_duration_seconds_count{method="POST",route="/api/v1/transactions",status="201"} 2`,
 		`mizan_build_info{`, "mizan_group_changes_count ", "mizan_group_sync_seconds_count ", "mizan_queue_depth 0",
-		`mizan_provider_call_seconds_count{operation="payment",outcome="charged",provider="simulator"} 1`, "mizan_ready 1", "mizan_log_segments 1",
+		`mizan_provider_call_seconds_count{operation="payment",outcome="charged",provider="simulator"} 1`, "mizan_ready 1", "mizan_log_segments 1", "mizan_notification_listeners 0", "mizan_notification_listeners_cut_off_total 0",
 		`mizan_provider_circuits{provider="simulator",state="open"} 0`, `mizan_requests_refused_total{limiter="queue"} 0`, "mizan_start_seconds ",
 		"mizan_syncs_total ", "mizan_actors_live ", "mizan_store_bytes ", "mizan_store_unverified_bytes 0", "go_goroutines ", "mizan_low_space 0",
 	} {
