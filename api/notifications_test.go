@@ -189,6 +189,23 @@ func TestStreamsAreBoundedAndFreedWhenTheirCallersGo(t *testing.T) {
 	f.admin().openStream(t, "").next()
 }
 
+func TestStreamHasTestNotifications(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	path := "/api/v1/terminal/" + f.terminalOf("payment") + "/test-delivery"
+	s := f.admin().openStream(t, "")
+	_, ready := s.next()
+	r := f.admin().post(path, "").want(200, "")
+	if r.at("data.delivered") != "false" || r.at("data.status") != "null" || r.at("data.error") != "no notify_url is set, so only streams of notifications got it" {
+		t.Errorf("%s", r.body)
+	}
+	n := s.notification("transaction.test")
+	if n["event_id"] != r.at("data.event_id") || n["terminal_id"] != f.terminalOf("payment") || n["transaction_id"] != nil || n["delivered"] != false {
+		t.Errorf("notification %v", n)
+	}
+	wantSignature(t, n, ready["secret"].(string))
+}
+
 func TestStreamEndsWithTheServer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

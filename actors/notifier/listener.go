@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"mizan/actors"
 	"mizan/actors/notifier/webhook"
 	"mizan/ledger"
 	"mizan/posting"
@@ -167,7 +168,7 @@ func (l *Listener) add(notices []posting.Notice) {
 			l.service.listeners.cutOff.Add(1)
 			return
 		}
-		if len(l.unread) >= maxUnreadRecords {
+		if _, isTest := n.Subject.(testEvent); len(l.unread) >= maxUnreadRecords && !isTest {
 			n.Subject = nil
 		}
 		l.unread, l.unreadBytes = append(l.unread, n), l.unreadBytes+len(n.Body)
@@ -218,6 +219,16 @@ func (l *Listener) take() (*posting.Notice, error) {
 	return &n, nil
 }
 
+// content returns a notice's event id and the content of its notification. The caller returns the buffer, also after an error.
+func (l *Listener) content(n *posting.Notice) (event ledger.ID, body actors.NotificationBody, buffer *[]byte, err error) {
+	if test, isTest := n.Subject.(testEvent); isTest {
+		buffer = l.service.bodyBuffers.Get().(*[]byte)
+		return ledger.ID(test), actors.NotificationBody{Type: TestType, Data: append((*buffer)[:0], n.Body...)}, buffer, nil
+	}
+	body, buffer, err = l.service.encodeBody(l.org, n)
+	return EventID(l.org, idOf(n)), body, buffer, err
+}
+
 // write forms and signs the notification of a notice. A notice that cannot be written, or whose writer panics, is
 // logged and left out.
 func (l *Listener) write(n *posting.Notice) (notification *Notification, ok bool) {
@@ -228,7 +239,7 @@ func (l *Listener) write(n *posting.Notice) (notification *Notification, ok bool
 			notification, ok = nil, false
 		}
 	}()
-	body, buffer, err := s.encodeBody(l.org, n)
+	event, body, buffer, err := l.content(n)
 	defer func() {
 		*buffer = body.Data[:0]
 		s.bodyBuffers.Put(buffer)
@@ -243,7 +254,7 @@ func (l *Listener) write(n *posting.Notice) (notification *Notification, ok bool
 	outgoing := webhook.Delivery{Type: body.Type, Data: body.Data, WithoutEnvelope: n.Channel == posting.Stream, Origin: n.Origin}
 	if !outgoing.WithoutEnvelope {
 		address, _ := s.addresses.Address(l.org, n.To)
-		notification.Event, notification.SignedByListener = EventID(l.org, idOf(n)), address.Secret == ""
+		notification.Event, notification.SignedByListener = event, address.Secret == ""
 		outgoing.EventID, outgoing.Secret, outgoing.PreviousSecret = notification.Event.String(), address.Secret, address.PreviousSecret
 		if notification.SignedByListener {
 			outgoing.Secret, outgoing.PreviousSecret = l.secret, ""

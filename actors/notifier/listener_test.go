@@ -142,6 +142,37 @@ func TestListenerGetsTheSecretsThatAreSet(t *testing.T) {
 	}
 }
 
+// Listeners get a test notification as the address gets it, also if there is none.
+func TestListenerGetsTestNotifications(t *testing.T) {
+	f := newFixture(t)
+	r := startReceiver(t, alwaysStatus(200))
+	to := f.destinationOf(r)
+	l := f.listen()
+	for range maxUnreadRecords { // later ones are kept without their records
+		f.notifyTransient(firstOrg, uuid.New())
+	}
+	event, _, _ := f.Test(firstOrg, to)
+	alone, a, isSent := f.Test(firstOrg, uuid.New())
+	if !isSent || a.Failure != onlyListeners || a.Status != 0 {
+		t.Errorf("without an address: %+v, sent: %v", a, isSent)
+	}
+	for range maxUnreadRecords {
+		f.next(l)
+	}
+	arrivals := r.got()
+	if len(arrivals) != 1 {
+		t.Fatalf("%d deliveries, want 1", len(arrivals))
+	}
+	if n := f.next(l); n.Event != event || n.Type != TestType || !n.HasDelivery || n.SignedByListener || string(n.Message.Body) != arrivals[0].body {
+		t.Errorf("notification %+v with %s, want %s", n, n.Message.Body, arrivals[0].body)
+	}
+	if n := f.next(l); n.Event != alone || n.Type != TestType || n.HasDelivery || !n.SignedByListener {
+		t.Errorf("notification %+v", n)
+	}
+	f.wantNothing(l)
+	f.wantRows(nil)
+}
+
 func TestNotificationOfTheSubscriptionStreamIsUnsigned(t *testing.T) {
 	f := newFixture(t)
 	to := f.destinationOf(startReceiver(t, alwaysStatus(200)))

@@ -198,19 +198,34 @@ func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 // TestType is the type of a test notification.
 const TestType = "transaction.test"
 
+// testData is the data of a test notification: a transaction that does not exist.
+var testData = []byte(`{"type":"payment","txid":null,"id":"` + uuid.Nil.String() + `","amount":"0","amount_dest":"0",` +
+	`"amount_with_fee":"0","status":"test","error_description":"","error_code":null,"merchant_meta":{}}`)
+
+// testEvent is the subject of a notice of a test notification: its event_id.
+type testEvent ledger.ID
+
+// onlyListeners is the Failure of a test notification that has no address to go to.
+const onlyListeners = "no notify_url is set, so only streams of notifications got it"
+
 // Test sends a notification about no transaction, signed like any other, to the notification address of a terminal
-// or partner, and returns the result. The notification is neither stored nor tried again. hasAddress is false if no
-// address is set.
-func (s *Service) Test(org, to ledger.ID) (event ledger.ID, a Attempt, hasAddress bool) {
+// or partner, and to the organization's listeners, and returns the result. The notification is neither stored nor tried again. isSent
+// is false if there is neither an address nor a listener.
+func (s *Service) Test(org, to ledger.ID) (event ledger.ID, a Attempt, isSent bool) {
 	address, hasAddress := s.addresses.Address(org, to)
-	if !hasAddress {
+	if !hasAddress && !s.runtime.Listening.HasListener(org) {
 		return event, a, false
 	}
 	event = uuid.New()
+	now := ledger.MicrosOf(s.runtime.Clock.Now())
+	s.publish(org, []posting.Notice{{
+		Channel: posting.Webhook, IsTransient: !hasAddress, To: to, Body: testData, Subject: testEvent(event), Booked: now,
+	}})
+	if !hasAddress {
+		return event, Attempt{At: now, Failure: onlyListeners}, true
+	}
 	d := s.webhooks.Deliver(&webhook.Delivery{
-		URL: address.URL, Secret: address.Secret, PreviousSecret: address.PreviousSecret, EventID: event.String(), Type: TestType,
-		Data: []byte(`{"type":"payment","txid":null,"id":"` + uuid.Nil.String() + `","amount":"0","amount_dest":"0",` +
-			`"amount_with_fee":"0","status":"test","error_description":"","error_code":null,"merchant_meta":{}}`),
+		URL: address.URL, Secret: address.Secret, PreviousSecret: address.PreviousSecret, EventID: event.String(), Type: TestType, Data: testData,
 	})
 	return event, Attempt{ledger.MicrosOf(d.At), d.Status, d.Failure, d.Duration.Milliseconds()}, true
 }

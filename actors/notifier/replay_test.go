@@ -257,9 +257,9 @@ func TestTestDeliveryIsSignedAndNotStored(t *testing.T) {
 	f := newFixture(t)
 	r := startReceiver(t, alwaysStatus(500))
 	to := f.destinationOf(r)
-	event, a, hasAddress := f.Test(firstOrg, to)
-	if !hasAddress || a.Status != 500 || a.Failure != "status 500" || a.At != ledger.MicrosOf(startTime) {
-		t.Errorf("%+v, set: %v", a, hasAddress)
+	event, a, isSent := f.Test(firstOrg, to)
+	if !isSent || a.Status != 500 || a.Failure != "status 500" || a.At != ledger.MicrosOf(startTime) {
+		t.Errorf("%+v, sent: %v", a, isSent)
 	}
 	f.advance(24 * time.Hour)
 	all := r.got()
@@ -267,8 +267,8 @@ func TestTestDeliveryIsSignedAndNotStored(t *testing.T) {
 		t.Errorf("%d requests", len(all))
 	}
 	f.wantRows(nil)
-	if _, _, hasAddress = f.Test(firstOrg, uuid.New()); hasAddress {
-		t.Error("a terminal without an address was tried")
+	if _, _, isSent = f.Test(firstOrg, uuid.New()); isSent {
+		t.Error("a test went to a terminal without an address, although nobody listens")
 	}
 }
 

@@ -233,8 +233,8 @@ func newTestDeliveries(allowed int) *testDeliveries {
 }
 
 // sendTestDelivery is POST /terminal/{id}/test-delivery: it immediately sends one notification to the
-// terminal's address. The notification is about no transaction. The response is 200 whether or not the
-// notification arrives.
+// terminal's address, and to the organization's streams of notifications. The notification is about no transaction. The response
+// is 200 whether or not the notification arrives.
 func (h *Handlers) sendTestDelivery(req *web.Request) error {
 	tests := h.testDeliveries
 	if err := noneOrObject(req.Request.Body()); err != nil {
@@ -250,9 +250,9 @@ func (h *Handlers) sendTestDelivery(req *web.Request) error {
 	default:
 		return ledger.Refuse("admin.testDelivery", ledger.Unavailable, "%d test deliveries are under way", cap(tests.places)).By(ledger.LimitTestDeliveries)
 	}
-	event, attempt, hasAddress := h.cfg.Deliveries.Test(terminal.Org, terminal.ID)
-	if !hasAddress {
-		return ledger.RefuseField("admin.testDelivery", "notify_url", "no notify_url is set, neither with the terminal nor with its partner")
+	event, attempt, isSent := h.cfg.Deliveries.Test(terminal.Org, terminal.ID)
+	if !isSent {
+		return ledger.RefuseField("admin.testDelivery", "notify_url", "no notify_url is set, neither with the terminal nor with its partner, and no stream of notifications is open")
 	}
 	web.WriteData(req, fiber.StatusOK, testDeliveryJSON{event, attempt.Failure == "", outcomeOf(&attempt)})
 	return nil

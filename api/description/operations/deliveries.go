@@ -53,7 +53,7 @@ func deliveryOperations() []spec.Operation {
 		Parameters: []spec.Parameter{terminal}, Body: anyBody,
 		Answers: ok(spec.Data(spec.Object(append([]spec.Member{spec.M("event_id", spec.UUID(), "id of the event"),
 			spec.M("delivered", spec.Bool(), "whether it was acknowledged")}, outcome()...)...))),
-		Refusals: []spec.Refusal{unknown, {Code: ledger.Invalid, When: "`notify_url`: neither the terminal nor its partner has an address"},
+		Refusals: []spec.Refusal{unknown, {Code: ledger.Invalid, When: "`notify_url`: neither the terminal nor its partner has an address, and no stream of notifications is open"},
 			{Code: ledger.Unavailable, When: "16 tests are under way"}},
 		Examples: []spec.Example{{Path: map[string]string{"id": "$hook"}}},
 	}, streamOperation()}

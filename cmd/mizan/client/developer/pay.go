@@ -35,18 +35,13 @@ func (Pay) Help() string {
 
 // Run is called by kong.
 func (c *Pay) Run(s *client.Streams) error {
-	const name = "pay"
-	amount, err := c.minorUnits()
-	if err != nil {
-		return (&client.Command{Name: name, Streams: s}).Misused("%v", err)
-	}
-	r, err := openSandbox(name, &c.KeyFlags, c.JSON, s)
+	r, err := openSandbox("pay", &c.KeyFlags, &c.moneyFlags, c.JSON, s)
 	if err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	t, err := r.create(c.params(amount))
+	t, err := r.create(c.params(r.amount))
 	if err != nil {
 		return err
 	}

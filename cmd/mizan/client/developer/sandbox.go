@@ -50,12 +50,16 @@ func (t *transaction) hasEnded() bool {
 type sandboxRun struct {
 	*client.Command                 // as the partner
 	admin           *client.Command // with the administration token; nil: the command has none
+	amount          string          // of the flags, in minor units
 }
 
 // openSandbox resolves the flags, and makes sure that the server is a sandbox.
-func openSandbox(name string, flags *client.KeyFlags, asJSON bool, s *client.Streams) (*sandboxRun, error) {
+func openSandbox(name string, flags *client.KeyFlags, money *moneyFlags, asJSON bool, s *client.Streams) (*sandboxRun, error) {
 	r := &sandboxRun{Command: &client.Command{Name: name, Streams: s, JSON: asJSON}}
 	var err error
+	if r.amount, err = money.minorUnits(); err != nil {
+		return nil, r.Misused("%v", err)
+	}
 	if r.Client, err = flags.Open(); err != nil {
 		return nil, r.Misused("%v", err)
 	}

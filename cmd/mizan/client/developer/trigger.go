@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
 
 	"mizan/cmd/mizan/client"
 )
@@ -32,10 +33,10 @@ type scenario struct {
 	run   func(*triggerRun) (*happened, error)
 }
 
-// happened is the record that an event is about.
+// happened is what an event is about.
 type happened struct {
-	transaction  *transaction
-	subscription client.Object // set if transaction is nil
+	transaction *transaction
+	other       client.Object // a subscription, or the result of a test; set if transaction is nil
 }
 
 // scenarios are all events that the command can bring about.
@@ -53,6 +54,8 @@ var scenarios = []scenario{
 	{event: "subscription.resumed", how: "a subscription that is paused and resumed", run: subscribe("pause", "resume")},
 	{event: "subscription.cancelled", how: "a subscription that is cancelled", run: subscribe("cancel")},
 	{event: "subscription.renewed", how: "a subscription that is renewed every day", after: 24 * time.Hour, run: subscribe()},
+	{event: "subscription.payment_failed", how: "a subscription whose payer is put on the block list", after: 24 * time.Hour, run: subscribeBlocked},
+	{event: "transaction.test", how: "a test notification, about no transaction", run: sendTest},
 }
 
 // eventName is the name of an event on the command line.
@@ -85,24 +88,18 @@ func EventNames() (names []string) {
 type triggerRun struct {
 	*sandboxRun
 	command *Trigger
-	amount  string // in minor units
 }
 
 // Run is called by kong.
 func (c *Trigger) Run(s *client.Streams) error {
-	const name = "trigger"
 	if c.Event == "" {
 		return c.list(s)
 	}
-	amount, err := c.minorUnits()
-	if err != nil {
-		return (&client.Command{Name: name, Streams: s}).Misused("%v", err)
-	}
-	r, err := openSandbox(name, &c.KeyFlags, c.JSON, s)
+	r, err := openSandbox("trigger", &c.KeyFlags, &c.moneyFlags, c.JSON, s)
 	if err != nil {
 		return err
 	}
-	t := &triggerRun{sandboxRun: r, command: c, amount: amount}
+	t := &triggerRun{sandboxRun: r, command: c}
 	chosen := &scenarios[slices.Index(EventNames(), string(c.Event))]
 	result, err := chosen.run(t)
 	if err != nil {
@@ -161,13 +158,7 @@ func refund(card string) func(*triggerRun) (*happened, error) {
 // subscribe returns a scenario with a subscription and these actions on it.
 func subscribe(actions ...string) func(*triggerRun) (*happened, error) {
 	return func(r *triggerRun) (*happened, error) {
-		t, err := r.pay("4242424242424242")
-		if err != nil {
-			return nil, err
-		}
-		o, err := r.Call(http.MethodPost, "/subscriptions", map[string]any{"params": map[string]any{
-			"initial_payment_id": t.ID, "amount": r.amount, "period_days": 1,
-		}})
+		o, err := r.createSubscription(nil)
 		if err != nil {
 			return nil, err
 		}
@@ -177,8 +168,85 @@ func subscribe(actions ...string) func(*triggerRun) (*happened, error) {
 				return nil, err
 			}
 		}
-		return &happened{subscription: o}, nil
+		return &happened{other: o}, nil
 	}
+}
+
+// createSubscription makes a payment of the customer, and a subscription on it. A nil customer: none is named.
+func (r *triggerRun) createSubscription(customer map[string]string) (o client.Object, err error) {
+	flags := Pay{moneyFlags: r.command.moneyFlags, Card: "4242424242424242"}
+	params := flags.params(r.amount)
+	if customer != nil {
+		params["customer"] = customer
+	}
+	t, err := r.create(params)
+	if err != nil {
+		return o, err
+	}
+	return r.Call(http.MethodPost, "/subscriptions", map[string]any{"params": map[string]any{
+		"initial_payment_id": t.ID, "amount": r.amount, "period_days": 1,
+	}})
+}
+
+// subscribeBlocked is a scenario with a subscription whose payer is on the block list, so that no renewal is paid. Nobody else has the
+// payer's address.
+func subscribeBlocked(r *triggerRun) (*happened, error) {
+	if err := r.needAdmin("puts its payer on the block list"); err != nil {
+		return nil, err
+	}
+	email := "trigger-" + uuid.NewString() + "@shop.example"
+	o, err := r.createSubscription(map[string]string{"email": email})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.admin.Call(http.MethodPost, "/blocklist", map[string]string{"kind": "email", "value": email}); err != nil {
+		return nil, err
+	}
+	return &happened{other: o}, nil
+}
+
+// sendTest is a scenario with a test notification of the partner's first terminal for payments.
+func sendTest(r *triggerRun) (*happened, error) {
+	if err := r.needAdmin("is sent by the administration"); err != nil {
+		return nil, err
+	}
+	terminals, err := r.terminals()
+	if err != nil {
+		return nil, err
+	}
+	for i := range terminals {
+		t := &terminals[i]
+		if t.member("is_active") == "true" && t.member("type") == "payment" && t.member("env") == "test" {
+			o, err := r.admin.Call(http.MethodPost, terminalPath+"/"+t.member("id")+"/test-delivery", nil)
+			return &happened{other: o}, err
+		}
+	}
+	return nil, r.Misused("partner %d has no terminal for payments in the environment test", r.Client.PartnerID)
+}
+
+// needAdmin refuses an event that the command can't bring about without the admin token.
+func (r *triggerRun) needAdmin(why string) error {
+	if r.admin == nil {
+		return r.Misused("this event %s, and so needs the admin token: give --sandbox, whose sandbox.json has it", why)
+	}
+	return nil
+}
+
+// terminalRecord is a terminal in the administration's list.
+type terminalRecord struct{ client.Object }
+
+func (t *terminalRecord) member(name string) string {
+	value, _ := t.Value(name)
+	return client.FormatValue(value)
+}
+
+// terminals returns the partner's terminals.
+func (r *triggerRun) terminals() (list []terminalRecord, err error) {
+	objects, err := r.admin.Rows("/terminals", map[string][]string{"partner_id": {fmt.Sprint(r.Client.PartnerID)}, "limit": {"100"}})
+	for _, o := range objects {
+		list = append(list, terminalRecord{o})
+	}
+	return list, err
 }
 
 // holdTerminal is the name of the terminals that hold money; the type of their transactions follows it. They are made at the first
@@ -191,8 +259,8 @@ const (
 // hold returns a scenario with a transaction at a terminal of two phases.
 func hold(kind string) func(*triggerRun) (*happened, error) {
 	return func(r *triggerRun) (*happened, error) {
-		if r.admin == nil {
-			return nil, r.Misused("this event needs a terminal that holds money, and so the admin token: give --sandbox, whose sandbox.json has it")
+		if err := r.needAdmin("needs a terminal that holds money"); err != nil {
+			return nil, err
 		}
 		if err := r.makeHoldTerminal(kind); err != nil {
 			return nil, err
@@ -207,20 +275,17 @@ func hold(kind string) func(*triggerRun) (*happened, error) {
 
 // makeHoldTerminal makes the terminal that holds the money of transactions of the kind, unless there is one.
 func (r *triggerRun) makeHoldTerminal(kind string) error {
-	partner := r.Client.PartnerID
-	terminals, err := r.admin.Rows("/terminals", map[string][]string{"partner_id": {fmt.Sprint(partner)}, "limit": {"100"}})
+	terminals, err := r.terminals()
 	if err != nil {
 		return err
 	}
 	for i := range terminals {
-		name, _ := terminals[i].Value("name")
-		isActive, _ := terminals[i].Value("is_active")
-		if client.FormatValue(name) == holdTerminal+kind && client.FormatValue(isActive) == "true" {
+		if t := &terminals[i]; t.member("name") == holdTerminal+kind && t.member("is_active") == "true" {
 			return nil
 		}
 	}
 	_, err = r.admin.Call(http.MethodPost, terminalPath, map[string]any{
-		"partner_id": partner, "name": holdTerminal + kind, "provider": "simulator", "type": kind, "env": "test",
+		"partner_id": r.Client.PartnerID, "name": holdTerminal + kind, "provider": "simulator", "type": kind, "env": "test",
 		"provider_params": map[string]any{"two_phase": true, "priority": -1_000_000, "methods": []string{holdMethod}},
 	})
 	return err
@@ -280,7 +345,7 @@ func shortDuration(d time.Duration) string {
 // report prints what has happened. It is a failure if it is not what was asked for.
 func (r *triggerRun) report(s *scenario, result *happened) error {
 	if result.transaction == nil {
-		return r.ShowObject(result.subscription)
+		return r.ShowObject(result.other)
 	}
 	t := result.transaction
 	if err := r.show(t); err != nil {
