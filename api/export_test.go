@@ -43,7 +43,11 @@ func DocumentOf(cfg Config) *description.Document { return New(cfg).reference.Do
 
 // ExportBook returns the content of an export that has everything in an environment.
 func (s *Server) ExportBook(ctx context.Context, org ledger.ID, env money.Env) (*export.Book, error) {
-	return s.ledger.Book(ctx, &ledgerapi.Range{Env: env, To: web.Forever}, org)
+	b, err := s.ledger.Book(ctx, &ledgerapi.Range{Env: env, To: web.Forever}, org)
+	if err != nil {
+		return nil, err
+	}
+	return b.Book, nil
 }
 
 // TakeReadPlaces takes the places of all reads in service until leavePlaces is called, or for the lapse. No read may be under way.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -313,5 +314,37 @@ func TestExportIsCompleteAcrossItsReads(t *testing.T) {
 	}
 	if !slices.IsSorted(exportedAccounts) || len(slices.Compact(exportedAccounts)) != len(slices.Compact(accounts)) {
 		t.Errorf("%d accounts are declared, %d are there", len(exportedAccounts), len(accounts))
+	}
+}
+
+// A long export begins with about how long it will be, so that its reader can tell how much is left. The samples say nothing about a
+// few entries among many.
+func TestExportTellsAboutHowLongItIs(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	exported := func(query string) (estimated, length float64) {
+		t.Helper()
+		r := f.auditor().get("/api/v1/ledger/export?env=prod&"+query).want(200, "")
+		if text := r.header.Get("x-estimated-bytes"); text != "" {
+			var err error
+			estimated, err = strconv.ParseFloat(text, 64)
+			must(t, err)
+		}
+		return estimated, float64(len(r.body))
+	}
+	if estimated, _ := exported("format=csv"); estimated != 0 {
+		t.Errorf("%v bytes are estimated for a short export", estimated)
+	}
+	fillJournal(t, f, 2_000)
+	for _, format := range export.Names() {
+		for _, prefix := range []string{"", "A:provider"} {
+			estimated, length := exported("format=" + format + "&prefix=" + prefix)
+			if ratio := estimated / length; ratio < 0.65 || ratio > 1.5 {
+				t.Errorf("%s, prefix %q: %.0f bytes are estimated, and %.0f sent", format, prefix, estimated, length)
+			}
+		}
+		if estimated, _ := exported("format=" + format + "&prefix=L:partner:77:"); estimated != 0 {
+			t.Errorf("%s: %v bytes are estimated for a few entries", format, estimated)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -178,12 +179,16 @@ func (h *Handlers) export(req *web.Request) error {
 		return err
 	}
 	var body io.ReadCloser
+	estimated := int64(0)
 	if !req.IsHead() {
-		if body, err = h.startExport(format, r, req.Principal.Org); err != nil {
+		if body, estimated, err = h.startExport(format, r, req.Principal.Org); err != nil {
 			return err
 		}
 	}
 	req.SetStreamHeaders(format.MediaType())
+	if estimated > 0 {
+		req.Response.Header.Set("X-Estimated-Bytes", strconv.FormatInt(estimated, 10))
+	}
 	req.Response.Header.Set(fiber.HeaderContentDisposition, `attachment; filename="ledger-`+r.Env.String()+"."+format.Extension()+`"`)
 	if body != nil {
 		req.Stream(body)
@@ -191,19 +196,20 @@ func (h *Handlers) export(req *web.Request) error {
 	return nil
 }
 
-// startExport begins an export and waits for its first piece.
-func (h *Handlers) startExport(format export.Format, r *Range, org ledger.ID) (io.ReadCloser, error) {
+// startExport begins an export and waits for its first piece. It also returns about how long the export will be; 0: it is short.
+func (h *Handlers) startExport(format export.Format, r *Range, org ledger.ID) (body io.ReadCloser, estimated int64, err error) {
 	if err := h.exports.begin(org); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	reader, writer := io.Pipe()
-	go h.writeExport(format, r, org, writer)
-	return web.AwaitFirstPiece(reader)
+	go h.writeExport(format, r, org, writer, &estimated)
+	body, err = web.AwaitFirstPiece(reader)
+	return body, estimated, err
 }
 
 // writeExport writes the export into the pipe and closes the pipe. After an error the reader
-// sees no end mark.
-func (h *Handlers) writeExport(format export.Format, r *Range, org ledger.ID, out *io.PipeWriter) {
+// sees no end mark. It sets estimated before it writes.
+func (h *Handlers) writeExport(format export.Format, r *Range, org ledger.ID, out *io.PipeWriter, estimated *int64) {
 	defer h.exports.leave(org)
 	ctx, cancel := context.WithTimeoutCause(h.exports.stop, exportTime, errExportLong)
 	defer cancel()
@@ -218,7 +224,10 @@ func (h *Handlers) writeExport(format export.Format, r *Range, org ledger.ID, ou
 	}()
 	b, err := h.Book(ctx, r, org)
 	if err == nil {
-		_, err = export.Write(out, format, b)
+		*estimated, err = b.EstimateBytes(format)
+	}
+	if err == nil {
+		_, err = export.Write(out, format, b.Book)
 	}
 	if err != nil && !errors.Is(err, io.ErrClosedPipe) && ctx.Err() == nil {
 		h.cfg.Log.LogAttrs(ctx, slog.LevelError, "an export failed", slog.String("format", format.String()), slog.Any("error", err))

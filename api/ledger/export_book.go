@@ -13,6 +13,13 @@ import (
 	"mizan/ledger/money"
 )
 
+// Before an export of more events than samples have, some samples of its events are written to estimate its length.
+const (
+	exportSamples    = 16
+	sampleEvents     = 128 // of one sample
+	minSampleEntries = 50  // fewer entries in all samples say too little
+)
+
 // Bounds of one read of an export. No view is open between two reads, because an open view
 // keeps data from being compacted, and a reader may take an hour.
 const (
@@ -27,12 +34,19 @@ type ledgerBook struct {
 	journal web.Journal
 	org     ledger.ID
 	env     money.Env
-	last    uint64 // seq of the last event in the export
+	first   uint64 // seq of the first event in the export
+	last    uint64 // seq of the last one; less than first: there is none
+}
+
+// Book is what an export reads.
+type Book struct {
+	*export.Book
+	source *ledgerBook
 }
 
 // Book returns what an export of the range reads. It fixes the last event now. All reads
 // then show the same moment, because events never change.
-func (h *Handlers) Book(ctx context.Context, r *Range, org ledger.ID) (*export.Book, error) {
+func (h *Handlers) Book(ctx context.Context, r *Range, org ledger.ID) (*Book, error) {
 	book := &ledgerBook{ctx: ctx, journal: h.cfg.Journal, org: org, env: r.Env}
 	view := h.cfg.Journal.View()
 	defer view.Close()
@@ -45,13 +59,13 @@ func (h *Handlers) Book(ctx context.Context, r *Range, org ledger.ID) (*export.B
 	if err != nil {
 		return nil, err
 	}
-	first := uint64(1)
+	book.first = 1
 	if r.From > 0 {
 		before, err := view.SeqAt(org, r.From-1)
 		if err != nil {
 			return nil, err
 		}
-		first = before + 1
+		book.first = before + 1
 	}
 	end := r.Until
 	if r.To == web.Forever {
@@ -61,10 +75,57 @@ func (h *Handlers) Book(ctx context.Context, r *Range, org ledger.ID) (*export.B
 		}
 		end = ends.Time().Format(time.RFC3339Nano)
 	}
-	return &export.Book{
+	return &Book{&export.Book{
 		Organization: org, Env: r.Env, From: r.Since, To: end, Last: book.last, Prefix: r.Prefix,
-		Accounts: book.accounts(), Entries: book.entries(first), Held: book.heldPostings,
-	}, nil
+		Accounts: book.accounts(), Entries: book.entries(), Held: book.heldPostings,
+	}, book}, nil
+}
+
+// EstimateBytes returns about how long the export is: it writes samples from the whole range, and from them concludes the length of
+// the rest. The heading's accounts do not count. It returns 0 for an export that is not longer than the samples would be, and for one
+// of which the samples have few entries, because of its prefix or environment.
+func (b *Book) EstimateBytes(format export.Format) (int64, error) {
+	source := b.source
+	if source.last < source.first+exportSamples*sampleEvents {
+		return 0, nil
+	}
+	events := source.last - source.first + 1
+	sampled := uint64(0)
+	sample := *b.Book
+	sample.Accounts = func(func(ledger.Account, error) bool) {}
+	sample.Entries = func(yield func(*ledger.Event, error) bool) {
+		for i := range uint64(exportSamples) {
+			page, err := source.nextEvents(source.first+i*(events/exportSamples), sampleEvents)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			sampled += uint64(len(page))
+			for j := range page {
+				if !yield(&page[j], nil) {
+					return
+				}
+			}
+		}
+	}
+	var whole, empty byteCounter
+	if count, err := export.Write(&whole, format, &sample); err != nil || count.Entries < minSampleEntries {
+		return 0, err
+	}
+	sample.Entries = func(func(*ledger.Event, error) bool) {}
+	if _, err := export.Write(&empty, format, &sample); err != nil {
+		return 0, err
+	}
+	return int64(empty) + int64(float64(whole-empty)*float64(events)/float64(sampled)), nil
+}
+
+// byteCounter counts what is written.
+type byteCounter int64
+
+// Write implements io.Writer.
+func (c *byteCounter) Write(p []byte) (int, error) {
+	*c += byteCounter(len(p))
+	return len(p), nil
 }
 
 func (b *ledgerBook) accounts() iter.Seq2[ledger.Account, error] {
@@ -103,10 +164,10 @@ func (b *ledgerBook) nextAccounts(last *ledger.Account) (page []ledger.Account, 
 	return page, err
 }
 
-func (b *ledgerBook) entries(first uint64) iter.Seq2[*ledger.Event, error] {
+func (b *ledgerBook) entries() iter.Seq2[*ledger.Event, error] {
 	return func(yield func(*ledger.Event, error) bool) {
-		for next := first; next <= b.last; {
-			events, err := b.nextEvents(next)
+		for next := b.first; next <= b.last; {
+			events, err := b.nextEvents(next, exportEvents)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -121,8 +182,8 @@ func (b *ledgerBook) entries(first uint64) iter.Seq2[*ledger.Event, error] {
 	}
 }
 
-// nextEvents returns the next events. It is never empty, because seqs have no gaps.
-func (b *ledgerBook) nextEvents(first uint64) (events []ledger.Event, err error) {
+// nextEvents returns the next events, at most maxEvents. It is never empty, because seqs have no gaps.
+func (b *ledgerBook) nextEvents(first uint64, maxEvents int) (events []ledger.Event, err error) {
 	if b.ctx.Err() != nil {
 		return nil, context.Cause(b.ctx)
 	}
@@ -137,7 +198,7 @@ func (b *ledgerBook) nextEvents(first uint64) (events []ledger.Event, err error)
 		if e.Entry != nil {
 			postings += len(e.Entry.Postings)
 		}
-		return len(events) < exportEvents && postings < exportPostings, nil
+		return len(events) < maxEvents && postings < exportPostings, nil
 	})
 	if err == nil && len(events) == 0 {
 		err = fmt.Errorf("organization %v: event %d is missing", b.org, first)

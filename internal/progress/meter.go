@@ -25,7 +25,6 @@ type Meter struct {
 	counted uint64    // units
 	done    uint64    // work
 	total   uint64    // work; 0: not known
-	isApart bool      // the work is something else than the units
 	began   time.Time // when the task began
 	shown   time.Time // when the line was last written; zero: it is not shown
 }
@@ -47,17 +46,7 @@ func (m *Meter) Begin(task, unit string, total uint64) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.task, m.unit, m.total, m.isApart, m.counted, m.done, m.began = task, unit, total, false, 0, 0, m.now()
-}
-
-// SetWork says, after Begin, how much work the task is if it is something else than the units.
-func (m *Meter) SetWork(total uint64) {
-	if m == nil {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.total, m.done, m.isApart = total, 0, true
+	m.task, m.unit, m.total, m.counted, m.done, m.began = task, unit, total, 0, 0, m.now()
 }
 
 // Count adds units that are also the work.
@@ -127,7 +116,7 @@ func (m *Meter) amount() string {
 	switch {
 	case m.unit != "":
 		return groupDigits(m.counted) + " " + m.unit
-	case m.total > 0 && m.done <= m.total && !m.isApart:
+	case m.total > 0 && m.done <= m.total:
 		return fmt.Sprintf("%.1f of %.1f MB", megabytes(m.counted), megabytes(m.total))
 	}
 	return fmt.Sprintf("%.1f MB", megabytes(m.counted))

@@ -232,7 +232,7 @@ func (a *archive) checkWhole(ctx context.Context) error {
 	parts := bufio.NewReaderSize(io.NewSectionReader(a.f, a.partsStart, a.manifestStart-a.partsStart), 1<<20)
 	part := sha256.New()
 	meter := progress.From(ctx)
-	meter.Begin("reading it again", "", uint64(a.size))
+	meter.Begin("checking", "", uint64(a.size))
 	for offset := a.partsStart; offset < a.manifestStart; {
 		if err := ctx.Err(); err != nil {
 			return err

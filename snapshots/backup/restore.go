@@ -249,6 +249,6 @@ func Read(ctx context.Context, path string, keyring Sealer) (Header, error) {
 		return Header{}, err
 	}
 	defer a.close()
-	progress.From(ctx).Begin("reading it again", "", uint64(a.size))
+	progress.From(ctx).Begin("checking", "", uint64(a.size))
 	return a.header, a.eachPart(ctx, func(string, []byte) error { return ctx.Err() })
 }

@@ -118,13 +118,19 @@ type stream struct {
 	ended  chan struct{} // closed when the backup no longer reads the store
 }
 
-// EstimatedBytes returns about how long a full backup is: as long as the store. It returns 0 for an increment, whose length only
-// its end tells.
+// EstimatedBytes returns about how long the backup is. A full one has the store's tables, with the groups that are only in the
+// log so far, and the files beside the store. An increment has these files, and the same part of the rest as of the groups.
 func (st *stream) EstimatedBytes() int64 {
-	if st.backup.sinceGroup != 0 {
-		return 0
+	journal, groups, since := st.backup.service.options.Journal, st.backup.header.Group, st.backup.sinceGroup
+	figures := journal.StoreFigures()
+	size := journal.Size() - figures.LogBytes + int64(figures.LagBytes)
+	if since != 0 {
+		size = int64(float64(size) * float64(groups-since) / float64(groups))
 	}
-	return st.backup.service.options.Journal.Size()
+	for i := range st.backup.files {
+		size += st.backup.files[i].size
+	}
+	return size
 }
 
 // errClosed is the reason for ending a backup whose reader has closed the stream.

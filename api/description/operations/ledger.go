@@ -137,7 +137,8 @@ func periodOperations() []spec.Operation {
 // exported is the response to an export, in the type of its format.
 func exported() spec.Answer {
 	a := spec.Answer{Status: 200, Text: "The export, of unknown length. An export that breaks off is incomplete: the connection ends without its last chunk.",
-		Headers: []spec.Header{{Name: "content-disposition", Schema: spec.Text(), Text: "The name of the file.", Required: true}}}
+		Headers: []spec.Header{{Name: "content-disposition", Schema: spec.Text(), Text: "The name of the file.", Required: true},
+			{Name: "x-estimated-bytes", Schema: spec.Integer(1), Text: "About how long it will be; absent for a short export, and for one of a few entries among many."}}}
 	for _, name := range export.Names() {
 		format, _ := export.ParseFormat(name)
 		media, _, _ := mime.ParseMediaType(format.MediaType())

@@ -29,7 +29,7 @@ func platformOperations() []spec.Operation {
 		)), "an earlier backup, as its header names it: the new one has only the rows that were written since"))),
 		Answers: []spec.Answer{{Status: 200, Media: "application/octet-stream",
 			Text:    "The encrypted backup, of unknown length. A backup without its end mark is incomplete.",
-			Headers: []spec.Header{{Name: "x-estimated-bytes", Schema: spec.Integer(1), Text: "About how long it will be; sent with a full backup."}}}},
+			Headers: []spec.Header{{Name: "x-estimated-bytes", Schema: spec.Integer(1), Text: "About how long it will be."}}}},
 		Refusals: []spec.Refusal{
 			{Code: ledger.Invalid, When: "`since` names no earlier state of this store, or there is another field"},
 			{Code: ledger.Conflict, When: "another backup is being taken"},

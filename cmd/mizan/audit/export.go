@@ -8,13 +8,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json"
 
 	"mizan/cmd/mizan/cli"
 	"mizan/cmd/mizan/client"
@@ -59,10 +55,7 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 		return err
 	}
 	defer func() { _ = response.Close() }()
-	t := newTransfer(s, name)
-	if t.meter != nil && c.To == nil {
-		t.followSeqs(ledger, c.Format)
-	}
+	t := newTransfer(s, name, response.EstimatedBytes)
 	if outFile == "" {
 		err = t.copy(s.Out, response)
 	} else {
@@ -160,55 +153,12 @@ type transfer struct {
 	meter     *progress.Meter
 	startedAt time.Time
 	bytes     int64
-
-	seqPattern *regexp.Regexp // finds the seqs in what has arrived; nil: the format does not tell them
-	size       uint64         // events in the journal
-	lastSeq    uint64         // of the last entry that has arrived; 0: none yet
 }
 
-// seqPatterns find the seqs of entries in the formats that are texts.
-var seqPatterns = map[string]*regexp.Regexp{
-	"csv": regexp.MustCompile(`(?m)^([0-9]+),1,`), "hledger": regexp.MustCompile(`(?m)^[0-9=-]+ [*!] \(([0-9]+)\)`), "beancount": regexp.MustCompile(`(?m)^  seq: ([0-9]+)$`),
-}
-
-// followSeqs makes the meter tell how much is left: only the end of an export tells its length, but a text has the seqs of its
-// entries, and the journal's head the last one.
-func (t *transfer) followSeqs(ledger *client.Ledger, format string) {
-	body, err := ledger.Get("/ledger/head", nil)
-	var head struct {
-		Data struct {
-			Size uint64 `json:"tree_size"`
-		} `json:"data"`
-	}
-	if err == nil && json.Unmarshal(body, &head) == nil {
-		t.seqPattern, t.size = seqPatterns[format], head.Data.Size
-	}
-}
-
-// countSeqs tells the meter how far the entries in a piece are.
-func (t *transfer) countSeqs(piece []byte) {
-	if t.seqPattern == nil {
-		return
-	}
-	matches := t.seqPattern.FindAllSubmatch(piece, -1)
-	if len(matches) == 0 {
-		return
-	}
-	seq, err := strconv.ParseUint(string(matches[len(matches)-1][1]), 10, 64)
-	switch {
-	case err != nil || seq <= t.lastSeq || seq > t.size:
-	case t.lastSeq == 0:
-		t.lastSeq = seq
-		t.meter.SetWork(t.size - seq)
-	default:
-		t.meter.CountWork(seq - t.lastSeq)
-		t.lastSeq = seq
-	}
-}
-
-func newTransfer(s *cli.Streams, name string) *transfer {
+// newTransfer begins to show the progress of an export of about estimated bytes; 0: its length is not known.
+func newTransfer(s *cli.Streams, name string, estimated uint64) *transfer {
 	t := &transfer{meter: s.Progress(name), startedAt: time.Now()}
-	t.meter.Begin("", "", 0)
+	t.meter.Begin("", "", estimated)
 	return t
 }
 
@@ -222,8 +172,7 @@ func (t *transfer) copy(to io.Writer, from io.Reader) error {
 				return &writeFault{err}
 			}
 			t.bytes += int64(n)
-			t.countSeqs(buf[:n])
-			t.meter.CountUnits(uint64(n))
+			t.meter.Count(uint64(n))
 		}
 		if err == io.EOF {
 			return nil

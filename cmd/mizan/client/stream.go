@@ -13,9 +13,11 @@ import (
 // exportSilence is the longest time without a byte of an export.
 const exportSilence = 5 * time.Minute
 
-// stream is a response that is read as it arrives.
-type stream struct {
+// Stream is a response that is read as it arrives.
+type Stream struct {
 	io.ReadCloser
+	EstimatedBytes uint64 // about how long the body is; 0: the server has not said so
+
 	silence      time.Duration // the longest time without a byte
 	silenceTimer *time.Timer   // cancels ctx after it
 	cancel       context.CancelCauseFunc
@@ -25,7 +27,7 @@ type stream struct {
 
 // Read implements io.Reader. A stream that the server cuts off ends with an error that
 // wraps io.ErrUnexpectedEOF, and not with io.EOF.
-func (s *stream) Read(p []byte) (int, error) {
+func (s *Stream) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	s.silenceTimer.Reset(s.silence)
 	if err != nil && err != io.EOF && s.ctx.Err() != nil {
@@ -38,14 +40,14 @@ func (s *stream) Read(p []byte) (int, error) {
 }
 
 // Close implements io.Closer.
-func (s *stream) Close() error {
+func (s *Stream) Close() error {
 	s.silenceTimer.Stop()
 	defer s.cancel(nil)
 	return s.ReadCloser.Close()
 }
 
 // Stream is Command.Stream for the ledger's organization.
-func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
+func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (*Stream, error) {
 	if _, err := l.Organization(); err != nil {
 		return nil, err
 	}
@@ -55,7 +57,7 @@ func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (io.
 // Stream requests a path below /api/v1 and returns the response's body, which can be read as it arrives, whatever its
 // length. The caller closes the body. It ends with an error with the end of ctx, or if no byte comes for the time silence. The
 // error is a *Fault, as for Send.
-func (c *Command) Stream(ctx context.Context, path string, query url.Values, silence time.Duration) (io.ReadCloser, error) {
+func (c *Command) Stream(ctx context.Context, path string, query url.Values, silence time.Duration) (*Stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	silenceTimer := time.AfterFunc(silence, func() { cancel(fmt.Errorf("nothing came for %v", silence)) })
 	response, err := c.Client.stream(ctx, path, query)
@@ -67,7 +69,7 @@ func (c *Command) Stream(ctx context.Context, path string, query url.Values, sil
 		cancel(nil)
 		return nil, c.Failed("%s: %v", c.Client.BaseURL, c.Client.explained(err))
 	}
-	s := &stream{ReadCloser: response.Body, silence: silence, silenceTimer: silenceTimer, cancel: cancel, ctx: ctx, requestID: response.Header.Get("X-Request-Id")}
+	s := &Stream{ReadCloser: response.Body, silence: silence, silenceTimer: silenceTimer, cancel: cancel, ctx: ctx, requestID: response.Header.Get("X-Request-Id"), EstimatedBytes: estimatedBytes(response.Header)}
 	if response.StatusCode == http.StatusOK {
 		return s, nil
 	}

@@ -54,7 +54,9 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 		}
 		keyring = loaded
 	}
-	body, err := c.requestBody(ctx, keyring)
+	meter := s.Progress("backup")
+	body, err := c.requestBody(progress.With(ctx, meter), keyring)
+	meter.End()
 	if err != nil {
 		return err
 	}
