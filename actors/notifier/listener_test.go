@@ -100,8 +100,17 @@ func TestListenerGetsTheMessageOfTheOrdinaryDelivery(t *testing.T) {
 func TestNoticeWithoutAnAddressIsForListenersOnly(t *testing.T) {
 	f := newFixture(t)
 	l := f.listen()
+	other, err := f.Listen(secondOrg, "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
 	id := f.notifyTransient(firstOrg, uuid.New())
-	f.notifyTransient(secondOrg, uuid.New())
+	foreign := f.notifyTransient(secondOrg, uuid.New())
+	if n := f.next(other); n.Event != EventID(secondOrg, foreign) {
+		t.Errorf("the other organization's listener got %+v", n)
+	}
+	f.wantNothing(other)
 	n := f.next(l)
 	if n.Event != EventID(firstOrg, id) || n.HasDelivery || !n.SignedByListener {
 		t.Errorf("notification %+v", n)

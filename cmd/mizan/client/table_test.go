@@ -71,3 +71,22 @@ f0b6ac47-fb98-4496-b1aa-601a0f5d967b
 		}
 	}
 }
+
+// A number that is cut off is another number, so its column stays whole or is left out.
+func TestNumbersAreNotCutOff(t *testing.T) {
+	columns := []client.Column{{Name: "ACCOUNT"}, {Name: "BALANCE", Right: true}, {Name: "PENDING", Right: true}}
+	for width, want := range map[int]string{
+		71: "ACCOUNT                               BALANCE                   PENDING\nL:partner:1:available  1,000,000.000000000000  2,000,000.00000000000000",
+		70: "ACCOUNT                               BALANCE\nL:partner:1:available  1,000,000.000000000000",
+	} {
+		var out bytes.Buffer
+		table := client.NewTable(&out, width, columns)
+		table.Add("L:partner:1:available", "1,000,000.000000000000", "2,000,000.00000000000000")
+		if err := table.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSuffix(out.String(), "\n"); got != want {
+			t.Errorf("%d columns:\n%s\nwant:\n%s", width, got, want)
+		}
+	}
+}

@@ -45,8 +45,8 @@ var scenarios = []scenario{
 	{event: "transaction.rejected", how: "a payment by a card that is declined", run: payBy("4000000000000002")},
 	{event: "transaction.failed", how: "a payment that fails in processing", run: payBy("4000000000000119")},
 	{event: "transaction.action_required", how: "a payment with 3-D Secure", run: payBy("4000000000003220")},
-	{event: "transaction.payment_suspended", how: "a payment by voucher, at a terminal that holds the money", run: hold("payment")},
-	{event: "transaction.payout_suspended", how: "a payout by voucher, at a terminal that holds the money", run: hold("payout")},
+	{event: "transaction.payment_suspended", how: "a payment by voucher, held at a terminal", run: hold("payment")},
+	{event: "transaction.payout_suspended", how: "a payout by voucher, held at a terminal", run: hold("payout")},
 	{event: "transaction.refunded", how: "a payment, and its refund", run: refund("4242424242424242")},
 	{event: "transaction.refunding", how: "a payment, and a refund that takes 5 s", run: refund("4000000000007726")},
 	{event: "transaction.reversed", how: "a payment that the provider takes back after 60 s", after: 60 * time.Second, run: payBy("4000000000000259")},
@@ -54,7 +54,7 @@ var scenarios = []scenario{
 	{event: "subscription.resumed", how: "a subscription that is paused and resumed", run: subscribe("pause", "resume")},
 	{event: "subscription.cancelled", how: "a subscription that is cancelled", run: subscribe("cancel")},
 	{event: "subscription.renewed", how: "a subscription that is renewed every day", after: 24 * time.Hour, run: subscribe()},
-	{event: "subscription.payment_failed", how: "a subscription whose payer is put on the block list", after: 24 * time.Hour, run: subscribeBlocked},
+	{event: "subscription.payment_failed", how: "a subscription whose payer is blocked", after: 24 * time.Hour, run: subscribeBlocked},
 	{event: "transaction.test", how: "a test notification, about no transaction", run: sendTest},
 }
 
