@@ -18,7 +18,7 @@ type followed struct{ busyUntil time.Time }
 // Next implements follower.
 func (f followed) Next(ctx context.Context) (*notifier.Notification, error) {
 	if time.Now().Before(f.busyUntil) {
-		time.Sleep(100 * time.Millisecond) // of the bubble's time
+		<-time.After(100 * time.Millisecond) // of the bubble's time
 		return &notifier.Notification{Type: "transaction.charged"}, nil
 	}
 	<-ctx.Done()

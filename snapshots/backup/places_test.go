@@ -365,3 +365,29 @@ func TestFilesBesideTheStoreAreRestored(t *testing.T) {
 		}
 	}
 }
+
+// A stream says about how long it will be, so that its reader can tell how much is left.
+func TestStreamTellsAboutHowLongItIs(t *testing.T) {
+	server := fixture.Start(t, fixture.Copy(t))
+	defer server.Close()
+	backups := backupService(server)
+	defer backups.Close()
+	streamed := func(base *backup.Base) (estimated, length int64) {
+		t.Helper()
+		stream, err := backups.Stream(base)
+		fixture.Must(t, err)
+		estimated = stream.(interface{ EstimatedBytes() int64 }).EstimatedBytes()
+		length, err = io.Copy(io.Discard, stream)
+		fixture.Must(t, err)
+		fixture.Must(t, stream.Close())
+		return estimated, length
+	}
+	if estimated, length := streamed(nil); float64(estimated) < 0.5*float64(length) || float64(estimated) > 2*float64(length) {
+		t.Errorf("a full backup: %d bytes are estimated, and it has %d", estimated, length)
+	}
+	n, hash := server.Journal.LastGroup()
+	full, _ := streamed(nil)
+	if got, _ := streamed(&backup.Base{ID: "3d560634-e283-41f4-8987-8974726a90a5", Group: n, GroupHash: hexOf(hash[:]), Depth: 1}); got >= full/2 {
+		t.Errorf("an increment without a new group: %d bytes are estimated, and %d for a full backup", got, full)
+	}
+}

@@ -33,7 +33,7 @@ func TestLogLineWaitsForItsReader(t *testing.T) {
 		reader, writer := io.Pipe()
 		output := newLogOutput(writer)
 		go func() {
-			time.Sleep(time.Hour)
+			<-time.After(time.Hour) // of the bubble's time
 			_, _ = io.Copy(io.Discard, reader)
 		}()
 		began := time.Now()
@@ -64,7 +64,7 @@ func TestStopDropsLinesThatNobodyReads(t *testing.T) {
 				ended <- struct{}{}
 			}()
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		output.stop()
 		output.stop()
 		for range cap(ended) {
