@@ -570,7 +570,7 @@ export class OperatorOperations extends Client {
   /**
    * Send a test notification.
    *
-   * Sends one signed `transaction.test` to the terminal's notification address, and stores nothing. The response is 200 whether or not the delivery succeeds.
+   * Sends one signed `transaction.test` to the terminal's notification address and to the organization's open streams of notifications (`GET /api/v1/notifications/stream`), and stores nothing. The response is 200 whether or not the delivery succeeds; without an address `delivered` is false.
    */
   testDelivery(id: string, options?: RequestOptions): Promise<TestDeliveryResult> {
     return this.send<TestDeliveryResult>(operations.testDelivery, [id], undefined, undefined, options);
