@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -104,6 +105,53 @@ func TestEachRequestGetsALineWithoutItsContents(t *testing.T) {
 	}
 	if strings.Contains(f.out.String(), "canary") {
 		t.Errorf("the log has contents of requests:\n%s", f.out.String())
+	}
+}
+
+// A payer has no key. The lines of the pages have the organization and the partner to whose transaction or link the address belongs,
+// once its token was checked, but no token.
+func TestLinesOfPayersPagesHaveTheMerchant(t *testing.T) {
+	t.Parallel()
+	f := newLoggedFixture(t, accesslog.All)
+	org, partner := f.seed.First.Org.String(), f.seed.First.Partner
+	link := f.testLink("", `"default":2000`, "fixed").at("data.url")
+	transaction := f.partner().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","hosted":true}}`).want(201, "")
+	hosted := f.browse(transaction.at("widget_url")).wantPage(200, checkoutTitle)
+	action, _ := hosted.form()
+	paid := f.send(action, card("4242424242424242")).wantPage(200, "Paid")
+	wanted := []struct {
+		route    string
+		response *response
+		method   string
+		isKnown  bool
+	}{
+		{"/pay/:id", hosted, "GET", true},
+		{"/pay/:id", f.visit("POST", action, card("4242424242424242")), "POST", true},
+		{"/pay/:id", paid, "GET", true},
+		{"/pay/:id/receipt", f.visit("GET", paid.receipt(), nil), "GET", true},
+		{"/pay/:id/return", f.visit("GET", strings.Replace(action, "?", "/return?", 1), nil), "GET", true},
+		{"/pay/:id", f.visit("GET", action+"x", nil), "GET", false},
+		{"/pay/l/:id", f.visit("GET", link, nil), "GET", true},
+		{"/pay/l/:id", f.visit("POST", link, url.Values{}), "POST", true},
+		{"/pay/l/:id/qr.svg", f.anyone().get(strings.TrimPrefix(link, f.base())+"/qr.svg").want(200, ""), "GET", true},
+		{"/pay/l/:id", f.visit("GET", f.base()+"/pay/l/"+transaction.at("id"), nil), "GET", false},
+	}
+	byID := make(map[string]accessLine)
+	for _, line := range f.lines() {
+		byID[line.RequestID] = line
+	}
+	for i, c := range wanted {
+		line := byID[c.response.header.Get("x-request-id")]
+		if line.Route != c.route || line.Method != c.method || line.Status != c.response.status {
+			t.Errorf("%d: %+v, want %s %s %d", i, line, c.method, c.route, c.response.status)
+		}
+		isKnown := line.Organization != nil && *line.Organization == org && line.Partner != nil && *line.Partner == partner
+		if isKnown != c.isKnown || !c.isKnown && (line.Organization != nil || line.Partner != nil) {
+			t.Errorf("%d: %s %s has the organization %v and the partner %v", i, c.method, c.route, line.Organization, line.Partner)
+		}
+	}
+	if token := action[strings.Index(action, "token=")+len("token="):]; strings.Contains(f.out.String(), token) {
+		t.Errorf("the log has a token:\n%s", f.out.String())
 	}
 }
 

@@ -65,6 +65,7 @@ func (h *Handlers) logIn(req *web.Request) error {
 	if err != nil {
 		return loginRefusal(req, err)
 	}
+	req.SetOwner(session.Org, 0)
 	web.WriteData(req, fiber.StatusCreated, newSession{string(token), web.Instant(session.Expires), session.Org, session.Roles.Strings()})
 	return nil
 }

@@ -58,6 +58,7 @@ func (h *Handlers) postChallenge(req *web.Request) error {
 	if err != nil {
 		return h.sendNoChallenge(req, err)
 	}
+	req.SetOwner(org, 0)
 	if _, err := h.cfg.Payers.OnChargeReturn(org, id.reference); err != nil && codeOf(err) == ledger.Internal {
 		return h.sendError(req, &visitor{}, err)
 	}

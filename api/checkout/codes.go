@@ -100,16 +100,9 @@ func (h *Handlers) renderCode(req *web.Request, find func(id ledger.ID) (*offer,
 
 // encodedAddress returns the address in the QR code of an offer. It stays the same when the offer is closed.
 func (h *Handlers) encodedAddress(req *web.Request, find func(id ledger.ID) (*offer, error)) (string, error) {
-	id, err := web.ParseID(req.Parameter("id"))
+	o, err := findOffer(req, find)
 	if err != nil {
 		return "", err
-	}
-	o, err := find(id)
-	switch {
-	case err != nil:
-		return "", err
-	case o == nil:
-		return "", web.NotFound()
 	}
 	return h.cfg.Pages.Base + o.address, nil
 }

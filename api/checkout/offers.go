@@ -105,8 +105,8 @@ func imagePath(name string, purpose storefront.Purpose) string {
 	return storefront.ImagePath + storefront.SizedImageName(name, purpose)
 }
 
-// open finds the offer in the path. If the offer accepts no payments, open returns it together with errClosed.
-func (h *Handlers) open(req *web.Request, find func(id ledger.ID) (*offer, error)) (*offer, error) {
+// findOffer finds the offer in the path.
+func findOffer(req *web.Request, find func(id ledger.ID) (*offer, error)) (*offer, error) {
 	id, err := web.ParseID(req.Parameter("id"))
 	if err != nil {
 		return nil, err
@@ -117,6 +117,19 @@ func (h *Handlers) open(req *web.Request, find func(id ledger.ID) (*offer, error
 		return nil, err
 	case o == nil:
 		return nil, web.NotFound()
+	case o.partner == nil:
+		req.SetOwner(o.org, 0)
+	default:
+		req.SetOwner(o.org, o.partner.Number)
+	}
+	return o, nil
+}
+
+// open finds the offer in the path. If the offer accepts no payments, open returns it together with errClosed.
+func (h *Handlers) open(req *web.Request, find func(id ledger.ID) (*offer, error)) (*offer, error) {
+	o, err := findOffer(req, find)
+	if err != nil {
+		return nil, err
 	}
 	if o.partner != nil {
 		h.present(&o.page.Shop, o.partner)

@@ -76,6 +76,7 @@ type visitor struct {
 
 // recognize sets what pages need to know of the transaction's payer.
 func (h *Handlers) recognize(req *web.Request, payer *visitor, r *record) {
+	req.SetOwner(payer.org, r.Partner)
 	payer.lang, payer.shop, payer.back = h.langOf(req, payer.org, r), h.orderOf(payer.org, r).Shop, h.merchantAddress(r)
 	payer.inTest = r.Asset.Env == money.Test
 	switch {
@@ -122,7 +123,10 @@ func (h *Handlers) checkToken(req *web.Request) (payer visitor, ok bool) {
 		payer.ledHereByPage = err != payerpage.ErrToken
 	}
 	payer.address, payer.expired, payer.fromForm = payerpage.PathOf(payer.id, "", token), err == payerpage.ErrExpired, args.Has(postedParam)
-	return payer, err == nil || payer.expired
+	if ok = err == nil || payer.expired; ok {
+		req.SetOwner(payer.org, 0)
+	}
+	return payer, ok
 }
 
 // admitPayer does what checkToken does, and also refuses an expired token. If ok is false, it has
@@ -430,6 +434,7 @@ func (h *Handlers) returnPayer(req *web.Request) error {
 	if err != nil {
 		return h.sendError(req, &payer, err)
 	}
+	req.SetOwner(payer.org, result.Record.Partner)
 	address := h.merchantAddress(result.Record)
 	switch {
 	case address != "":

@@ -28,6 +28,7 @@ func (h *Handlers) showReceipt(req *web.Request) error {
 	if findErr != nil {
 		return h.sendError(req, &visitor{}, findErr)
 	}
+	req.SetOwner(org, result.Record.Partner)
 	guest := &visitor{lang: h.langOf(req, org, result.Record), inTest: result.Record.Asset.Env == money.Test}
 	switch {
 	case err != nil:

@@ -60,6 +60,7 @@ func (h *Handlers) takeUpdate(req *web.Request) error {
 	if !ok {
 		return ledger.Refuse("payments.updates", ledger.Unauthorized, "not signed by the terminal's platform")
 	}
+	req.SetOwner(terminal.Org, terminal.Partner)
 	value, err := web.Document(content)
 	if err != nil {
 		return err

@@ -36,11 +36,25 @@ func SetOrigin(ctx *fasthttp.RequestCtx, o tracing.Origin) { ctx.SetUserValue(or
 // Origin returns the origin of what the request causes, for calls of providers and for notifications.
 func (req *Request) Origin() tracing.Origin { return OriginOf(req.RequestCtx) }
 
+// owner is whose record a request on a route for anyone is about.
+type owner struct {
+	org     ledger.ID
+	partner int64 // 0: not known
+}
+
+// SetOwner says whose record a request on a route for anyone is about, for Identity. The handler calls it when the request has
+// proved that it may know: by a token, a public address, a signature or a password. partner 0: not known.
+func (req *Request) SetOwner(org ledger.ID, partner int64) { req.owner = owner{org, partner} }
+
 // Identity returns the organization and the partner of the caller, as far as they are known after Admit has admitted the
-// request. The administration token belongs to no organization: then it is the one in the request's header.
+// request. The administration token belongs to no organization: then it is the one in the request's header. On a route for
+// anyone they are those of SetOwner.
 func (req *Request) Identity() (org ledger.ID, partner int64) {
-	if !req.IsAdmitted || req.Route.Access.Callers == Anyone {
+	if !req.IsAdmitted {
 		return org, 0
+	}
+	if req.Route.Access.Callers == Anyone {
+		return req.owner.org, req.owner.partner
 	}
 	if req.Principal.Partner != nil {
 		partner = req.Principal.Partner.Number

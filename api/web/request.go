@@ -28,6 +28,8 @@ type Request struct {
 
 	IsAdmitted bool // Authorizer.Admit has admitted the caller
 
+	owner owner // see SetOwner
+
 	fiberCtx *fiber.Ctx // has the parameters of the path
 }
 
