@@ -1,9 +1,13 @@
 package api_test
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -152,6 +156,49 @@ func TestLinesOfPayersPagesHaveTheMerchant(t *testing.T) {
 	}
 	if token := action[strings.Index(action, "token=")+len("token="):]; strings.Contains(f.out.String(), token) {
 		t.Errorf("the log has a token:\n%s", f.out.String())
+	}
+}
+
+// Responses that are sent before there is a Server, or without one, are reported too.
+func TestResponsesOutsideAServerAreReported(t *testing.T) {
+	t.Parallel()
+	out, ids := new(lockedBuffer), []string{}
+	log := accesslog.New(accesslog.Options{Mode: accesslog.All, JSON: true, Out: out})
+	var observed []api.Exchange
+	cfg := api.Config{
+		AccessLog: log, Observe: func(e api.Exchange) { e.Took = 0; observed = append(observed, e) },
+		Status: func() api.Status { return api.Status{Core: "starting", DB: api.StatusOK} },
+	}
+	starting := api.StartingHandler(cfg)
+	for _, r := range []*http.Request{
+		httptest.NewRequest("GET", "/readyz?canary", nil), httptest.NewRequest("HEAD", "/livez", nil), httptest.NewRequest("CANARY", "/canary", strings.NewReader("canary")),
+	} {
+		response := httptest.NewRecorder()
+		starting.ServeHTTP(response, r)
+		ids = append(ids, response.Header().Get("x-request-id"))
+	}
+	plain, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(api.PlainHTTPResponse(cfg))), nil)
+	must(t, err)
+	ids = append(ids, plain.Header.Get("x-request-id"))
+	must(t, log.Close())
+	want := []api.Exchange{
+		{Route: "/readyz", Method: "GET", Status: 503}, {Route: "/livez", Method: "HEAD", Status: 200},
+		{Route: "none", Method: "other", Status: 503}, {Route: "none", Method: "other", Status: 400},
+	}
+	lengths := []int64{int64(len(`{"status":"starting"}`)), 0, int64(len(`{"error":"unavailable","message":"the service is starting"}`)), plain.ContentLength}
+	if !slices.Equal(observed, want) {
+		t.Errorf("the metrics see %+v", observed)
+	}
+	lines := slices.Collect(strings.Lines(out.String()))
+	if len(lines) != len(want) || strings.Contains(out.String(), "canary") {
+		t.Fatalf("%d lines:\n%s", len(lines), out.String())
+	}
+	for i, e := range want {
+		var line accessLine
+		must(t, json.Unmarshal([]byte(lines[i]), &line))
+		if line.RequestID != ids[i] || line.Route != e.Route || line.Method != e.Method || line.Status != e.Status || line.Bytes != lengths[i] {
+			t.Errorf("line %d is %+v, want %+v with %d bytes", i, line, e, lengths[i])
+		}
 	}
 }
 

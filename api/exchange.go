@@ -62,6 +62,16 @@ func (s *Server) report(ctx *fasthttp.RequestCtx, method string, started time.Ti
 	s.describe(line, started, wantsLine, hop)
 }
 
+// reportOutside reports a response that no Server has made: to the metrics and to the access log.
+func (cfg *Config) reportOutside(e Exchange, requestID []byte, length int) {
+	if cfg.Observe != nil {
+		cfg.Observe(e)
+	}
+	if cfg.AccessLog.Wants(e.Status) {
+		cfg.AccessLog.Add(accesslog.Line{At: time.Now(), RequestID: requestID, Method: e.Method, Route: e.Route, Status: e.Status, Took: e.Took, Bytes: int64(length)})
+	}
+}
+
 // describe writes the line of a request whose response is complete, and ends its hop.
 func (s *Server) describe(line accesslog.Line, started time.Time, wantsLine bool, hop tracing.Hop) {
 	line.At = time.Now()

@@ -83,9 +83,11 @@ const otherMethod = "other"
 
 // methodOf returns the label of the request's method. TRACE, which no route has, is "other" too, because checkRequest replaces
 // unknown methods by it.
-func methodOf(ctx *fasthttp.RequestCtx) string {
+func methodOf(ctx *fasthttp.RequestCtx) string { return methodLabel(ctx.Request.Header.Method()) }
+
+func methodLabel[T string | []byte](method T) string {
 	for _, m := range fiber.DefaultMethods {
-		if string(ctx.Request.Header.Method()) == m && m != fiber.MethodTrace {
+		if string(method) == m && m != fiber.MethodTrace {
 			return m
 		}
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
@@ -106,15 +107,16 @@ func (cfg *Config) healthBody(status Status) []byte {
 
 // StartingHandler returns the handler that serves requests while the parts of a Server are still being opened: the
 // checks say that the service is starting, and every other request gets 503. It needs only Status, Version,
-// Env and Domain of the Config. Each response closes its connection, so that
+// Env, Domain, Observe and AccessLog of the Config. Each response closes its connection, so that
 // the client's next request can reach the Server, which replaces this handler.
 func StartingHandler(cfg Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		started, route, id := time.Now(), noRoute, uuid.NewString()
 		status, state := cfg.Status(), cfg.Status().State()
 		code, body := http.StatusServiceUnavailable, schema.AppendText([]byte(`{"error":"unavailable","message":`), "the service is starting")
 		body = append(body, '}')
-		if isRead := r.Method == http.MethodGet || r.Method == http.MethodHead; isRead {
-			switch r.URL.Path {
+		if isRead := r.Method == http.MethodGet || r.Method == http.MethodHead; isRead && isCheck(r.URL.Path) {
+			switch route = r.URL.Path; route {
 			case healthPath:
 				code, body = statusCode(status.Core), cfg.healthBody(status)
 			case livenessPath:
@@ -127,12 +129,16 @@ func StartingHandler(cfg Config) http.Handler {
 		h.Set("Content-Type", string(web.ValueJSON))
 		h.Set(string(web.HeaderCache), string(web.ValueNoStore))
 		h.Set(string(web.HeaderNoSniff), string(web.ValueNoSniff))
-		h.Set(string(web.HeaderRequestID), uuid.NewString())
+		h.Set(string(web.HeaderRequestID), id)
 		h.Set("Connection", "close")
 		if code == http.StatusServiceUnavailable {
 			h.Set(string(web.HeaderRetryAfter), "1")
 		}
 		w.WriteHeader(code)
 		_, _ = w.Write(body) // if the caller has disconnected, nobody needs the response
+		if r.Method == http.MethodHead {
+			body = nil
+		}
+		cfg.reportOutside(Exchange{Route: route, Method: methodLabel(r.Method), Status: code, Took: time.Since(started)}, []byte(id), len(body))
 	})
 }

@@ -12,14 +12,17 @@ import (
 )
 
 // PlainHTTPResponse returns the response to an HTTP request without TLS on a port that expects TLS: 400, as bytes of the
-// connection. The request itself is not read, since it may contain a card or a key that must not be used.
-func PlainHTTPResponse() []byte {
+// connection. The request itself is not read, since it may contain a card or a key that must not be used. The function needs only
+// Observe and AccessLog of the Config.
+func PlainHTTPResponse(cfg Config) []byte {
+	id := []byte(uuid.NewString())
 	var ctx fasthttp.RequestCtx
 	web.WriteError(&ctx, ledger.Refuse("api.plain", web.BadRequest, "this port serves HTTPS only: use https:// in the address. Change a key that you have sent: it was not encrypted"))
-	ctx.Response.Header.SetCanonical(web.HeaderRequestID, []byte(uuid.NewString()))
+	ctx.Response.Header.SetCanonical(web.HeaderRequestID, id)
 	ctx.Response.SetConnectionClose()
 	var response bytes.Buffer
 	_, err := ctx.Response.WriteTo(&response)
 	assert.NoError(err) // a buffer takes everything
+	cfg.reportOutside(Exchange{Route: noRoute, Method: otherMethod, Status: ctx.Response.StatusCode()}, id, len(ctx.Response.Body()))
 	return response.Bytes()
 }

@@ -15,7 +15,7 @@ import (
 
 func TestRequestWithoutTLSIsToldToUseTLS(t *testing.T) {
 	t.Parallel()
-	reader := bufio.NewReader(bytes.NewReader(api.PlainHTTPResponse()))
+	reader := bufio.NewReader(bytes.NewReader(api.PlainHTTPResponse(api.Config{})))
 	response, err := http.ReadResponse(reader, nil)
 	must(t, err)
 	body, err := io.ReadAll(response.Body)

@@ -298,7 +298,7 @@ func (s *server) listen(context.Context) error {
 	socket := s.listener
 	s.listener = s.gate.Listener(s.listener)
 	if s.transport.config != nil {
-		s.listener = wiping.Listen(s.listener, s.transport.config, api.PlainHTTPResponse)
+		s.listener = wiping.Listen(s.listener, s.transport.config, func() []byte { return api.PlainHTTPResponse(s.outsideConfig()) })
 	}
 	if err := s.serveMetrics(); err != nil {
 		return err
@@ -379,11 +379,12 @@ func (s *server) apiConfig() api.Config {
 		Payments: s.payments, Contracts: s.contracts, Directory: s.directory, Journal: s.journal, Clock: s.clock, Log: s.log,
 		BeginCommand: s.runtime.Enter, ProviderCalls: s.runtime.RunningJobs, Signer: s.keyring.Signer(), HeadKey: s.keyring.VerifierKey(), Fingerprint: s.keyring.Fingerprint,
 		TrustedProxies: s.cfg.Proxies, BehindProxy: s.cfg.TLS == "off" && len(s.cfg.Proxies) > 0,
-		RateLimit: s.cfg.RateLimit, Observe: s.metrics.OnExchange, AccessLog: s.accessLog, Tracer: s.tracer, Pages: s.pagesConfig(), Payers: s.payments, ProviderUpdates: s.payments, UsageReader: s.accounts,
+		RateLimit: s.cfg.RateLimit, Tracer: s.tracer, Pages: s.pagesConfig(), Payers: s.payments, ProviderUpdates: s.payments, UsageReader: s.accounts,
 		Storefront: storefrontactor.New(s.journal, s.directory, s.baseURL), Deliveries: s.notifier, Subscriptions: s.renewals, Periods: periodactor.New(s.runtime), Backup: s.startBackup,
 	}
-	identity := s.identityConfig()
-	cfg.Status, cfg.Version, cfg.Env, cfg.Domain = identity.Status, identity.Version, identity.Env, identity.Domain
+	outside := s.outsideConfig()
+	cfg.Status, cfg.Version, cfg.Env, cfg.Domain = outside.Status, outside.Version, outside.Env, outside.Domain
+	cfg.Observe, cfg.AccessLog = outside.Observe, outside.AccessLog
 	if s.simulator != nil {
 		cfg.Challenges = s.simulator
 	}
@@ -393,9 +394,10 @@ func (s *server) apiConfig() api.Config {
 	return cfg
 }
 
-// identityConfig returns the part of the configuration that health checks show.
-func (s *server) identityConfig() api.Config {
-	cfg := api.Config{Status: s.healthStatus, Version: s.version, Env: "production"}
+// outsideConfig returns the part of the API's configuration that responses need before there is an api.Server, or without one: what
+// health checks show, and where responses are reported.
+func (s *server) outsideConfig() api.Config {
+	cfg := api.Config{Status: s.healthStatus, Version: s.version, Env: "production", Observe: s.metrics.OnExchange, AccessLog: s.accessLog}
 	if u, err := url.Parse(s.baseURL); err == nil {
 		cfg.Domain = u.Hostname()
 	}

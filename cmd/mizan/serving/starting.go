@@ -100,7 +100,7 @@ func (s *server) answerWhileStarting(socket net.Listener) {
 		return
 	}
 	s.log.Info("starting", "address", s.address)
-	s.startingServer = newStartingServer(s.listener, tcp, api.StartingHandler(s.identityConfig()))
+	s.startingServer = newStartingServer(s.listener, tcp, api.StartingHandler(s.outsideConfig()))
 	s.onClose(func() error {
 		s.startingServer.stop()
 		return nil

@@ -25,7 +25,7 @@ func TestPlainHTTPIsRefusedWhileStarting(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = socket.Close() })
-	secure := wiping.Listen(socket, transport.config, api.PlainHTTPResponse)
+	secure := wiping.Listen(socket, transport.config, func() []byte { return api.PlainHTTPResponse(api.Config{}) })
 	s := newStartingServer(secure, socket.(*net.TCPListener), http.NotFoundHandler())
 	t.Cleanup(s.stop)
 	conn, err := net.DialTimeout("tcp", socket.Addr().String(), time.Minute)
