@@ -20,7 +20,7 @@ type Change struct {
 	Dates    []DateGuard
 	Close    *Closing // nil: it closes no month
 
-	// Cause identifies the request that caused the Change, for the hop of its group. It is not stored; nil: no hops are recorded.
+	// Cause identifies the request that caused the Change, for the hop of its group. It is not stored; nil: no request, or hops are not recorded.
 	Cause *tracing.Origin
 
 	// MustRecord marks a Change that records what has already happened (an outcome, a capture, a void, a

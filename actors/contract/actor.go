@@ -141,6 +141,7 @@ func (a *contractActor) readRegister(action contract.Action, input schema.Input)
 func (a *contractActor) commit(c *actors.Context, d contract.Decision, cause any) {
 	change := changeOf(a.key.Org, &d, a.stamp.Version)
 	if m, ok := cause.(*actMessage); ok {
+		change.Cause = &m.Origin
 		if err := a.service.addReply(change, &m.Key); err != nil {
 			m.Refuse(err)
 			return

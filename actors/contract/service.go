@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/actors"
+	"mizan/internal/tracing"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
@@ -44,6 +45,7 @@ type Create struct {
 	Input   schema.Input
 	Allowed func(region string) bool // whether the organization works in the region
 	Key     actors.Key
+	Origin  tracing.Origin
 }
 
 // Act is a request for an action on a contract.
@@ -55,6 +57,7 @@ type Act struct {
 	Action  contract.Action
 	Input   schema.Input
 	Key     actors.Key
+	Origin  tracing.Origin
 }
 
 // Result is a contract in the response to a request.
@@ -82,6 +85,7 @@ func (s *Service) Create(c Create) (Result, error) {
 		return Result{}, err
 	}
 	change := changeOf(c.Org, &d, 0)
+	change.Cause = &c.Origin
 	if err := s.addReply(change, &c.Key); err != nil {
 		return Result{}, err
 	}

@@ -167,6 +167,9 @@ func (a *subscriptionActor) commit(c *actors.Context, d subscription.Decision, c
 		step.List, step.FurtherLists = subscription.Lists.Of(r)
 	}
 	change.Steps = []posting.Step{step}
+	if request != nil {
+		change.Cause = &request.origin
+	}
 	if request != nil && !request.key.IsZero() {
 		key := request.key
 		sealed, err := a.service.runtime.SealReply(actors.SubscriptionReply, a.key.Org, ReplyID(a.key.Org, key.ClaimKey()), appendReply(r))

@@ -106,7 +106,7 @@ func (h *Handlers) createContract(req *web.Request, f *family, product *contract
 	}
 	o, _ := h.cfg.Organizations.Organization(req.Principal.Org)
 	result, err := h.cfg.Contracts.Create(contractactor.Create{
-		Org: req.Principal.Org, Product: product, Reading: f.reading, Env: env, Input: sent, Key: key,
+		Org: req.Principal.Org, Product: product, Reading: f.reading, Env: env, Input: sent, Key: key, Origin: req.Origin(),
 		Allowed: func(region string) bool { return o != nil && o.AllowsRegion(region) },
 	})
 	return h.writeContract(req, fiber.StatusCreated, &result, err)
@@ -155,7 +155,7 @@ func (h *Handlers) actOnContract(req *web.Request, f *family, product *contract.
 		return contract.Unsupported(web.Truncate([]byte(name), 64))
 	}
 	result, err := h.cfg.Contracts.Act(contractactor.Act{
-		Org: req.Principal.Org, ID: id, Product: product, Reading: f.reading, Action: action, Input: sent, Key: key,
+		Org: req.Principal.Org, ID: id, Product: product, Reading: f.reading, Action: action, Input: sent, Key: key, Origin: req.Origin(),
 	})
 	return h.writeContract(req, fiber.StatusOK, &result, err)
 }

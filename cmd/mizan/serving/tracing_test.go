@@ -225,6 +225,42 @@ func TestTracesHaveASpanForEachHop(t *testing.T) {
 	}
 }
 
+// The span of a group leads to the requests about subscriptions and contracts whose changes it has made durable.
+func TestGroupsLinkToRequestsAboutSubscriptionsAndContracts(t *testing.T) {
+	receiver := otlptest.Start(t)
+	s := testkit.Start(t, testkit.Options{Env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + receiver.URL, "OTEL_BSP_SCHEDULE_DELAY=50"}})
+	id := testkit.Pay(t, s.Partner(), "initial")
+	post := func(client *testkit.Client, path, body string, status int) (id string) {
+		t.Helper()
+		answer, err := client.Post(path, body)
+		testkit.WantStatus(t, answer, err, status)
+		var created struct{ Data struct{ ID string } }
+		if err := answer.JSON(&created); err != nil {
+			t.Fatal(err)
+		}
+		return created.Data.ID
+	}
+	subscription := post(s.Partner(), "/api/v1/subscriptions", `{"params":{"initial_payment_id":"`+id+`","amount":"100","period_days":1}}`, http.StatusCreated)
+	post(s.Partner(), "/api/v1/subscriptions/"+subscription+"/cancel", "", http.StatusOK)
+	contract := post(s.Session(), "/api/v1/pfp/managed-investments", `{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"AED","capital_amount":"1000",`+
+		`"business_type":"trade","profit_sharing_ratio":{"bank":50,"customer":50},"term_months":12}`, http.StatusCreated)
+	post(s.Session(), "/api/v1/pfp/managed-investments/"+contract+"/fund", "", http.StatusOK)
+	wanted := []string{
+		"POST /api/v1/subscriptions", "POST /api/v1/subscriptions/:id/cancel", "POST /api/v1/pfp/managed-investments", "POST /api/v1/pfp/managed-investments/:id/:action",
+	}
+	receiver.Wait(t, func(spans []otlptest.Span) bool {
+		var linked []string
+		for _, span := range spans {
+			if span.Name == "group sync" {
+				linked = append(linked, span.Links...)
+			}
+		}
+		return !slices.ContainsFunc(wanted, func(name string) bool {
+			return !slices.ContainsFunc(spans, func(span otlptest.Span) bool { return span.Name == name && slices.Contains(linked, span.ID) })
+		})
+	})
+}
+
 // A collector that is absent neither keeps a start nor a stop waiting.
 func TestAbsentCollectorHoldsUpNothing(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"}})
