@@ -52,10 +52,11 @@ func (s *Server) report(ctx *fasthttp.RequestCtx, method string, started time.Ti
 		line.Organization, line.Partner = req.Identity()
 	}
 	if stream, isStream := ctx.Response.BodyStream().(web.EndedStream); isStream {
-		line.RequestID = bytes.Clone(line.RequestID)
+		ended := line // a copy: a variable that the function below changes is allocated for every request, stream or not
+		ended.RequestID = bytes.Clone(line.RequestID)
 		stream.OnEnd(func(sent int64) {
-			line.Bytes = sent
-			s.describe(line, started, wantsLine, hop)
+			ended.Bytes = sent
+			s.describe(ended, started, wantsLine, hop)
 		})
 		return
 	}
