@@ -77,11 +77,17 @@ func TestCircuitClosesWhenTheProviderAnswersAgain(t *testing.T) {
 			t.Fatalf("by %v", r.Terminal)
 		}
 	}
+	if figures := f.Circuits(); figures.Open["simulator"] != 0 || figures.HalfOpen["simulator"] != 1 {
+		t.Errorf("while the next charge is a probe, the circuits are %+v", figures)
+	}
 	isDown.Store(false)
 	for range 10 {
 		if r := f.wantCreated(good, 1, payment.Charged, ""); r.Terminal != ids[0] || r.Attempts != nil {
 			t.Fatalf("by %v after %+v", r.Terminal, r.Attempts)
 		}
+	}
+	if figures := f.Circuits(); figures.Open["simulator"] != 0 || figures.HalfOpen["simulator"] != 0 {
+		t.Errorf("once the provider answers, the circuits are %+v", figures)
 	}
 }
 
