@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"mizan/api"
@@ -218,18 +219,31 @@ func TestOnlyErrorsAreLoggedIfThatIsConfigured(t *testing.T) {
 	}
 }
 
+// countRefusals makes the server count the requests that a bound has refused. The returned function stops the server and returns the
+// numbers by bound.
+func countRefusals(t *testing.T, changes ...func(*api.Config)) (f *fixture, stop func() map[ledger.Limiter]int) {
+	t.Helper()
+	var mu sync.Mutex
+	refused := make(map[ledger.Limiter]int) // guarded by mu
+	f = newFixture(t, append(changes, func(c *api.Config) {
+		c.Observe = func(e api.Exchange) {
+			if e.Limiter != "" {
+				mu.Lock()
+				defer mu.Unlock()
+				refused[e.Limiter]++
+			}
+		}
+	})...)
+	return f, func() map[ledger.Limiter]int {
+		f.stopServer()
+		return refused
+	}
+}
+
 // The metrics see which bound has refused a request.
 func TestRefusalsAreCountedByTheirBound(t *testing.T) {
 	t.Parallel()
-	refused := make(chan ledger.Limiter, 64)
-	f := newFixture(t, func(c *api.Config) {
-		c.RateLimit = 1
-		c.Observe = func(e api.Exchange) {
-			if e.Limiter != "" {
-				refused <- e.Limiter
-			}
-		}
-	})
+	f, stop := countRefusals(t, func(c *api.Config) { c.RateLimit = 1 })
 	status := 0
 	for range 10 {
 		status = f.partner().get(transactions).status
@@ -240,13 +254,7 @@ func TestRefusalsAreCountedByTheirBound(t *testing.T) {
 	for n := range 12 { // from one address, each with a new login
 		f.anyone().with("x-organization-id", f.seed.First.Org.String()).post("/api/v1/sessions", `{"login":"nobody","pass":"wrong-`+strconv.Itoa(n)+`"}`)
 	}
-	f.stopServer()
-	close(refused)
-	seen := make(map[ledger.Limiter]int)
-	for l := range refused {
-		seen[l]++
-	}
-	if seen[ledger.LimitKeyRate] == 0 || seen[ledger.LimitLogins] == 0 || len(seen) != 2 {
-		t.Errorf("refused by %v", seen)
+	if refused := stop(); refused[ledger.LimitKeyRate] == 0 || refused[ledger.LimitLogins] == 0 || len(refused) != 2 {
+		t.Errorf("refused by %v", refused)
 	}
 }

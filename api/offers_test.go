@@ -162,7 +162,7 @@ func TestAddressWithoutAnOfferIsRefused(t *testing.T) {
 
 func TestPaymentsBegunByOneAddressAreBounded(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
+	f, stop := countRefusals(t)
 	address := f.testLink("", `"default":100`, "fixed").at("data.url")
 	for range 10 {
 		f.send(address, url.Values{}).wantPage(200, checkoutTitle)
@@ -172,11 +172,14 @@ func TestPaymentsBegunByOneAddressAreBounded(t *testing.T) {
 	if rows := f.partner().get("/api/v1/transactions?env=test").rows(); rows != 10 {
 		t.Errorf("%d payments were created", rows)
 	}
+	if refused := stop(); refused[ledger.LimitPagePayments] != 1 || len(refused) != 1 {
+		t.Errorf("refused by %v", refused)
+	}
 }
 
 func TestCardsSentByOneAddressAreBounded(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
+	f, stop := countRefusals(t)
 	for range 20 {
 		pay, _ := f.browse(f.createHosted("").at("widget_url")).form()
 		f.send(pay, card("4242424242424241")).wantPage(422, checkoutTitle) // a malformed number is no attempt
@@ -186,6 +189,9 @@ func TestCardsSentByOneAddressAreBounded(t *testing.T) {
 	pay, _ := f.browse(created.at("widget_url")).wantPage(200, checkoutTitle).form()
 	f.send(pay, card("4242424242424242")).wantPage(429, "Too many attempts")
 	f.transaction(created.at("id")).wantStatus("created", "")
+	if refused := stop(); refused[ledger.LimitPageAttempts] != 1 || len(refused) != 1 {
+		t.Errorf("refused by %v", refused)
+	}
 }
 
 func TestCodeLeadsToThePage(t *testing.T) {

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"mizan/api/shed"
+	"mizan/ledger"
 )
 
 // A command that has waited for shed.MaxAge is refused ("shed"), and nothing is stored. Reads,
 // health checks and logins do not wait.
 func TestCommandsAreShedByTheAgeOfTheOldest(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
+	f, stop := countRefusals(t)
 	transaction := f.charge("4242424242424242").want(201, "")
 	hosted := f.createHosted("")
 	leave := f.server.TakePlaces() // all further commands wait
@@ -50,5 +51,8 @@ func TestCommandsAreShedByTheAgeOfTheOldest(t *testing.T) {
 	f.partner().post(transactions, createBody).want(201, "")
 	if figures := f.server.Shed(); figures.Inside != 0 {
 		t.Errorf("%+v", figures)
+	}
+	if refused := stop(); refused[ledger.LimitCommands] != 4 || len(refused) != 1 {
+		t.Errorf("refused by %v", refused)
 	}
 }
