@@ -206,7 +206,7 @@ func TestFullQueueRefusesCommandsButAcceptsOutcomes(t *testing.T) {
 		t.Fatal("a full queue refused nothing")
 	}
 	for range refusedCount {
-		wantCode(t, <-receiptErrs, ledger.Unavailable)
+		wantLimiter(t, <-receiptErrs, ledger.LimitQueue)
 	}
 	d.unblock()
 	want := posting.MaxQueue + 3*posting.MaxGroup + 1 - refusedCount
@@ -228,7 +228,7 @@ func TestNearlyFullDiskRefusesCommandsButAcceptsOutcomes(t *testing.T) {
 	}
 	f.minFree = math.MaxUint64
 	f.reopen()
-	wantCode(t, f.submit(deposit()).Err, ledger.Unavailable)
+	wantLimiter(t, f.submit(deposit()).Err, ledger.LimitDisk)
 	outcome := deposit()
 	outcome.MustRecord = true
 	f.must(outcome)

@@ -251,6 +251,16 @@ func wantCode(t *testing.T, err error, code ledger.Code) {
 	}
 }
 
+// wantLimiter checks that a command was refused because a bound is reached.
+func wantLimiter(t *testing.T, err error, limiter ledger.Limiter) {
+	t.Helper()
+	wantCode(t, err, ledger.Unavailable)
+	var refusal *ledger.Refusal
+	if errors.As(err, &refusal) && refusal.Limiter != limiter {
+		t.Fatalf("refused by %q, want %q", refusal.Limiter, limiter)
+	}
+}
+
 func TestStepRequiresTheStoredVersion(t *testing.T) {
 	f := open(t)
 	source := ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
