@@ -69,7 +69,9 @@ func (cfg *Config) reportOutside(e Exchange, requestID []byte, length int) {
 		cfg.Observe(e)
 	}
 	if cfg.AccessLog.Wants(e.Status) {
-		cfg.AccessLog.Add(accesslog.Line{At: time.Now(), RequestID: requestID, Method: e.Method, Route: e.Route, Status: e.Status, Took: e.Took, Bytes: int64(length)})
+		cfg.AccessLog.Add(accesslog.Line{
+			At: time.Now(), RequestID: requestID, Method: e.Method, Route: e.Route, Status: e.Status, Took: e.Took, Bytes: int64(length),
+		})
 	}
 }
 
