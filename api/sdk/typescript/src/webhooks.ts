@@ -60,8 +60,10 @@ export async function verifyWebhook(
   const text = new TextDecoder().decode(bytes);
   const envelope = parseObject(text);
   if (!Object.hasOwn(envelope, "event_id")) {
-    if (!Object.hasOwn(envelope, "event")) throw new WebhookError(400, "the body has neither an event_id nor an event");
-    return { signed: false, event: decode(text, subscriptionEventShape) as SubscriptionEvent };
+    const hint = decode(text, subscriptionEventShape) as { event?: unknown; subscription?: { id?: unknown } | null };
+    const id = hint.subscription?.id;
+    if (typeof hint.event !== "string" || typeof id !== "string" || id === "") throw new WebhookError(400, "the body has neither an event_id nor a subscription");
+    return { signed: false, event: hint as unknown as SubscriptionEvent };
   }
   const stamp = headerOf(headers, "x-webhook-timestamp");
   if (!/^[0-9]{1,12}$/.test(stamp)) throw new WebhookError(401, "there is no timestamp: is a secret set at the service?");

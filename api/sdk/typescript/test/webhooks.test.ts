@@ -106,6 +106,13 @@ test("an event of the subscription stream is an unsigned hint with an exact amou
   assert.equal(event.subscription.amount, 123456789012345678901234567890n);
 });
 
+test("a hint that names no subscription is refused", async () => {
+  for (const body of ['{"event":"subscription.renewed"}', '{"event":5,"subscription":{"id":"a"}}', '{"event":null,"subscription":null}', '{"event":"a","subscription":{"id":7}}',
+    '{"event":"a","subscription":{"id":""}}']) {
+    assert.equal(await statusOf(body, {}), 400, body);
+  }
+});
+
 test("a type that is not known yet is accepted", async () => {
   const body = `{"event_id":"a","timestamp":${stamp},"type":"transaction.invented","data":{"amount":"7","new":1}}`;
   const { event } = await verifyWebhook(bytes(body), signed(body, documented.secret), documented.secret, now);
