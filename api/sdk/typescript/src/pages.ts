@@ -1,3 +1,5 @@
+import { MizanError } from "./errors.js";
+
 /** A page of a list, as the server answers it. */
 export interface Page<Row> {
   data: Row[];
@@ -27,12 +29,14 @@ export class Pages<Row, P extends Page<Row> = Page<Row>> implements AsyncIterabl
 
   /** Iterates over the pages. */
   async *pages(): AsyncGenerator<P, void, undefined> {
-    let page = await this.#fetch(undefined);
+    let cursor: string | undefined;
     for (;;) {
+      const page = await this.#fetch(cursor);
       yield page;
       const next = page.cursor.cursor_value;
       if (next === null) return;
-      page = await this.#fetch(next);
+      if (next === cursor) throw new MizanError("two pages have the same cursor");
+      cursor = next;
     }
   }
 

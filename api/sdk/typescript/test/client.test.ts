@@ -242,6 +242,13 @@ test("a list is iterated over page by page, and await gives its first page", asy
   }
   assert.equal(stopped.requests.length, 1);
 
+  const endless = server([page(["a"], "c1"), page(["b"], "c1"), page(["c"], null)]); // it would never end
+  const rows: string[] = [];
+  await assert.rejects(async () => {
+    for await (const t of endless.mizan.listTransactions()) rows.push(t.id);
+  }, MizanError);
+  assert.deepEqual(rows, ["a", "b"]);
+
   const unused = server([]);
   unused.mizan.listTransactions();
   assert.equal(unused.requests.length, 0);
