@@ -1,5 +1,5 @@
 import { webcrypto } from "#webcrypto";
-import { ApiError, ConnectionError, MizanError } from "./errors.js";
+import { ApiError, ConnectionError } from "./errors.js";
 import { decode, encode, type Shape } from "./json.js";
 import { type Page, Pages } from "./pages.js";
 import { fetchTransport, type Transport, type TransportResponse } from "./transport.js";
@@ -134,7 +134,7 @@ export class Client {
         const response = await this.#attempt({ method: operation.method, url, headers, body }, signal, options.timeout ?? this.#timeout);
         if (response.status >= 200 && response.status < 300) {
           options.onResponse?.(infoOf(response, attempt));
-          return resultOf(operation, response) as Result;
+          return resultOf(operation, response, key) as Result;
         }
         failure = new ApiError(response.status, response.text, { requestId: response.header("x-request-id"), retryAfter: retryAfterOf(response), idempotencyKey: key });
       } catch (error) {
@@ -204,14 +204,14 @@ function infoOf(response: TransportResponse, attempts: number): ResponseInfo {
   };
 }
 
-function resultOf(operation: Operation, response: TransportResponse): unknown {
+function resultOf(operation: Operation, response: TransportResponse, key: string | undefined): unknown {
   if (operation.text) return response.text;
   if (response.status === 204) return undefined;
   let value: unknown;
   try {
     value = decode(response.text, operation.response);
   } catch (error) {
-    throw new MizanError(`the response with status ${response.status} is no JSON: is the address that of the API?`, { cause: error });
+    throw new ConnectionError(`the response with status ${response.status} is no JSON: is the address that of the API?`, error, key);
   }
   return operation.unwrap === undefined ? value : (value as Record<string, unknown>)[operation.unwrap];
 }

@@ -44,7 +44,7 @@ export class ApiError extends MizanError {
 }
 
 /**
- * No response arrived, or only a part of one: whether the request was carried out is not known. Send a write again with the same
+ * No response arrived, or only a part of one, or one that is not of the API: whether the request was carried out is not known. Send a write again with the same
  * `idempotencyKey`, or a create with the same `txid`. The request's key is here so that it can be repeated later.
  */
 export class ConnectionError extends MizanError {

@@ -179,8 +179,8 @@ test("each form of a refusal has its code, message and fields", async () => {
 });
 
 test("a response that is no JSON is a fault of the address, and not repeated", async () => {
-  const { mizan, requests } = server([{ status: 200, body: "<html>" }]);
-  await assert.rejects(mizan.commitTransaction(id), (error) => error instanceof MizanError && /is no JSON/.test(error.message));
+  const { mizan, requests, keys } = server([{ status: 200, body: "<html>" }]);
+  await assert.rejects(mizan.commitTransaction(id), (error) => error instanceof ConnectionError && error.idempotencyKey === keys()[0] && /is no JSON/.test(error.message));
   assert.equal(requests.length, 1);
 });
 
