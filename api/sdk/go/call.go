@@ -17,6 +17,9 @@ import (
 // smaller.
 const maxResponse = 32 << 20
 
+// maxKey is how long an Idempotency-Key may be.
+const maxKey = 255
+
 // errLongResponse is not repeated: the next response would be as long.
 var errLongResponse = fmt.Errorf("the response has more than %d bytes", maxResponse)
 
@@ -46,7 +49,7 @@ type prepared struct {
 
 // single makes a call and returns its result.
 func single[T any](ctx context.Context, c *Client, o *call, options []Option) (*T, error) {
-	content, err := c.do(ctx, o, options)
+	content, info, err := c.do(ctx, o, options)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +61,9 @@ func single[T any](ctx context.Context, c *Client, o *call, options []Option) (*
 		}{result}
 	}
 	if err := json.Unmarshal(content, into); err != nil {
-		return nil, fmt.Errorf("mizan: %s %s: the response cannot be read: %w", o.method, o.path, err)
+		// Perhaps a proxy has answered in the place of the service.
+		err = fmt.Errorf("the response with status %d cannot be read: %w", info.Status, err)
+		return nil, &NoResponseError{Method: o.method, Path: o.path, IdempotencyKey: info.IdempotencyKey, Attempts: info.Attempts, Err: err}
 	}
 	return result, nil
 }
@@ -74,24 +79,25 @@ func several[T any](ctx context.Context, c *Client, o *call, options []Option) (
 
 // nothing makes a call that has no result.
 func nothing(ctx context.Context, c *Client, o *call, options []Option) error {
-	_, err := c.do(ctx, o, options)
+	_, _, err := c.do(ctx, o, options)
 	return err
 }
 
-// do makes a call and returns the body of the response.
-func (c *Client) do(ctx context.Context, o *call, options []Option) ([]byte, error) {
+// do makes a call and returns the body of the response, and what its headers tell.
+func (c *Client) do(ctx context.Context, o *call, options []Option) ([]byte, *ResponseInfo, error) {
 	var settings callOptions
 	for _, option := range options {
 		option(&settings)
 	}
 	p, err := c.prepare(o, settings.key)
 	if err != nil {
-		return nil, fmt.Errorf("mizan: %s %s: %w", o.method, o.path, err)
+		return nil, nil, fmt.Errorf("mizan: %s %s: %w", o.method, o.path, err)
 	}
 	if settings.info == nil {
 		settings.info = new(ResponseInfo)
 	}
-	return c.send(ctx, p, settings.info)
+	content, err := c.send(ctx, p, settings.info)
+	return content, settings.info, err
 }
 
 // prepare makes the bytes of a request once, because a repetition with other bytes would be refused.
@@ -110,6 +116,9 @@ func (c *Client) prepare(o *call, key string) (*prepared, error) {
 	if o.isKeyed {
 		if key == "" {
 			key = rand.Text()
+		}
+		if len(key) > maxKey || !isPrintable(key) {
+			return nil, fmt.Errorf("an Idempotency-Key has 1 to %d printable ASCII characters", maxKey)
 		}
 		p.header.Set("Idempotency-Key", key)
 	}
@@ -146,6 +155,11 @@ func filledPath(path string, segments []string) (string, error) {
 		path = before + url.PathEscape(segment) + after
 	}
 	return path, nil
+}
+
+// isPrintable tells whether a header can have the value. Without this check net/http would fail as if no response had come.
+func isPrintable(value string) bool {
+	return strings.IndexFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) < 0
 }
 
 // encoded encodes a query. The service reads a plus sign as it is, so a space must not be written as one.

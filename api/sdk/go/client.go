@@ -26,6 +26,7 @@ type Config struct {
 	HTTPClient *http.Client
 
 	// Attempts is how often a request is sent at most while it gets no response that counts; 0: 4; 1: no repetitions.
+	// Besides, net/http itself repeats a read, or a write with its key, if the server closes a connection that was kept open.
 	Attempts int
 
 	// Timeout is how long an attempt may take; 0: 60 s. The context of a call bounds all of its attempts.
@@ -68,6 +69,8 @@ func New(config Config) (*Client, error) {
 	switch {
 	case config.URL == "" || config.APIKey == "" || config.OrganizationID == "":
 		return nil, errors.New("mizan: URL, APIKey and OrganizationID are required")
+	case !isPrintable(config.APIKey + config.OrganizationID):
+		return nil, errors.New("mizan: APIKey or OrganizationID has a line break, or another character that no header can have")
 	case err != nil || address.Host == "" || address.Scheme != "https" && address.Scheme != "http":
 		return nil, fmt.Errorf("mizan: URL %q is not the address of a server", config.URL)
 	case address.Path != "" && address.Path != "/" || address.RawQuery != "" || address.User != nil:
@@ -121,7 +124,7 @@ type callOptions struct {
 	info *ResponseInfo
 }
 
-// WithIdempotencyKey sets the Idempotency-Key of a write: 1 to 255 printable characters of your own. Store it before the call
+// WithIdempotencyKey sets the Idempotency-Key of a write: 1 to 255 printable ASCII characters of your own. Store it before the call
 // if the call has to survive a restart of your program. Without this option each call has a random key.
 func WithIdempotencyKey(key string) Option { return func(o *callOptions) { o.key = key } }
 

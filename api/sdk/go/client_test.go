@@ -177,12 +177,42 @@ func TestRepetitionsHaveABound(t *testing.T) {
 	}
 }
 
+// A proxy may answer in the place of the service: the write may have been carried out, and only its key makes a repetition safe.
+func TestAResponseThatIsNotOfTheServiceLeavesTheOutcomeUnknown(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{"<html>", "", "[]"} {
+		s := newServer(t, reply{status: 200, body: body})
+		_, err := s.client.RefundAll(t.Context(), "id-1")
+		var unknown *NoResponseError
+		if !errors.As(err, &unknown) || unknown.IdempotencyKey != s.requests()[0].header.Get("idempotency-key") || unknown.Attempts != 1 || len(s.requests()) != 1 {
+			t.Errorf("%q: %v, %d requests", body, err, len(s.requests()))
+		}
+	}
+}
+
+// Nothing has been sent, so the error must not say that the outcome is unknown.
+func TestAKeyThatNoHeaderCanHaveIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, reply{status: 201, body: paid})
+	for _, key := range []string{"a\nb", "é", "\x7f", strings.Repeat("k", 256)} {
+		_, err := s.client.RefundAll(t.Context(), "id-1", WithIdempotencyKey(key))
+		var unknown *NoResponseError
+		if err == nil || errors.As(err, &unknown) || len(s.requests()) != 0 || len(s.waits) != 0 {
+			t.Errorf("%.10q: %v, %d requests", key, err, len(s.requests()))
+		}
+	}
+	longest := strings.Repeat("k", 253) + " "
+	if _, err := s.client.RefundAll(t.Context(), "id-1", WithIdempotencyKey(longest+"k")); err != nil {
+		t.Error(err)
+	}
+}
+
 // Without an Idempotency-Key a repeated write could be carried out twice.
 func TestAWriteWithoutAKeyIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{0, 503} {
 		s := newServer(t, reply{status: status})
-		if _, err := s.client.do(t.Context(), &call{method: "POST", path: "/api/v1/x"}, nil); err == nil || len(s.requests()) != 1 {
+		if err := nothing(t.Context(), s.client, &call{method: "POST", path: "/api/v1/x"}, nil); err == nil || len(s.requests()) != 1 {
 			t.Errorf("%d: %v, %d requests", status, err, len(s.requests()))
 		}
 	}
@@ -337,6 +367,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"no URL": func(c *Config) { c.URL = "" }, "no key": func(c *Config) { c.APIKey = "" }, "no organization": func(c *Config) { c.OrganizationID = "" },
 		"no scheme": func(c *Config) { c.URL = "pay.example" }, "another scheme": func(c *Config) { c.URL = "ftp://pay.example" },
 		"a path": func(c *Config) { c.URL += "api/v1" }, "a user": func(c *Config) { c.URL = "https://a:b@pay.example" },
+		"a key with a line break": func(c *Config) { c.APIKey = "mzk_x\n" }, "an organization with a line break": func(c *Config) { c.OrganizationID += "\n" },
 		"no file": func(c *Config) { c.CAFile = noPEM + "x" }, "no PEM": func(c *Config) { c.CAFile = noPEM },
 		"both": func(c *Config) { c.HTTPClient, c.CAFile = http.DefaultClient, noPEM },
 	} {

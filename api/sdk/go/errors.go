@@ -71,7 +71,7 @@ func (e *Error) Error() string {
 // IdempotencyKey, or read the record.
 func (e *Error) OutcomeUnknown() bool { return e.Status >= http.StatusInternalServerError }
 
-// NoResponseError says that no complete response came: it is not known whether the request was carried out. Repeat it with the
+// NoResponseError says that no complete response came, or one that is not of the service: it is not known whether the request was carried out. Repeat it with the
 // same IdempotencyKey, or read the record.
 type NoResponseError struct {
 	Method, Path   string
@@ -82,7 +82,7 @@ type NoResponseError struct {
 
 // Error implements error.
 func (e *NoResponseError) Error() string {
-	return fmt.Sprintf("mizan: %s %s: no response, %d attempts: %v", e.Method, e.Path, e.Attempts, e.Err)
+	return fmt.Sprintf("mizan: %s %s: no complete response, %d attempts: %v", e.Method, e.Path, e.Attempts, e.Err)
 }
 
 // Unwrap returns the error of the last attempt.
