@@ -43,9 +43,10 @@ func Files(document *description.Document) (map[string][]byte, error) {
 const introduction = "Requests to the Mizan API. Set the variables of the collection from data/sandbox.json of a sandbox. " +
 	"Requests keep ids of their responses in variables, which later requests of the same folder use."
 
-// datesScript sets the variables of days before each request.
+// datesScript sets the variables of days before each request, by the clock of the server once that was moved.
 var datesScript = []string{
-	`const day = (n) => new Date(Date.now() + n * 86400000).toISOString().slice(0, 10);`,
+	`const now = new Date(pm.collectionVariables.get("clock") || Date.now()).getTime();`,
+	`const day = (n) => new Date(now + n * 86400000).toISOString().slice(0, 10);`,
 	`pm.collectionVariables.set("today", day(0));`,
 	`pm.collectionVariables.set("today_30", day(30));`,
 }
@@ -60,10 +61,15 @@ var settings = []setting{
 	{"admin_token", "", "the admin token of the operator"},
 	{"session_token", "", "the token of a session of role admin"},
 	{"auditor_token", "", "the token of a session of role auditor"},
+	{"clock", "", "the time of a server whose clock was moved; requests set it"},
 }
 
-// keptSettings are the settings that an operation without an example replaces.
-var keptSettings = map[string]map[string]string{"rotateAdminToken": {"admin_token": "data.token"}}
+// clockPath is where the clock of a sandbox is read and moved.
+const clockPath = "/api/v1/sandbox/clock"
+
+// unsuited are operations that spoil a run of the collection: a response that does not end, and a change after which
+// data/sandbox.json has a token that is not valid.
+var unsuited = []string{"streamNotifications", "rotateAdminToken"}
 
 // writer writes a collection.
 type writer struct {
@@ -86,7 +92,7 @@ func (w *writer) variables() (list []any) {
 func (w *writer) folder(tag string) (items []any) {
 	for i := range w.document.Described {
 		o := &w.document.Described[i]
-		if o.Tag != tag || o.Refused == spec.AsPage {
+		if o.Tag != tag || o.Refused == spec.AsPage || slices.Contains(unsuited, o.ID) {
 			continue // payers' pages are for browsers
 		}
 		for j := range o.Examples {
@@ -97,7 +103,7 @@ func (w *writer) folder(tag string) (items []any) {
 			items = append(items, w.example(o, e))
 		}
 		if len(o.Examples) == 0 {
-			items = append(items, w.example(o, &spec.Example{Path: w.pathLike(o), Keep: keptSettings[o.ID]}))
+			items = append(items, w.example(o, &spec.Example{Path: w.pathLike(o)}))
 		}
 	}
 	return items
@@ -131,13 +137,15 @@ func (w *writer) example(o *description.Described, e *spec.Example) description.
 	switch {
 	case e.Body != "":
 		w.addJSON(&request, e.Body)
+	case o.Body != nil && mayBeEmpty(o.Body):
+		w.addJSON(&request, "{}")
 	case o.Body != nil && o.Body.Media == "multipart/form-data":
 		addFile(&request, o.Body.Schema.Members[0].Name)
 	}
 	request.Add("url", address)
 	request.AddText("description", strings.TrimSpace(o.Operation.Text))
 	item := description.Tree{{Name: "name", Value: name}, {Name: "request", Value: request}}
-	w.keep(&item, e.Keep)
+	w.keep(&item, o.Path, e.Keep)
 	if recorded := description.Recorded(o.Operation, e); recorded != nil && recorded.Response != nil {
 		item.Add("response", []any{description.Tree{
 			{Name: "name", Value: name}, {Name: "code", Value: recorded.Status},
@@ -146,6 +154,11 @@ func (w *writer) example(o *description.Described, e *spec.Example) description.
 		}})
 	}
 	return item
+}
+
+// mayBeEmpty tells whether a body is an object of which every member may be absent. Without a body such a request would be refused.
+func mayBeEmpty(b *spec.Body) bool {
+	return b.Media == "" && b.Schema != nil && len(b.Schema.Members) > 0 && !slices.ContainsFunc(b.Schema.Members, func(m spec.Member) bool { return m.Required })
 }
 
 // preparation is a request that prepares an example.
@@ -157,7 +170,7 @@ func (w *writer) preparation(r *spec.Request) description.Tree {
 	}
 	request.Add("url", w.address(path, nil, query))
 	item := description.Tree{{Name: "name", Value: "Prepare the next request: " + r.Method + " " + w.variable(path)}, {Name: "request", Value: request}}
-	w.keep(&item, r.Keep)
+	w.keep(&item, path, r.Keep)
 	return item
 }
 
@@ -284,7 +297,10 @@ func addFile(request *description.Tree, field string) {
 }
 
 // keep adds the script that keeps values of a response.
-func (w *writer) keep(item *description.Tree, values map[string]string) {
+func (w *writer) keep(item *description.Tree, path string, values map[string]string) {
+	if path == clockPath {
+		values = map[string]string{"clock": "now"}
+	}
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		path := ""
