@@ -197,7 +197,7 @@ var impureNames = map[string][]string{
 // topLevel lists the names that the root may have, besides those that .gitignore names.
 var topLevel = []string{
 	"ledger", "actors", "posting", "api", "snapshots", "cmd", "bench", "internal", "docs", "tools",
-	"go.mod", "go.sum", "Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", ".ci", ".git", ".gitignore",
+	"go.mod", "go.sum", "Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", ".ci", ".git", ".gitattributes", ".gitignore",
 }
 
 // maxPackageFiles is how many files a package may have, not counting tests.
