@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,9 @@ func (run *postmanRun) send(folder string, item *postmanItem) {
 	mustBeCarriedOut := len(item.Response) > 0 || strings.HasPrefix(item.Name, "Prepare")
 	if mustBeCarriedOut && response.status >= 400 || response.status == 401 || response.status == 405 || response.status >= 500 {
 		run.t.Errorf("%s, %s: %s %s %s: %d %s", folder, item.Name, r.Method, path, run.filled(r.Body.Raw), response.status, response.body[:min(len(response.body), 300)])
+	}
+	if isFilled := !slices.Contains(slices.Collect(maps.Values(values)), ""); response.status == 404 && isFilled { // others need a value of their reader
+		run.t.Errorf("%s, %s: %s %s: there is no such thing", folder, item.Name, r.Method, path)
 	}
 	if len(item.Response) > 0 && item.Response[0].Code != response.status {
 		run.t.Errorf("%s, %s: %d, recorded %d", folder, item.Name, response.status, item.Response[0].Code)

@@ -92,8 +92,8 @@ func (w *writer) variables() (list []any) {
 func (w *writer) folder(tag string) (items []any) {
 	for i := range w.document.Described {
 		o := &w.document.Described[i]
-		if o.Tag != tag || o.Refused == spec.AsPage || slices.Contains(unsuited, o.ID) {
-			continue // payers' pages are for browsers
+		if o.Tag != tag || o.Refused == spec.AsPage || len(o.Answers) == 0 || slices.Contains(unsuited, o.ID) {
+			continue // payers' pages are for browsers, and what has no answer is always refused
 		}
 		for j := range o.Examples {
 			e := &o.Examples[j]
