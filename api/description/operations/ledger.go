@@ -16,7 +16,7 @@ const ledgerPath = v1 + "/ledger"
 var (
 	pathParameter  = spec.InPath("path", spec.Text(), "The account, such as `L:partner:1:available`.")
 	currencyFilter = spec.InQuery("currency", spec.Text(), "Only this currency.")
-	networkFilter  = spec.InQuery("network", spec.Text(), "Only this network; an empty value selects what has none.")
+	networkFilter  = spec.InQuery("network", spec.Text(), "Only this network; an empty value selects what has none.").OrEmpty()
 	atParameter    = spec.InQuery("at", instantOrDay(), "The moment of the balances, with `by=effective` also a day. Now if absent.")
 	byParameter    = spec.InQuery("by", spec.Words("booked", "effective").Or("booked"),
 		"By which of their times entries are included: when they were stored, or the day to which they belong.")

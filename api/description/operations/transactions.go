@@ -77,7 +77,7 @@ func transactionReads() []spec.Operation {
 	}, {
 		ID: "listBalances", Method: "GET", Path: v1 + "/balances", Tag: tagTransactions, Summary: "List your balances",
 		Parameters: []spec.Parameter{envFilter, spec.InQuery("currency", currency(), "Only this currency."),
-			spec.InQuery("network", networkName(), "Only this network; an empty value selects the balances without a network.")},
+			spec.InQuery("network", networkName(), "Only this network; an empty value selects the balances without a network.").OrEmpty()},
 		Answers:  ok(spec.Data(spec.List(spec.Ref("Balance")))),
 		Examples: []spec.Example{{Query: "env=test&currency=USD"}},
 	}}

@@ -54,6 +54,9 @@ type Parameter struct {
 	Schema   *Schema
 	Text     string
 	Required bool
+
+	// MayBeEmpty tells that an empty value selects something, and an absent one everything.
+	MayBeEmpty bool
 }
 
 // InPath is a parameter of the path, and InQuery one of the query.
@@ -69,6 +72,12 @@ func InQuery(name string, s *Schema, text string) Parameter {
 // InHeader is an optional header of a request.
 func InHeader(name string, s *Schema, text string) Parameter {
 	return Parameter{Name: name, In: "header", Schema: s, Text: text}
+}
+
+// OrEmpty returns the parameter as one whose empty value selects something.
+func (p Parameter) OrEmpty() Parameter {
+	p.MayBeEmpty = true
+	return p
 }
 
 // Needed is the parameter as a required one.

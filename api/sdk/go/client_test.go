@@ -295,6 +295,22 @@ func TestAnEmptyIDIsRefused(t *testing.T) {
 	}
 }
 
+// An empty network selects what has none, and an absent one everything.
+func TestAnEmptyNetworkIsSent(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, reply{status: 200, body: `{"data":[]}`})
+	for _, query := range []ListBalancesQuery{{}, {Network: Ptr("")}, {Network: Ptr("tron")}} {
+		if _, err := s.client.ListBalances(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range []string{"/api/v1/balances", "/api/v1/balances?network=", "/api/v1/balances?network=tron"} {
+		if got := s.requests()[i].uri; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
 func TestAPatchHasOnlyItsChanges(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, reply{status: 200, body: `{"data":{"id":"l","amount":{"default":1999}}}`})

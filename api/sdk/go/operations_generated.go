@@ -313,7 +313,7 @@ type ListBalancesQuery struct {
 	Currency string
 
 	// Only this network; an empty value selects the balances without a network.
-	Network string
+	Network *string
 }
 
 func (q *ListBalancesQuery) values() url.Values {
@@ -596,7 +596,7 @@ type ListAccountsQuery struct {
 	Currency string
 
 	// Only this network; an empty value selects what has none.
-	Network string
+	Network *string
 
 	// The environment. One of: prod, test. Default: prod.
 	Env string
@@ -637,7 +637,7 @@ type GetAccountQuery struct {
 	Currency string
 
 	// Only this network; an empty value selects what has none.
-	Network string
+	Network *string
 
 	// The environment. One of: prod, test. Default: prod.
 	Env string
@@ -686,7 +686,7 @@ type ListPostingsQuery struct {
 	Currency string
 
 	// Only this network; an empty value selects what has none.
-	Network string
+	Network *string
 
 	// The environment. One of: prod, test. Default: prod.
 	Env string
@@ -739,7 +739,7 @@ type GetTrialBalanceQuery struct {
 	Currency string
 
 	// Only this network; an empty value selects what has none.
-	Network string
+	Network *string
 
 	// The moment of the balances, with `by=effective` also a day. Now if absent.
 	At string

@@ -49,6 +49,8 @@ func setQuery[T comparable](query url.Values, name string, value T) {
 	switch v := any(value).(type) {
 	case int64:
 		query.Set(name, strconv.FormatInt(v, 10))
+	case *string:
+		query.Set(name, *v) // also if it is empty
 	case time.Time:
 		query.Set(name, v.UTC().Format(time.RFC3339Nano))
 	default:

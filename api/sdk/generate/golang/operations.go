@@ -45,10 +45,14 @@ func query(b *strings.Builder, o *model.Operation) {
 		if f.Default != nil {
 			text += fmt.Sprintf(" Default: %v.", f.Default)
 		}
+		optional := ""
+		if f.MayBeEmpty {
+			optional = "*"
+		}
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(b, "%s\t%s %s\n", comment("\t", text), goName(f.Name), goType(&f.Value))
+		fmt.Fprintf(b, "%s\t%s %s\n", comment("\t", text), goName(f.Name), optional+goType(&f.Value))
 	}
 	fmt.Fprintf(b, "}\n\nfunc (q *%s) values() url.Values {\n\tvalues := url.Values{}\n", name)
 	for i := range o.Query {

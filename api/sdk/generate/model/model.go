@@ -39,7 +39,8 @@ type Field struct {
 	Value       Value
 	IsRequired  bool // always present in a response, required in a request
 	IsWriteOnly bool
-	Default     any // what an absent one counts as; nil: none
+	Default     any  // what an absent one counts as; nil: none
+	MayBeEmpty  bool // of a query: an empty text is not the same as an absent one
 }
 
 // Value is the form of a value.

@@ -21,7 +21,7 @@ func (w *walk) operation(d *Described) *Operation {
 	o := &Operation{ID: d.ID, Method: d.Method, Path: d.Path, Tag: d.Tag, Summary: d.Summary, Text: d.Operation.Text, IsKeyed: d.IsKeyed, Described: d}
 	at := place{name: upper(d.ID), isRequest: true}
 	for _, p := range d.Parameters {
-		f := Field{Name: p.Name, Text: p.Text, Value: w.value(p.Schema, at.member(p.Name)), IsRequired: p.Required, Default: p.Schema.Default}
+		f := Field{Name: p.Name, Text: p.Text, Value: w.value(p.Schema, at.member(p.Name)), IsRequired: p.Required, Default: p.Schema.Default, MayBeEmpty: p.MayBeEmpty}
 		switch {
 		case p.In == "path":
 			o.PathFields = append(o.PathFields, f)
