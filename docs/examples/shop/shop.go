@@ -120,7 +120,7 @@ func (s *shop) showOrder(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	_ = s.update(r.Context(), o) // without an answer of the API the page shows what is known
+	_ = s.update(r.Context(), o, "") // without an answer of the API the page shows what is known
 	show(w, http.StatusOK, "order", o.shown())
 }
 
@@ -147,7 +147,7 @@ func (s *shop) process(ctx context.Context, event *mizan.TransactionEvent) error
 	if isKnown || o == nil {
 		return nil // another program of ours may have the order
 	}
-	if err := s.update(ctx, o); err != nil {
+	if err := s.update(ctx, o, event.Data.ID); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -157,14 +157,12 @@ func (s *shop) process(ctx context.Context, event *mizan.TransactionEvent) error
 	return nil
 }
 
-// update reads the order's transaction, and ships the goods once when it is paid.
-func (s *shop) update(ctx context.Context, o *order) error {
+// update reads the order's transaction, and ships the goods once when it is paid. The id counts while the order has no
+// transaction, because the response to its create is on its way or was lost.
+func (s *shop) update(ctx context.Context, o *order, id string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.state.ID == "" {
-		return fmt.Errorf("order %s: the response to its create is on its way", o.Number)
-	}
-	t, err := s.client.GetTransaction(ctx, o.state.ID)
+	t, err := s.client.GetTransaction(ctx, cmp.Or(o.state.ID, id))
 	if err != nil {
 		return err
 	}
@@ -193,7 +191,7 @@ func (s *shop) refund(w http.ResponseWriter, r *http.Request) {
 		show(w, http.StatusConflict, "fail", "The money could not be returned: "+err.Error())
 		return
 	}
-	_ = s.update(r.Context(), o)
+	_ = s.update(r.Context(), o, id)
 	http.Redirect(w, r, "/office", http.StatusSeeOther)
 }
 
