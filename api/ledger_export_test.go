@@ -203,7 +203,7 @@ func TestInterruptedExportIsRecognizable(t *testing.T) {
 	t.Parallel()
 	f, j := newBlockedExportFixture(t)
 	fillJournal(t, f, 3_000) // so many that the export needs several reads and sends several pieces
-	const samples = 16 // of which the export's length is estimated
+	const samples = 16       // of which the export's length is estimated
 	j.freeViews.Store(2 + samples)
 	response := f.auditor().beginExport("format=csv")
 	<-j.waitingViews
