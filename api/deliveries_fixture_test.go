@@ -48,6 +48,9 @@ func newReceiver(t testing.TB) *webhookReceiver {
 		if err != nil {
 			t.Errorf("a notification: %v", err)
 		}
+		if err := described.checker.CheckNotification(r.Header, body); err != nil {
+			t.Error(err)
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.ids, s.types = append(s.ids, notification.ID), append(s.types, notification.Type)

@@ -55,6 +55,9 @@ func newHook(t testing.TB) *hook {
 		if err != nil || r.Method != http.MethodPost || r.Header.Get("content-type") != "application/json" {
 			t.Errorf("%s %s %q: %v", r.Method, r.Header.Get("content-type"), body, err)
 		}
+		if err := sandbox.checker.CheckNotification(r.Header, body); err != nil {
+			t.Error(err)
+		}
 		if quoted := quotedCard(string(body)); quoted != "" {
 			t.Errorf("a notification has the card number %s", quoted)
 		}

@@ -108,7 +108,7 @@ var layers = []layer{
 	{"api/ledger/export", []string{"ledger", "ledger/money"}},
 	{"api/ledger", slices.Concat(routeFamilyImports, []string{"api/ledger/export"})},
 	{"api/description/spec", []string{"ledger", "ledger/schema"}},
-	{"api/description/descriptiontest", nil},
+	{"api/description/descriptiontest", []string{"api/description"}},
 	{"api/description/operations", slices.Concat(routeFamilyImports, []string{"api/description/spec", "api/ledger/export"})},
 	{"api/description", slices.Concat(routeFamilyImports, []string{"api/description/spec"})},
 	{"api/reference", slices.Concat(routeFamilyImports, []string{"api/description/..."})},

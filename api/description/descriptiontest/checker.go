@@ -2,6 +2,7 @@ package descriptiontest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
+
+	"mizan/api/description"
 )
 
 // Exchange is a request and its response.
@@ -69,7 +72,7 @@ func New(content []byte) (*Checker, error) {
 		}
 		return strings.Compare(a.path, b.path)
 	})
-	for _, name := range []string{"Refusal", "Problems", "Faults", "RefusalName", "Unauthorized"} {
+	for _, name := range description.RefusalComponents {
 		c.refusals = append(c.refusals, document.Components.Schemas[name].Value)
 	}
 	return c, nil
@@ -131,11 +134,38 @@ func (c *Checker) Check(x *Exchange) error {
 	if err := openapi3filter.ValidateResponse(context.Background(), response); err != nil {
 		return fmt.Errorf("the response %d %s to %s %s is not as described: %w", x.Status, x.ResponseBody, x.Method, x.Path, err)
 	}
+	for name := range x.ResponseHeader {
+		if !isUsualHeader[name] && !describesHeader(operation, x.Status, name) {
+			return fmt.Errorf("the header %s of the response %d to %s %s is not described", name, x.Status, x.Method, x.Path)
+		}
+	}
 	return nil
 }
 
-// checkRequest checks a request that was carried out.
+// isUsualHeader has the headers that are not described: those of HTTP itself, and those that tell a browser what it may do.
+var isUsualHeader = map[string]bool{
+	"Allow": true, "Cache-Control": true, "Connection": true, "Content-Length": true, "Content-Type": true, "Date": true, "Etag": true, "Vary": true,
+	"Content-Security-Policy": true, "Referrer-Policy": true, "Strict-Transport-Security": true, "X-Content-Type-Options": true, "X-Frame-Options": true,
+}
+
+// describesHeader tells whether the response with a status has a header, in any case.
+func describesHeader(operation *openapi3.Operation, status int, name string) bool {
+	response := operation.Responses.Status(status)
+	for described := range response.Value.Headers {
+		if http.CanonicalHeaderKey(described) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// checkRequest checks a request that was carried out. The query of a command is ignored, so it may have anything.
 func (c *Checker) checkRequest(input *openapi3filter.RequestValidationInput, operation *openapi3.Operation, x *Exchange) error {
+	for name := range input.QueryParams {
+		if x.Method == http.MethodGet && operation.Parameters.GetByInAndName("query", name) == nil {
+			return fmt.Errorf("the parameter %s is not described", name)
+		}
+	}
 	if operation.RequestBody == nil || len(x.RequestBody) == 0 {
 		return openapi3filter.ValidateRequest(context.Background(), input)
 	}
@@ -236,6 +266,64 @@ func (c *Checker) checkUnknown(x *Exchange) error {
 		return fmt.Errorf("the response %d %s to %s %s has no described form", x.Status, x.ResponseBody, x.Method, x.Path)
 	}
 	return nil
+}
+
+// CheckNotification returns how a notification to a merchant differs from the webhook that describes it. The schemas of
+// notifications are open, because receivers have to ignore unknown members; here all members must be described.
+func (c *Checker) CheckNotification(header http.Header, body []byte) error {
+	var kind struct{ Type, Event string }
+	if err := json.Unmarshal(body, &kind); err != nil {
+		return err
+	}
+	hook := c.asOlder.Webhooks[cmp.Or(kind.Type, kind.Event)]
+	if hook == nil {
+		return fmt.Errorf("the notification %s is not described", body)
+	}
+	for name := range header {
+		isOwn := strings.HasPrefix(name, "X-") || name == "Traceparent"
+		if isOwn && hook.Post.Parameters.GetByInAndName("header", strings.ToLower(name)) == nil {
+			return fmt.Errorf("the header %s of the notification %s is not described", name, body)
+		}
+	}
+	for _, p := range hook.Post.Parameters {
+		value := header.Get(p.Value.Name)
+		if value == "" && !p.Value.Required {
+			continue
+		}
+		if err := p.Value.Schema.Value.VisitJSON(value); err != nil {
+			return fmt.Errorf("the header %s of the notification %s is not as described: %w", p.Value.Name, body, err)
+		}
+	}
+	var value any
+	if err := json.Unmarshal(body, &value); err != nil {
+		return err
+	}
+	schema := hook.Post.RequestBody.Value.Content["application/json"].Schema.Value
+	if err := schema.VisitJSON(value); err != nil {
+		return fmt.Errorf("the notification %s is not as described: %w", body, err)
+	}
+	if name := undescribed(schema, value); name != "" {
+		return fmt.Errorf("the member %s of the notification %s is not described", name, body)
+	}
+	return nil
+}
+
+// undescribed returns the name of a member that no object of the schema has; empty: there is none. An object without
+// described members may have any.
+func undescribed(schema *openapi3.Schema, value any) string {
+	members, _ := value.(map[string]any)
+	for name, member := range members {
+		property := schema.Properties[name]
+		switch {
+		case property == nil && len(schema.Properties) > 0:
+			return name
+		case property != nil:
+			if inner := undescribed(property.Value, member); inner != "" {
+				return name + "." + inner
+			}
+		}
+	}
+	return ""
 }
 
 // Canonical returns a document, in JSON or YAML, in one form.

@@ -1,6 +1,8 @@
 package operations
 
 import (
+	"slices"
+
 	"mizan/actors/notifier"
 	"mizan/api/description/spec"
 	"mizan/ledger/payment"
@@ -9,16 +11,19 @@ import (
 
 // webhooks are the requests that the service sends to merchants.
 func webhooks() (hooks []spec.Webhook) {
-	signed := []spec.Parameter{
-		spec.InHeader("x-webhook-event-id", spec.UUID(), "The event's id, for your logs. The signature does not cover it: recognize repetitions by the `event_id` in the body.").Needed(),
-		spec.InHeader("x-webhook-timestamp", &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9]+$"},
-			"When this attempt's envelope was built, in Unix seconds. Refuse an envelope that is more than five minutes off.").Needed(),
-		spec.InHeader("x-webhook-signature", hexadecimal(), "HMAC-SHA256 over `<timestamp>.<body>`, keyed with the secret. Absent if no secret is set.").Needed(),
-		spec.InHeader("x-webhook-signature-previous", hexadecimal(), "The same with the previous secret, while the secret is being changed."),
+	origin := []spec.Parameter{
 		spec.InHeader("x-request-id", spec.UUID(),
 			"The `x-request-id` of the response to the request that has caused the event, for your logs. Absent if no request has, such as for a renewal, and if the server was restarted since."),
 		spec.InHeader("traceparent", spec.Text(), "The trace of that request (W3C Trace Context), if it had a valid `traceparent` or the service records traces."),
 	}
+	signed := slices.Concat([]spec.Parameter{
+		spec.InHeader("x-webhook-event-id", spec.UUID(),
+			"The event's id, for your logs. The signature does not cover it: recognize repetitions by the `event_id` in the body."+withoutSecret),
+		spec.InHeader("x-webhook-timestamp", &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9]+$"},
+			"When this attempt's envelope was built, in Unix seconds. Refuse an envelope that is more than five minutes off."+withoutSecret),
+		spec.InHeader("x-webhook-signature", hexadecimal(), "HMAC-SHA256 over `<timestamp>.<body>`, keyed with the secret."+withoutSecret),
+		spec.InHeader("x-webhook-signature-previous", hexadecimal(), "The same with the previous secret, while the secret is being changed."),
+	}, origin)
 	answers := []spec.Answer{
 		{Status: 2, Text: "An acknowledgement, if it comes within 15 seconds. The body is ignored."},
 		{Status: 0, Text: "A failed attempt, which is repeated after 30 s, 2 min, 10 min, 1 h and 6 h. Redirects are not followed, and no status stops the retries."},
@@ -40,8 +45,11 @@ func webhooks() (hooks []spec.Webhook) {
 	hooks = append(hooks, spec.Webhook{Name: notifier.TestType, Tag: tagWebhooks, Summary: "A test, about no transaction", Headers: signed, Answers: answers,
 		Text: "Sent by `POST /api/v1/terminal/{id}/test-delivery`. It is signed like all others, and neither repeated nor stored.",
 		Body: spec.OpenObject(append(envelopeMembers(notifier.TestType), spec.M("data", spec.OpenObject(), ""))...)})
-	return append(hooks, subscriptionHooks(answers)...)
+	return append(hooks, subscriptionHooks(origin, answers)...)
 }
+
+// withoutSecret ends the text of each header that goes with a signature.
+const withoutSecret = " Absent if no secret is set."
 
 // notified says when each notification is sent.
 var notified = map[payment.Status]string{
@@ -92,7 +100,7 @@ func envelope(kind string, status *spec.Schema) *spec.Schema {
 const exampleEnvelope = `{"event_id":"01a066c4-364b-41c8-b2d4-5e6f708192a3","timestamp":1788430530,"type":"transaction.charged","data":{"type":"payment","txid":"order-1042","id":"f0b6ac47-fb98-4496-b1aa-601a0f5d967b","amount":"1000","amount_dest":"1000","amount_with_fee":"1000","status":"charged","error_description":"","error_code":null,"merchant_meta":{"basket":"A-17","buyer":"Zoë"}}}`
 
 // subscriptionHooks are the notifications of the subscription stream, which are not signed.
-func subscriptionHooks(answers []spec.Answer) (hooks []spec.Webhook) {
+func subscriptionHooks(headers []spec.Parameter, answers []spec.Answer) (hooks []spec.Webhook) {
 	summaries := map[subscription.Event]string{
 		subscription.Renewed: "A renewal is paid", subscription.Unpaid: "An attempt at a renewal was not paid",
 		subscription.Pause:  "The subscription is paused, by you or after the last attempt",
@@ -104,7 +112,7 @@ func subscriptionHooks(answers []spec.Answer) (hooks []spec.Webhook) {
 			continue
 		}
 		hooks = append(hooks, spec.Webhook{
-			Name: name, Tag: tagWebhooks, Summary: summaries[event], Answers: answers,
+			Name: name, Tag: tagWebhooks, Summary: summaries[event], Headers: headers, Answers: answers,
 			Text: "Sent to the same address, without a signature: treat it as a hint, and read the subscription with your API key before you change anything.",
 			Body: spec.OpenObject(
 				spec.M("event", spec.Words(name), "what happened"), spec.M("timestamp", spec.Instant(), "when the event happened, the same in every attempt"),
