@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mizan/api"
+	"mizan/api/description"
 	"mizan/internal/secret"
 )
 
@@ -296,6 +297,37 @@ func TestEveryRouteForEveryCaller(t *testing.T) {
 		for _, name := range f.server.Routes() {
 			if r := matrix[name]; r.isLast == isLast {
 				f.checkEveryCaller(name, &r)
+			}
+		}
+	}
+}
+
+// Who may call an operation, as the description says it, are the callers whom its route admits.
+func TestDescribedCallersAreThoseOfTheMatrix(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, func(cfg *api.Config) { cfg.ProviderUpdates = ignoredUpdates{} })
+	roles := map[kind]string{asAdmin: "admin", asClient: "client", asAuditor: "auditor", asPartner: "partner"}
+	document := f.server.Document()
+	for i := range document.Described {
+		o := &document.Described[i]
+		r, found := matrix[api.RouteName{Method: o.Method, Path: o.RouteOf()}]
+		if !found {
+			t.Errorf("%s has no row in the matrix", o.ID)
+			continue
+		}
+		for _, k := range []kind{nobody, byKey, byAdmin, asAdmin, asClient, asAuditor, asPartner} {
+			isDescribed := len(o.Callers) == 0 || slices.ContainsFunc(o.Callers, func(c description.Caller) bool {
+				switch c.Kind {
+				case description.PartnerKey:
+					return k == byKey
+				case description.AdminToken:
+					return k == byAdmin
+				}
+				return slices.Contains(c.Roles, roles[k])
+			})
+			status, _ := r.wantStatuses(k)
+			if isAdmitted := status != 401 && status != 403; isAdmitted != isDescribed && len(r.want) > 0 {
+				t.Errorf("%s as %s: admitted %t, described %t", o.ID, k, isAdmitted, isDescribed)
 			}
 		}
 	}
