@@ -348,9 +348,9 @@ func (k contractKind) createBody() *spec.Schema {
 	for i := range s.Members {
 		switch m := &s.Members[i]; m.Name {
 		case contract.Currency.Name:
-			m.Schema, m.Required = currencyOfContract().Is("currency code; that of the region if absent"), k.product.NeedsCurrency
+			m.Schema, m.Required = currencyOfContract().Is("currency code"), k.product.NeedsCurrency
 			if !m.Required {
-				m.Schema = spec.Nullable(m.Schema)
+				m.Schema = spec.Nullable(m.Schema).Is("currency code; that of the region if absent")
 			}
 		case contract.Region.Name:
 			m.Schema = regionCode().Is("region of the contract, one of the organization's")
