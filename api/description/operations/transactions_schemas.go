@@ -21,6 +21,9 @@ func networkName() *spec.Schema {
 	return &spec.Schema{Types: []string{"string"}, Pattern: "^[a-z0-9_-]{0,32}$"}
 }
 
+// status is the status of a transaction.
+func status() *spec.Schema { return spec.Ref("TransactionStatus") }
+
 // statuses are the statuses of transactions.
 func statuses() *spec.Schema {
 	s := spec.Text()
@@ -33,7 +36,7 @@ func statuses() *spec.Schema {
 }
 
 // failureCode is the reason of a failure, null on success.
-func failureCode() *spec.Schema { return spec.Nullable(spec.Words(payment.Codes()...)) }
+func failureCode() *spec.Schema { return spec.Nullable(spec.Ref("FailureCode")) }
 
 // cardBrands are the card schemes that the service knows.
 func cardBrands() *spec.Schema {
@@ -124,7 +127,7 @@ func transactionMembers() []spec.Member {
 		spec.M("id", spec.UUID(), "id of the transaction"),
 		spec.M("txid", spec.Nullable(spec.Text()), "your own id, as it was sent"),
 		spec.M("type", transactionType(), "`payment` or `payout`"),
-		spec.M("status", statuses(), "the state, see above"),
+		spec.M("status", status(), "the state, see above"),
 		spec.M("error_description", spec.Text(), "why it did not succeed: a sentence in the partner's language, empty on success"),
 		spec.M("error_code", failureCode(), "why it did not succeed, for programs; null on success"),
 		spec.M("amount", spec.Positive(), "the requested amount in minor units"),
@@ -224,7 +227,7 @@ func transactionSums() *spec.Schema {
 	return spec.Object(
 		spec.M("currency", spec.Text(), "currency code"), spec.M("network", spec.Text(), "empty for none"), spec.M("env", envName(), "environment"),
 		spec.Optional("day", spec.Day(), "the UTC day of creation, if it is grouped by"),
-		spec.Optional("type", transactionType(), "if it is grouped by"), spec.Optional("status", statuses(), "if it is grouped by"),
+		spec.Optional("type", transactionType(), "if it is grouped by"), spec.Optional("status", status(), "if it is grouped by"),
 		spec.M("count", spec.Integer(1), "number of transactions"),
 		spec.M("amount", spec.Amount(), "in minor units"), spec.M("amount_with_fee", spec.Amount(), "in minor units"),
 		spec.M("merchant_amount", spec.Signed(), "in minor units"), spec.M("fee_amount", spec.Amount(), "in minor units"),
