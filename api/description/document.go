@@ -340,6 +340,7 @@ func (w *writer) webhooks() (hooks Tree) {
 		h := &w.document.Webhooks[i]
 		t := Tree{{"operationId", "on" + camel(strings.NewReplacer(".", "_").Replace(h.Name))}, {"tags", []string{h.Tag}}, {"summary", h.Summary}}
 		t.AddText("description", h.Text)
+		t.Add("security", []any{}) // it has no credential of the API: a receiver checks the signature
 		if len(h.Headers) > 0 {
 			var list []any
 			for _, p := range h.Headers {
