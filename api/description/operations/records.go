@@ -166,7 +166,7 @@ func recordSchemas() []spec.Component {
 	for _, provider := range directory.Providers() {
 		if provider.Parameters != nil {
 			s := spec.ForCreate(provider.Parameters.Requested(), schema.Reader{})
-			list = append(list, spec.Component{Name: "ProviderParams" + strings.ToUpper(provider.Name[:1]) + provider.Name[1:],
+			list = append(list, spec.Component{Name: "ProviderParams" + strings.ToUpper(provider.Name[:1]) + provider.Name[1:], Tag: tagTerminals,
 				Schema: s.Is("Members of a terminal's `provider_params`, besides those of every terminal, if its provider is `" + provider.Name + "`.")})
 		}
 	}

@@ -202,6 +202,7 @@ type Failure struct{ Code, Status, Meaning, Remedy string }
 type Component struct {
 	Name   string
 	Schema *Schema
+	Tag    string // whose page shows it although no operation refers to it; empty: the pages of the operations that do
 }
 
 // Webhook is a request that the service sends.
