@@ -1509,7 +1509,7 @@ export interface TerminateLeaseRequest {
 export interface ManagedInvestmentCreate {
   /** region of the contract, one of the organization's */
   region: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
-  /** currency code; that of the region if absent */
+  /** currency code */
   currency: "USD" | "EUR" | "AED" | "SAR" | "BHD" | "QAR" | "KWD" | "OMR" | "MYR" | "IDR" | "PKR" | "BDT" | "EGP" | "JOD" | "TRY" | "KZT" | "UZS" | "AZN" | "KGS" | "RUB" | "GBP";
   /** an object of your own */
   metadata?: { [member: string]: unknown } | null | undefined;
@@ -1783,7 +1783,7 @@ export interface CompleteManagedInvestmentRequest {
 export interface InvestmentDepositCreate {
   /** region of the contract, one of the organization's */
   region: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
-  /** currency code; that of the region if absent */
+  /** currency code */
   currency: "USD" | "EUR" | "AED" | "SAR" | "BHD" | "QAR" | "KWD" | "OMR" | "MYR" | "IDR" | "PKR" | "BDT" | "EGP" | "JOD" | "TRY" | "KZT" | "UZS" | "AZN" | "KGS" | "RUB" | "GBP";
   /** an object of your own */
   metadata?: { [member: string]: unknown } | null | undefined;
@@ -2112,7 +2112,7 @@ export interface CloseInvestmentDepositRequest {
 export interface InstalmentSaleCreate {
   /** region of the contract, one of the organization's */
   region: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
-  /** currency code; that of the region if absent */
+  /** currency code */
   currency: "USD" | "EUR" | "AED" | "SAR" | "BHD" | "QAR" | "KWD" | "OMR" | "MYR" | "IDR" | "PKR" | "BDT" | "EGP" | "JOD" | "TRY" | "KZT" | "UZS" | "AZN" | "KGS" | "RUB" | "GBP";
   /** an object of your own */
   metadata?: { [member: string]: unknown } | null | undefined;
@@ -3698,7 +3698,7 @@ export interface TerminateIjaraRequest {
 export interface MudarabaCreate {
   /** region of the contract, one of the organization's */
   region: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
-  /** currency code; that of the region if absent */
+  /** currency code */
   currency: "USD" | "EUR" | "AED" | "SAR" | "BHD" | "QAR" | "KWD" | "OMR" | "MYR" | "IDR" | "PKR" | "BDT" | "EGP" | "JOD" | "TRY" | "KZT" | "UZS" | "AZN" | "KGS" | "RUB" | "GBP";
   /** an object of your own */
   metadata?: { [member: string]: unknown } | null | undefined;
@@ -3999,7 +3999,7 @@ export interface CompleteMudarabaRequest {
 export interface MurabahaCreate {
   /** region of the contract, one of the organization's */
   region: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
-  /** currency code; that of the region if absent */
+  /** currency code */
   currency: "USD" | "EUR" | "AED" | "SAR" | "BHD" | "QAR" | "KWD" | "OMR" | "MYR" | "IDR" | "PKR" | "BDT" | "EGP" | "JOD" | "TRY" | "KZT" | "UZS" | "AZN" | "KGS" | "RUB" | "GBP";
   /** an object of your own */
   metadata?: { [member: string]: unknown } | null | undefined;
