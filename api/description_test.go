@@ -205,13 +205,76 @@ func addressesOf(page string) (addresses []string) {
 	return addresses
 }
 
+// A reader finds every object of the document: the pages show those too to which no operation refers.
+func TestEveryObjectOfTheDocumentIsOnAPage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	document := f.server.Document()
+	var pages strings.Builder
+	for _, tag := range document.Tags {
+		pages.WriteString(f.anyone().get("/docs/"+tag.Slug()).want(200, "").body)
+	}
+	pages.WriteString(f.anyone().get("/docs/errors").want(200, "").body)
+	for _, component := range document.Schemas {
+		if !strings.Contains(pages.String(), `id="`+component.Name+`"`) {
+			t.Errorf("no page shows %s", component.Name)
+		}
+	}
+	if !strings.Contains(pages.String(), "string (11 to 2000 characters)") {
+		t.Error("no page shows the least length of asset_description")
+	}
+}
+
+// Each page says what its operations are about, and no text contradicts what the schema beside it says.
+func TestTextsFitWhatTheyDescribe(t *testing.T) {
+	t.Parallel()
+	contents := operations.Contents()
+	for _, tag := range contents.Tags {
+		if tag.Text == "" {
+			t.Errorf("the page %s says nothing about itself", tag.Name)
+		}
+	}
+	saysAbsent := regexp.MustCompile(`(?i)\bif absent\b|\babsent if\b`)
+	for _, component := range contents.Schemas {
+		for _, m := range component.Schema.Members {
+			if m.Required && strings.HasSuffix(component.Name, "Create") && saysAbsent.MatchString(m.Schema.Text) {
+				t.Errorf("%s.%s is required: %s", component.Name, m.Name, m.Schema.Text)
+			}
+		}
+	}
+	for _, hook := range contents.Webhooks {
+		for _, p := range hook.Headers {
+			if p.Required && saysAbsent.MatchString(p.Text) {
+				t.Errorf("the header %s of %s is required: %s", p.Name, hook.Name, p.Text)
+			}
+		}
+	}
+}
+
+// A webhook needs no credential of the API; programs that read the document ask for a word about it.
+func TestWebhooksNeedNoCredential(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	hooks, _ := f.server.Document().Tree().Get("webhooks").(description.Tree)
+	for _, hook := range hooks {
+		operation, _ := hook.Value.(description.Tree).Get("post").(description.Tree)
+		if security, isList := operation.Get("security").([]any); !isList || len(security) > 0 {
+			t.Errorf("%s: security %v", hook.Name, operation.Get("security"))
+		}
+	}
+	if len(hooks) < 20 {
+		t.Errorf("%d webhooks", len(hooks))
+	}
+}
+
 func TestReferenceIsSearched(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for query, want := range map[string]string{
 		"refund": "/docs/transactions#changeTransaction", "CREATE+transaction": "/docs/transactions#createTransaction",
+		"qr_url": "/docs/payment-links-and-products#createLink", "card_declined": "/docs/errors#card_declined", "rate_limited": "/docs/errors#refusals",
 		"x-idempotent": "<strong>x-idempotent</strong>", "overdraft_limit": "/docs/partners#createPartner", "transaction.charged": "/docs/webhooks#transaction.charged", "%3Cscript%3E": "&lt;script&gt;",
-		strings.Repeat("a", 5000): "0 operations", "%ff": "0 operations",
+		strings.Repeat("a", 5000): "0 results", "%ff": "0 results",
 	} {
 		if r := f.anyone().get("/docs/search?q=" + query); r.status != 200 || !strings.Contains(r.body, want) || strings.Contains(r.body, "<script") {
 			t.Errorf("%.20s: %d %s", query, r.status, r.body)

@@ -43,7 +43,7 @@ type site struct {
 	groups    []groupView
 	files     map[string]*file
 	notFound  *file
-	found     []foundView // every operation and webhook, for the search
+	found     []foundView // every operation, webhook and code of an error, for the search
 }
 
 // newSite makes all files.
@@ -60,12 +60,13 @@ func newSite(document *description.Document, cfg Config) *site {
 	s.add("/", "start", startView{pageView{Title: "Mizan", Style: template.CSS(style)}, cfg.Version, cfg.Env, cfg.Env == "sandbox"})
 	s.add(docsPath, "index", indexView{s.pageView("Reference", ""), document.Text, s.groups})
 	s.add(docsPath+"/"+errorsPage, "errors", errorsView{s.pageView("Errors", errorsPage), document.ErrorText, refusalRows(), document.Failures,
-		s.objects(sharedObjects)})
+		s.objects(description.RefusalComponents)})
 	for _, tag := range document.Tags {
 		v := s.tagView(tag)
 		s.add(docsPath+"/"+tag.Slug(), "tag", v)
 		s.collect(&v)
 	}
+	s.collectErrors()
 	s.notFound = newFile(s.render("missing", s.pageView("Not found", "")), htmlType, pagePolicy)
 	return s
 }
@@ -151,7 +152,7 @@ type searchView struct {
 	Found []foundView
 }
 
-// foundView is an operation that a search can find.
+// foundView is an operation, a webhook or a code of an error that a search can find.
 type foundView struct {
 	linkView
 	Tag     string
@@ -166,10 +167,7 @@ func (s *site) collect(v *tagView) {
 	address := docsPath + "/" + v.Slug + "#"
 	for i := range v.Webhooks {
 		h := &v.Webhooks[i]
-		s.found = append(s.found, foundView{
-			linkView: linkView{Title: h.Name, Address: address + h.Name, Text: h.Summary}, Tag: v.Title,
-			words: strings.ToLower(h.Name + " " + h.Summary + " " + h.Text), summary: strings.ToLower(h.Name + " " + h.Summary),
-		})
+		s.found = append(s.found, newFoundText(linkView{Title: h.Name, Address: address + h.Name, Text: h.Summary}, v.Title, h.Text))
 	}
 	for i := range v.Operations {
 		o := &v.Operations[i]
@@ -178,12 +176,29 @@ func (s *site) collect(v *tagView) {
 		for _, p := range o.Parameters {
 			words.WriteString(" " + p.Name + " " + p.Text)
 		}
-		words.WriteString(" " + strings.Join(o.bodyWords, " "))
+		words.WriteString(" " + strings.Join(o.bodyWords, " ") + " " + strings.Join(o.responseWords, " "))
 		s.found = append(s.found, foundView{
 			linkView: linkView{Title: o.Summary, Address: address + o.ID}, Tag: v.Title, Method: o.Method, Path: o.Path,
 			words: strings.ToLower(words.String()), summary: strings.ToLower(o.ID + " " + o.Summary + " " + o.Path),
 		})
 	}
+}
+
+// collectErrors adds the codes of refusals and of failures to what a search finds.
+func (s *site) collectErrors() {
+	address := docsPath + "/" + errorsPage + "#"
+	for _, row := range refusalRows() {
+		s.found = append(s.found, newFoundText(linkView{Title: row.Name, Address: address + "refusals", Text: row.When}, "Errors", row.Remedy))
+	}
+	for _, f := range s.document.Failures {
+		s.found = append(s.found, newFoundText(linkView{Title: f.Code, Address: address + f.Code, Text: f.Meaning}, "Errors", f.Remedy))
+	}
+}
+
+// newFoundText returns what a search finds by the title and text of a link, and by a further text.
+func newFoundText(link linkView, tag, more string) foundView {
+	summary := strings.ToLower(link.Title + " " + link.Text)
+	return foundView{linkView: link, Tag: tag, summary: summary, words: summary + " " + strings.ToLower(more)}
 }
 
 // find returns the operations that have all words of a query; those whose name or path has them come first.

@@ -29,7 +29,7 @@ type operationView struct {
 	Body                            *bodyView
 	Answers, Refusals               []responseView
 	Examples                        []exampleView
-	bodyWords                       []string // names and texts of the body's members, for the search
+	bodyWords, responseWords        []string // for the search: names and texts of the body's members, names of the responses' members
 }
 
 type parameterView struct {
@@ -77,6 +77,12 @@ func (s *site) tagView(tag spec.Tag) tagView {
 	for i := range s.document.Webhooks {
 		if h := &s.document.Webhooks[i]; h.Tag == tag.Name {
 			v.Webhooks = append(v.Webhooks, s.webhookView(h))
+			names = s.addReferences(names, h.Body)
+		}
+	}
+	for _, component := range s.document.Schemas {
+		if component.Tag == tag.Name {
+			names = append(names, component.Name)
 		}
 	}
 	v.Objects = s.objects(names)
@@ -103,6 +109,9 @@ func (s *site) operationView(o *description.Described) operationView {
 			v.Refusals = append(v.Refusals, newRefusalView(r))
 		} else {
 			v.Answers = append(v.Answers, newAnswerView(&r.Answer))
+			if r.Schema != nil {
+				v.responseWords = s.namesOf(v.responseWords, r.Schema)
+			}
 		}
 	}
 	for i := range o.Examples {
@@ -214,6 +223,20 @@ func (s *site) wordsOf(body *spec.Schema) (words []string) {
 	return words
 }
 
+// namesOf adds the names of the members that values of a schema have, at any depth.
+func (s *site) namesOf(names []string, of *spec.Schema) []string {
+	of = s.document.Schema(of)
+	for _, m := range of.Members {
+		names = s.namesOf(append(names, m.Name), m.Schema)
+	}
+	for _, inner := range append([]*spec.Schema{of.Entry, of.Others}, of.AnyOf...) {
+		if inner != nil {
+			names = s.namesOf(names, inner)
+		}
+	}
+	return names
+}
+
 // schemaView is a schema on a page: a type, and the members of an object.
 type schemaView struct {
 	Type    []typePart
@@ -317,7 +340,12 @@ func boundsText(s *spec.Schema) string {
 	case s.Min != nil && *s.Min != 0:
 		bounds = append(bounds, fmt.Sprintf("at least %d", *s.Min))
 	}
-	if s.MaxLength > 0 {
+	switch {
+	case s.MinLength > 0 && s.MaxLength > 0:
+		bounds = append(bounds, fmt.Sprintf("%d to %d characters", s.MinLength, s.MaxLength))
+	case s.MinLength > 0:
+		bounds = append(bounds, fmt.Sprintf("at least %d characters", s.MinLength))
+	case s.MaxLength > 0:
 		bounds = append(bounds, fmt.Sprintf("at most %d characters", s.MaxLength))
 	}
 	if len(bounds) == 0 {
@@ -332,11 +360,9 @@ type objectView struct {
 	schemaView
 }
 
-// sharedObjects are the objects of the page of errors, which other pages link to.
-var sharedObjects = []string{"Refusal", "Problems", "Faults", "RefusalName", "Unauthorized"}
-
+// objectAddress is the place of an object: that of a refusal's body is on the page of errors.
 func objectAddress(name string) string {
-	if slices.Contains(sharedObjects, name) {
+	if slices.Contains(description.RefusalComponents, name) {
 		return docsPath + "/" + errorsPage + "#" + name
 	}
 	return "#" + name
@@ -357,7 +383,7 @@ func (s *site) referenced(names []string, o *description.Described) []string {
 
 func (s *site) addReferences(names []string, of *spec.Schema) []string {
 	switch {
-	case of.Ref != "" && !slices.Contains(sharedObjects, of.Ref) && !slices.Contains(names, of.Ref):
+	case of.Ref != "" && !slices.Contains(description.RefusalComponents, of.Ref) && !slices.Contains(names, of.Ref):
 		return s.addReferences(append(names, of.Ref), s.document.Schema(of))
 	case of.Ref != "":
 		return names
