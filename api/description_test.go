@@ -143,6 +143,10 @@ func TestCheckerFindsDifferences(t *testing.T) {
 			x.ResponseHeader = x.ResponseHeader.Clone()
 			x.ResponseHeader.Del("location")
 		},
+		"a header that is not described": func(x *descriptiontest.Exchange) {
+			x.ResponseHeader = x.ResponseHeader.Clone()
+			x.ResponseHeader.Set("x-surprise", "1")
+		},
 		"a request of another type": func(x *descriptiontest.Exchange) { x.RequestBody = []byte(paymentBody(`"amount":1`)) },
 		"a request without params":  func(x *descriptiontest.Exchange) { x.RequestBody = []byte(`{}`) },
 		"a request without a key":   func(x *descriptiontest.Exchange) { x.RequestHeader = http.Header{"Content-Type": {"application/json"}} },
@@ -150,6 +154,48 @@ func TestCheckerFindsDifferences(t *testing.T) {
 	} {
 		x := right
 		if change(&x); described.checker.Check(&x) == nil {
+			t.Errorf("%s is not found", name)
+		}
+	}
+}
+
+// A parameter of a read that is not described is found, and nothing else is wrong with the read.
+func TestCheckerFindsParametersThatAreNotDescribed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	path := transactions + "/" + f.partner().post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
+	read := f.partner().get(path).want(200, "")
+	x := descriptiontest.Exchange{Method: "GET", Path: path, RequestHeader: http.Header{"X-Api-Key": {"k"}, "X-Organization-Id": {f.seed.First.Org.String()}},
+		Status: 200, ResponseHeader: read.header, ResponseBody: []byte(read.body)}
+	if err := described.checker.Check(&x); err != nil {
+		t.Error(err)
+	}
+	if x.Path += "?surprise=1"; described.checker.Check(&x) == nil {
+		t.Error("surprise is not found")
+	}
+}
+
+func TestCheckerFindsDifferencesOfNotifications(t *testing.T) {
+	t.Parallel()
+	newFixture(t)
+	hooks := operations.Contents().Webhooks
+	example := hooks[slices.IndexFunc(hooks, func(h spec.Webhook) bool { return h.Example != "" })].Example
+	if err := described.checker.CheckNotification(http.Header{"X-Webhook-Timestamp": {"1788430530"}, "User-Agent": {"u"}}, []byte(example)); err != nil {
+		t.Error(err)
+	}
+	for name, change := range map[string][3]string{ // what is replaced in the example, and a header
+		"a type":                         {"transaction.charged", "transaction.paid"},
+		"a member that is not described": {`"data":{`, `"data":{"surprise":1,`},
+		"a missing member":               {`"error_code":null,`, ``},
+		"another type":                   {`"amount":"1000"`, `"amount":1000`},
+		"a header that is not described": {"", "", "X-Surprise"},
+		"a header of another form":       {"", "", "X-Webhook-Signature"},
+	} {
+		header := http.Header{}
+		if change[2] != "" {
+			header.Set(change[2], "1")
+		}
+		if described.checker.CheckNotification(header, []byte(strings.Replace(example, change[0], change[1], 1))) == nil {
 			t.Errorf("%s is not found", name)
 		}
 	}
