@@ -94,7 +94,7 @@ func TestDocumentIsServedAsJSONAndAsYAML(t *testing.T) {
 func TestDescriptionIsSentOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for _, path := range []string{"/", "/docs", "/docs/transactions", "/docs/errors", "/openapi.json", "/openapi.yaml"} {
+	for _, path := range []string{"/", "/console", "/docs", "/docs/transactions", "/docs/errors", "/openapi.json", "/openapi.yaml"} {
 		first := f.anyone().get(path).want(200, "")
 		again := f.anyone().with("if-none-match", first.header.Get("etag")).get(path).want(304, "")
 		if first.header.Get("cache-control") != "no-cache" || again.body != "" || again.header.Get("etag") != first.header.Get("etag") {
@@ -227,7 +227,7 @@ func TestLinksOfTheReferenceLeadSomewhere(t *testing.T) {
 			case page == "":
 				page = path
 			case !strings.HasPrefix(page, "/docs") && page != "/":
-				if page != "/openapi.json" && page != "/openapi.yaml" && page != "/api/v1/health" {
+				if !slices.Contains([]string{"/openapi.json", "/openapi.yaml", "/api/v1/health", "/console"}, page) {
 					t.Errorf("%s links to %s", path, address)
 				}
 				continue

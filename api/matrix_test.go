@@ -90,6 +90,7 @@ var matrix = map[api.RouteName]row{
 	{Method: "GET", Path: "/docs/:page"}:   {want: anyone(200), target: aReferencePage},
 	{Method: "GET", Path: "/openapi.json"}: {want: anyone(200)},
 	{Method: "GET", Path: "/openapi.yaml"}: {want: anyone(200)},
+	{Method: "GET", Path: "/console"}:      {want: anyone(200)},
 
 	{Method: "POST", Path: "/api/v1/transactions"}:            {want: partnerKeysOnly(422), body: "{}"},
 	{Method: "GET", Path: "/api/v1/transactions"}:             {want: partnersAndTheirSessions(200).with(422, operators...)}, // operators must name a partner

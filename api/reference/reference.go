@@ -42,16 +42,17 @@ func (h *Handlers) Document() *description.Document {
 
 // Paths of this package.
 const (
-	docsPath   = "/docs"
-	errorsPage = "errors"
-	searchPage = "search"
+	docsPath    = "/docs"
+	errorsPage  = "errors"
+	searchPage  = "search"
+	consolePath = "/console" // a page that says that there is no console yet
 )
 
 // Routes returns the routes. They are too cheap to wait for a place among the reads, except a search.
 func (h *Handlers) Routes() []web.Route {
 	anyone := web.Access{Callers: web.Anyone}
 	routes := []web.Route{{Method: fiber.MethodGet, Path: docsPath + "/" + searchPage, Access: anyone, Handle: h.search}} // must precede :page
-	for _, path := range []string{"/", docsPath, docsPath + "/:page", "/openapi.json", "/openapi.yaml"} {
+	for _, path := range []string{"/", consolePath, docsPath, docsPath + "/:page", "/openapi.json", "/openapi.yaml"} {
 		routes = append(routes, web.Route{Method: fiber.MethodGet, Path: path, Access: anyone, SkipsQueues: true, Handle: h.sendFile})
 	}
 	return routes

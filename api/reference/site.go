@@ -50,7 +50,7 @@ type site struct {
 func newSite(document *description.Document, cfg Config) *site {
 	s := &site{document: document, cfg: cfg, files: make(map[string]*file), templates: make(map[string]*template.Template)}
 	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{"markdown": markdown, "line": markdownLine}).Parse(readTemplate("layout.html")))
-	for _, name := range []string{"start", "index", "tag", "errors", "search", "missing"} {
+	for _, name := range []string{"start", "index", "tag", "errors", "search", "missing", "console"} {
 		s.templates[name] = template.Must(template.Must(layout.Clone()).Parse(readTemplate(name + ".html")))
 	}
 	s.groups = s.groupsOf()
@@ -58,6 +58,7 @@ func newSite(document *description.Document, cfg Config) *site {
 	s.files["/openapi.json"] = newFile(description.AppendJSON(nil, tree), "application/json", "")
 	s.files["/openapi.yaml"] = newFile(description.AppendYAML(nil, tree), "application/yaml", "")
 	s.add("/", "start", startView{pageView{Title: "Mizan", Style: template.CSS(style)}, cfg.Version, cfg.Env, cfg.Env == "sandbox"})
+	s.add(consolePath, "console", s.pageView("Console", ""))
 	s.add(docsPath, "index", indexView{s.pageView("Reference", ""), document.Text, s.groups})
 	s.add(docsPath+"/"+errorsPage, "errors", errorsView{s.pageView("Errors", errorsPage), document.ErrorText, refusalRows(), document.Failures,
 		s.objects(description.RefusalComponents)})

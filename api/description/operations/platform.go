@@ -97,5 +97,6 @@ func descriptionOperations() []spec.Operation {
 	return []spec.Operation{
 		file("getOpenAPI", "/openapi.json", "application/json", "Read this description as JSON"),
 		file("getOpenAPIYAML", "/openapi.yaml", "application/yaml", "Read this description as YAML"), index, search, page, start,
+		file("getConsole", "/console", spec.PageMedia, "Read that there is no console yet"),
 	}
 }
