@@ -230,6 +230,9 @@ func (n *node) cutClients() {
 	}
 }
 
+// stopTime is how long the actors may take to stop, in simulated time.
+const stopTime = time.Hour
+
 // end stops everything that runs, as an operator does. After a crash nobody sees what it still does: its files are copied before, and the
 // world is disconnected.
 func (n *node) end(w *world) {
@@ -254,7 +257,17 @@ func (n *node) end(w *world) {
 	if hasFailed {
 		n.journal.Drop()
 	}
-	n.runtime.Stop()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		n.runtime.Stop()
+	}()
+	select {
+	case <-stopped:
+	case <-time.After(stopTime):
+		w.violate("the actors do not stop: a change or an answer was forgotten")
+		return
+	}
 	if hasFailed {
 		n.journal.Abandon()
 		return
