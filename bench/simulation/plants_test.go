@@ -352,6 +352,10 @@ var plants = []plant{
 		"a full queue forgets a change", "posting/journal.go",
 		"		return ledger.Refuse(\"posting.Submit\", ledger.Unavailable, \"the writer's queue is full\").By(ledger.LimitQueue)\n", "		return nil\n",
 	},
+	{
+		"a full queue refuses an outcome", "posting/journal.go",
+		"	if !c.MustRecord && len(j.queue)+j.dequeued >= j.maxQueue {", "	if len(j.queue)+j.dequeued >= j.maxQueue {",
+	},
 
 	// Settlements, contracts and backups.
 	{

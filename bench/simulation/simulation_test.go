@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/cryptotest"
 	"testing/synctest"
@@ -34,6 +35,7 @@ func inBubble(t *testing.T, fn func(*testing.T)) {
 		t.Skip("NOT TRIED: a process has one bubble, because pools keep channels of the first one")
 	}
 	startDate(t)
+	go endRestlessWorlds()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	synctest.Test(t, func(t *testing.T) {
 		fn(t)
@@ -42,6 +44,33 @@ func inBubble(t *testing.T, fn func(*testing.T)) {
 }
 
 var bubbles atomic.Int32
+
+// running is the world that runs, with the processor time that the process had used when it began.
+var running atomic.Pointer[struct {
+	seed  uint64
+	began time.Duration
+}]
+
+// maxWorldTime is the processor time of a world that goes round in circles: a world takes less than a second.
+const maxWorldTime = 30 * time.Second
+
+// endRestlessWorlds ends the process when a world does not come to rest. Within its bubble no simulated time passes then, so only real time notices.
+func endRestlessWorlds() {
+	for range time.Tick(time.Second) {
+		if r := running.Load(); r != nil && processorTime()-r.began > maxWorldTime {
+			panic(fmt.Sprintf("seed %d: the world does not come to rest", r.seed))
+		}
+	}
+}
+
+// processorTime returns the processor time that the process has used.
+func processorTime() time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		panic(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
 
 // startDate starts the goroutine that keeps the date for HTTP headers, by serving once.
 func startDate(t *testing.T) {
@@ -108,6 +137,10 @@ func (l *laboratory) run(plan Plan, logf func(string, ...any)) Result {
 	root := filepath.Join(l.dir, "world")
 	defer func() { _ = os.RemoveAll(root) }()
 	cryptotest.SetGlobalRandom(l.t, plan.Seed)
+	running.Store(&struct {
+		seed  uint64
+		began time.Duration
+	}{plan.Seed, processorTime()})
 	return Run(plan, l.image, root, logf)
 }
 
