@@ -44,7 +44,7 @@ help: ## show this
 
 # The compiler cannot see a text that a language lacks; the first command can.
 build: ## check the texts of pages and build bin/mizan
-	$(GO) test -vet=off -run '^TestCatalogsAreComplete$$' ./api/web/locale ./api/checkout/texts
+	$(GO) test -vet=off -run '^TestCatalogsAreComplete$$' ./api/web/locale ./api/checkout/texts ./api/console/texts ./api/console/auditor
 	$(GO) build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o $(BIN) ./cmd/mizan
 
 run: build ## build, then serve a sandbox from ./data on https://127.0.0.1:8443
@@ -66,7 +66,7 @@ browser: build ## try the payers' pages in Chromium; skipped where there is none
 	  echo "make browser: SKIPPED, no Chromium here (Debian: apt install chromium fonts-noto-core): the payers' pages are not tried in a browser"; \
 	else \
 	  set -x; $(INTEST)MIZAN_TEST_BROWSER="$(CHROMIUM)" MIZAN_TEST_BINARY=$(CURDIR)/$(BIN) \
-	    $(GO) test -vet=off -count=1 -timeout 15m ./cmd/mizan/browser $(UPDATE); \
+	    $(GO) test -vet=off -count=1 -timeout 25m ./cmd/mizan/browser $(UPDATE); \
 	fi
 
 lint: ## formatting, tidy modules, go vet, staticcheck

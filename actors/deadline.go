@@ -8,16 +8,16 @@ import (
 	"mizan/internal/tracing"
 )
 
-// Deadline is the context of one slow call. It ends at an instant of real time or with its parent. Unlike a context of
-// context.WithDeadline, it starts no timer until somebody waits for its end, because most calls end before anybody waits.
+// Deadline is the context of one slow call. It ends at an instant of real time or with its parent. Unlike
+// context.WithDeadline, it starts a timer only when Done is first called, because most calls end earlier.
 type Deadline struct {
 	parent  context.Context
 	instant time.Time
 	origin  tracing.Origin
 
 	mu     sync.Mutex
-	timed  context.Context    // guarded by mu: the context that replaces this one once Done was called; nil: not yet
-	cancel context.CancelFunc // guarded by mu: ends timed
+	timed  context.Context    // guarded by mu: made by the first Done; ends with the Deadline; nil before
+	cancel context.CancelFunc // guarded by mu: cancels the context timed
 	ended  bool               // guarded by mu: End was called
 }
 
@@ -81,7 +81,7 @@ func (d *Deadline) Value(key any) any {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.timed != nil {
-		return d.timed.Value(key) // contexts derived from this one find timed, and end when it ends
+		return d.timed.Value(key) // a context derived from this Deadline finds the context timed, and ends with it
 	}
 	return d.parent.Value(key)
 }

@@ -12,7 +12,7 @@ import (
 	"mizan/internal/tracing"
 )
 
-// The deadline is far away, has passed, or comes while somebody waits.
+// The test has three cases: the deadline is far away, it has passed, and it comes while a goroutine waits for it.
 func TestDeadlineEndsAtItsInstant(t *testing.T) {
 	var far, past, near actors.Deadline
 	far.Begin(t.Context(), time.Hour)
@@ -42,8 +42,8 @@ func TestDeadlineEndsAtItsInstant(t *testing.T) {
 	}
 }
 
-// A Deadline, and each context made from it, ends with its parent and when End is called, whether or not somebody waits
-// already.
+// A Deadline, and each context made from it, ends with its parent and when End is called, whether Done was called
+// before or not.
 func TestDeadlineEndsEarly(t *testing.T) {
 	for _, waitsBefore := range []bool{false, true} {
 		for name, end := range map[string]func(*actors.Deadline, context.CancelFunc){
@@ -73,7 +73,7 @@ func TestDeadlineEndsEarly(t *testing.T) {
 	}
 }
 
-// The origin is found in the context, in those derived from it, and also once somebody waits.
+// The origin is found in the context and in contexts derived from it, before and after Done is called.
 func TestDeadlineHasItsOrigin(t *testing.T) {
 	var d actors.Deadline
 	d.Begin(t.Context(), time.Hour)

@@ -12,8 +12,8 @@ import (
 // for a while, each queued mailbox gets its own goroutine too, so actors that wait for a slow disk do not
 // hold up other actors for long.
 type dispatcher struct {
-	queue      chan *mailbox // to be run
-	dequeued   atomic.Uint64 // mailboxes that have left the queue
+	queue      chan *mailbox // mailboxes to be run
+	dequeued   atomic.Uint64 // number of mailboxes that have left the queue
 	nonEmpty   chan struct{} // signals that the queue is not empty
 	isClosed   atomic.Bool   // no goroutine reads the queue any more
 	stop       chan struct{}
@@ -21,8 +21,8 @@ type dispatcher struct {
 }
 
 const (
-	goroutineCount = 32                   // permanent goroutines
-	stallTime      = 2 * time.Millisecond // time without progress after which all permanent goroutines count as held up
+	goroutineCount = 32                   // number of permanent goroutines
+	stallTime      = 2 * time.Millisecond // time without progress after which all permanent goroutines are taken to be blocked
 )
 
 func newDispatcher() *dispatcher {

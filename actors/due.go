@@ -13,7 +13,7 @@ import (
 // This file hands out due work: it wakes the actor of each record at the time that the record has set, runs the polls,
 // and moves a manual clock.
 const (
-	maxDueBatch        = 1_024                  // items taken from the journal at once
+	maxDueBatch        = 1_024                  // maximum number of items of due work that are taken from the journal at once
 	minDueInterval     = 5 * time.Millisecond   // shortest time between two searches for due work, with a real clock
 	maxDueInterval     = 500 * time.Millisecond // longest time between two searches
 	overloadedInterval = 50 * time.Millisecond  // time until the next search while the runtime is overloaded
@@ -35,7 +35,7 @@ func (rt *Runtime) tick() {
 	}
 }
 
-// dispatchDue dispatches what is due and returns how long to wait before the next call.
+// dispatchDue dispatches the work that is due, and returns how long to wait before the next call.
 func (rt *Runtime) dispatchDue(now time.Time) time.Duration {
 	rt.lookAhead(now)
 	rt.runPolls(now)
@@ -58,7 +58,7 @@ func (rt *Runtime) lookAhead(now time.Time) {
 	}
 }
 
-// takeDue wakes a batch of records whose due time has come, and returns how many.
+// takeDue wakes the actors of at most maxDueBatch records whose due time has come, and returns the number of these records.
 func (rt *Runtime) takeDue(now time.Time) int {
 	items := rt.Journal.Due.Take(ledger.MicrosOf(now), maxDueBatch)
 	rt.noteDispatched(items)
@@ -88,8 +88,8 @@ type poll struct {
 	Poll
 	mu         sync.Mutex
 	running    bool      // guarded by mu
-	doneUpTo   time.Time // guarded by mu: the time up to which the last successful run has done everything
-	failures   int       // guarded by mu: consecutive failures
+	doneUpTo   time.Time // guarded by mu: the last successful run has done everything that was due up to this time
+	failures   int       // guarded by mu: number of consecutive failed runs
 	retryAfter time.Time // guarded by mu: real time before which a failed poll does not run
 	err        error     // guarded by mu: error of the last run
 }
@@ -167,7 +167,7 @@ func (rt *Runtime) runPolls(now time.Time) {
 func (rt *Runtime) dispatch(item posting.Item) {
 	handle := rt.dueHandlers[item.Source.Kind]
 	if handle == nil {
-		rt.Log.Error("due work of a kind that nobody handles", "kind", string(rune(item.Source.Kind)))
+		rt.Log.Error("due work of a kind that has no handler", "kind", string(rune(item.Source.Kind)))
 		return
 	}
 	handle(Due{Key: RecordKey{Org: item.Org, ID: item.Source.ID}, At: item.At})
@@ -176,9 +176,9 @@ func (rt *Runtime) dispatch(item posting.Item) {
 // errQuitting is returned by an Advance that the shutdown cuts short.
 var errQuitting error = ledger.Refuse("actors.Advance", ledger.Unavailable, "the service is stopping; the clock stands at the instant that it has reached")
 
-// Advance moves a manual clock to a time. It stops at each due time before that time, in order, and
-// returns when nothing is due any more. Commands wait meanwhile. If the clock has reached the time,
-// an error says that a poll has failed.
+// Advance moves a manual clock to a time. It stops at each due time before that time, in order, and returns when nothing is
+// due any more. Commands wait meanwhile. If Advance returns an error although the clock has reached the time, a poll has
+// failed.
 func (rt *Runtime) Advance(to time.Time) error {
 	if rt.manual == nil {
 		return ErrRealClock
@@ -194,7 +194,7 @@ func (rt *Runtime) Advance(to time.Time) error {
 	for {
 		rt.work.wait()
 		if rt.quitting.Load() {
-			return errQuitting // the next Start handles what is due now, because the clock will still show this time
+			return errQuitting // the next Start handles the work that is due now, because the clock will still show this time
 		}
 		at, ok := rt.nextDue()
 		if !ok || at.After(to) {

@@ -11,7 +11,7 @@ func (rt *Runtime) FillPool(release <-chan struct{}) {
 		}
 	}
 	for range poolSize {
-		<-busy // a goroutine that had not begun its job would make room in the queue later
+		<-busy // wait until each job has begun: a job that began later would leave room in the queue
 	}
 	for rt.Go(func() { <-release }) == nil {
 	}
@@ -34,11 +34,11 @@ const (
 // KeptActors returns the number of actors that are kept without work.
 func (rt *Runtime) KeptActors() int64 { return rt.keptActors.Load() }
 
-// AddKeptActors raises what KeptActors returns, without making actors.
+// AddKeptActors raises the number that KeptActors returns, without making actors.
 func (rt *Runtime) AddKeptActors(more int64) { rt.keptActors.Add(more) }
 
 // StopIdle asks the actors that have been idle for too long, at the real time now, whether they may stop.
 func (r *Registry[K]) StopIdle(now time.Time) { r.stopIdle(now) }
 
-// Reclaim returns lost due work to the journal, as if the duration after had passed.
+// Reclaim returns lost due work to the journal, as if a given duration had passed.
 func (rt *Runtime) Reclaim(after time.Duration) { rt.reclaim(time.Now().Add(after)) }

@@ -13,7 +13,7 @@ import (
 	"mizan/posting"
 )
 
-// The tests of this file put panics, blocked actors, crowds of messages and a killed process in the runtime's way.
+// The tests of this file expose the runtime to panics, blocked actors, floods of messages and a killed process.
 
 // patience is how long a test waits for an event that happens at once or never. No machine or disk
 // takes that long.
@@ -57,8 +57,8 @@ func TestInvalidChangeLeavesTheActorAndTheWorkCountIntact(t *testing.T) {
 	})
 }
 
-// Committed panics after its Change is durable; Idle, Failed and Refuse panic although they handle no
-// message. The library must never see a panic, because it would start another actor.
+// Committed panics after its Change is durable; Idle, Failed and Refuse panic although they handle no message. If the
+// library (protoactor-go) saw a panic, it would start another actor.
 func TestPanicInAnyMethodOfABehaviourIsRecovered(t *testing.T) {
 	f := open(t, 0)
 	reply := make(chan error, 8)
@@ -103,7 +103,7 @@ func TestBlockedActorsDoNotDelayOthers(t *testing.T) {
 	}
 }
 
-// An actor that expects a message stays, also after a panic, and still expects the message.
+// An actor that expects a message stays and, even after a panic, still expects the message.
 func TestActorStaysWhileItExpectsAMessageEvenAfterAPanic(t *testing.T) {
 	f := open(t, 0)
 	var expected atomic.Int64
@@ -127,6 +127,29 @@ func TestActorStaysWhileItExpectsAMessageEvenAfterAPanic(t *testing.T) {
 	}
 	if f.ActorsWithWork() != 0 {
 		t.Errorf("%d actors stay", f.ActorsWithWork())
+	}
+}
+
+// A message that no sender repeats is delivered again to the actor's next behaviour when a behaviour has panicked. An
+// ordinary message is not.
+func TestMessageIsDeliveredAgainAfterAPanicIfNoSenderRepeatsIt(t *testing.T) {
+	f := open(t, 0)
+	var ordinary atomic.Int64
+	f.registry.Tell(key(1), call(func() { ordinary.Add(1); panic("an ordinary message") }))
+	m := &unrepeated{panics: 1, handled: make(chan int64, 1)}
+	f.registry.Tell(key(1), m)
+	f.Quiesce()
+	if n := m.deliveries.Load(); n != 1 {
+		t.Fatalf("%d deliveries before the wait after the panic", n)
+	}
+	mustReturn(t, "the message is delivered again", func() {
+		if deliveries := <-m.handled; deliveries != 2 {
+			t.Errorf("delivery %d is handled, want the second", deliveries)
+		}
+	})
+	f.Quiesce()
+	if n := ordinary.Load(); n != 1 {
+		t.Errorf("an ordinary message was delivered %d times", n)
 	}
 }
 
@@ -175,8 +198,8 @@ func TestNothingIsLostOrStuckUnderStress(t *testing.T) {
 	}
 }
 
-// A bounded number of actors that have ended their work wait for other keys. All further ones are removed from the table that
-// the library (protoactor-go) keeps.
+// A registry keeps at most MaxSpare finished actors for reuse. All others are removed from the table that the library
+// (protoactor-go) keeps.
 func TestLibraryReleasesStoppedActors(t *testing.T) {
 	f := open(t, 0)
 	before := f.LibraryProcesses()
@@ -198,7 +221,8 @@ func TestLibraryReleasesStoppedActors(t *testing.T) {
 	})
 }
 
-// Keys that are used one after another need only one actor in each shard, and an actor knows nothing of its last key.
+// Keys that are used one after another need only one actor in each shard, and an actor keeps no state of its previous
+// key.
 func TestSpareActorServesItsNextKey(t *testing.T) {
 	f := open(t, 0)
 	before := f.LibraryProcesses()
@@ -223,8 +247,8 @@ func TestSpareActorServesItsNextKey(t *testing.T) {
 	}
 }
 
-// Messages of one sender are handled in order: through the mailbox, through the queue during a
-// Change, and across a restart of the actor.
+// Messages of one sender are handled in their order, also if some of them wait for the end of a Change, and also if the
+// actor is stopped and started between two of them.
 func TestMessagesOfOneSenderKeepTheirOrder(t *testing.T) {
 	for _, keepIdle := range []time.Duration{0, time.Hour} {
 		f := open(t, keepIdle)
@@ -358,8 +382,8 @@ func TestDueWorkWithoutEffectIsHandedOutAgain(t *testing.T) {
 	}
 }
 
-// The process was killed while its manual clock was being moved: the clock shows the new time, but what was
-// due at that time has not been handled.
+// The process was killed while its manual clock was being moved: the clock shows the new time, but the work
+// that was due at that time has not been handled.
 func TestStartHandlesWorkDueAtTheManualClocksTime(t *testing.T) {
 	f := open(t, 0)
 	reply := make(chan error, 1)
@@ -420,7 +444,7 @@ func TestPanicInAJobStopsNothingElse(t *testing.T) {
 	mustReturn(t, "at rest", f.Quiesce)
 }
 
-// The messages of this file's tests, with what each makes a probe do.
+// The messages of this file's tests. The comments say what a probe does when it receives them.
 type (
 	malformed struct{ reply chan error } // commit an invalid Change
 	fragile   struct {                   // panic in a method
@@ -430,10 +454,18 @@ type (
 	blockUntil     struct{ release chan struct{} }
 	call           func()                     // call the function
 	expect         struct{}                   // expect one more expectedAnswer
-	readExpecting  struct{ n *atomic.Int64 }  // store in n how many answers it expects
+	readExpecting  struct{ n *atomic.Int64 }  // store in n how many answers the probe expects
 	expectedAnswer struct{ n *atomic.Int64 }  // count as one answer, then do what readExpecting does
 	observe        struct{ reply chan error } // reply at once; an Observer
+	unrepeated     struct {                   // panic at the first deliveries, then send the number of this delivery; a RedeliveredMessage
+		panics     int64
+		deliveries atomic.Int64
+		handled    chan int64
+	}
 )
+
+// IsRedelivered implements actors.RedeliveredMessage.
+func (*unrepeated) IsRedelivered() {}
 
 func (m *observe) Refuse(err error) { m.reply <- err }
 
@@ -449,13 +481,13 @@ func (m *fragile) Refuse(err error) {
 	}
 }
 
-// Expected implements actors.Expected.
+// Expected implements actors.AnnouncedMessage.
 func (expectedAnswer) Expected() {}
 
 func (p *probe) receiveHostile(c *actors.Context, message any) {
 	switch m := message.(type) {
 	case *malformed:
-		c.Commit(&posting.Change{Steps: []posting.Step{{Org: org}}})
+		c.Commit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: org}}})
 	case *fragile:
 		p.panicsIn = m.panicsIn
 		switch m.panicsIn {
@@ -470,6 +502,12 @@ func (p *probe) receiveHostile(c *actors.Context, message any) {
 		<-m.release
 	case call:
 		m()
+	case *unrepeated:
+		n := m.deliveries.Add(1)
+		if n <= m.panics {
+			panic("an unrepeated message")
+		}
+		m.handled <- n
 	case expect:
 		c.Expect()
 	case readExpecting:
@@ -479,7 +517,7 @@ func (p *probe) receiveHostile(c *actors.Context, message any) {
 	}
 }
 
-// wideKey returns a key for each i; key has only 256 keys.
+// wideKey returns a different key for each i. The function key makes only 256 different keys.
 func wideKey(i int) actors.RecordKey {
 	k := key(byte(i))
 	k.ID[1], k.ID[2] = byte(i>>8), 1

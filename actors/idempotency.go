@@ -8,11 +8,12 @@ import (
 	"mizan/posting"
 )
 
-// Key is a caller's Idempotency-Key. The zero value means no key.
+// Key is the idempotency key of a request, usually from its header Idempotency-Key. The zero value means that the request
+// has no key.
 type Key struct {
 	Scope string   // the key's owner: PartnerKeyScope, UserKeyScope or AdminKeyScope
 	Text  string   // the key as it was sent, at most 255 characters
-	Hash  [32]byte // hash of the request's method, path and body
+	Hash  [32]byte // hash of the request's method, URL path and body
 }
 
 // UserKeyScope is the scope of the keys of an organization's users.
@@ -41,8 +42,8 @@ func (k *Key) Claim(org ledger.ID, s ledger.Source, extra []byte) ledger.Claim {
 // ClaimKey returns the text under which the claim is stored: the key's scope and text.
 func (k *Key) ClaimKey() string { return k.Scope + "/" + k.Text }
 
-// ReadClaim reads the Owner of a claim that Claim has made. It returns the record that was made or changed
-// with the key, and the extra bytes. The error is a Conflict if the key was used for another request.
+// ReadClaim parses the field Owner of a claim that Claim has made. It returns the record that was made or changed with the
+// key, and the extra bytes. The error is a Conflict if the key was used for another request.
 func (k *Key) ReadClaim(owner []byte) (s ledger.Source, extra []byte, err error) {
 	const op = "actors.Key"
 	minLen := len(k.Hash) + 1 + len(s.ID)
@@ -57,8 +58,8 @@ func (k *Key) ReadClaim(owner []byte) (s ledger.Source, extra []byte, err error)
 	return s, owner[minLen:], nil
 }
 
-// Find returns the record that an earlier request with the key has made or changed, and the extra bytes of
-// Claim; false if the key was not used yet. The error is a Conflict if the key was used for another request.
+// Find returns the record that an earlier request with the key has made or changed, and the extra bytes that were passed to
+// Claim. It returns false if the key was not used yet. The error is a Conflict if the key was used for another request.
 func (k *Key) Find(v *posting.View, org ledger.ID) (s ledger.Source, extra []byte, found bool, err error) {
 	owner, found, err := v.Claim(org, ledger.ClaimIdempotency, k.ClaimKey())
 	if err != nil || !found {

@@ -8,8 +8,8 @@ type Job interface {
 	Report()
 }
 
-// Go runs a job on the pool; ErrBusy if too many jobs wait. A short job is one that waits for nothing but this machine. If a caller
-// waits for the actor, the caller's goroutine runs the short job, because it has nothing else to do; the caller is not answered
+// Go runs a job on the pool; ErrBusy if too many jobs wait. A short job waits only for this machine's memory or disk. If a caller
+// waits for the actor's reply, the caller's goroutine runs the short job, because it is idle anyway; the caller gets no reply
 // before the job ends.
 func (c *Context) Go(job Job, isShort bool) error {
 	rt := c.Runtime
@@ -23,8 +23,8 @@ func (c *Context) Go(job Job, isShort bool) error {
 	return rt.Go(func() { rt.runJob(job, func() {}) })
 }
 
-// runShort runs a job that was left to a waiting caller. It calls ended after the job's Run; from then on the caller
-// may run the actor again.
+// runShort runs a job that was left to a waiting caller. It calls the function ended after the job's Run; from then on the
+// caller may run the actor again.
 func (rt *Runtime) runShort(job Job, ended func()) {
 	defer rt.work.done()
 	rt.shortJobs.Add(1)

@@ -14,7 +14,7 @@ import (
 type requestedJob struct {
 	registry *actors.Registry[actors.RecordKey]
 	run      func()
-	request  *request // whose caller gets the result
+	request  *request // the request whose caller gets the result
 }
 
 func (e *requestedJob) Run() { e.run() }
@@ -25,7 +25,7 @@ func (e *requestedJob) Report() {
 
 type jobResult struct{ request *request }
 
-// Expected implements actors.Expected.
+// Expected implements actors.AnnouncedMessage.
 func (jobResult) Expected() {}
 
 // runner is an actor that runs a job for each request before the reply.
@@ -107,7 +107,7 @@ func TestActorAnswersOthersWhileAJobRuns(t *testing.T) {
 			firstReply <- err
 		}()
 		mustReturn(t, "the job begins", func() { <-running })
-		registry.Tell(second.key, second) // not a Command, whose caller would run the actor itself
+		registry.Tell(second.key, second) // Tell, because the caller of Command would run the actor itself
 		if err, ok := second.Wait(time.Now().Add(patience)); err != nil || !ok {
 			t.Errorf("short %v: another caller got %v, %v during the job", isShort, err, ok)
 		}
@@ -138,7 +138,8 @@ func TestJobThatPanicsIsReported(t *testing.T) {
 	}
 }
 
-// The caller's wait may end before the caller has begun the job, during the job, or just when the job begins or ends.
+// The caller's deadline may pass before the caller has begun the job, during the job, or just when the job begins or
+// ends.
 func TestJobOfACallerThatLeavesIsDone(t *testing.T) {
 	f := open(t, 0)
 	var runs atomic.Int64

@@ -102,7 +102,7 @@ func TestActorWithAChangeInProgressHasWork(t *testing.T) {
 	f := open(t, time.Hour)
 	f.gate = make(chan struct{})
 	replies := make(chan error, 2)
-	for range cap(replies) { // the second is handled after the first
+	for range cap(replies) { // the second message is handled after the first one's Change
 		if err := f.registry.Command(key(1), &write{reply: replies}); err != nil {
 			t.Fatal(err)
 		}
@@ -118,8 +118,8 @@ func TestActorWithAChangeInProgressHasWork(t *testing.T) {
 	f.wantCounts(t, "after both Changes", 0, 1)
 }
 
-// Actors that have no work and are only kept in memory delay nothing: however many there are, commands are
-// accepted and due work is handled.
+// Actors that have no work and are only kept in memory delay nothing: commands are accepted and due work
+// is handled, even if there are more such actors than MaxLive.
 func TestRetainedActorsDelayNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("more actors than the bound")
@@ -135,7 +135,7 @@ func TestRetainedActorsDelayNothing(t *testing.T) {
 		registry.Tell(recordKey, call(doNothing))
 	}
 	f.Quiesce()
-	f.wantCounts(t, "at rest", 0, actorCount) // each must stay, although there are more than MaxKept
+	f.wantCounts(t, "at rest", 0, actorCount) // every actor must stay, although more than MaxKept actors are kept
 	reply := make(chan error, 1)
 	if err := f.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
 		t.Fatalf("a command: %v", err)
@@ -151,8 +151,8 @@ func TestRetainedActorsDelayNothing(t *testing.T) {
 	}
 }
 
-// Actors of an Unbounded registry delay nothing: however many of them have work, other commands are
-// accepted and due work is handled.
+// Actors of an Unbounded registry delay nothing: even if more than MaxLive of them have work, other
+// commands are accepted and due work is handled.
 func TestActorsOfAnUnboundedRegistryDelayNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("more actors than the bound")
@@ -214,7 +214,7 @@ func TestRetainedActorStaysUntilItsTime(t *testing.T) {
 	for range 10 {
 		registry.StopIdle(time.Now().Add(time.Hour))
 	}
-	registry.Tell(key(1), call(doNothing)) // handled after whatever StopIdle has sent
+	registry.Tell(key(1), call(doNothing)) // this message is handled after the messages that StopIdle has sent
 	f.Quiesce()
 	if n := behaviour.keepUntilCalls.Load(); n != 2 {
 		t.Errorf("asked %d times by two messages", n)
@@ -233,7 +233,7 @@ func TestActorWithoutARetentionTimeStopsWhenIdle(t *testing.T) {
 	f.registry.Tell(key(1), call(doNothing))
 	f.Quiesce()
 	registry := f.retainedActors(time.Nanosecond, new(retainedBehaviour))
-	registry.Tell(key(2), call(doNothing)) // stops at once, because KeepUntil returns 0 and the nanosecond has passed
+	registry.Tell(key(2), call(doNothing)) // the actor stops at once: KeepUntil returns 0, and a nanosecond has passed
 	f.Quiesce()
 	f.wantCounts(t, "only the probe is kept", 0, 1)
 }

@@ -7,10 +7,11 @@ import (
 	"mizan/ledger"
 )
 
-// Listening counts the listeners that follow the notifications of each organization. Records make transient notices
-// only for an organization that has a listener. The zero value has none.
+// Listening counts, for each organization, the listeners: clients that receive its notifications as they happen. A
+// notification that only listeners receive is made only if its organization has a listener. The zero value of Listening
+// counts none.
 type Listening struct {
-	total atomic.Int64 // listeners of all organizations: while it is 0, nobody waits for the lock
+	total atomic.Int64 // number of listeners of all organizations; while it is 0, HasListener does not lock mu
 
 	mu     sync.Mutex
 	counts map[ledger.ID]int // guarded by mu
@@ -34,7 +35,8 @@ func (l *Listening) Count(org ledger.ID) int {
 // Total returns the number of all listeners.
 func (l *Listening) Total() int { return int(l.total.Load()) }
 
-// Add adds a listener of the organization. The caller calls remove once.
+// Add counts a further listener of the organization. When the listener leaves, remove must be called; only its first call
+// counts.
 func (l *Listening) Add(org ledger.ID) (remove func()) {
 	l.add(org, 1)
 	return sync.OnceFunc(func() { l.add(org, -1) })

@@ -19,7 +19,7 @@ func TestListenersAreCountedByOrganization(t *testing.T) {
 		t.Errorf("counts %d and %d of %d", l.Count(org), l.Count(other), l.Total())
 	}
 	removeFirst()
-	removeFirst() // counts once
+	removeFirst() // the second call of removeFirst changes nothing
 	if !l.HasListener(org) || l.Total() != 1 {
 		t.Errorf("counts %d of %d after one has left", l.Count(org), l.Total())
 	}

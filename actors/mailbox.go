@@ -18,8 +18,8 @@ type mailbox struct {
 
 	mu             sync.Mutex
 	user           messages // guarded by mu
-	system         messages // guarded by mu: the library's own messages, which are handled first
-	isSuspended    bool     // guarded by mu: only the library's messages are handled
+	system         messages // guarded by mu: protoactor-go's own messages, which are handled first
+	isSuspended    bool     // guarded by mu: only protoactor-go's own messages are handled
 	isScheduled    bool     // guarded by mu: a goroutine runs the mailbox, or will
 	helper         *helper  // guarded by mu: the waiting caller that runs the mailbox; nil: none
 	isLeftToHelper bool     // guarded by mu: the mailbox is scheduled and was left to the helper, which has not begun to run it
@@ -28,7 +28,7 @@ type mailbox struct {
 
 var _ actor.Mailbox = (*mailbox)(nil)
 
-// messages is a queue that needs no memory of its own while it is short.
+// messages is a queue. A short queue is stored in its array room, without an allocation.
 type messages struct {
 	waiting []any
 	next    int // index of the oldest message in waiting
@@ -104,8 +104,8 @@ func (m *mailbox) leaveJob(job Job) bool {
 	return isFree
 }
 
-// begin returns what was left to the helper h, which must then do it: run the mailbox (isLeftToHelper), or else run a job. While h runs a job
-// it is not the mailbox's helper, so other goroutines run the mailbox.
+// begin returns the work that was left to the helper h: to run the mailbox (isLeftToHelper), or else a job. h must then do it.
+// While h runs a job it is not the mailbox's helper, so other goroutines run the mailbox.
 func (m *mailbox) begin(h *helper) (isLeftToHelper bool, job Job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,7 +129,7 @@ func (m *mailbox) resume(h *helper) {
 	}
 }
 
-// leave is called when the helper h no longer waits. Other goroutines do what was left to h.
+// leave is called when the helper h no longer waits. Other goroutines do the work that was left to h.
 func (m *mailbox) leave(h *helper) {
 	m.mu.Lock()
 	isLeftToHelper, job := false, Job(nil)
@@ -161,8 +161,8 @@ const (
 	moreToDo turn = true  // the mailbox stays scheduled: it must be run again
 )
 
-// runTurn handles messages until there is none, or enough for one turn. A panic ends the turn; the library's supervision decides
-// what happens to the actor.
+// runTurn handles messages until there is none, or enough for one turn. A panic ends the turn; protoactor-go's supervision
+// decides what happens to the actor.
 func (m *mailbox) runTurn() (end turn) {
 	var message any
 	defer func() {
@@ -208,7 +208,7 @@ func (m *mailbox) take() (message any, isSystem, taken bool) {
 	return m.user.pop(), false, true
 }
 
-// RegisterHandlers implements actor.Mailbox. The library's dispatcher is not used.
+// RegisterHandlers implements actor.Mailbox. The dispatcher of protoactor-go is not used.
 func (m *mailbox) RegisterHandlers(invoker actor.MessageInvoker, _ actor.Dispatcher) {
 	m.invoker = invoker
 }

@@ -20,7 +20,7 @@ const mailboxPatience = 2 * time.Minute
 type testMailbox struct {
 	mailbox
 	handle    func(message any)
-	escalated []any // messages that panicked
+	escalated []any // messages whose handling panicked
 }
 
 // InvokeUserMessage implements actor.MessageInvoker.
@@ -39,7 +39,7 @@ func newTestMailbox(d *dispatcher, handle func(any)) *testMailbox {
 	return m
 }
 
-// idleDispatcher returns a dispatcher whose queue nobody reads.
+// idleDispatcher returns a dispatcher without goroutines, so its queue is never read.
 func idleDispatcher() *dispatcher {
 	return &dispatcher{queue: make(chan *mailbox, 8), nonEmpty: make(chan struct{}, 1)}
 }
@@ -59,7 +59,7 @@ func (m *testMailbox) ask(q *question) {
 	m.PostUserMessage(q)
 }
 
-// wait waits longer than the tests, so a signal that is lost shows.
+// wait waits longer than the tests' patience, so a lost signal fails the test.
 func (q *question) wait() (int, bool) { return q.Wait(time.Now().Add(2 * mailboxPatience)) }
 
 // wantReply waits for the reply on another goroutine.
@@ -96,7 +96,7 @@ func TestWaitingCallerRunsTheMailbox(t *testing.T) {
 		second.Answer(2)
 		first.Answer(1)
 	})
-	go func() { m.PostUserMessage(<-fromElsewhere) }() // arrives while the caller sleeps, or soon before
+	go func() { m.PostUserMessage(<-fromElsewhere) }() // the message arrives while the caller sleeps, or shortly before
 	m.ask(&first)
 	first.wantReply(t, "the caller's reply", 1)
 	if len(m.rt.dispatcher.queue) != 0 {
@@ -104,7 +104,8 @@ func TestWaitingCallerRunsTheMailbox(t *testing.T) {
 	}
 }
 
-// A caller may leave before it has begun what was left to it, and later messages must not wait for it either.
+// A caller may leave before it has begun the work that was left to it. Neither that work nor later messages
+// may wait for the caller.
 func TestMailboxOfACallerThatLeavesGoesToTheDispatcher(t *testing.T) {
 	for name, leave := range map[string]func(*question){
 		"before it waits":           func(q *question) { q.Leave() },
@@ -234,8 +235,8 @@ func TestSuspendedMailboxHandlesOnlyTheLibrarysMessages(t *testing.T) {
 	}
 }
 
-// The library's supervision decides about a panic, no matter which goroutine runs the mailbox, and later messages are
-// handled.
+// The supervision of protoactor-go decides about a panic, no matter which goroutine runs the mailbox, and later messages
+// are handled.
 func TestPanicIsEscalatedAndTheMailboxGoesOn(t *testing.T) {
 	m := newTestMailbox(runningDispatcher(t), func(message any) {
 		if q, isQuestion := message.(*question); isQuestion {
@@ -310,7 +311,7 @@ func TestMailboxUnderManyCallersAndSenders(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	const senders, callers, messagesEach = 4, 16, 3_000
-	var handled [senders]int // by the mailbox's goroutine only
+	var handled [senders]int // used only by the goroutine that runs the mailbox
 	var misplaced, running, total atomic.Int64
 	m := newTestMailbox(runningDispatcher(t), func(message any) {
 		if running.Add(1) != 1 {

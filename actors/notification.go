@@ -9,12 +9,12 @@ import (
 // NotificationBody is a notification without its envelope. The envelope is a JSON object that adds the event's
 // id and type and the time of the attempt to send.
 type NotificationBody struct {
-	Type string // for posting.Webhook the event's type, "transaction.<status>"; for other channels the subject in one word
+	Type string // for posting.Webhook the event's type, "transaction.<status>"; for other channels a word for the subject
 	Data []byte // for posting.Webhook the JSON object in the envelope's field data; for other channels the whole body, a JSON object
 }
 
-// NotificationWriter writes the notifications about one kind of record. It must write the same bytes
-// at each attempt to send, even if the record has changed meanwhile. It appends the Data to dst.
+// NotificationWriter writes the notifications about one kind of record. WriteNotification appends the notification's Data
+// to dst. It must write the same bytes at each attempt to send the notification, even if the record has changed meanwhile.
 type NotificationWriter interface {
 	WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (NotificationBody, error)
 }
@@ -28,12 +28,12 @@ type Address struct {
 
 // Addresses says where notifications of a partner's transactions go; actors/directory implements it.
 type Addresses interface {
-	// Destination returns the destination of webhooks about a transaction at a terminal: the terminal or,
-	// for a transaction without a terminal (the zero id), the partner's notification-only terminal of the
-	// environment (real or test money). If neither that terminal nor the partner has an address, it returns
-	// false, and no merchant is notified.
+	// Destination returns the id of the terminal whose address receives the webhooks about a transaction. This is the
+	// transaction's terminal. For a transaction without a terminal (the zero id) it is the partner's notification-only
+	// terminal in the environment (real or test money). If neither that terminal nor the partner has an address,
+	// Destination returns false, and no merchant is notified.
 	Destination(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (destination ledger.ID, hasAddress bool)
-	// Address returns a destination's current address; false if it has none. Then the Address has only the secrets
-	// that the destination has nevertheless, with which notifications for a listener are signed.
+	// Address returns a destination's current address; false if it has none. In that case the Address holds only
+	// the destination's secrets, which sign the notifications that listeners receive.
 	Address(org, recipient ledger.ID) (Address, bool)
 }

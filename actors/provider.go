@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Operation is what a provider is asked to do.
+// Operation is the kind of a request to a provider.
 type Operation uint8
 
 // The operations. The zero value is invalid.
@@ -21,7 +21,7 @@ const (
 	PayOut                        // money out: pay the recipient
 	Complete                      // continue a charge after the payer has acted
 	Capture                       // take held money, or a part of it
-	Void                          // give up a charge that has not settled, or a hold
+	Void                          // cancel a charge that has not settled, or release a hold
 	Refund                        // return settled money, or a part of it
 )
 
@@ -34,43 +34,43 @@ func (o Operation) String() string {
 	return names[0]
 }
 
-// Call is one submission to a provider. The intent, an event that says what will be asked, is durable before the call.
+// Call is one submission to a provider. The intent (the event that announces the call) is durable before the call.
 type Call struct {
 	Org       ledger.ID
-	Reference ledger.ID // the id by which the provider knows the charge: the transaction's id
+	Reference ledger.ID // the id by which the provider knows the charge: the transaction's id or, for a later attempt of a hosted payment, the attempt's id
 	Operation Operation
 	Request   ledger.ID // distinguishes the Complete, Capture, Void and Refund calls of a charge; zero for Pay and PayOut
 	Terminal  *directory.Terminal
-	Amount    money.Amount // what the payer pays or the recipient gets, or what is captured or refunded; zero for Complete and Void
+	Amount    money.Amount // the amount that is paid, captured or refunded; zero for Complete and Void
 	Asset     money.Asset  // the asset of Amount
 	Method    string       // the money_storage type
-	Hold      bool         // Pay and PayOut: authorise only; a Capture or a Void follows
+	Hold      bool         // for Pay and PayOut: authorise only; a Capture or a Void follows
 
 	// Card is wiped by the caller after the call. For Complete it is the card that was kept, without its CVV,
 	// because the provider asked for it (Outcome.KeepCard).
 	Card *secret.Card
 
-	Token secret.Text // Pay: the token of an earlier charge at the terminal (Outcome.Token), in place of a card
+	Token secret.Text // for Pay: the token of an earlier charge at the terminal (Outcome.Token), in place of a card
 
 	// ReturnURL, if set, returns the address to which the rail (the payment network) sends the payer back after the
 	// payer has acted. ReturnURL is set for Pay and PayOut only; most charges never need it.
 	ReturnURL func() string
 
-	Material []byte // Complete: the JSON object that the payer's side submitted; nil: the payer has returned from the rail
-	Choice   string // Complete: the receiving institution that was chosen
-	Browser  []byte // Pay: the JSON object browser_data; nil: none was sent
+	Material []byte // for Complete: the JSON object that the payer's side submitted; nil: the payer has returned from the rail
+	Choice   string // for Complete: the receiving institution that was chosen
+	Browser  []byte // for Pay: the JSON object browser_data; nil: none was sent
 
 	ChargeState // the stored state of the charge
 }
 
-// ChargeState is what the record of a charge keeps for its provider, so that an adapter needs no
-// memory of its own.
+// ChargeState is the part of a charge's record that is stored for its provider, so that an adapter
+// needs no memory of its own.
 type ChargeState struct {
 	SubmittedSince time.Time    // the charge was submitted at this time or later
 	ChargedAmount  money.Amount // the amount that the charge was submitted with
 	Meta           []byte       // Outcome.Meta of the last outcome that had one; nil: there was none
-	Refunded       money.Amount // Refund: total of the earlier refunds
-	ActionKnown    bool         // the payer's action is known, so an inquiry need not return it again
+	Refunded       money.Amount // for Refund: total of the earlier refunds
+	ActionKnown    bool         // the record has the payer's action, so an inquiry need not return it again
 }
 
 // LogValue implements slog.LogValuer: it shows only what identifies the call.
@@ -78,24 +78,24 @@ func (c *Call) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("reference", c.Reference.String()), slog.String("operation", c.Operation.String()))
 }
 
-// Question asks for the result of an operation.
-type Question struct {
+// Inquiry asks for the result of an operation.
+type Inquiry struct {
 	Terminal  *directory.Terminal
 	Reference ledger.ID
-	Operation Operation // Pay or PayOut for the charge itself, also after a Complete
+	Operation Operation // Pay or PayOut for the charge itself, even after a Complete
 	Request   ledger.ID
-	Amount    money.Amount // what is captured or refunded; zero if the question is about the charge itself
+	Amount    money.Amount // the amount that is captured or refunded; zero if the question is about the charge itself
 
 	ChargeState
 }
 
-// Outcome is what a provider replied to a submission or an inquiry.
+// Outcome is a provider's reply to a submission or an inquiry.
 type Outcome struct {
 	Verdict      payment.Verdict
 	Failure      payment.Failure // for VerdictRefused, VerdictFailed and VerdictNotSent; without a code it means CardDeclined for a refusal, else ProcessingError
 	RRN          string          // retrieval reference number, 12 digits, for VerdictCharged and VerdictHeld
-	InquireAfter time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: wait before an inquiry; 0: the provider time-out, but no inquiry for VerdictAction
-	Status       payment.Status  // for VerdictPending: the rail's own status, which is passed on; empty: charging, or refunding
+	InquireAfter time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: wait before an inquiry; 0: the provider time-out, or for VerdictAction no inquiry
+	Status       payment.Status  // for VerdictPending: the status that the rail reports and the merchant is shown; empty: charging, or refunding
 	Meta         []byte          // JSON object of the rail's own keys, shown in merchant_meta; nil: none
 
 	// Unreachable says that the provider could not be reached or did not answer. It counts as a failure
@@ -106,21 +106,21 @@ type Outcome struct {
 	// the number, and at most MaxToken bytes long.
 	Token secret.Text
 
-	Action   *payment.Action // for VerdictAction; nil in an inquiry's outcome: the action is unchanged
+	Action   *payment.Action // for VerdictAction; nil in an inquiry's outcome means that the action is unchanged
 	KeepCard bool            // for VerdictAction: Complete needs the card again
 }
 
 // MaxToken bounds a provider's token, in bytes. A longer token is not kept.
 const MaxToken = 512
 
-// Report is what a rail reports about a charge without being asked.
+// Report is news about a charge, which the rail (the payment network) sends without being asked.
 type Report struct {
 	Org       ledger.ID
 	Reference ledger.ID
 	Terminal  ledger.ID
 	At        time.Time
 	Kind      ReportKind
-	Failure   payment.Failure // without a code: ProcessingError for Corrected; for TakenBack only its Detail is used
+	Failure   payment.Failure // without a code it means ProcessingError for Corrected; for TakenBack only its Detail is used
 }
 
 // ReportKind is the kind of a report. The zero value is invalid.
@@ -136,8 +136,8 @@ const (
 // LocalProvider is implemented by adapters that make some calls inside this process.
 type LocalProvider interface {
 	// IsLocal tells whether Submit of the operation waits only for this machine's memory and disk, not for a network or another
-	// program. Such a call runs on the goroutine of the request that waits for its outcome instead of on the pool, so a caller
-	// whose deadline passes during the call is answered only after it.
+	// program. Such a call does not run on the pool but on the goroutine of the request that waits for its outcome. So a caller
+	// whose deadline passes during the call gets its answer only after the call.
 	IsLocal(Operation) bool
 }
 
@@ -152,7 +152,8 @@ type Provider interface {
 	// earlier call repeats that call; the money moves only once.
 	Submit(ctx context.Context, call *Call) Outcome
 	// Inquire asks for the result of an operation.
-	Inquire(ctx context.Context, q *Question) Outcome
-	// Reports lists what the rail reported later than since, up to and including until, oldest first.
+	Inquire(ctx context.Context, q *Inquiry) Outcome
+	// Reports lists the rail's reports that are later than since and not later than until, oldest
+	// first.
 	Reports(ctx context.Context, since, until time.Time) ([]Report, error)
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // This file repeats work that was lost or failed inside the service. The waits below are in real time,
-// because a record's due time is a date of its business, not a time to retry.
+// because a record's due time is a business date, not a time to retry.
 const (
-	handlingTime  = 30 * time.Second // until due work that changed nothing is handed out again
+	handlingTime  = 30 * time.Second // time until due work that changed nothing is handed out again
 	minRetryDelay = time.Second
 	maxRetryDelay = time.Minute
 )
@@ -98,6 +98,6 @@ func (rt *Runtime) runScheduledCalls(now time.Time) {
 
 // retryDelay returns the wait after a failure, given the number of failures before that one.
 func retryDelay(earlierFailures int) time.Duration {
-	const doublings = 6 // 64 s: beyond maxRetryDelay
+	const doublings = 6 // 2⁶ s is longer than maxRetryDelay
 	return min(minRetryDelay<<min(earlierFailures, doublings), maxRetryDelay)
 }

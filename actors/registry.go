@@ -22,14 +22,14 @@ type Behaviour interface {
 	// Idle tells whether nothing is outstanding except what Context.Expect announced, so that the
 	// actor may stop.
 	Idle() bool
-	// Failed is called after a panic in one of the other methods; it must answer waiting callers.
-	// The behaviour is not used after that. A message that no sender repeats should be Lasting.
+	// Failed is called after a panic in one of the other methods; it must answer waiting callers. The behaviour is not used
+	// after that. A message that no sender repeats should implement RedeliveredMessage.
 	Failed(c *Context)
 }
 
-// RetainedBehaviour is a Behaviour whose memory is needed for some time even with nothing outstanding: its
-// actor is not stopped before the time that KeepUntil returns, by the Runtime's clock. The registry calls
-// KeepUntil after each message, and only if it keeps idle actors.
+// RetainedBehaviour is a Behaviour whose memory is needed for some time even if nothing is outstanding.
+// Its actor is not stopped before the time that KeepUntil returns, by the Runtime's clock. The registry
+// calls KeepUntil after each message, and only if it keeps idle actors.
 type RetainedBehaviour interface{ KeepUntil() ledger.Micros }
 
 // Refusable is a message whose sender waits for an answer.
@@ -54,8 +54,8 @@ type shard[K comparable] struct {
 	mu     sync.Mutex
 	actors map[K]*shell[K] // guarded by mu
 
-	// Making and ending an actor of the library costs as much as two messages. So an actor of a registry that keeps no idle actors
-	// waits here, when its work is done, for its next key.
+	// Making and ending an actor of protoactor-go costs as much as handling two messages. So a registry that keeps no idle
+	// actors keeps some that have finished their work, for other keys.
 	spare []*shell[K] // guarded by mu
 }
 
@@ -82,22 +82,22 @@ func NewRegistry[K comparable](rt *Runtime, name string, keepIdle time.Duration,
 	return r
 }
 
-// Unbounded excludes the registry's actors from the bounds: however many of them have work, no command
-// is refused and no due work is delayed because of them. The senders of their messages must bound what
-// the actors keep. Call Unbounded before the first message. It returns the registry.
+// Unbounded excludes the registry's actors from the bounds: no command is refused and no due work is
+// delayed because of them, even if very many have work. The senders of their messages must bound the
+// memory of these actors. Call Unbounded before the first message. It returns the registry.
 func (r *Registry[K]) Unbounded() *Registry[K] {
 	r.live = &r.rt.unboundedActors
 	return r
 }
 
-// Command sends a message that an outside caller has asked for; ErrBusy if too many actors have work. If the message embeds a Waiter,
-// the caller's goroutine runs the actor while it waits.
+// Command sends a message on behalf of an outside caller; it returns ErrBusy if too many actors have work. If the message
+// embeds a Waiter, the caller's goroutine runs the actor while it waits.
 func (r *Registry[K]) Command(key K, m Refusable) error {
 	if r.rt.liveActors.Load() >= MaxLive {
 		return ErrBusy
 	}
 	var helper *helper
-	if waiter, ok := m.(helps); ok {
+	if waiter, ok := m.(hasHelper); ok {
 		helper = waiter.asHelper()
 	}
 	r.send(key, m, helper)
@@ -153,9 +153,9 @@ func (r *Registry[K]) shard(key K) *shard[K] {
 	return &r.shards[maphash.Comparable(r.seed, key)%uint64(len(r.shards))]
 }
 
-// releaseOrKeep is called by an actor that has nothing outstanding. If the actor has handled every message that was sent to it for its key, it loses
-// the key or is kept idle. ends tells whether the actor must stop. If not, it may have its next key already, so the caller must not touch its
-// state.
+// releaseOrKeep is called by an actor that has nothing outstanding. If the actor has handled every message that was sent to
+// it for its key, it loses the key or is kept idle. ends tells whether the actor must stop. If ends is false, the actor may
+// already work for its next key, so the caller must not touch the actor's state.
 func (r *Registry[K]) releaseOrKeep(a *shell[K], handled uint64, keepUntil ledger.Micros) (ends bool) {
 	s := r.shard(a.key)
 	s.mu.Lock()
@@ -177,7 +177,7 @@ func (r *Registry[K]) releaseOrKeep(a *shell[K], handled uint64, keepUntil ledge
 	} else {
 		r.live.Add(-1)
 	}
-	if r.keepIdle > 0 || len(s.spare) >= maxSpare { // an idleCheck may still be on its way to an actor that was kept, so it gets no next key
+	if r.keepIdle > 0 || len(s.spare) >= maxSpare { // an actor that was kept may still receive an idleCheck, so it gets no next key
 		return true
 	}
 	a.forget()

@@ -19,19 +19,20 @@ type Renewal struct {
 	Meta         []byte // merchant_meta, a JSON object
 }
 
-// Key returns the renewal's idempotency key. The renewal's transaction claims the key, so that there is one
-// transaction however often the renewal is started. A partner's txid would not do, because the partner could
-// use it first. The key's scope cannot belong to a request's Idempotency-Key.
+// Key returns the renewal's idempotency key. The renewal's transaction claims the key, so there is one
+// transaction even if the renewal is started several times. A partner's txid would not do, because the
+// partner could use it first. The key's scope cannot belong to a request's Idempotency-Key.
 func (r *Renewal) Key() Key {
 	return Key{Scope: "subscription/" + r.Subscription.String(), Text: strconv.FormatUint(r.Number, 10)}
 }
 
-// Charge is the state of a renewal's transaction. The zero value means that there is none.
+// Charge is the state of a renewal's transaction. The zero value means that the transaction does not
+// exist.
 type Charge uint8
 
 // The states.
 const (
-	ChargeUnderWay Charge = iota + 1 // whether it moves money is not known yet
-	ChargePaid                       // it has settled
-	ChargeUnpaid                     // it has moved no money
+	ChargeUnderWay Charge = iota + 1 // it is not known yet whether the payment moves money
+	ChargePaid                       // the payment has settled
+	ChargeUnpaid                     // the payment has moved no money
 )

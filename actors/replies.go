@@ -16,26 +16,26 @@ type Sealer interface {
 	Open(sealed, context []byte) ([]byte, error)
 }
 
-// Form is the kind of service that wrote a reply to a request with an idempotency key. Forms are stored with the
-// replies, so their values never change.
-type Form byte
+// ReplyKind says which service wrote the stored reply to a request with an idempotency key. The values are stored with the
+// replies, so they never change.
+type ReplyKind byte
 
-// The forms of replies.
+// The kinds of replies.
 const (
-	PaymentReply      Form = 1 // a transaction's state, in a record of its own
-	ContractReply     Form = 2 // a contract's state, in a record of its own
-	SubscriptionReply Form = 3 // a subscription's state, in the key's claim
+	PaymentReply      ReplyKind = 1 // the state of a transaction; the reply is stored in a record of its own
+	ContractReply     ReplyKind = 2 // the state of a contract; the reply is stored in a record of its own
+	SubscriptionReply ReplyKind = 3 // the state of a subscription; the reply is stored in the claim of the idempotency key
 )
 
 // ErrReply says that a reply is stored but is damaged or cannot be decrypted.
 var ErrReply = errors.New("the stored reply can't be read")
 
-var errNoReply = errors.New("it is no reply of this form")
+var errNoReply = errors.New("the bytes are no reply of this kind")
 
-// SealReply returns the bytes to store for the reply to a request with an idempotency key: the Form, then the
-// plaintext, which is sealed with the Form, the organization and the id as its context. The id is derived
-// from the key (by ReplyID of the service that writes the reply). The error comes from the sealer.
-func SealReply(s Sealer, f Form, org, id ledger.ID, plaintext []byte) ([]byte, error) {
+// SealReply returns the bytes to store for the reply to a request with an idempotency key: the ReplyKind and the
+// encrypted plaintext. The ReplyKind, the organization and the id are the context of the encryption. The id is
+// derived from the key (by ReplyID of the service that writes the reply). The error comes from the sealer.
+func SealReply(s Sealer, f ReplyKind, org, id ledger.ID, plaintext []byte) ([]byte, error) {
 	if s == nil {
 		return nil, errNoSealer
 	}
@@ -46,9 +46,9 @@ func SealReply(s Sealer, f Form, org, id ledger.ID, plaintext []byte) ([]byte, e
 	return append([]byte{byte(f)}, sealed...), nil
 }
 
-// OpenReply returns the plaintext that SealReply sealed for the same form, organization and id. The
-// error comes from the sealer, or says that the bytes have another form.
-func OpenReply(s Sealer, f Form, org, id ledger.ID, stored []byte) ([]byte, error) {
+// OpenReply returns the plaintext that SealReply sealed for the same kind, organization and id. The error comes from the
+// sealer, or says that the bytes are no reply of this kind.
+func OpenReply(s Sealer, f ReplyKind, org, id ledger.ID, stored []byte) ([]byte, error) {
 	if s == nil {
 		return nil, errNoSealer
 	}
@@ -60,12 +60,12 @@ func OpenReply(s Sealer, f Form, org, id ledger.ID, stored []byte) ([]byte, erro
 
 var errNoSealer = errors.New("there are no keys for replies")
 
-// Has tells whether the stored bytes begin with this form.
-func (f Form) Has(stored []byte) bool { return len(stored) > 0 && stored[0] == byte(f) }
+// Has tells whether the stored bytes are a reply of this kind.
+func (f ReplyKind) Has(stored []byte) bool { return len(stored) > 0 && stored[0] == byte(f) }
 
 // replyContext binds a reply to the idempotency key of its request. The prefix keeps replies apart from
 // other ciphertexts of the same organization and id.
-func replyContext(f Form, org, id ledger.ID) []byte {
+func replyContext(f ReplyKind, org, id ledger.ID) []byte {
 	const prefix = "reply "
 	context := append(make([]byte, 0, len(prefix)+1+2*len(id)), prefix...)
 	return append(append(append(context, byte(f)), org[:]...), id[:]...)
@@ -82,9 +82,9 @@ func ReplyRecord(v *posting.View, org ledger.ID, reply ledger.Source) (posting.R
 }
 
 // EventBeforeReply returns the event directly before the reply's own event. replySeq is the number of the
-// reply's own event; the reply's row has it. The event returned is the last one of the record that the reply
-// shows, so it has the times that the reply shows. The result is false if the event at replySeq is not the
-// reply's own, or is the first event.
+// reply's own event; it is stored in the reply's row. The returned event is the last change of the record
+// before the reply, so it has the times that the reply shows. The result is false if the event at replySeq
+// is not the reply's own, or is the first event.
 func EventBeforeReply(v *posting.View, org ledger.ID, reply ledger.Source, replySeq uint64) (ledger.Event, bool, error) {
 	replyEvent, _, found, err := v.Event(org, replySeq)
 	if err != nil || !found || replyEvent.Source != reply {
@@ -95,16 +95,16 @@ func EventBeforeReply(v *posting.View, org ledger.ID, reply ledger.Source, reply
 }
 
 // SealReply calls the function SealReply with the runtime's sealer. The error is a *ledger.Refusal.
-func (rt *Runtime) SealReply(f Form, org, id ledger.ID, plaintext []byte) ([]byte, error) {
+func (rt *Runtime) SealReply(f ReplyKind, org, id ledger.ID, plaintext []byte) ([]byte, error) {
 	stored, err := SealReply(rt.sealer, f, org, id, plaintext)
 	if err != nil {
-		return nil, ledger.Refuse("actors.SealReply", ledger.Internal, "what a request is answered with can't be sealed: %v", err)
+		return nil, ledger.Refuse("actors.SealReply", ledger.Internal, "the reply to a request can't be encrypted: %v", err)
 	}
 	return stored, nil
 }
 
-// OpenReply calls the function OpenReply with the runtime's sealer. The error is ErrReply.
-func (rt *Runtime) OpenReply(f Form, org, id ledger.ID, stored []byte) ([]byte, error) {
+// OpenReply calls the function OpenReply with the runtime's sealer. Its errors wrap ErrReply.
+func (rt *Runtime) OpenReply(f ReplyKind, org, id ledger.ID, stored []byte) ([]byte, error) {
 	plaintext, err := OpenReply(rt.sealer, f, org, id, stored)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrReply, err)
@@ -116,7 +116,7 @@ func (rt *Runtime) OpenReply(f Form, org, id ledger.ID, stored []byte) ([]byte, 
 // it was sealed with. The reply must not be shown; the caller answers from the records instead.
 func (rt *Runtime) AlarmUnreadableReply(org, id ledger.ID, why error) {
 	rt.unreadableReplies.Add(1)
-	rt.Log.Error("a stored reply to an idempotency key does not open, and is not repeated: run mizan audit verify, and look whether the keyring is whole",
+	rt.Log.Error("a stored reply to an idempotency key does not open, so the request's answer is not repeated: run mizan audit verify, and check that the keyring has all its keys",
 		"organization", org.String(), "reply", id.String(), "error", why)
 }
 

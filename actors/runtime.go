@@ -51,7 +51,8 @@ type Runtime struct {
 	Journal *posting.Journal
 	Log     *slog.Logger
 
-	// Listening counts who follows organizations' notifications. The notifier adds listeners.
+	// Listening counts the clients that receive an organization's notifications as they happen (listeners). The notifier
+	// adds listeners.
 	Listening Listening
 
 	system          *actor.ActorSystem
@@ -60,10 +61,10 @@ type Runtime struct {
 	work            work
 	pool            *pool
 	dispatcher      *dispatcher
-	liveActors      atomic.Int64 // actors with work in registries that are not Unbounded
-	unboundedActors atomic.Int64 // actors with work in registries that are Unbounded
-	keptActors      atomic.Int64 // actors without work
-	shortJobs       atomic.Int32 // short jobs that run
+	liveActors      atomic.Int64 // number of actors with work in registries that are not Unbounded
+	unboundedActors atomic.Int64 // number of actors with work in registries that are Unbounded
+	keptActors      atomic.Int64 // number of actors without work
+	shortJobs       atomic.Int32 // number of short jobs that run
 
 	unreadableReplies atomic.Uint64 // number of calls of AlarmUnreadableReply
 
@@ -103,8 +104,8 @@ type Due struct {
 	At  ledger.Micros
 }
 
-// Poll is a repeated task that needs no durable timer, because what it looks for is still there after a restart.
-// Run is called on the pool or, if Quick, by the clock's loop, one call at a time. After an error the
+// Poll is a repeated task that needs no durable timer, because the work that it looks for is still stored after
+// a restart. Run is called on the pool or, if Quick, by the clock's loop, one call at a time. After an error the
 // poll waits, even if Next says that it is due.
 type Poll struct {
 	Next func() (time.Time, bool) // when the poll is due; false: not at all
@@ -129,7 +130,7 @@ func New(o Options) *Runtime {
 	return &Runtime{
 		Clock: o.Clock, Journal: o.Journal, Log: o.Log, persist: o.Persist, sealer: o.Sealer, manual: manual, handling: o.Handling,
 		context: ctx, cancel: cancel,
-		// The library's loggers print whole messages, so its log is discarded.
+		// The loggers of protoactor-go print whole messages, which may contain secrets, so its log is discarded.
 		system: actor.NewActorSystemWithConfig(actor.Configure(
 			actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return discardLog }),
 			actor.WithDeadLetterRequestLogging(false),
@@ -224,7 +225,7 @@ func (rt *Runtime) ActorsWithWork() int64 { return rt.liveActors.Load() + rt.unb
 // Outstanding returns the number of units of work in progress.
 func (rt *Runtime) Outstanding() int64 { return rt.work.count.Load() }
 
-// Quiesce waits until no work is in progress. What is due later stays due.
+// Quiesce waits until no work is in progress. Work that is due later stays scheduled.
 func (rt *Runtime) Quiesce() { rt.work.wait() }
 
 // Quit announces the shutdown: an Advance in progress stops the manual clock where it is.

@@ -80,7 +80,7 @@ type probe struct {
 	panicsIn string     // the method that panics, in lower case; empty: none
 }
 
-// The messages of this file's tests, with what each makes a probe do.
+// The messages of this file's tests. The comments say what a probe does when it receives them.
 type (
 	count struct{ n *atomic.Int64 } // add one to n
 	write struct {                  // commit a Change of its record
@@ -127,7 +127,7 @@ func (p *probe) write(c *actors.Context, dueAfter time.Duration) {
 	if dueAfter != 0 {
 		step.Due = ledger.MicrosOf(c.Now().Add(dueAfter))
 	}
-	c.Commit(&posting.Change{Steps: []posting.Step{step}})
+	c.Commit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{step}})
 }
 
 func (p *probe) Committed(_ *actors.Context, _ *posting.Change, r posting.Receipt) {

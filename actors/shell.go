@@ -10,7 +10,7 @@ import (
 	"mizan/posting"
 )
 
-// shell is what the library (protoactor-go) sees of an actor. It queues and counts messages, recovers panics and
+// shell is the actor that the library (protoactor-go) knows. It queues and counts messages, recovers panics and
 // stops the actor, so a Behaviour only decides. Any method of a Behaviour may panic; the shell recovers the
 // panic, because the library would start another actor.
 type shell[K comparable] struct {
@@ -35,7 +35,7 @@ type Context struct {
 	change    *posting.Change // the Change that is being made durable
 	receipt   posting.Receipt // the writer's receipt for change, until receiptMessage is handled
 	isOrphan  bool            // the behaviour that submitted change was replaced after a panic
-	expected  int             // how many Expected messages are still to come
+	expected  int             // number of announced messages (AnnouncedMessage) that are still to come
 }
 
 func newShell[K comparable](r *Registry[K]) *shell[K] {
@@ -54,8 +54,8 @@ func (s *shell[K]) forget() {
 	s.context = Context{Runtime: s.context.Runtime, mailbox: s.context.mailbox, onReceipt: s.context.onReceipt}
 }
 
-// Expected is a message that Context.Expect announced.
-type Expected interface{ Expected() }
+// AnnouncedMessage is a message that Context.Expect announced.
+type AnnouncedMessage interface{ Expected() }
 
 // Observer is a Refusable that only waits for the results of other messages. An actor's queue takes any
 // number of Observers, because there are at most as many as requests in progress.
@@ -64,14 +64,14 @@ type Observer interface {
 	Observes()
 }
 
-// Lasting is a message that no sender repeats: after a panic it is delivered again, after longer
+// RedeliveredMessage is a message that no sender repeats: after a panic it is delivered again, after longer
 // and longer waits.
-type Lasting interface{ Lasting() }
+type RedeliveredMessage interface{ IsRedelivered() }
 
 // receiptMessage says that the journal's receipt for a Change is in the Context.
 type receiptMessage struct{}
 
-// retriedMessage is a Lasting message that is delivered again after a panic.
+// retriedMessage holds a RedeliveredMessage that is delivered again after a panic.
 type retriedMessage struct {
 	message any
 	panics  int // how many deliveries have panicked
@@ -120,8 +120,8 @@ func (c *Context) Submit(change *posting.Change, onReceipt func(posting.Receipt)
 	submitted = true
 }
 
-// Expect announces that one Expected message will be sent to this actor. The actor is not stopped
-// before the message has come, even if its behaviour is replaced.
+// Expect announces that one AnnouncedMessage will be sent to this actor. The actor is not stopped before the message has
+// come, even if its behaviour is replaced.
 func (c *Context) Expect() { c.expected++ }
 
 // Committing tells whether a Change is being made durable.
@@ -130,8 +130,8 @@ func (c *Context) Committing() bool { return c.change != nil }
 // Expecting returns how many announced messages have not come yet.
 func (c *Context) Expecting() int { return c.expected }
 
-// Receive implements actor.Actor. If the actor may stop after the message, Receive removes it before the
-// message's unit of work ends, so that no such actor is left when Quiesce returns.
+// Receive implements actor.Actor. If the actor may stop after the message, Receive removes the actor before the message's
+// unit of work ends, so that no such actor is left when Quiesce returns.
 func (s *shell[K]) Receive(ac actor.Context) {
 	switch m := ac.Message().(type) {
 	case receiptMessage:
@@ -155,8 +155,8 @@ func (s *shell[K]) Receive(ac actor.Context) {
 	}
 }
 
-// queue keeps a message until the Change in progress is durable. Only commands are bounded in number here,
-// because there are never more outcomes and due items than intents to which they belong.
+// queue keeps a message until the Change in progress is durable. Only commands are bounded here; each
+// outcome and each due item belongs to an intent, so the intents bound their number.
 func (s *shell[K]) queue(m any) {
 	_, observes := m.(Observer)
 	if refusable, ok := m.(Refusable); ok && !observes && len(s.waiting) >= MaxWaiting {
@@ -185,7 +185,7 @@ func (s *shell[K]) receive(m any) {
 	if r, ok := m.(retriedMessage); ok {
 		m, panics = r.message, r.panics
 	}
-	if _, ok := m.(Expected); ok && s.context.expected > 0 {
+	if _, ok := m.(AnnouncedMessage); ok && s.context.expected > 0 {
 		s.context.expected--
 	}
 	defer s.recoverPanic(m, panics)
@@ -204,8 +204,8 @@ func (s *shell[K]) handleReceipt() {
 	s.behaviour.Committed(&s.context, change, receipt)
 }
 
-// idle tells whether nothing is outstanding, and until when the behaviour wants the actor to be kept
-// nevertheless; 0: it need not be kept.
+// idle tells whether nothing is outstanding. keepUntil is the time until which the behaviour wants the
+// idle actor to be kept; 0: it need not be kept.
 func (s *shell[K]) idle() (keepUntil ledger.Micros, isIdle bool) {
 	if s.context.change != nil || len(s.waiting) > 0 || s.context.expected > 0 {
 		return 0, false
@@ -229,11 +229,11 @@ func (s *shell[K]) recoverPanic(m any, panics int) {
 	s.registry.rt.Recovered(fmt.Sprintf("actor %s on %T", s.registry.name, m), fault)
 	s.callProtected("fails", func() { s.behaviour.Failed(&s.context) })
 	if refusable, ok := m.(Refusable); ok {
-		s.refuse(refusable, ledger.Refuse("actors", ledger.Internal, "an internal error; what was asked may or may not be done"))
+		s.refuse(refusable, ledger.Refuse("actors", ledger.Internal, "an internal error; the requested work may or may not be done"))
 	}
 	s.context.isOrphan = s.context.change != nil
 	s.behaviour = s.registry.produce(s.key)
-	if _, ok := m.(Lasting); ok {
+	if _, ok := m.(RedeliveredMessage); ok {
 		registry, key := s.registry, s.key
 		registry.rt.schedule(retryDelay(panics), func() { registry.Tell(key, retriedMessage{m, panics + 1}) })
 	}

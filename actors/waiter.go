@@ -34,7 +34,7 @@ func (w *Waiter[Reply]) Answer(reply Reply) {
 func (w *Waiter[Reply]) Wait(deadline time.Time) (reply Reply, ok bool) {
 	defer w.Leave()
 	b := bellFor(deadline)
-	w.bell.Store(b) // before state and work are looked at, so that whatever comes later rings the bell
+	w.bell.Store(b) // before state and work are checked, so that a later reply and later work ring the bell
 	for w.state.Load() != replied {
 		switch {
 		case w.work():
@@ -49,12 +49,12 @@ func (w *Waiter[Reply]) Wait(deadline time.Time) (reply Reply, ok bool) {
 
 // helper is the part of a Waiter that runs the actor whose reply is awaited, and that actor's short jobs.
 type helper struct {
-	bell    atomic.Pointer[bell] // wakes the goroutine; nil while it is not in Wait
-	mailbox *mailbox             // nil: none. Only the caller's goroutine uses this field.
+	bell    atomic.Pointer[bell] // wakes the caller's goroutine; nil while the goroutine is not in Wait
+	mailbox *mailbox             // the mailbox that the helper runs; nil: none; only the caller's goroutine uses this field
 }
 
-// helps is implemented by the messages that embed a Waiter.
-type helps interface{ asHelper() *helper }
+// hasHelper is implemented by the messages that embed a Waiter.
+type hasHelper interface{ asHelper() *helper }
 
 func (h *helper) asHelper() *helper { return h }
 
@@ -65,7 +65,7 @@ func (h *helper) wake() {
 	}
 }
 
-// work does what was left to the helper; false if there was nothing.
+// work does the work that was left to the helper; false if there was none.
 func (h *helper) work() bool {
 	m := h.mailbox
 	if m == nil {
@@ -83,7 +83,7 @@ func (h *helper) work() bool {
 	return true
 }
 
-// The caller calls Leave when it no longer waits. Other goroutines then do what was left to it.
+// Leave says that the caller no longer waits. Other goroutines then do the work that was left to it.
 func (h *helper) Leave() {
 	if h.mailbox != nil {
 		h.mailbox.leave(h)

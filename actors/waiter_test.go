@@ -17,13 +17,13 @@ import (
 type request struct {
 	actors.Waiter[error]
 	task task
-	key  actors.RecordKey // where it was sent
+	key  actors.RecordKey // key of the actor to which the request was sent
 }
 
 // Refuse implements actors.Refusable.
 func (r *request) Refuse(err error) { r.Answer(err) }
 
-// task is what a request makes its actor do before the reply.
+// task is the work that a request makes its actor do before the reply.
 type task uint8
 
 const (
@@ -33,11 +33,11 @@ const (
 	taskCount
 )
 
-// responder is an actor that does what requests ask for.
+// responder is an actor that carries out the tasks of requests.
 type responder struct {
 	key     actors.RecordKey
 	version uint64
-	pending *request // its Change is being made durable
+	pending *request // the request whose Change is being made durable
 }
 
 func (a *responder) Receive(c *actors.Context, message any) {
@@ -58,7 +58,7 @@ func (a *responder) Receive(c *actors.Context, message any) {
 			v.Close()
 			a.version = stored.Stamp.Version
 		}
-		c.Commit(&posting.Change{Steps: []posting.Step{{Org: org, Source: source, Expect: a.version, Record: []byte{1}, Events: []ledger.Event{{Name: "w", To: "x"}}}}})
+		c.Commit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: org, Source: source, Expect: a.version, Record: []byte{1}, Events: []ledger.Event{{Name: "w", To: "x"}}}}})
 	default:
 		panic("a bug")
 	}

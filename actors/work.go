@@ -8,7 +8,7 @@ import (
 // work counts the units of work in progress.
 type work struct {
 	count      atomic.Int64
-	waiters    atomic.Int32 // callers of wait
+	waiters    atomic.Int32 // number of goroutines in wait
 	mu         sync.Mutex
 	becameIdle *sync.Cond // guarded by mu: signalled when count is 0; nil before the first wait
 }
@@ -43,8 +43,8 @@ func (w *work) wait() {
 type pool struct {
 	mu         sync.Mutex
 	jobs       []func()       // guarded by mu
-	goroutines int            // guarded by mu: running goroutines
-	size       int            // maximum of goroutines
+	goroutines int            // guarded by mu: number of running goroutines
+	size       int            // maximum number of goroutines
 	isClosed   bool           // guarded by mu
 	wg         sync.WaitGroup // waits for the goroutines
 

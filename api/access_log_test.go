@@ -47,7 +47,7 @@ func newLoggedFixture(t *testing.T, mode accesslog.Mode) *loggedFixture {
 	return f
 }
 
-// lines stops the server and returns the lines.
+// lines stops the server and returns the lines of its access log.
 func (f *loggedFixture) lines() (lines []accessLine) {
 	f.t.Helper()
 	f.stopServer()
@@ -113,8 +113,8 @@ func TestEachRequestGetsALineWithoutItsContents(t *testing.T) {
 	}
 }
 
-// A payer has no key. The lines of the pages have the organization and the partner to whose transaction or link the address belongs,
-// once its token was checked, but no token.
+// A payer has no API key. But a valid URL of a payer's page identifies the transaction or link that the page shows. So the access
+// log's line for such a request names the organization and the partner. The line never contains the token in the URL.
 func TestLinesOfPayersPagesHaveTheMerchant(t *testing.T) {
 	t.Parallel()
 	f := newLoggedFixture(t, accesslog.All)
@@ -160,7 +160,8 @@ func TestLinesOfPayersPagesHaveTheMerchant(t *testing.T) {
 	}
 }
 
-// Responses that are sent before there is a Server, or without one, are reported too.
+// The metrics and the access log also get the responses that are sent before a Server exists, and the response to a request
+// without TLS, which no Server handles.
 func TestResponsesOutsideAServerAreReported(t *testing.T) {
 	t.Parallel()
 	out, ids := new(lockedBuffer), []string{}
@@ -208,7 +209,7 @@ func TestOnlyErrorsAreLoggedIfThatIsConfigured(t *testing.T) {
 	f := newLoggedFixture(t, accesslog.Errors)
 	f.partner().get(transactions).want(200, "")
 	f.partner().get(transactions+"/unknown").want(404, "")
-	// A request that the transport cannot read never reaches a route.
+	// fasthttp cannot parse this request, so it never reaches a route.
 	responses, _ := f.raw("GET /api/v1/health HTTP/1.1\r\nHost\r\n\r\n", 1)
 	if len(responses) != 1 || responses[0].status != http.StatusBadRequest {
 		t.Fatalf("%d responses", len(responses))
@@ -219,8 +220,8 @@ func TestOnlyErrorsAreLoggedIfThatIsConfigured(t *testing.T) {
 	}
 }
 
-// countRefusals makes the server count the requests that a bound has refused. The returned function stops the server and returns the
-// numbers by bound.
+// countRefusals starts a server and counts the requests that its limiters refuse. The returned function stops the server and
+// returns the number of refused requests for each limiter.
 func countRefusals(t *testing.T, changes ...func(*api.Config)) (f *fixture, stop func() map[ledger.Limiter]int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -240,7 +241,7 @@ func countRefusals(t *testing.T, changes ...func(*api.Config)) (f *fixture, stop
 	}
 }
 
-// The metrics see which bound has refused a request.
+// The metrics tell for each refused request which limiter has refused it.
 func TestRefusalsAreCountedByTheirBound(t *testing.T) {
 	t.Parallel()
 	f, stop := countRefusals(t, func(c *api.Config) { c.RateLimit = 1 })
@@ -251,7 +252,7 @@ func TestRefusalsAreCountedByTheirBound(t *testing.T) {
 	if status != http.StatusTooManyRequests {
 		t.Fatalf("status %d", status)
 	}
-	for n := range 12 { // from one address, each with a new login
+	for n := range 12 { // twelve failed logins from one address
 		f.anyone().with("x-organization-id", f.seed.First.Org.String()).post("/api/v1/sessions", `{"login":"nobody","pass":"wrong-`+strconv.Itoa(n)+`"}`)
 	}
 	if refused := stop(); refused[ledger.LimitKeyRate] == 0 || refused[ledger.LimitLogins] == 0 || len(refused) != 2 {

@@ -14,7 +14,7 @@ import (
 
 const unauthorized = `{"error":"unauthorized"}`
 
-// sameHeaders returns, as text, the headers that two equal responses share: all but the date and the request's ID.
+// sameHeaders returns a response's headers as text, without the date and the request's ID, in which even equal responses differ.
 func sameHeaders(r *response) string {
 	headers := r.header.Clone()
 	headers.Del("date")
@@ -64,7 +64,7 @@ func TestAllUnauthorizedResponsesAreEqual(t *testing.T) {
 		"key as bearer":                f.bearer(key, f.seed.First.Org),
 	}
 	reference := f.anyone().get(transactions+"/"+uuid.NewString()).want(401, unauthorized)
-	f.admin().post(transactions, paymentBody(`"amount":"1"`)).want(401, unauthorized) // an administrator may read partners' data, but is not a partner
+	f.admin().post(transactions, paymentBody(`"amount":"1"`)).want(401, unauthorized) // an operator may read partners' data, but can't create payments
 	for name, c := range cases {
 		for _, a := range []*response{c.get(transactions + "/" + uuid.NewString()), c.post(transactions, paymentBody(`"amount":"1"`))} {
 			if a.status != 401 || a.body != unauthorized || sameHeaders(a) != sameHeaders(reference) {
@@ -184,8 +184,8 @@ func TestRateOfAKeyIsLimited(t *testing.T) {
 	f.auditor().get("/api/v1/ledger/accounts").want(200, "")
 }
 
-// A command waits in Config.BeginCommand while the manual clock is moved. The request that moves the clock
-// must not enter, or it would wait for itself.
+// A command waits in Config.BeginCommand while the manual clock is moved. The request that moves the clock must not call
+// BeginCommand, or it would wait for itself.
 func TestCommandsWaitWhileTheManualClockMoves(t *testing.T) {
 	t.Parallel()
 	var entered, finished atomic.Int64
@@ -202,7 +202,7 @@ func TestCommandsWaitWhileTheManualClockMoves(t *testing.T) {
 		response    *response
 		wantEntered int64
 	}{
-		{f.partner().post(transactions, paymentBody(`"amount":"1"`)).want(500, ""), 1}, // the command is left even if its handler panics
+		{f.partner().post(transactions, paymentBody(`"amount":"1"`)).want(500, ""), 1}, // the command ends even if its handler panics
 		{f.admin().post("/api/v1/partners", `{}`).want(422, ""), 2},
 		{f.admin().do("DELETE", "/api/v1/api_keys/"+uuid.NewString(), "").want(404, ""), 3},
 		{f.anyone().post(transactions, "{}").want(401, unauthorized), 3},

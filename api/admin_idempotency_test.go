@@ -91,7 +91,7 @@ func TestEveryAdministrationWriteTakesAnIdempotencyKey(t *testing.T) {
 	}
 	for i := range writes {
 		different := writes[i]
-		different.body += " " // the same meaning, but a different request
+		different.body += " " // the JSON has the same meaning, but the body has other bytes
 		different.sendAs(f.admin()).want(409, keyConflict)
 	}
 	// A repeated write still gets its first response after the record has changed, and after a restart.

@@ -213,7 +213,7 @@ func TestLimitIsCreatedOncePerIdempotencyKey(t *testing.T) {
 	}
 }
 
-// fakeUsage is an admin.UsageReader that returns what a test sets, and records the subjects it was asked for.
+// fakeUsage is an admin.UsageReader that returns the usage and the error that a test sets, and records the subject of each call.
 type fakeUsage struct {
 	usage    directory.Usage
 	err      error

@@ -14,8 +14,8 @@ var notifiableRecords = []struct{ name, createPath, createBody, changeBody, fiel
 		`{"merchant_params":{"notify_url":%s}}`, "merchant_params.notify_url"},
 }
 
-// wantAddressAccepted creates and changes a record of each kind with an address, and checks that both
-// requests are accepted, or both refused. paths are the records to change.
+// wantAddressAccepted creates one record of each kind with the address, and changes another one to have the address. It checks
+// that all requests are accepted, or that all are refused. paths has, for each kind, the URL path of the record to change.
 func (f *fixture) wantAddressAccepted(address string, accepted bool, paths map[string]string) {
 	f.t.Helper()
 	for _, record := range notifiableRecords {
@@ -64,8 +64,8 @@ func TestNotificationAddressIsCheckedWhenItIsSet(t *testing.T) {
 	}
 }
 
-// A private address that is stored stays when private addresses are no longer allowed: it may be
-// sent back unchanged, and the record's other fields may change.
+// A stored private address remains valid when private addresses are no longer allowed: a request may send it
+// back unchanged, and the record's other fields may change.
 func TestStoredPrivateNotificationAddressMayStay(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -194,8 +194,8 @@ func TestRoutingOfATransactionTakesNoParameters(t *testing.T) {
 	f.admin().get(transactions+"/"+id+"/routing").want(200, "")
 }
 
-// Specification, "Currencies and network": a transaction without a network is created with an
-// unresolved scale, if no terminal determines its network.
+// Specification, "Currencies and network": a transaction that names no network is created even if no terminal determines its
+// network. The number of decimals of its amounts is unknown then.
 func TestTerminalDoesNotServeACurrencyOfOtherNetworks(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

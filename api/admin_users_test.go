@@ -33,7 +33,10 @@ func TestUsersAreAdministered(t *testing.T) {
 	}
 	path := users + "/" + user.at("data.id")
 	f.admin().get(path).want(200, user.body)
-	f.admin().get(users).want(200, `{"data":[`+strings.TrimSuffix(strings.TrimPrefix(user.body, `{"data":`), "}")+`],"cursor":{"cursor_field":"created_at","cursor_value":null}}`)
+	list, row := f.admin().get(users).want(200, ""), strings.TrimSuffix(strings.TrimPrefix(user.body, `{"data":`), "}")
+	if !strings.HasPrefix(list.body, `{"data":[`+row+`,`) || list.rows() != 1+len(f.seed.First.Users) || !strings.HasSuffix(list.body, `],"cursor":{"cursor_field":"created_at","cursor_value":null}}`) {
+		t.Errorf("the users are %s, want first %s", list.body, row)
+	}
 	cashier := f.createUser("cashier", `"partner"`, `,"partner_id":1`)
 	if cashier.at("data.partner_id") != "1" || cashier.at("data.email") != "null" {
 		t.Errorf("%s", cashier.body)
@@ -219,7 +222,7 @@ func TestAdminTokenIsRotated(t *testing.T) {
 	f.wantSecretsAbsent(rotation.at("data.token"))
 }
 
-// A rotation needs no body. A body that is not a JSON object is refused: its sender wanted something else.
+// A rotation needs no body. A body that is not a JSON object is refused, because its sender probably meant another request.
 func TestRotationWithABadBodyChangesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

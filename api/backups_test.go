@@ -19,7 +19,7 @@ import (
 
 const backupsPath = "/api/v1/backups"
 
-// backups returns a function that takes backups of the server, as the program does.
+// backups returns the function with which the server of the mizan binary takes backups.
 func (f *fixture) backups() func(*admin.BackupBase) (io.ReadCloser, error) {
 	options := backup.Options{Journal: f.Journal, Keyring: f.Keyring, Clock: f.Clock, Data: f.Dir}
 	service := backup.New(options)
@@ -28,7 +28,7 @@ func (f *fixture) backups() func(*admin.BackupBase) (io.ReadCloser, error) {
 	}
 }
 
-// takeBackup returns the path of a new backup.
+// takeBackup requests a backup, writes it to a file and returns the file's path.
 func (f *fixture) takeBackup(body string) string {
 	f.t.Helper()
 	r := f.admin().post(backupsPath, body)

@@ -25,7 +25,7 @@ func (f *fixture) bookTransfer(phase ledger.Phase, debit, credit ledger.Path, as
 func (f *fixture) bookEntry(entry *ledger.Entry) {
 	f.t.Helper()
 	receipts := make(chan posting.Receipt, 1)
-	f.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
+	f.Journal.Submit(&posting.Change{Author: ledger.BySystem.Author(), MustRecord: true, Steps: []posting.Step{{
 		Org: f.seed.First.Org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
 		Events: []ledger.Event{{Name: "book", To: "done", Entry: entry}},
 	}}}, func(r posting.Receipt) { receipts <- r })
@@ -43,7 +43,8 @@ func TestBalancesShowAvailableAndPendingMoney(t *testing.T) {
 	f.partner().post(transactions, paymentBody(`"amount":"7","currency":"KZT"`)).want(201, "")
 	f.partner().get(balancesPath+"?currency=KZT&env=test").want(200,
 		`{"data":[{"currency":"KZT","network":"","env":"test","scale":2,"available":"99999907","pending":"0"}]}`)
-	// Pending entries on both sides of the account, and then a negative balance.
+	// Pending debits reduce the available balance. Pending credits do not raise it, but are shown as pending. Then a posted debit
+	// makes the balance negative.
 	kzt, available := money.Asset{Currency: "KZT", Env: money.Test}, ledger.PartnerAvailable(1)
 	f.bookTransfer(ledger.Pending, available, ledger.Bank, kzt, "7")
 	f.bookTransfer(ledger.Pending, ledger.Bank, available, kzt, "5000")

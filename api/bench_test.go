@@ -47,7 +47,7 @@ func (d *onePartner) Authenticate(ledger.ID, []byte) (*directory.APIKey, *direct
 func (d *onePartner) Organization(ledger.ID) (*directory.Organization, bool) { return &d.org, true }
 
 // BenchmarkCreate measures what this package and the router do to create a transaction: everything
-// except the transport, the lookup of the API key and the payment itself.
+// except reading and writing HTTP, the lookup of the API key and the payment itself.
 func BenchmarkCreate(b *testing.B) {
 	server := New(Config{
 		Payments:  instantPayments{result: paymentactor.Result{Record: benchRecord(), Stamp: benchStamp}},

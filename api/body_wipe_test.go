@@ -38,7 +38,7 @@ func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 		ctx.Request.Header.SetContentLength(len(sent))
 		ctx.Request.SetBodyStream(strings.NewReader(sent), len(sent))
 		func() {
-			defer func() { _ = recover() }() // apiServer has no log, so the guard panics when it reports the handler's panic; even then it must wipe the body
+			defer func() { _ = recover() }() // apiServer has no log, so the guard itself panics when it logs the handler's panic; even then the guard must wipe the body
 			apiServer.guard(handler)(ctx)
 		}()
 		if len(content) == 0 || !bytes.Equal(content, make([]byte, len(content))) {

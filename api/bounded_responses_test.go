@@ -12,8 +12,8 @@ import (
 // maxErrorResponse bounds the response to bad input, in bytes.
 const maxErrorResponse = 64 << 10
 
-// However many faults a body or a query has, and however long it is, the response is short and
-// has one of the specification's shapes.
+// However many faults a body or a query has, and however long it is, the response is short and has one of the specification's
+// error formats.
 func TestResponsesToBadInputAreBounded(t *testing.T) {
 	t.Parallel()
 	testkit.NotUnderRace(t, "large bodies are refused on the goroutine of their request")

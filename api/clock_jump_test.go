@@ -24,8 +24,8 @@ func TestConcurrentClockMovesAddUp(t *testing.T) {
 	}
 }
 
-// RFC 3339 can write dates until the year 9999. The clock ends a year before, so that whatever follows
-// from an event in its last instant has a date that can be written.
+// RFC 3339 can express dates up to the year 9999. The manual clock can't be moved beyond 9998, so that a deadline that follows
+// from an event in its last instant still has a date in RFC 3339.
 func TestManualClockEndsAYearBeforeTheLastDate(t *testing.T) {
 	f := newFixture(t)
 	f.stopServer()

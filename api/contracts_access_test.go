@@ -9,9 +9,9 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Specification: "The secular reading is gated by the organization module `participatory_finance`". A
-// reading is a family of paths for contracts, secular or religious. Without the module every endpoint
-// of the family returns 403 `module_not_active`, and does not reveal which contracts exist.
+// Specification: "The secular reading is gated by the organization module `participatory_finance`". A reading is a family of
+// endpoints for contracts, the secular or the religious one. Without the module every endpoint of the secular family returns 403
+// `module_not_active`, and does not reveal which contracts exist.
 func TestContractsNeedTheModule(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -43,8 +43,8 @@ func TestContractsNeedTheModule(t *testing.T) {
 	lease.read().wantData("rent_receivable", "100")
 }
 
-// Admins and clients create contracts and act on them; auditors read them. Partners get 403, with a
-// session as with an API key.
+// Users with the role admin or client create contracts and act on them; auditors read them. Partners get 403, both with a session
+// and with an API key.
 func TestEachRoleHasItsRightsOnContracts(t *testing.T) {
 	t.Parallel()
 	f := newAccessFixture(t)
@@ -71,8 +71,8 @@ func TestEachRoleHasItsRightsOnContracts(t *testing.T) {
 	f.bearer(f.second.key, f.first.org).get(contract.path).want(401, unauthorized)
 }
 
-// "Readings are isolated": at the other family's path a contract gets 404, and no list there has it.
-// The same holds at another product's path, and in another organization.
+// "Readings are isolated": a contract's id gets 404 in the other family of endpoints, and no list there has the contract. The
+// same holds at another product's path, and in another organization.
 func TestContractIsFoundAtItsOwnPathOnly(t *testing.T) {
 	t.Parallel()
 	f := newAccessFixture(t)
@@ -115,7 +115,7 @@ func TestContractIsFoundAtItsOwnPathOnly(t *testing.T) {
 	if r := caller.get(secularPath + "leases"); r.rows() != 1 {
 		t.Errorf("the secular list has %d leases, want the secular one", r.rows())
 	}
-	// Each reading has its own sequence of contract numbers.
+	// The secular and the religious reading each have their own sequence of contract numbers.
 	caller.get(secularPath+"leases").wantData("0.contract_number", "LS-2026-000001")
 	for _, id := range []string{"x", "1", strings.ToUpper(uuid.NewString())[:35], "%00", uuid.NewString() + "0"} {
 		caller.get(secularPath+"leases/"+id).want(404, "")
@@ -136,7 +136,7 @@ func TestContractRegionMustBeAllowedForTheOrganization(t *testing.T) {
 			t.Errorf("%s: %s", product, got)
 		}
 	}
-	lease.mustAct("submit") // an existing contract continues
+	lease.mustAct("submit") // an existing contract is not affected
 	f.admin().patch(orgPath, `{"allowed_regions":[]}`).want(200, "")
 	f.createSecular("leases", "region", `"MY"`)
 }

@@ -198,11 +198,11 @@ func TestActionFieldsOutsideTheirBoundsAreRefused(t *testing.T) {
 	badDocuments := []string{`"deed"`, `[]`, `{}`, `[""]`, `[null]`, `[{}]`, "", "null"}
 	for _, c := range []struct {
 		product         string
-		contractMembers []string // name, value pairs that differ from the product's form
+		contractMembers []string // name, value pairs of the contract's members that differ from the product's form
 		earlierActions  []string
 		action          string
 		validMembers    []string            // name, value pairs of the action's body
-		refusedValues   map[string][]string // by the name of the member
+		refusedValues   map[string][]string // the refused values of each member, by the member's name
 	}{
 		{"certificate-issues", nil, nil, "offering", []string{"subscription_start", `"2026-09-01"`, "subscription_end", `"2026-09-30"`},
 			map[string][]string{"subscription_start": append([]string{"", "null"}, badDate...), "subscription_end": append([]string{"", "null"}, badDate...)}},

@@ -65,8 +65,8 @@ func TestCharityReportListsEachPostingWithItsContract(t *testing.T) {
 	}
 }
 
-// The report may be limited by time and by environment. The limits of time are instants, or days that
-// are included. Every page has the totals of the whole selection.
+// The report may be limited by time and by environment. The parameters from and to are instants, or days, which are included as a
+// whole. Every page has the totals of all pages.
 func TestCharityReportIsLimitedByTimeAndPage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -146,8 +146,8 @@ func TestCharityLineNamesItsSourceAccounts(t *testing.T) {
 	}
 }
 
-// A remainder that a secular contract leaves is booked on the charity account too, but is not in the religious
-// family's report.
+// The remainder of a secular contract is also booked on the charity account, but is not in the report, which belongs to the
+// religious family of endpoints.
 func TestCharityReportCoversTheReligiousReadingOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -179,7 +179,7 @@ func TestCharityReportReadsABoundedNumberOfEvents(t *testing.T) {
 			}}})
 		}
 		receipts := make(chan posting.Receipt, 1)
-		f.Journal.Submit(&posting.Change{Steps: []posting.Step{step}}, func(r posting.Receipt) { receipts <- r })
+		f.Journal.Submit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{step}}, func(r posting.Receipt) { receipts <- r })
 		must(t, (<-receipts).Err)
 	}
 	for range maxEvents / perContract {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Values, as JSON, that fields of these kinds refuse. A badSum field accepts zero, a badAmount field does not.
+// JSON values that a field of a kind refuses, such as a date. A field that refuses badSum accepts zero; a field that refuses
+// badAmount does not.
 var (
 	badText     = []string{`1`, `true`, `[]`, `{}`, `"  "`, `"` + strings.Repeat("a", 256) + `"`}
 	badNote     = []string{`1`, `true`, `[]`, `"  "`, `"` + strings.Repeat("a", 2001) + `"`}
@@ -29,7 +30,8 @@ var (
 	badAmount = append([]string{`"0"`}, badSum...)
 )
 
-// invalidIntegers returns values that are not integers, and the given integers outside a field's bounds.
+// invalidIntegers returns the JSON values that an integer field refuses: badInteger, and the given integers outside the field's
+// bounds.
 func invalidIntegers(outside ...string) []string { return append(slices.Clone(badInteger), outside...) }
 
 // fieldRule says which values a field of a contract accepts.
@@ -324,7 +326,7 @@ func TestContractNumbersAreGapFreePerProduct(t *testing.T) {
 	for product, prefix := range table {
 		for i := range 3 {
 			if i == 1 {
-				f.session().post(secularPath+product, `{}`).want(422, "") // a refusal takes no number
+				f.session().post(secularPath+product, `{}`).want(422, "") // a refused request takes no number
 			}
 			r := f.createSecular(product).read()
 			r.wantData("contract_number", prefix+"-2026-00000"+string(rune('1'+i)), "status", r.at("data.status"))

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// secularPath is the prefix of the paths of the secular reading. A reading is one of the two
-// families of paths for contracts, the secular and the religious one.
+// secularPath is the prefix of the URL paths of the secular reading. A reading is one of the two families of endpoints for
+// contracts, the secular and the religious one.
 const secularPath = "/api/v1/pfp/"
 
-// Ids of persons.
+// Ids of two customers.
 const (
 	customerID      = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01"
 	otherCustomerID = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c02"
@@ -79,8 +79,8 @@ var forms = map[string]members{
 // products are the products' names in alphabetical order.
 var products = slices.Sorted(maps.Keys(forms))
 
-// wantEveryProduct checks that a test's table has a row for each product, so that the test does not
-// pass over one.
+// wantEveryProduct checks that a test's table has a row for each product, so that the test skips
+// none.
 func wantEveryProduct[V any](t *testing.T, table map[string]V) {
 	t.Helper()
 	for _, product := range products {
@@ -90,7 +90,7 @@ func wantEveryProduct[V any](t *testing.T, table map[string]V) {
 	}
 }
 
-// contractFixture is the path of a contract, with the caller that uses it.
+// contractFixture has the URL path of a contract, and the API client with which the test requests it.
 type contractFixture struct {
 	caller
 	path string

@@ -7,12 +7,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// Specification: readings (the secular and the religious family of paths) are isolated. A contract at a
-// path of the other reading, or of another product, gets the same response as one that does not exist.
+// Specification: readings (the secular and the religious family of endpoints) are isolated. A request for a contract in the other
+// reading, or as another product, gets the same response as for a contract that does not exist.
 func TestContractOfOneReadingIs404InTheOther(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	actions := map[string]string{ // for each religious product an action of its secular counterpart
+	actions := map[string]string{ // an action of each religious product's secular counterpart
 		"murabaha": "cancel", "mudaraba": "fund", "musharaka": "dissolve", "ijara": "acquire", "sukuk": "offering", "wadiah": "close",
 	}
 	for religious, secular := range counterparts {

@@ -22,7 +22,7 @@ func (contract *contractFixture) id() string {
 	return contract.path[strings.LastIndex(contract.path, "/")+1:]
 }
 
-// wantList checks which contracts of the product a list returns, and their order.
+// wantList checks which contracts of the product the list with this query returns, and their order.
 func (f *fixture) wantList(product, query string, want ...*contractFixture) {
 	f.t.Helper()
 	var wantIDs []string
@@ -56,7 +56,7 @@ func TestListsOfEveryProductAreFilteredByStatusRegionTypeAndEnv(t *testing.T) {
 		initialStatus := otherContract.read().at("data.status")
 		firstContract.mustAct(c.action)
 		unfiltered := []*contractFixture{testContract, otherContract, firstContract}
-		if product == "partnerships" { // "partnerships default prod": without env they list no test contracts
+		if product == "partnerships" { // "partnerships default prod": without env, the list of partnerships has no test contracts
 			unfiltered = unfiltered[1:]
 		}
 		f.wantList(product, "", unfiltered...)

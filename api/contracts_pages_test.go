@@ -11,7 +11,7 @@ import (
 )
 
 // A list is `{data:[…],cursor:{cursor_field,cursor_value}}` with 50 rows, or limit=N rows, at most
-// 200. A cursor continues where its page ended, even if contracts are created meanwhile.
+// 200. The next page, which a cursor requests, begins where the previous page ended, even if contracts are created meanwhile.
 func TestContractPagesContinueWhileOthersAreCreated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -42,7 +42,7 @@ func TestContractPagesContinueWhileOthersAreCreated(t *testing.T) {
 		}
 		cursor = "&cursor=" + url.QueryEscape(next)
 		f.createSecular("investment-deposits")
-		f.session().post(secularPath+"investment-deposits/"+r.ids()[0]+"/activate", "").want(200, "") // a contract that changes keeps its place
+		f.session().post(secularPath+"investment-deposits/"+r.ids()[0]+"/activate", "").want(200, "") // a contract that changes keeps its place in the list
 	}
 	if !slices.Equal(gotIDs, wantIDs) {
 		t.Errorf("walked over %d contracts, want %d", len(gotIDs), len(wantIDs))
@@ -53,7 +53,7 @@ func TestContractPagesContinueWhileOthersAreCreated(t *testing.T) {
 	}
 }
 
-// The cursor of a filtered page continues where that page stopped.
+// The next page of a filtered list begins where the previous page stopped.
 func TestFilteredContractPageContinuesWhereItStopped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -174,9 +174,9 @@ func TestInstalmentSaleScheduleIsACSVFile(t *testing.T) {
 	}
 }
 
-// For one page the server reads a bounded number of contracts. If too few of them match, the page has
-// a cursor, and the next page continues there: following the cursors finds the one lease in arrears,
-// although all others are newer.
+// For one page the server reads a bounded number of contracts. If too few of them match the filter, the page is short and has a
+// cursor, and the next page continues there. So a client that follows the cursors finds the one lease in arrears, although all
+// other leases are newer.
 func TestContractPageReadsABoundedNumber(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

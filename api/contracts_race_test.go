@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// concurrency is the number of requests that concurrently sends at once.
+// concurrency is how many requests the function concurrently sends at once.
 const concurrency = 64
 
-// concurrently calls send many times at once, each time with the number of the request to make, and
-// counts the responses by status.
+// concurrently calls send in many goroutines at once, each time with the number of the request. It returns the responses and how
+// many of them have each status.
 func concurrently(send func(i int) *response) (responses [concurrency]*response, count map[int]int) {
 	var ready, done sync.WaitGroup
 	start := make(chan struct{})

@@ -27,8 +27,8 @@ func TestEmptyTextIsNullOrRefused(t *testing.T) {
 	lease.read().wantTexts(`"type":"maintenance"`)
 }
 
-// The refusal of a bad amount says which form amounts have: strings in the secular family of paths,
-// integers or strings in the religious one.
+// The refusal of a bad amount says which form amounts have: strings in the secular family of endpoints, integers or strings in
+// the religious one.
 func TestBadAmountErrorNamesTheFamilysForm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -23,7 +23,7 @@ type registerPage struct {
 	}
 }
 
-// readRegister reads a page. path is what follows the contract's path.
+// readRegister reads a page of the register. path is appended to the contract's URL path.
 func (contract *contractFixture) readRegister(path string) (p registerPage) {
 	contract.fixture.t.Helper()
 	must(contract.fixture.t, json.Unmarshal([]byte(contract.get(contract.path+path).want(200, "").body), &p))
@@ -45,7 +45,7 @@ func TestRegisterOfAnIssueIsPaged(t *testing.T) {
 	for i := range 203 {
 		investorID := uuid.NewString()
 		if i >= 200 {
-			investorID = investors[i-200] // three investors subscribe again
+			investorID = investors[i-200] // the last three subscriptions are by investors who have subscribed before
 		}
 		investors = append(investors, investorID)
 		contract.mustAct("subscribe", "investor_id", fmt.Sprintf("%q", investorID), "certificates", fmt.Sprint(i%7+1))
@@ -108,6 +108,6 @@ func TestRegisterOfAnIssueIsPaged(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	other := f.createSecular("leases")
-	other.get(other.path+"/holders").want(405, "") // below a lease's path this name could only be an action, which is a POST
+	other.get(other.path+"/holders").want(405, "") // a lease has no register: below its path, "holders" could only be the name of an action, which is a POST
 	contract.get(secularPath+"certificate-issues/"+customerID+"/holders").want(404, "")
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// religiousRequests returns requests to every route of the religious family of paths, about an existing
-// contract and about an unknown one. Each is a method, a path and a body.
+// religiousRequests returns requests to every endpoint of the religious family, about an existing contract and about an unknown
+// one. Each request is a method, a path and a body.
 func (f *fixture) religiousRequests(contract *contractFixture) (requests [][3]string) {
 	const get, post = "GET", "POST"
 	for _, path := range []string{
@@ -45,7 +45,7 @@ func TestReligiousRoutesNeedTheModule(t *testing.T) {
 	orgPath := "/api/v1/organizations/" + f.seed.First.Org.String()
 	inSecondOrg := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)
 	const moduleRefusal = `{"error":"module_not_active","message":"`
-	f.wantNothingStored(t, func() { contract.wantRefused(inSecondOrg, 403, moduleRefusal) }) // that organization is not a bank either
+	f.wantNothingStored(t, func() { contract.wantRefused(inSecondOrg, 403, moduleRefusal) }) // the second organization is not a bank either
 	for _, modules := range []string{`[]`, `["participatory_finance"]`} {
 		f.admin().patch(orgPath, `{"modules":`+modules+`}`).want(200, "")
 		f.wantNothingStored(t, func() { contract.wantRefused(f.session(), 403, moduleRefusal) })

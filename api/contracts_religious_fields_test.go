@@ -86,8 +86,9 @@ func TestOtherIntegersAreBounded(t *testing.T) {
 	}
 }
 
-// The record has neutral column names and no empty fields: null, "", [] and {} are empty, 0 and
-// false are not. The expected texts are written by hand from the specification's tables.
+// Responses show a religious contract with neutral column names, such as asset_cost instead of a term of Islamic finance, and
+// without its empty fields: null, "", [] and {} are empty, 0 and false are not. The expected texts are written by hand from the
+// specification's tables.
 func TestEmptyFieldsAreOmitted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -132,7 +133,7 @@ func TestReligiousMetadataIsReturnedUnchanged(t *testing.T) {
 	contract.actWith("reject", refusal).want(200, "").wantTexts(`"metadata":{"a":null,"b":"","c":[],"d":{},"e":0.10,"f":[1,{"g":null}]},"rejection_reason":"not permitted"`)
 }
 
-// Missing or wrong fields of a creation are refused by name, as in the secular family.
+// A creation with missing or wrong fields is refused, and the response names the fields, as in the secular family of endpoints.
 func TestReligiousCreatesAreValidated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -8,8 +8,8 @@ import (
 	"mizan/ledger/contract"
 )
 
-// religiousPath is the prefix of the paths of the religious reading. A reading is one of the two
-// families of paths for contracts, the secular and the religious one.
+// religiousPath is the prefix of the URL paths of the religious reading. A reading is one of the two families of endpoints for
+// contracts, the secular and the religious one.
 const religiousPath = "/api/v1/baas/islamic-banking/"
 
 // counterparts maps the religious family's product types to the secular names of their

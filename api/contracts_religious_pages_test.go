@@ -63,7 +63,8 @@ func TestReligiousListsArePaged(t *testing.T) {
 	f.session().get(religiousPath+"sukuk").want(200, `{"data":[],"meta":{"total":0,"product_type":"sukuk","page":1,"per_page":50}}`)
 }
 
-// Every page is found, wherever it begins and however many contracts of other products were created in between.
+// The server finds every page by its number, wherever the page begins and however many contracts of other products were created
+// in between.
 func TestPageIsFoundByContractNumber(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -127,7 +128,7 @@ func TestStatisticsCountTheContracts(t *testing.T) {
 	f.session().get(religiousPath+"stats").want(200, wantStats(2, 1))
 }
 
-// The response lists the regions with a chart of accounts and, separately, the regions with dual banking.
+// The response lists the regions that have a chart of accounts and, in a second list, the regions with dual banking.
 func TestRegionsListTheDualBankingOnes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -206,8 +207,8 @@ func TestMusharakaIsListedInItsShortForm(t *testing.T) {
 	}
 }
 
-// A page of one environment is found wherever it begins. If the other environment has at
-// most MaxSkip contracts, at most MaxSkip rows are passed over to find the page.
+// The server finds every page of the list of one environment, wherever the page begins. If the other environment has at most
+// MaxSkip contracts, the server skips at most MaxSkip stored rows to find the page.
 func TestPageOfOneEnvironmentIsFoundWithBoundedWork(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

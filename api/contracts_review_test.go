@@ -22,7 +22,7 @@ func TestNoReligiousActionIsAllowedBeforeTheReview(t *testing.T) {
 				switch r := contract.actWith(name, withoutConclusion(name, body)); {
 				case name == "approve", name == "reject":
 					r.want(422, "")
-				case name == "subscribe": // subscribe checks the state in another order
+				case name == "subscribe": // the action subscribe reports a wrong state with 422
 					r.wantFaults("status")
 				default:
 					r.wantConflict()
@@ -35,7 +35,8 @@ func TestNoReligiousActionIsAllowedBeforeTheReview(t *testing.T) {
 	}
 }
 
-// withoutConclusion returns the action's body, but nothing for an action that would conclude the review.
+// withoutConclusion returns the action's body. For an action that would conclude the review it returns nil, so that the action
+// fails.
 func withoutConclusion(name string, body members) members {
 	if name == "approve" || name == "reject" {
 		return nil
@@ -43,7 +44,7 @@ func withoutConclusion(name string, body members) members {
 	return body
 }
 
-// After a rejection nothing is possible either: the state rejected has no transitions.
+// A rejected contract refuses every action: the state rejected has no transitions.
 func TestNoActionIsAllowedAfterANegativeReview(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -101,7 +102,7 @@ func TestServiceNeverFillsInAReview(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, productType := range draftTypes {
-		contract := f.createReligious(productType, "compliance_review", reviewJSON) // a creation is not a review for a type with an approve action
+		contract := f.createReligious(productType, "compliance_review", reviewJSON) // the review in the creation is ignored, because these types have an approve action
 		contract.read().wantData("status", "draft", "compliance_review", "(absent)")
 		contract.actWith("approve", fatwa).want(200, "").wantData("compliance_review", reviewJSON)
 	}

@@ -64,7 +64,7 @@ func TestScreeningsFollowTheRules(t *testing.T) {
 		{"fail", "subject=transaction&activity=Conventional-Insurance&amount=1"},
 		{"fail", "subject=transaction&description=weapons"}, // the sector decides, although a parameter is missing
 		{"fail", "subject=asset&asset_type=adult entertainment"},
-		{"fail", "subject=asset&asset_type=alcohol-free drinks"}, // alcohol stands there as a whole word
+		{"fail", "subject=asset&asset_type=alcohol-free drinks"}, // alcohol occurs there as a whole word
 		{"fail", "subject=asset&activity=tobacco&region="},
 
 		{"pass", "subject=asset&asset_type=alcoholics anonymous"},

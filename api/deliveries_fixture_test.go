@@ -86,7 +86,8 @@ func (f *fixture) waitForDeliveries() {
 	f.advance(1)
 }
 
-// parkAll advances the clock until waiting deliveries whose attempts all fail are parked, that is given up.
+// parkAll advances the clock beyond the last attempt of every waiting delivery. If all attempts of a delivery fail, the delivery
+// is then parked (given up).
 func (f *fixture) parkAll() {
 	f.t.Helper()
 	f.advance(8 * 3600)
@@ -123,8 +124,8 @@ func (f *fixture) deliveryAbout(transactionID string) string {
 	return f.admin().get(deliveriesPath+"?transaction_id="+transactionID).want(200, "").at("data.0.event_id")
 }
 
-// newSlowReceiver returns the address of a receiver that sends to arrived at each request, and responds once
-// release is closed.
+// newSlowReceiver returns the address of a receiver of notifications. At each request it sends to the channel arrived, and it
+// responds once the channel release is closed.
 func newSlowReceiver(t testing.TB, arrived, release chan struct{}) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

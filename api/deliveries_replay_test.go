@@ -184,8 +184,8 @@ func TestTestDeliveryReportsItsResult(t *testing.T) {
 	f.admin().post(path, `[]`).want(400, "")
 }
 
-// A test delivery waits for its receiver's response, so the number of test deliveries at one time is
-// bounded.
+// A request for a test delivery waits for the receiver's response, so only a bounded number of test deliveries may run at the
+// same time.
 func TestTestDeliveriesUnderWayAreBounded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -58,7 +58,7 @@ func TestDeliveryIsReadWithItsAttempts(t *testing.T) {
 	id := f.deliveryAbout(f.charge(good).at("id"))
 	f.waitForDeliveries()
 	first := began.Format("2006-01-02T15:04:05.000000-07:00")
-	f.advance(29) // 30 s after the first failure
+	f.advance(29) // the second attempt is due 30 s after the first one
 	s.answerWith(204)
 	f.advance(120)
 	r := f.admin().get(deliveriesPath+"/"+id).want(200, "")
@@ -95,8 +95,8 @@ func TestUnansweredAttemptHasAnErrorAndNoStatus(t *testing.T) {
 	}
 }
 
-// mixDeliveries makes deliveries in each state, for two terminals. It returns their event_ids, newest first:
-// by state, and all together.
+// mixDeliveries makes deliveries in each state, for two terminals. It returns their event_ids, newest first: those of each state,
+// and those of all states.
 func (f *fixture) mixDeliveries(r *webhookReceiver) (byState map[string][]string, allIDs []string) {
 	f.t.Helper()
 	byState = map[string][]string{}
@@ -213,13 +213,14 @@ func TestDeliveriesOfOneTransactionAreListedByIt(t *testing.T) {
 	}
 }
 
-// Each delivery is listed exactly once, for every filter and page size. A request reads a bounded number of
-// stored pages: if few of their deliveries match, the response has few rows and a cursor.
+// Each delivery is listed exactly once, for every filter and page size. Deliveries are stored in pages, and a request reads a
+// bounded number of these pages. If few of the deliveries that it has read match the filter, the response has few rows and a
+// cursor.
 func TestEachDeliveryIsListedExactlyOnce(t *testing.T) {
 	t.Parallel()
 	f, random := newFixture(t), testseed.Random(t)
 	s := f.newWebhookReceiver()
-	for range 80 { // each is written on its own, and so on a stored page of its own
+	for range 80 { // each delivery is written on its own, and so is on a stored page of its own
 		s.answerWith([]int{200, 200, 200, 500}[random.IntN(4)])
 		f.charge([]string{good, "4000000000000002"}[random.IntN(2)])
 		if random.IntN(8) == 0 {
@@ -255,7 +256,7 @@ func TestEachDeliveryIsListedExactlyOnce(t *testing.T) {
 	}
 }
 
-// A search for waiting or parked deliveries has them on its first page, however many were delivered since.
+// A list of waiting or of parked deliveries has them on its first page, however many deliveries were delivered since.
 func TestWaitingAndParkedDeliveriesAreListedFirst(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -266,7 +267,7 @@ func TestWaitingAndParkedDeliveriesAreListedFirst(t *testing.T) {
 	waiting := []string{f.deliveryAbout(f.charge(good).at("id")), f.deliveryAbout(f.charge(good).at("id"))}
 	f.waitForDeliveries()
 	s.answerWith(200)
-	for range 70 { // each is written on its own, and so on a stored page of its own
+	for range 70 { // each delivery is written on its own, and so is on a stored page of its own
 		f.charge(good)
 	}
 	f.waitForDeliveries()
@@ -313,7 +314,7 @@ func TestForeignDeliveriesAreUnknown(t *testing.T) {
 	if rows := otherAdmin.get(deliveriesPath).want(200, "").rows(); rows != 0 {
 		t.Errorf("%d foreign rows", rows)
 	}
-	// An event_id with a plausible time and channel for which there is no notification.
+	// This id has the form and a plausible time of an event_id, but no notification has it.
 	f.admin().get(deliveriesPath+"/"+f.charge("4000000000000077").at("id")).want(404, unknown.body)
 }
 

@@ -17,8 +17,9 @@ import (
 	"mizan/internal/secret"
 )
 
-// Describe returns the description of a server that has every route, without such a server: the routes are made of
-// services that do nothing, because only handlers call services. Clients of the API are generated from it.
+// Describe returns the description of the API (an OpenAPI document) of a server that has every route. It starts no server. The
+// services in the Config here do nothing, because only the routes' handlers call services. The API's clients are generated from
+// the description.
 func Describe(version string) *description.Document {
 	s := New(Config{
 		Version:         version,
@@ -39,6 +40,7 @@ func Describe(version string) *description.Document {
 		Contracts:       struct{ contracts.Service }{},
 		Subscriptions:   struct{ payments.Subscriptions }{},
 		Storefront:      struct{ Storefront }{},
+		Turnover:        struct{ payments.Turnover }{},
 	})
 	defer s.stop()
 	return s.reference.Document()

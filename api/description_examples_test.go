@@ -18,12 +18,13 @@ import (
 	"mizan/api/description/spec"
 )
 
-// The examples of the description are sent to a server, one after the other. The response to each must have the status and the
-// form of the recorded one: the same members, with values of the same types.
+// The test sends the examples in the API's description to a server, one after the other. Each response must have the status and
+// the form of the response that is recorded in examples.json: the same members, with values of the same types.
 func TestExamplesAreAsRecorded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.directory.AllowPrivateAddresses(true)
+	seeded := f.lastSeq()
 	run := &exampleRun{fixture: f, values: map[string]string{}}
 	var recorded description.Tree
 	document := f.server.Document()
@@ -40,11 +41,12 @@ func TestExamplesAreAsRecorded(t *testing.T) {
 			if !*updateDocs {
 				run.compare(name, old, sent)
 			} else if old != nil && isSame(old, sent) {
-				sent = treeOf(old) // times and references differ in each run
+				sent = treeOf(old) // keeps the recorded times and references, which differ in each run
 			}
 			recorded.Add(name, sent)
 		}
 	}
+	f.wantAuthorsOfAllWork(seeded)
 	if *updateDocs {
 		writeExamples(t, recorded)
 	}
@@ -63,13 +65,14 @@ func writeExamples(t *testing.T, recorded description.Tree) {
 	must(t, os.WriteFile(filepath.Join("description", "examples.json"), append(content, "\n}\n"...), 0o644))
 }
 
-// exampleRun sends examples, and has the values that they have kept.
+// exampleRun sends the examples to a server. values has the values from earlier responses that later examples use, by name.
 type exampleRun struct {
 	*fixture
 	values map[string]string
 }
 
-// send sends an example and what prepares it, and returns the example as it is recorded.
+// send sends the requests that prepare an example, and then the example. It returns the request and its response in the form of
+// examples.json.
 func (run *exampleRun) send(o *description.Described, e *spec.Example) description.Tree {
 	run.t.Helper()
 	for i := range e.Before {
@@ -108,7 +111,7 @@ func (run *exampleRun) send(o *description.Described, e *spec.Example) descripti
 	return sent
 }
 
-// usualCaller is the caller of an example that names none.
+// usualCaller returns the caller of an example that names no caller.
 func usualCaller(o *description.Described) string {
 	for _, c := range o.Callers {
 		switch {
@@ -149,25 +152,25 @@ func (run *exampleRun) keep(values map[string]string, r *response) {
 	}
 }
 
-// filled replaces the values that examples have kept, and the clock's day.
+// filled replaces each $name in a text by the value that exampleRun has kept under the name, and $today by the clock's day.
 func (run *exampleRun) filled(text string) string {
 	today := run.Clock.Now().UTC()
 	text = strings.NewReplacer("$today+30", today.Add(30*24*time.Hour).Format(time.DateOnly), "$today", today.Format(time.DateOnly)).Replace(text)
-	names := slices.SortedFunc(maps.Keys(run.values), func(a, b string) int { return len(b) - len(a) }) // a name may begin with another one
+	names := slices.SortedFunc(maps.Keys(run.values), func(a, b string) int { return len(b) - len(a) }) // longest first: a name may begin with another name
 	for _, name := range names {
 		text = strings.ReplaceAll(text, "$"+name, run.values[name])
 	}
 	return text
 }
 
-// Values that differ from run to run, and what stands for them in the record.
+// Patterns of values that differ between runs. In examples.json the function normal replaces them by fixed values.
 var (
 	anyUUID  = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	anyToken = regexp.MustCompile(`(mz[kas]_)[A-Za-z0-9_-]+`)
 	anyPage  = regexp.MustCompile(`(\?token=)[A-Za-z0-9._-]+`)
 )
 
-// normal returns a text in which ids, keys and addresses are those of every run.
+// normal replaces the ids, keys and addresses in a text by fixed ones.
 func (run *exampleRun) normal(text string) string {
 	text = strings.ReplaceAll(text, run.base(), "https://127.0.0.1:8443")
 	text = anyToken.ReplaceAllString(text, "${1}example")
@@ -188,7 +191,7 @@ func (run *exampleRun) parsed(text string) any {
 	return value
 }
 
-// compare compares what was sent and received with the record.
+// compare fails the test if a sent example or its response differs from examples.json.
 func (run *exampleRun) compare(name string, recorded *description.RecordedExample, sent description.Tree) {
 	run.t.Helper()
 	switch {
@@ -199,7 +202,8 @@ func (run *exampleRun) compare(name string, recorded *description.RecordedExampl
 	}
 }
 
-// difference says how the form of what was sent and received differs from the record; empty: it does not.
+// difference describes how the form of a sent example and its response differs from the recorded one. It returns "" if they do
+// not differ.
 func difference(recorded *description.RecordedExample, sent description.Tree) string {
 	if status := sent.Get("status"); status != recorded.Status {
 		return fmt.Sprintf("the status is %v, recorded %d", status, recorded.Status)
@@ -207,7 +211,7 @@ func difference(recorded *description.RecordedExample, sent description.Tree) st
 	return cmp.Or(differenceOf("request", recorded.Request, sent.Get("request")), differenceOf("response", recorded.Response, sent.Get("response")))
 }
 
-// isSame tells whether the record has the same request, and a response of the same form.
+// isSame tells whether the recorded example has the same request as the sent one, and a response of the same form.
 func isSame(recorded *description.RecordedExample, sent description.Tree) bool {
 	request := func(t description.Tree) string {
 		return string(description.AppendJSON(nil, []any{t.Get("as"), t.Get("method"), t.Get("path"), t.Get("request")}))
@@ -231,7 +235,8 @@ func treeOf(recorded *description.RecordedExample) description.Tree {
 	return t
 }
 
-// differenceOf says where two values have different forms; empty: nowhere.
+// differenceOf describes the first place at which two JSON values have different forms. It returns "" if there is none. path is
+// where in the document the values are.
 func differenceOf(path string, recorded, got any) string {
 	switch r := recorded.(type) {
 	case description.Tree:

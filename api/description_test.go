@@ -14,7 +14,7 @@ import (
 	"mizan/api/description/spec"
 )
 
-// patternOf returns a path of the description as a pattern of the router.
+// patternOf converts a path of the description, such as /links/{id}, to a pattern of the router, such as /links/:id.
 func patternOf(path string) string { return spec.RoutePath(path) }
 
 func TestEveryRouteIsDescribedAndEveryPathIsARoute(t *testing.T) {
@@ -23,7 +23,7 @@ func TestEveryRouteIsDescribedAndEveryPathIsARoute(t *testing.T) {
 	routes, paths := f.server.Routes(), described.checker.Paths()
 	for _, route := range routes {
 		if strings.HasSuffix(route.Path, "*") {
-			continue // it refuses all other paths
+			continue // a catch-all route
 		}
 		if !slices.ContainsFunc(paths, func(name string) bool {
 			method, path, _ := strings.Cut(name, " ")
@@ -90,11 +90,12 @@ func TestDocumentIsServedAsJSONAndAsYAML(t *testing.T) {
 	}
 }
 
-// Browsers and programs ask with an ETag whether the description has changed.
+// The description and the pages of the reference have an ETag, so that a browser or program that has them receives them again
+// only after they have changed.
 func TestDescriptionIsSentOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for _, path := range []string{"/", "/console", "/docs", "/docs/transactions", "/docs/errors", "/openapi.json", "/openapi.yaml"} {
+	for _, path := range []string{"/", "/docs", "/docs/transactions", "/docs/errors", "/openapi.json", "/openapi.yaml"} {
 		first := f.anyone().get(path).want(200, "")
 		again := f.anyone().with("if-none-match", first.header.Get("etag")).get(path).want(304, "")
 		if first.header.Get("cache-control") != "no-cache" || again.body != "" || again.header.Get("etag") != first.header.Get("etag") {
@@ -105,7 +106,8 @@ func TestDescriptionIsSentOnce(t *testing.T) {
 	}
 }
 
-// The checker must find every kind of difference; otherwise all tests that it watches prove nothing.
+// The checker compares requests and responses with the API's description. It must find every kind of difference, or the tests
+// that rely on it would prove nothing.
 func TestCheckerFindsDifferences(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -159,7 +161,7 @@ func TestCheckerFindsDifferences(t *testing.T) {
 	}
 }
 
-// A parameter of a read that is not described is found, and nothing else is wrong with the read.
+// The checker finds an undescribed parameter in a read that is otherwise correct.
 func TestCheckerFindsParametersThatAreNotDescribed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -183,7 +185,7 @@ func TestCheckerFindsDifferencesOfNotifications(t *testing.T) {
 	if err := described.checker.CheckNotification(http.Header{"X-Webhook-Timestamp": {"1788430530"}, "User-Agent": {"u"}}, []byte(example)); err != nil {
 		t.Error(err)
 	}
-	for name, change := range map[string][3]string{ // what is replaced in the example, and a header
+	for name, change := range map[string][3]string{ // a text in the example, its replacement, and a header to add
 		"a type":                         {"transaction.charged", "transaction.paid"},
 		"a member that is not described": {`"data":{`, `"data":{"surprise":1,`},
 		"a missing member":               {`"error_code":null,`, ``},
@@ -201,7 +203,8 @@ func TestCheckerFindsDifferencesOfNotifications(t *testing.T) {
 	}
 }
 
-// Every link of the reference leads to a page and to an operation or an object on it.
+// Every link in the API's reference points to an existing page. A link with a fragment points to an existing operation or object
+// on that page.
 func TestLinksOfTheReferenceLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -251,7 +254,7 @@ func addressesOf(page string) (addresses []string) {
 	return addresses
 }
 
-// A reader finds every object of the document: the pages show those too to which no operation refers.
+// The reference's pages show every object of the description, including objects to which no operation refers.
 func TestEveryObjectOfTheDocumentIsOnAPage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -271,7 +274,8 @@ func TestEveryObjectOfTheDocumentIsOnAPage(t *testing.T) {
 	}
 }
 
-// Each page says what its operations are about, and no text contradicts what the schema beside it says.
+// Each page of the reference has an introduction, and the texts of the description do not contradict the schemas that they
+// describe.
 func TestTextsFitWhatTheyDescribe(t *testing.T) {
 	t.Parallel()
 	contents := operations.Contents()
@@ -297,7 +301,8 @@ func TestTextsFitWhatTheyDescribe(t *testing.T) {
 	}
 }
 
-// A webhook needs no credential of the API; programs that read the document ask for a word about it.
+// A webhook's request to the merchant has no credential of the API. The OpenAPI document must say so explicitly, because tools
+// for OpenAPI check this.
 func TestWebhooksNeedNoCredential(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -328,7 +333,7 @@ func TestReferenceIsSearched(t *testing.T) {
 	}
 }
 
-// The pages need no script, load nothing, and name the version and the environment.
+// The pages of the API's reference need no script and load no other files. They name the version and the environment.
 func TestReferencePagesLoadNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -346,7 +351,7 @@ func TestReferencePagesLoadNothing(t *testing.T) {
 		}
 	}
 	start := f.anyone().get("/").want(200, "")
-	for _, want := range []string{"v0.0.0-test", "sandbox: no money moves here", `href="/docs"`, "not built yet"} {
+	for _, want := range []string{"v0.0.0-test", "sandbox: no money moves here", `href="/docs"`, "The pages for merchants"} {
 		if !strings.Contains(start.body, want) {
 			t.Errorf("the start page has no %q", want)
 		}
@@ -357,7 +362,7 @@ func TestReferencePagesLoadNothing(t *testing.T) {
 	}
 }
 
-// A route that is not described must not go unnoticed.
+// Creating the API's description panics if a route is not described.
 func TestDescriptionRefusesAnUndescribedRoute(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -371,7 +376,7 @@ func TestDescriptionRefusesAnUndescribedRoute(t *testing.T) {
 	description.New(contents, "v", f.server.AllRoutes())
 }
 
-// A reader has to know what every field means.
+// Every field needs an explanation for readers.
 func TestEveryMemberOfADescribedObjectHasAText(t *testing.T) {
 	t.Parallel()
 	for _, component := range operations.Contents().Schemas {

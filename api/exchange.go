@@ -12,17 +12,17 @@ import (
 	"mizan/ledger"
 )
 
-// Exchange is a request and its response, as metrics see it.
+// Exchange is what the metrics get to know about a request and its response.
 type Exchange struct {
-	Route   string // the pattern of the path, or "none"
-	Method  string // a known method, or "other"
+	Route   string // the path pattern of the route, or "none"
+	Method  string // a known HTTP method, or "other"
 	Status  int
 	Took    time.Duration
-	Limiter ledger.Limiter // the bound that refused the request; empty: none
+	Limiter ledger.Limiter // the limiter that refused the request; empty if none did
 }
 
-// beginHop begins the hop of a request, if hops are recorded. Health checks are not recorded, because they would be most of a
-// quiet service's traces.
+// beginHop begins the hop of a request: its span in a trace (package tracing). Without a Tracer it records nothing. Health checks
+// are not recorded, because they would be most of a quiet service's traces.
 func (s *Server) beginHop(ctx *fasthttp.RequestCtx, started time.Time) tracing.Hop {
 	if s.cfg.Tracer == nil || isCheck(string(ctx.Path())) {
 		return tracing.Hop{}
@@ -33,7 +33,7 @@ func (s *Server) beginHop(ctx *fasthttp.RequestCtx, started time.Time) tracing.H
 	return hop
 }
 
-// report reports a response to the metrics, to the access log and to the request's hop.
+// report passes a response to the metrics, to the access log and to the request's hop (its span in a trace).
 func (s *Server) report(ctx *fasthttp.RequestCtx, method string, started time.Time, hop tracing.Hop) {
 	req, isRouted := ctx.UserValue(requestKey).(*web.Request)
 	e := Exchange{Route: noRoute, Method: method, Status: ctx.Response.StatusCode(), Took: time.Since(started), Limiter: web.LimiterOf(ctx)}
@@ -52,7 +52,7 @@ func (s *Server) report(ctx *fasthttp.RequestCtx, method string, started time.Ti
 		line.Organization, line.Partner = req.Identity()
 	}
 	if stream, isStream := ctx.Response.BodyStream().(web.EndedStream); isStream {
-		ended := line // a copy: a variable that the function below changes is allocated for every request, stream or not
+		ended := line // a copy: the closure below would otherwise make line escape to the heap for every request
 		ended.RequestID = bytes.Clone(line.RequestID)
 		stream.OnEnd(func(sent int64) {
 			ended.Bytes = sent
@@ -63,7 +63,7 @@ func (s *Server) report(ctx *fasthttp.RequestCtx, method string, started time.Ti
 	s.describe(line, started, wantsLine, hop)
 }
 
-// reportOutside reports a response that no Server has made: to the metrics and to the access log.
+// reportOutside passes a response that no Server has sent to the metrics and to the access log.
 func (cfg *Config) reportOutside(e Exchange, requestID []byte, length int) {
 	if cfg.Observe != nil {
 		cfg.Observe(e)
@@ -75,7 +75,8 @@ func (cfg *Config) reportOutside(e Exchange, requestID []byte, length int) {
 	}
 }
 
-// describe writes the line of a request whose response is complete, and ends its hop.
+// describe writes the access log's line for a request whose response is complete, and ends the request's hop (its span in a
+// trace). It writes no line unless wantsLine is set.
 func (s *Server) describe(line accesslog.Line, started time.Time, wantsLine bool, hop tracing.Hop) {
 	line.At = time.Now()
 	line.Took = line.At.Sub(started)
@@ -101,7 +102,8 @@ func (s *Server) describe(line accesslog.Line, started time.Time, wantsLine bool
 	hop.EndAt(line.At)
 }
 
-// bodyLength returns the length of the response's body, as far as it is known before the response is sent.
+// bodyLength returns the length of the response's body in bytes. It returns 0 for a stream whose length is unknown before it is
+// sent.
 func bodyLength(ctx *fasthttp.RequestCtx) int64 {
 	switch {
 	case ctx.IsHead():

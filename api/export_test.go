@@ -2,7 +2,12 @@ package api
 
 import (
 	"context"
+	"net/netip"
+	"slices"
 	"time"
+
+	"github.com/google/uuid"
+	"github.com/valyala/fasthttp"
 
 	"mizan/api/description"
 	ledgerapi "mizan/api/ledger"
@@ -16,21 +21,28 @@ import (
 // RouteName identifies a route in tests.
 type RouteName struct{ Method, Path string }
 
-// Routes returns all routes of the server, without HEAD for routes with GET.
-func (s *Server) Routes() (names []RouteName) {
-	for _, r := range s.routes {
+// Routes returns all routes of the server except those of the console. It leaves out HEAD for routes with GET.
+func (s *Server) Routes() []RouteName { return namesOf(s.describedRoutes()) }
+
+// ConsoleRoutes returns the routes of the console.
+func (s *Server) ConsoleRoutes() []RouteName {
+	return namesOf(slices.DeleteFunc(slices.Clone(s.routes), func(r web.Route) bool { return !r.IsConsole }))
+}
+
+func namesOf(routes []web.Route) (names []RouteName) {
+	for _, r := range routes {
 		names = append(names, RouteName{r.Method, r.Path})
 	}
 	return names
 }
 
-// Document returns the description of the server's routes.
+// Document returns the server's description of the API.
 func (s *Server) Document() *description.Document { return s.reference.Document() }
 
-// AllRoutes returns the routes themselves.
+// AllRoutes returns all routes of the server, including those of the console.
 func (s *Server) AllRoutes() []web.Route { return s.routes }
 
-// ServedRoutes returns the routes that the router really has.
+// ServedRoutes returns the routes that are registered with the router.
 func (s *Server) ServedRoutes() (names []RouteName) {
 	for _, r := range s.app.GetRoutes(true) {
 		names = append(names, RouteName{r.Method, r.Path})
@@ -38,10 +50,19 @@ func (s *Server) ServedRoutes() (names []RouteName) {
 	return names
 }
 
-// DocumentOf returns the description of a server with the configuration.
+// DocumentOf returns the description of the API of a server with the configuration.
 func DocumentOf(cfg Config) *description.Document { return New(cfg).reference.Document() }
 
-// ExportBook returns the content of an export that has everything in an environment.
+// Ask makes a request to the API as the console does: inside the process, for the person whom the grant describes.
+func (s *Server) Ask(grant *web.Grant, call *web.Call) *web.Answer {
+	var outer fasthttp.RequestCtx
+	outer.Init(&fasthttp.Request{}, nil, nil)
+	outer.Response.Header.SetCanonical(web.HeaderRequestID, []byte(uuid.NewString()))
+	internal := web.Internal{Handle: s.inner}
+	return internal.Do(&web.Request{RequestCtx: &outer}, netip.MustParseAddr("127.0.0.1"), grant, call)
+}
+
+// ExportBook returns the content of an export of all entries of an organization in one environment (test or production).
 func (s *Server) ExportBook(ctx context.Context, org ledger.ID, env money.Env) (*export.Book, error) {
 	b, err := s.ledger.Book(ctx, &ledgerapi.Range{Env: env, To: web.Forever}, org)
 	if err != nil {
@@ -50,7 +71,8 @@ func (s *Server) ExportBook(ctx context.Context, org ledger.ID, env money.Env) (
 	return b.Book, nil
 }
 
-// TakeReadPlaces takes the places of all reads in service until leavePlaces is called, or for the lapse. No read may be under way.
+// TakeReadPlaces makes further reads wait: it occupies all places for concurrent reads, until leavePlaces is called or the time
+// lapse has passed. Call it only while the server serves no read.
 func (s *Server) TakeReadPlaces(lapse time.Duration) (leavePlaces func()) {
 	s.reads.lapse = lapse
 	var leave []func()
@@ -64,8 +86,8 @@ func (s *Server) TakeReadPlaces(lapse time.Duration) (leavePlaces func()) {
 	}
 }
 
-// TakePlaces lets the server run only one command at a time, and takes that command's place for longer than a
-// test lasts. leavePlace frees it. No command may be under way.
+// TakePlaces makes further commands wait: it lets the server run only one command at a time, and occupies this one place until
+// leavePlace is called. Call it only while no command is running.
 func (s *Server) TakePlaces() (leavePlace func()) {
 	s.shed = shed.New(shed.Options{Places: 1, Lapse: time.Hour})
 	return s.shed.Enter().Leave

@@ -25,12 +25,15 @@ import (
 	"mizan/actors/account"
 	contractactor "mizan/actors/contract"
 	directoryactor "mizan/actors/directory"
+	"mizan/actors/follower"
 	"mizan/actors/notifier"
 	paymentactor "mizan/actors/payment"
 	periodactor "mizan/actors/period"
 	"mizan/actors/provider/simulator"
+	searchactor "mizan/actors/search"
 	storefrontactor "mizan/actors/storefront"
 	subscriptionactor "mizan/actors/subscription"
+	turnoveractor "mizan/actors/turnover"
 	"mizan/api"
 	"mizan/api/admin"
 	"mizan/api/contracts"
@@ -56,6 +59,8 @@ var (
 
 	_ payments.Subscriptions = (*subscriptionactor.Service)(nil)
 
+	_ payments.Turnover = (*turnoveractor.Counter)(nil)
+
 	_ admin.Deliveries = (*notifier.Service)(nil)
 
 	_ contracts.Service = (*contractactor.Service)(nil)
@@ -75,23 +80,25 @@ type fixture struct {
 	contracts   *contractactor.Service
 	periods     *periodactor.Service
 	notifier    *notifier.Service
+	follower    *follower.Follower     // reads the journal only when a test or a request of turnover makes it
+	lastCheck   *ledgerapi.CheckResult // the result that GET /ledger/check returns
 	seed        *directoryactor.Sandbox
 	server      *api.Server
 	address     string
 	log         *lockedBuffer
-	observed    chan string // "route method status" of each response; dropped when full
+	observed    chan string // "route method status" of each response; if the channel is full, further ones are dropped
 	stopServer  func()      // stops the server
 	stopBackend func()      // stops the actors, the simulator and the notifier, and closes the store; called after stopServer
 }
 
-// newFixture starts a server; change may alter the server's configuration.
+// newFixture starts a server. Each change may alter the server's configuration.
 func newFixture(t testing.TB, change ...func(*api.Config)) *fixture {
 	t.Helper()
 	sandbox.once.Do(func() { sandbox.fill(t) })
 	if sandbox.image == nil {
 		t.Fatal("the sandbox could not be seeded")
 	}
-	seed := *sandbox.seed // a test may replace a token
+	seed := *sandbox.seed // a copy, because a test may replace a token
 	f := &fixture{World: sandbox.image.World(t), t: t, log: new(lockedBuffer), seed: &seed, observed: make(chan string, 1024)}
 	f.start(change...)
 	return f
@@ -116,7 +123,7 @@ func (s *sandboxImage) fill(t testing.TB) {
 	s.seed, err = directory.Seed(t.Context(), directoryactor.SeedInput{})
 	must(t, err)
 	// The first use of an API key is stored as an event. Here it happens before any test counts events.
-	for _, demo := range []directoryactor.Demo{s.seed.First, s.seed.Second} {
+	for _, demo := range []directoryactor.SandboxOrganization{s.seed.First, s.seed.Second} {
 		directory.Authenticate(demo.Org, []byte(demo.APIKey))
 	}
 	w.Runtime.Quiesce()
@@ -124,7 +131,7 @@ func (s *sandboxImage) fill(t testing.TB) {
 	s.image = w.Image()
 }
 
-// restart stops the server and everything below it, and starts them again.
+// restart stops the server, the actors and the store, and starts them again.
 func (f *fixture) restart() {
 	f.t.Helper()
 	f.stopServer()
@@ -143,8 +150,11 @@ func (f *fixture) start(change ...func(*api.Config)) {
 		Payments: f.payments, Directory: f.directory, Journal: f.Journal, Clock: f.Clock,
 		Log: slog.New(slog.NewTextHandler(f.log, nil)), BeginCommand: runtime.Enter, Advance: runtime.Advance,
 		Signer: f.Keyring.Signer(), HeadKey: f.Keyring.VerifierKey(), Fingerprint: f.Keyring.Fingerprint,
-		Pages: f.pages(), Payers: f.payments, UsageReader: f.accounts, Challenges: simulated, ProviderUpdates: f.payments, Subscriptions: f.renewals,
-		Storefront: storefrontactor.New(f.Journal, f.directory, f.base()), Deliveries: f.notifier, Contracts: f.contracts, Periods: f.periods, Backup: f.backups(),
+		Pages: f.pages(), Payers: f.payments, UsageReader: f.accounts, Challenges: simulated, ProviderUpdates: f.payments, Subscriptions: f.renewals, Turnover: turnoveractor.New(f.follower, 0), Finder: searchactor.New(f.follower, 0),
+		Storefront: storefrontactor.New(f.Journal, f.directory, f.base()), Deliveries: f.notifier, Contracts: f.contracts, Periods: f.periods, LastCheck: func() (*ledgerapi.CheckResult, error) { return f.lastCheck, nil }, Backup: f.backups(),
+		Circuits: f.payments, System: func() (admin.System, error) {
+			return admin.System{Version: "v0.0.0-test", Env: "sandbox", Status: "ok", Started: web.Instant(ledger.MicrosOf(began)), Backlogs: []admin.Backlog{}}, nil
+		},
 		Status:  func() api.Status { return api.Status{Core: "ok", DB: "ok"} },
 		Version: "v0.0.0-test", Env: "sandbox", Domain: "127.0.0.1",
 		Observe: func(e api.Exchange) {
@@ -192,6 +202,7 @@ func (f *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	f.renewals = subscriptionactor.New(subscriptionactor.Options{Runtime: runtime, Payments: f.payments, Directory: f.directory})
 	f.contracts = contractactor.New(runtime)
 	f.periods = periodactor.New(runtime)
+	f.follower = follower.New(runtime)
 	f.notifier, err = notifier.New(notifier.Options{
 		Runtime: runtime, Addresses: f.directory, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: f.payments}, AllowPrivate: true,
 	})
@@ -259,7 +270,7 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// caller makes requests with its headers.
+// caller is a client of the API, which sends its headers with each request.
 type caller struct {
 	fixture *fixture
 	headers map[string]string
@@ -277,25 +288,25 @@ type response struct {
 // anyone returns a caller without credentials.
 func (f *fixture) anyone() caller { return caller{f, map[string]string{}} }
 
-// partner and second return the first and the second organization's partner, with an API key.
+// partner and second return callers with an API key of the first and of the second organization's partner.
 func (f *fixture) partner() caller { return f.callerWithAPIKey(&f.seed.First) }
 func (f *fixture) second() caller  { return f.callerWithAPIKey(&f.seed.Second) }
 
-func (f *fixture) callerWithAPIKey(d *directoryactor.Demo) caller {
+func (f *fixture) callerWithAPIKey(d *directoryactor.SandboxOrganization) caller {
 	return f.anyone().with("x-api-key", string(d.APIKey), "x-organization-id", d.Org.String())
 }
 
-// admin returns an operator, with the administration token.
+// admin returns a caller with the administration token, which operators have.
 func (f *fixture) admin() caller {
 	return f.bearer(string(f.seed.AdminToken), f.seed.First.Org)
 }
 
-// session returns the first organization's administrator, with a session.
+// session returns a caller with a session of the first organization's administrator.
 func (f *fixture) session() caller {
 	return f.bearer(string(f.seed.First.SessionToken), f.seed.First.Org)
 }
 
-// auditor returns the first organization's auditor, with a session.
+// auditor returns a caller with a session of the first organization's auditor.
 func (f *fixture) auditor() caller {
 	return f.bearer(string(f.seed.First.AuditorToken), f.seed.First.Org)
 }
@@ -317,10 +328,10 @@ func (c caller) with(pairs ...string) caller {
 	return caller{c.fixture, headers}
 }
 
-// transport checks every exchange of these tests against the description of the API.
+// transport sends the tests' requests, and checks each request and its response against the description of the API.
 var transport = &descriptiontest.Transport{Base: plainTransport, Checker: func() *descriptiontest.Checker { return described.checker }}
 
-// plainTransport checks nothing.
+// plainTransport sends requests without checking them.
 var plainTransport = &http.Transport{MaxIdleConnsPerHost: 64}
 
 // described is the description of a server with all routes.
@@ -349,7 +360,11 @@ func (c caller) do(method, path, body string) *response {
 			request.Header.Set(name, value)
 		}
 	}
-	httpResponse, err := transport.RoundTrip(request)
+	trip := transport.RoundTrip
+	if strings.HasPrefix(path, "/console") {
+		trip = plainTransport.RoundTrip // the description of the API does not contain the console
+	}
+	httpResponse, err := trip(request)
 	must(t, err)
 	defer func() { _ = httpResponse.Body.Close() }()
 	responseBody, err := io.ReadAll(httpResponse.Body)
@@ -359,8 +374,8 @@ func (c caller) do(method, path, body string) *response {
 	return r
 }
 
-// wantPolicy checks that a browser would load nothing for the response that it does not allow, and shows it in a frame only if
-// it may.
+// wantPolicy checks the response's content security policy. The policy must let a browser load only allowed resources. It must
+// let other sites show the response in a frame only if mayBeFramed is true.
 func (r *response) wantPolicy(request string, mayBeFramed bool) {
 	r.t.Helper()
 	policies, frameOptions := r.header.Values("Content-Security-Policy"), strings.Join(r.header.Values("X-Frame-Options"), "|")
@@ -438,7 +453,7 @@ func (r *response) at(path string) string {
 	return string(text)
 }
 
-// rows returns how many rows a list's response has.
+// rows returns how many elements the list "data" in the response has.
 func (r *response) rows() int {
 	r.t.Helper()
 	data, _ := r.object()["data"].([]any)
@@ -449,12 +464,13 @@ const goodCard = `"money_storage":{"type":"bank_card","cardnumber":"424242424242
 
 const urls = `"returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no"`
 
-// paymentBody returns the body of a create for a card payment. It begins with the given fields.
+// paymentBody returns the body of a create request for a card payment. It begins with the given fields.
 func paymentBody(fields string) string {
 	return `{"params":{` + fields + `,"type":"payment","env":"test",` + urls + `,` + goodCard + `}}`
 }
 
-// blockedCreates is a payment service whose Create sends to arrived, and continues once release is closed.
+// blockedCreates is a payment service whose Create sends to the channel arrived, and continues once the channel release is
+// closed.
 type blockedCreates struct {
 	payments.Transactions
 	arrived, release chan struct{}

@@ -24,14 +24,14 @@ const (
 	idleTimeout = 2 * time.Minute
 )
 
-// requestKey is the name under which the context of a request contains the *web.Request, for metrics and logs.
+// requestKey is the key under which the fasthttp context of a request has its *web.Request, for metrics and logs.
 const requestKey = "request"
 
 // noRoute is the route label of requests that match no route, so that invented paths do not
 // become labels of metrics.
 const noRoute = "none"
 
-// guard wraps everything, including Fiber's router: it sets the response's id, refuses requests
+// guard wraps everything, including Fiber's router: it sets the response's x-request-id, refuses requests
 // that parsers can read in two ways, turns a panic into a response, and wipes the body.
 func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
@@ -69,13 +69,23 @@ func (s *Server) respondToPanic(ctx *fasthttp.RequestCtx, p any) {
 	if secure {
 		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.tlsOnly())
 	}
-	web.WriteError(ctx, ledger.Refuse("api", ledger.Internal, "panic"))
+	fault := ledger.Refuse("api", ledger.Internal, "panic")
+	if req, isRouted := ctx.UserValue(requestKey).(*web.Request); !isRouted || !req.Route.IsConsole || !refuseAsPage(req, fault) {
+		web.WriteError(ctx, fault)
+	}
 	ctx.Response.SetConnectionClose()
 	reason := "other"
-	if fault, isRuntimeError := p.(runtime.Error); isRuntimeError {
-		reason = fault.Error()
+	if cause, isRuntimeError := p.(runtime.Error); isRuntimeError {
+		reason = cause.Error()
 	}
 	s.cfg.Log.Error("panic in a handler", "request_id", id, "reason", reason, "stack", string(debug.Stack()))
+}
+
+// refuseAsPage responds to an error with an error page of the console. It returns false if no page could be made; it recovers
+// from a panic of the function that makes the page.
+func refuseAsPage(req *web.Request, fault error) (isMade bool) {
+	defer func() { isMade = recover() == nil && isMade }()
+	return refuse(req, fault) == nil
 }
 
 // otherMethod is the label of requests without a known method, so that invented methods do not become labels of metrics.
@@ -94,8 +104,8 @@ func methodLabel[T string | []byte](method T) string {
 	return otherMethod
 }
 
-// begin sets the headers that every response has: its id, a policy and, over TLS, the instruction to use
-// TLS only. An id that the request brings is ignored, because in the log it would look like the service's
+// begin sets the headers that every response has: x-request-id, a content security policy and, over TLS, the
+// instruction to use TLS only. An id in the request is ignored, because in the log it would look like the service's
 // own.
 func (s *Server) begin(ctx *fasthttp.RequestCtx) {
 	var buf [36]byte
@@ -106,14 +116,15 @@ func (s *Server) begin(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// setPolicy forbids browsers to load anything for a response and to show it in a frame. Pages have policies of their own.
+// setPolicy forbids browsers to load resources for a response and to show the response in a frame. Responses that are pages
+// replace this content security policy by their own.
 func setPolicy(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.SetCanonical(web.HeaderPolicy, web.ValueStrictPolicy)
 	ctx.Response.Header.SetCanonical(web.HeaderFrameOptions, web.ValueDeny)
 }
 
-// tlsOnly returns the value of the header that tells browsers how long to use TLS only. In a sandbox the time is
-// short, because a developer's other programs have the name localhost too.
+// tlsOnly returns the value of the header that tells browsers how long to use TLS only. In a sandbox the time is short, because
+// the developer may also run programs without TLS under the same host name, localhost.
 func (s *Server) tlsOnly() []byte {
 	if s.cfg.Env == sandbox {
 		return web.ValueTLSOnlyBriefly
@@ -121,7 +132,8 @@ func (s *Server) tlsOnly() []byte {
 	return web.ValueTLSOnly
 }
 
-// checkRequest refuses a bad request before any work is done for it.
+// checkRequest refuses a request that is malformed, that parsers could read in different ways, or that should have come over TLS,
+// before any work is done for it. It also removes repeated credentials.
 func (s *Server) checkRequest(ctx *fasthttp.RequestCtx) error {
 	headers, err := checkHeaders(ctx.Request.Header.RawHeaders())
 	if err == nil && headers.chunked && !ctx.Request.Header.IsHTTP11() {
@@ -135,7 +147,7 @@ func (s *Server) checkRequest(ctx *fasthttp.RequestCtx) error {
 		return err
 	}
 	if s.cfg.BehindProxy {
-		// If there are two scheme headers, one may come from the client.
+		// If there are two X-Forwarded-Proto headers, the client may have sent one of them.
 		switch isSecure := headers.schemes == 1 && s.access.Proxies.IsSecure(ctx); {
 		case isSecure:
 			ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.tlsOnly())
@@ -147,7 +159,7 @@ func (s *Server) checkRequest(ctx *fasthttp.RequestCtx) error {
 		return ledger.Refuse("api.guard", web.UnsupportedMediaType, "content encodings are not supported")
 	}
 	if methodOf(ctx) == otherMethod {
-		// No route has TRACE, so the router responds with 404 or 405, depending only on the path.
+		// No route has the method TRACE, so the router responds with 404 or 405, depending only on the path.
 		ctx.Request.Header.SetMethod(fiber.MethodTrace)
 	}
 	headers.removeRepeated(&ctx.Request.Header)

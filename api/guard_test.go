@@ -20,8 +20,8 @@ import (
 	"mizan/internal/wiping"
 )
 
-// raw writes request to a new connection and reads responses, at most limit of them, until the server closes the
-// connection. closed tells whether the server has closed it.
+// raw writes the bytes of request to a new connection. It reads responses until the server closes the connection, or until it has
+// read as many as limit says. closed tells whether the server has closed the connection.
 func (f *fixture) raw(request string, limit int) (responses []*response, closed bool) {
 	f.t.Helper()
 	connection, err := net.Dial("tcp", f.address)
@@ -304,7 +304,7 @@ func TestShutdownFinishesRequestsUnderWay(t *testing.T) {
 	<-arrived
 	stopped := make(chan error, 1)
 	go func() { stopped <- f.server.Shutdown(context.Background()) }()
-	for { // until no connection is accepted any more
+	for { // until the server accepts no further connection
 		c, err := net.Dial("tcp", f.address)
 		if err != nil {
 			break
@@ -385,7 +385,7 @@ func TestTLSConnectionsAreServed(t *testing.T) {
 		"GET /api/v1/transactions HTTP/1.1\r\nHost: a\r\n\r\n":                        401,
 		"GET /pay/none HTTP/1.1\r\nHost: a\r\n\r\n":                                   404,
 		"GET /api/v1/health HTTP/1.1\r\n\r\n":                                         400, // refused by the guard
-		"GET /api/v1/health HTTX/1.1\r\nHost: a\r\n\r\n":                              400, // refused by the transport, before the guard
+		"GET /api/v1/health HTTX/1.1\r\nHost: a\r\n\r\n":                              400, // refused by fasthttp, before the guard
 		"GET / HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", 9000) + "\r\n\r\n": 431,
 	} {
 		c, err := tls.Dial("tcp", listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})

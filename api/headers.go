@@ -12,15 +12,15 @@ import (
 	"mizan/ledger"
 )
 
-// seenHeaders is what checkHeaders finds in the raw headers. It counts headers, because the
-// transport's parser returns only the first of two headers with the same name.
+// seenHeaders is the result of checkHeaders. It counts some headers, because fasthttp returns only the first of two headers with
+// the same name.
 type seenHeaders struct {
-	encoded, chunked            bool // whether there is a Content-Encoding header; a Transfer-Encoding header
-	organizations, keys, tokens int  // X-Organization-Id, X-Api-Key, Authorization
-	schemes                     int  // X-Forwarded-Proto
+	encoded, chunked            bool // whether the request has Content-Encoding and Transfer-Encoding
+	organizations, keys, tokens int  // how often the request has X-Organization-Id, X-Api-Key and Authorization
+	schemes                     int  // how often it has X-Forwarded-Proto
 }
 
-// checkHeaders parses the raw headers, and refuses those that parsers could read in different ways.
+// checkHeaders parses the raw headers, and refuses headers that two parsers could read in different ways.
 func checkHeaders(raw []byte) (seen seenHeaders, err error) {
 	hosts, lengths, transferEncodings := 0, 0, 0
 	for len(raw) > 0 {
@@ -50,8 +50,7 @@ func checkHeaders(raw []byte) (seen seenHeaders, err error) {
 			lengths++
 		case isHeader(name, "Transfer-Encoding"):
 			if transferEncodings++; !isHeader(bytes.Trim(value, " \t"), "chunked") {
-				// If the encoding is "identity", the transport takes the request to have no body, but other
-				// parsers read one.
+				// If the encoding is "identity", fasthttp takes the request to have no body, but other parsers read one.
 				return seen, ledger.Refuse("api.guard", web.BadRequest, "the only transfer encoding is chunked")
 			}
 		case isHeader(name, "Content-Encoding"):
@@ -73,9 +72,9 @@ func checkHeaders(raw []byte) (seen seenHeaders, err error) {
 	return seen, nil
 }
 
-// removeRepeated removes credentials that a request has more than once, and replaces several organizations by a value that is
-// refused. The transport's parser would return only the first header, and a proxy in front of the service may have checked
-// another one.
+// removeRepeated removes the credentials if a request has one of them more than once, so that the request is unauthorized. If the
+// request has several X-Organization-Id headers, removeRepeated replaces them by a value that is refused. Otherwise the server
+// would use the first of the headers, while a proxy in front of it may have checked another one.
 func (seen *seenHeaders) removeRepeated(h *fasthttp.RequestHeader) {
 	if seen.keys > 1 || seen.tokens > 1 {
 		h.DelBytes(web.HeaderAPIKey)
@@ -91,8 +90,8 @@ func isHeader(name []byte, header string) bool {
 	return len(name) == len(header) && strings.EqualFold(string(name), header)
 }
 
-// checkTarget requires a served version of the protocol, a host if the version is HTTP/1.1, and
-// a target without control characters and spaces.
+// checkTarget refuses a request unless its version is HTTP/1.0 or HTTP/1.1, its target has no control character and no space,
+// and, with HTTP/1.1, it names a host.
 func checkTarget(h *fasthttp.RequestHeader) error {
 	if p := h.Protocol(); string(p) != "HTTP/1.1" && string(p) != "HTTP/1.0" {
 		return ledger.Refuse("api.guard", web.BadRequest, "the protocol must be HTTP/1.1 or HTTP/1.0")

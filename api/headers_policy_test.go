@@ -10,7 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// The fixture checks the policy of every response of every test. This test has the kinds of responses that are no pages.
+// The fixture checks the content security policy of every response that a test receives. This test requests the kinds of
+// responses that are not pages.
 func TestEveryResponseHasAStrictPolicy(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -16,24 +16,25 @@ const StatusOK = "ok"
 
 // Status is the state of the parts of the service.
 type Status struct {
-	Core string // StatusOK: all due work is scheduled
-	DB   string // StatusOK: the disk has enough space for commands
+	Core string // StatusOK if all due work is scheduled
+	DB   string // StatusOK if the disk has enough space for commands
 }
 
-// The paths of the checks that supervisors and load balancers make.
+// The paths of the health checks that supervisors and load balancers request.
 const (
 	healthPath    = "/api/v1/health"
 	livenessPath  = "/livez"
 	readinessPath = "/readyz"
 )
 
-// isProbe tells whether the path is that of a check without any data of the service. Supervisors make these checks from
-// this machine or its network, so they are served even where requests must come through a proxy.
+// isProbe tells whether the path is that of a health check whose response has nothing but a state. Supervisors request these
+// checks directly, from this machine or its network, so the checks are served even if all other requests must come through a
+// proxy.
 func isProbe(path []byte) bool {
 	return string(path) == livenessPath || string(path) == readinessPath
 }
 
-// isCheck tells whether the path is that of a check.
+// isCheck tells whether the path is that of a health check.
 func isCheck(path string) bool {
 	return path == healthPath || path == livenessPath || path == readinessPath
 }
@@ -62,7 +63,7 @@ func (s *Server) readiness(req *web.Request) error {
 	return nil
 }
 
-// writeState responds with a state: 200, or 503 with the time after which the state may be another one.
+// writeState responds with a state. The HTTP status is 200 for StatusOK, otherwise 503 with a Retry-After header.
 func writeState(req *web.Request, state string, body []byte) {
 	if state != StatusOK {
 		req.Response.Header.SetCanonical(web.HeaderRetryAfter, []byte("1"))
@@ -70,7 +71,7 @@ func writeState(req *web.Request, state string, body []byte) {
 	web.WriteJSON(req.RequestCtx, statusCode(state), body)
 }
 
-// State returns StatusOK, or the reason why the service takes no commands.
+// State returns StatusOK, or the state that keeps the service from accepting commands.
 func (s Status) State() string {
 	if s.Core != StatusOK {
 		return s.Core
@@ -105,10 +106,10 @@ func (cfg *Config) healthBody(status Status) []byte {
 	return web.Marshal(healthResponse{status.Core, status.DB, cfg.Version, cfg.Env, cfg.Domain})
 }
 
-// StartingHandler returns the handler that serves requests while the parts of a Server are still being opened: the
-// checks say that the service is starting, and every other request gets 503. It needs only Status, Version,
+// StartingHandler returns the handler that serves requests while the service starts, before its Server exists. Health
+// checks report that the service is starting, and every other request gets 503. The handler uses only Status, Version,
 // Env, Domain, Observe and AccessLog of the Config. Each response closes its connection, so that
-// the client's next request can reach the Server, which replaces this handler.
+// the client's next request reaches the Server that replaces this handler.
 func StartingHandler(cfg Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started, route, id := time.Now(), noRoute, uuid.NewString()

@@ -7,8 +7,8 @@ import (
 	"mizan/api"
 )
 
-// A check whose response is 503 says when to ask again. The health check is 200 while the disk is nearly full, because
-// reads are served.
+// A response 503 to a health check has a Retry-After header. While the disk is nearly full, GET /api/v1/health returns 200,
+// because reads are served.
 func TestChecksReportEveryState(t *testing.T) {
 	t.Parallel()
 	const livez = `{"status":"ok"}`
@@ -31,8 +31,8 @@ func TestChecksReportEveryState(t *testing.T) {
 	}
 }
 
-// A supervisor checks the server itself and not through the proxy, so the checks that tell nothing but a state are
-// served without TLS too.
+// A supervisor calls the server directly and not through the proxy, so health checks that disclose only a state are also served
+// without TLS.
 func TestProbesNeedNoProxy(t *testing.T) {
 	t.Parallel()
 	for _, proxy := range []string{"127.0.0.1/32", "192.0.2.0/24"} {

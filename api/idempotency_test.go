@@ -32,7 +32,8 @@ func TestKeyMakesACreateIdempotent(t *testing.T) {
 	}
 }
 
-// A replay shows the transaction's current state, in the form of the response to its create.
+// A repeated create request of a hosted payment gets the transaction's current state, in the form of the response to a create
+// request.
 func TestHostedCreateReplayShowsTheCurrentState(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -52,7 +53,7 @@ func TestKeyBelongsToOneRequest(t *testing.T) {
 	} {
 		f.partner().keyed("k").post(transactions, body).want(409, keyConflict)
 	}
-	// Another method, on another path.
+	// The key is refused for a request with another method and path, too.
 	f.partner().keyed("k").put(transactions+"/"+transaction.at("id"), `{"params":{"type":"refund"}}`).want(409, keyConflict)
 	f.transaction(transaction.at("id")).want(200, transaction.body)
 }
@@ -78,7 +79,7 @@ func TestKeyBelongsToOnePartner(t *testing.T) {
 	f.partner().keyed("k2").post(transactions, paymentBody(`"amount":"2","currency":"USD"`)).want(201, "")
 }
 
-// A refused request has created nothing, so its key is free.
+// A refused request has created nothing, so its key can be used for another request.
 func TestRefusedRequestLeavesItsKeyFree(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -178,7 +179,7 @@ func TestConcurrentRequestsWithOneKeyMakeOneTransaction(t *testing.T) {
 	}
 }
 
-// A repeated create finds its transaction by the idempotency key or by the txid.
+// A repeated create request finds its transaction by the idempotency key or by the txid.
 func TestTxidAndKeyBothFindTheTransaction(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

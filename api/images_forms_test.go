@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// photo returns a picture with large and small detail, and with a transparent corner if it has alpha. Photos of other seeds
-// differ.
+// photo returns a picture with large and small details, as a photo has. If hasAlpha is set, one corner is transparent. Another
+// seed gives another picture.
 func photo(width, height int, hasAlpha bool, seed uint64) *image.NRGBA {
 	random := rand.New(rand.NewPCG(seed, 1))
 	const cell = 24
@@ -60,10 +60,12 @@ func asPNG(t *testing.T, img image.Image) []byte {
 	return file.Bytes()
 }
 
-// formBounds are the largest sides and the most bytes of the forms in which pages show a picture.
+// formBounds has the greatest size of each form of a picture: width and height in pixels, and bytes. A form is a smaller version
+// of the picture for one place on a page.
 var formBounds = map[string]struct{ width, height, bytes int }{"page": {960, 960, 240 << 10}, "logo": {960, 96, 48 << 10}, "thumbnail": {192, 192, 32 << 10}}
 
-// wantForms fails the test unless a picture has each form within its bounds, with the picture's ratio.
+// wantForms checks that the server has each form (smaller version) of an uploaded picture, within the bounds of formBounds and
+// with the picture's aspect ratio.
 func (f *fixture) wantForms(name string, uploaded *response) {
 	f.t.Helper()
 	address := uploaded.at("data.url")
@@ -114,14 +116,14 @@ func TestPicturesHaveSmallerForms(t *testing.T) {
 		f.file(bare + unknown).wantStatusOf(404)
 	}
 	f.file(f.base() + "/images/" + strings.Repeat("0", 32) + "-page").wantStatusOf(404)
-	for _, purpose := range []string{"-page", "-thumbnail"} { // a record names the picture itself
+	for _, purpose := range []string{"-page", "-thumbnail"} { // a record must name the picture itself, not one of its forms
 		f.partner().post(linksPath, link(`"image":"`+bare+purpose+`",`)).want(422, "").wantFields(map[string]string{"errors.0.field": "image"})
 	}
 	f.restart()
 	f.wantForms("after a restart", &response{t: t, status: 200, body: strings.ReplaceAll(kept.body, url, f.base()+"/images/"+path.Base(url))})
 }
 
-// pictureOf finds the addresses of pictures in a page.
+// pictureOf matches the pictures in a page. Its first group is the picture's URL path.
 var pictureOf = regexp.MustCompile(`<img[^>]* src="(/images/[^"]+)"([^>]*)>`)
 
 // A page without pictures is below 60 KB. With a picture, a logo and thirty products that all have photos, a browser that loads
@@ -132,7 +134,7 @@ func TestPageWithManyPicturesIsLight(t *testing.T) {
 	const products, mostOfPage, mostOfAll = 30, 60_000, 600_000
 	upload := func(file []byte) string {
 		t.Helper()
-		return f.partner().upload(file).want(201, "").at("data.url") // of its own, even if the file is the same
+		return f.partner().upload(file).want(201, "").at("data.url") // each upload gets its own address, even for the same file
 	}
 	var ids []string
 	sold := asJPEG(t, photo(640, 480, false, 1))

@@ -74,7 +74,7 @@ func TestImageIsUploadedAndShown(t *testing.T) {
 	withImage.wantFields(map[string]string{"data.image": url})
 	page := f.browse(withImage.at("data.url"))
 	form := strings.TrimSuffix(strings.TrimPrefix(url, f.base()), ".png") + "-page"
-	f.file(f.base()+form).want(200, shown.body) // the picture has few pixels
+	f.file(f.base()+form).want(200, shown.body) // the picture is so small that its form for pages is the picture itself
 	if !strings.Contains(page.body, `src="`+form+`"`) || !strings.Contains(page.header.Get("content-security-policy"), "img-src 'self'") {
 		t.Errorf("%v %s", page.header, page.body)
 	}
@@ -118,11 +118,11 @@ func TestHostileUploadsAreRefused(t *testing.T) {
 	f.partner().post(imagesPath, "{}").want(415, "")
 	f.anyone().upload(whole).want(401, "")
 	keyed := f.partner().with("Idempotency-Key", "image")
-	keyed.upload(whole).want(201, keyed.upload(whole).want(201, "").body) // each form has another boundary
+	keyed.upload(whole).want(201, keyed.upload(whole).want(201, "").body) // the two requests have the same file but different multipart boundaries
 	keyed.upload(grayPNG(t, 3, 3)).want(409, "")
 }
 
-// A form has one image. Fields of other names are ignored, up to 16 parts.
+// An upload must have exactly one image. Parts of the form with other names are ignored, if the form has at most 16 parts.
 func TestUploadHasOneImage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -157,11 +157,11 @@ func TestUploadHasOneImage(t *testing.T) {
 	send(f.partner(), others...).want(422, "").wantFields(map[string]string{"errors.0.detail": "image is required: a file"})
 }
 
-// hugePNG returns a PNG whose header names a size, with little data.
+// hugePNG returns a small PNG file whose header claims the given width and height.
 func hugePNG(t testing.TB, width, height uint32) []byte {
 	t.Helper()
 	file := grayPNG(t, 1, 1)
-	const header = 16 // the signature, and the length and the name of the chunk IHDR
+	const header = 16 // bytes before the content of the chunk IHDR: the file's signature, and the chunk's length and name
 	binary.BigEndian.PutUint32(file[header:], width)
 	binary.BigEndian.PutUint32(file[header+4:], height)
 	const headerLength = 13

@@ -14,7 +14,7 @@ import (
 	"mizan/posting"
 )
 
-// wantExportRefused checks that the response is this refusal, without the headers of an export.
+// wantExportRefused checks that the response has this status and body, and none of the headers of an export.
 func (r *response) wantExportRefused(status int, body string) {
 	r.t.Helper()
 	r.want(status, body)
@@ -23,7 +23,7 @@ func (r *response) wantExportRefused(status int, body string) {
 	}
 }
 
-// unreadableJournal is a journal that panics when it is to be read.
+// unreadableJournal is a journal that panics when a reader opens a view of it.
 type unreadableJournal struct{ web.Journal }
 
 // View implements web.Journal.
@@ -54,8 +54,8 @@ func TestStoppingServerRefusesNewExports(t *testing.T) {
 	<-serverStopped
 }
 
-// HTTP/1.0 has no chunks: a client would take the sizes of chunks for content, and a broken connection
-// for the end of the export.
+// An export is sent in chunks, which HTTP/1.0 does not have. A client of HTTP/1.0 would take the sizes of the chunks for content,
+// and a broken connection for the end of the export.
 func TestStreamNeedsHTTP11(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -117,8 +117,8 @@ func TestExportMayEndAtABookedTime(t *testing.T) {
 
 var headingPattern = regexp.MustCompile(`\n; Booked from the beginning to (\S+); the last event by then is (\d+)\n`)
 
-// The heading of an export without an end names the moment at which the export ends. A later export up to that
-// moment has the same content, even if entries were booked since.
+// If a request for an export names no end, the heading of the export names the moment at which the export ends. A later export up
+// to that moment has the same content, even if entries were booked since.
 func TestOpenExportNamesItsEnd(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

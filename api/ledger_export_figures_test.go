@@ -32,7 +32,7 @@ func fillJournal(t *testing.T, f *fixture, entries int) {
 	receipts := make(chan posting.Receipt, 64)
 	changesUnderWay := 0
 	for bookedEntries := 0; bookedEntries < entries; {
-		change := &posting.Change{}
+		change := &posting.Change{Author: ledger.BySystem.Author()}
 		for range paymentsPerChange {
 			amount := uint64(1000 + bookedEntries%5000)
 			entry := &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{

@@ -23,8 +23,8 @@ import (
 
 const exportPath = ledgerPath + "/export"
 
-// bookEveryKind makes payments with every outcome that moves money, and contracts of every product in both
-// readings (the secular and the religious form of the API), in both environments.
+// bookEveryKind books entries of every kind. It makes payments with every outcome that moves money. It also takes contracts of
+// every product, secular and religious, through their lifecycles, in both environments (test and production).
 func (f *fixture) bookEveryKind() {
 	f.t.Helper()
 	card := `{"type":"bank_card","cardnumber":"` + good + `"}`
@@ -51,8 +51,7 @@ func (f *fixture) bookEveryKind() {
 	f.charge(good).wantStatus("payment_suspended", "")
 }
 
-// runSecularContracts takes a contract of each product of the secular reading through its
-// lifecycle.
+// runSecularContracts takes a contract of each secular product through its lifecycle.
 func (f *fixture) runSecularContracts(env string) {
 	f.t.Helper()
 	subscribe := func(investor, count string) string {
@@ -75,7 +74,7 @@ func (f *fixture) runSecularContracts(env string) {
 	f.createSecular("safekeeping-deposits", "env", env).mustActAll("activate", `deposit amount "50"`, `grant_hibah amount "3" granted_by "board"`, `withdraw amount "20"`)
 }
 
-// runReligiousContracts takes a contract of each product of the religious reading through its lifecycle.
+// runReligiousContracts takes a contract of each religious product through its lifecycle.
 func (f *fixture) runReligiousContracts() {
 	f.t.Helper()
 	const deed = `ownership_documents ["deed"]`
@@ -87,7 +86,7 @@ func (f *fixture) runReligiousContracts() {
 	f.createReligious("wadiah").mustActAll(`grant_hibah amount 3 granted_by "board"`)
 }
 
-// trialBalanceRow is a row of the trial balance: an account's totals in one asset, in minor units.
+// trialBalanceRow is a row of the trial balance: an account's totals of debits and credits in one asset, in minor units.
 type trialBalanceRow struct {
 	Account string
 	Asset   struct{ Currency, Network, Env string }

@@ -56,8 +56,8 @@ func TestBadExportParametersAreRefused(t *testing.T) {
 	f.auditor().get(exportPath+"?format=pdf").want(422, refusal)
 }
 
-// A range includes both its bounds. A day stands for its first instant in the
-// parameter from, and for its last one in the parameter to.
+// The range of an export includes both its bounds. If a bound is a day, from means the first instant of the day, and to means its
+// last instant.
 func TestExportRangeIncludesBothBounds(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -113,7 +113,7 @@ func TestExportHasOnlyItsOrganizationsEntries(t *testing.T) {
 // blockedJournal is a journal whose readers wait: View returns only after release is closed.
 type blockedJournal struct {
 	web.Journal
-	freeViews    *atomic.Int64 // how many views may still be taken without waiting
+	freeViews    *atomic.Int64 // how many views may still be opened without waiting
 	waitingViews chan struct{} // receives once for each view that waits
 	release      chan struct{} // once it is closed, the waiting views continue
 }
@@ -127,7 +127,8 @@ func (j blockedJournal) View() *posting.View {
 	return j.Journal.View()
 }
 
-// newBlockedExportFixture starts a server whose exports wait once freeViews is used up.
+// newBlockedExportFixture starts a server with a blockedJournal. An export waits when it opens a view of the journal after
+// freeViews has been used up.
 func newBlockedExportFixture(t *testing.T) (*fixture, blockedJournal) {
 	j := blockedJournal{freeViews: new(atomic.Int64), waitingViews: make(chan struct{}, 1024), release: make(chan struct{})}
 	j.freeViews.Store(1 << 40)
@@ -138,7 +139,8 @@ func newBlockedExportFixture(t *testing.T) (*fixture, blockedJournal) {
 	return f, j
 }
 
-// beginExport requests an export and reads only the headers, which come with the first piece of the content.
+// beginExport requests an export and reads only the headers of the response. The server sends the headers together with the first
+// piece of the content.
 func (c caller) beginExport(query string) *http.Response {
 	c.fixture.t.Helper()
 	request, err := http.NewRequest("GET", "http://"+c.fixture.address+exportPath+"?"+query, nil)
@@ -202,8 +204,8 @@ func TestConcurrentExportsAreBounded(t *testing.T) {
 func TestInterruptedExportIsRecognizable(t *testing.T) {
 	t.Parallel()
 	f, j := newBlockedExportFixture(t)
-	fillJournal(t, f, 3_000) // so many that the export needs several reads and sends several pieces
-	const samples = 16       // of which the export's length is estimated
+	fillJournal(t, f, 3_000) // so many entries that the export reads and sends them in several pieces
+	const samples = 16       // views that the server opens to estimate the export's length
 	j.freeViews.Store(2 + samples)
 	response := f.auditor().beginExport("format=csv")
 	<-j.waitingViews
@@ -242,8 +244,8 @@ func TestExportEndsWhenItsReaderDisconnects(t *testing.T) {
 	}
 }
 
-// An open view (snapshot) of the journal prevents compaction, and a client may be slow, so no view is open while
-// content is sent. The test closes the journal meanwhile, which fails if a view is open.
+// An open view (snapshot) of the journal prevents compaction, and a client may be slow, so no view is open while content is sent.
+// The test closes the journal during the export. Closing fails if a view is open.
 func TestExportHoldsNoViewWhileItSends(t *testing.T) {
 	t.Parallel()
 	for part, read := range map[string]func(b *export.Book, afterFirst func()) error{
@@ -294,7 +296,7 @@ func TestExportIsCompleteAcrossItsReads(t *testing.T) {
 		accounts = append(accounts, string(a.Path))
 		return true, nil
 	}))
-	view.Close() // before the test can fail, because a journal with an open view does not close
+	view.Close() // here, before the test can fail, because a journal with an open view can't be closed
 	must(t, err)
 	b, err := f.server.ExportBook(t.Context(), f.seed.First.Org, money.Prod)
 	must(t, err)
@@ -318,8 +320,8 @@ func TestExportIsCompleteAcrossItsReads(t *testing.T) {
 	}
 }
 
-// A long export begins with about how long it will be, so that its reader can tell how much is left. The samples say nothing about a
-// few entries among many.
+// The response to a long export has a header with the estimated length, so that the client can show the progress. If the export
+// selects only a few of many entries, there is no estimate.
 func TestExportTellsAboutHowLongItIs(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -337,6 +339,11 @@ func TestExportTellsAboutHowLongItIs(t *testing.T) {
 		t.Errorf("%v bytes are estimated for a short export", estimated)
 	}
 	fillJournal(t, f, 2_000)
+	csv := "/api/v1/ledger/export?env=prod&format=csv"
+	head, sent := f.auditor().do("HEAD", csv, "").want(200, ""), f.auditor().get(csv).header.Get("x-estimated-bytes")
+	if estimated := head.header.Get("x-estimated-bytes"); estimated == "" || estimated != sent || head.body != "" {
+		t.Errorf("HEAD estimates %q bytes, and GET %q", estimated, sent)
+	}
 	for _, format := range export.Names() {
 		for _, prefix := range []string{"", "A:provider"} {
 			estimated, length := exported("format=" + format + "&prefix=" + prefix)

@@ -40,7 +40,7 @@ func TestQueryUpToNowShowsEverythingBooked(t *testing.T) {
 	now := f.Clock.Now()
 	balance := ledgerPath + "/accounts/L:partner:1:available?env=test&currency=USD&network="
 	for path, query := range map[string]struct {
-		parameter string // receives the time
+		parameter string // the query parameter that gets the time
 		caller    caller
 	}{
 		ledgerPath + "/trial-balance?env=test&limit=500": {"at", f.auditor()},

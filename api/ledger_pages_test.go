@@ -12,8 +12,8 @@ import (
 // page.
 const cursorMismatch = `{"errors":[{"code":"invalid","detail":"cursor is of another list: send it with the parameters of the page before","field":"cursor"}]}`
 
-// readPages reads a list of accounts in pages, and calls afterPage between the pages. It returns the
-// accounts with their totals.
+// readPages reads all pages of a list of accounts and calls afterPage between the pages. It returns the rows, each an account
+// with its totals as JSON.
 func (f *fixture) readPages(path string, limit int, afterPage func()) (rows []string) {
 	f.t.Helper()
 	cursor := ""
@@ -30,9 +30,9 @@ func (f *fixture) readPages(path string, limit int, afterPage func()) (rows []st
 	}
 }
 
-// wantOneMoment reads a list in pages; between them afterPage books entries. All pages must show the moment at
-// which the first one was read, so together they equal a single page of that moment. A page that is read at the
-// end must differ.
+// wantOneMoment reads a list in pages. Between the pages it calls afterPage, which books entries. All pages must show the
+// balances of the moment at which the first page was read, so together they must equal a single page that was read at that
+// moment. A page that is read at the end must differ.
 func (f *fixture) wantOneMoment(path string, afterPage func()) {
 	f.t.Helper()
 	want := f.readPages(path, 500, func() {})
@@ -63,7 +63,7 @@ func TestPagesByEffectiveDateShowOneMoment(t *testing.T) {
 	}
 }
 
-// Entries of contracts are dated to a past day while the pages of that day are read.
+// While the pages of a past day's balances are read, contracts book entries that are dated to that day.
 func TestPagesOfAPastDayShowOneMomentDespiteBackdatedEntries(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -113,13 +113,15 @@ func TestPagesOfAFutureInstantShowOneMoment(t *testing.T) {
 	})
 }
 
-// A cursor is refused with other parameters, because it could point behind the last row of their list.
+// A cursor of one list is refused if it is sent with the parameters of another list, because it could point behind the last row
+// of that list.
 func TestCursorOfAccountsNeedsTheSameParameters(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, query := range []string{
 		"/trial-balance?env=test&by=effective", "/trial-balance?env=test", "/trial-balance?env=test&by=effective&at=2026-09-03",
 		"/trial-balance?env=test&at=2026-09-03T11:00:00Z", "/accounts?env=test&prefix=L:", "/accounts/L:partner:1:available?env=test", "/trial-balance?env=prod&currency=USDT",
+		"/trial-balance?env=test&since=2026-09-01T00:00:00Z", "/trial-balance?env=test&by=effective&since=2026-09-01",
 	} {
 		first := f.auditor().get(ledgerPath+query+"&limit=2").want(200, "")
 		cursor := "&cursor=" + url.QueryEscape(first.at("cursor.cursor_value"))
@@ -131,17 +133,21 @@ func TestCursorOfAccountsNeedsTheSameParameters(t *testing.T) {
 			"/trial-balance?env=test&at=2026-09-03T11:00:00Z", "/trial-balance?env=test&at=2026-09-03T11:00:01Z", "/trial-balance?by=effective", "/trial-balance?",
 			"/accounts?env=test&prefix=L:", "/accounts?env=test&prefix=A:", "/accounts?env=test&currency=USD", "/accounts?env=test&network=",
 			"/accounts/L:partner:1:available?env=test", "/accounts/A:bank?env=test", "/trial-balance?currency=USDT&network=tron",
+			"/trial-balance?env=test&since=2026-09-01T00:00:00Z", "/trial-balance?env=test&since=2026-09-01T00:00:01Z",
+			"/trial-balance?env=test&by=effective&since=2026-09-01", "/trial-balance?env=test&by=effective&since=2026-09-02",
 		} {
 			if other != query {
 				f.auditor().get(ledgerPath+other+cursor).want(422, cursorMismatch)
 			}
 		}
 	}
-	// The same parameters may be spelled differently.
+	// The cursor is accepted if the parameters mean the same but are written differently.
 	first := f.auditor().get(ledgerPath+"/trial-balance?by=effective&at=2026-09-03&limit=2").want(200, "")
 	cursor := "&cursor=" + url.QueryEscape(first.at("cursor.cursor_value"))
 	f.auditor().get(ledgerPath+"/trial-balance?env=prod&by=effective&at=2026-09-03T12:00:00%2B00:00"+cursor).want(200, "")
-	// Other faults are reported first.
+	first = f.auditor().get(ledgerPath+"/trial-balance?by=effective&since=2026-09-01&limit=2").want(200, "")
+	f.auditor().get(ledgerPath+"/trial-balance?by=effective&since=2026-09-01T12:00:00Z&cursor="+url.QueryEscape(first.at("cursor.cursor_value"))).want(200, "")
+	// If another parameter is wrong too, the response names that parameter and not the cursor.
 	f.auditor().get(ledgerPath+"/trial-balance?env=live&by=effective&at=2026-09-03"+cursor).want(422, `{"errors":[{"code":"invalid","detail":"env must be prod or test","field":"env"}]}`)
 }
 

@@ -246,6 +246,38 @@ func TestStatementHasTheBalanceAfterEachLine(t *testing.T) {
 	f.auditor().get(ledgerPath+"/accounts/L:nobody/postings").want(404, "")
 }
 
+// An entry, and each line of a statement, has the kind of the event's record: the same event has different meanings for different
+// kinds.
+func TestEntriesAndLinesNameTheKindOfTheirRecord(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	contract := f.createSecular("leases", "env", `"test"`).mustActAll(`acquire ownership_documents ["deed"]`)
+	for id, kind := range map[string]string{
+		f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).want(201, "").at("id"): "transaction",
+		f.admin().post(partnersSettlements, settlementBody).want(201, "").at("data.id"):                     "settlement",
+		contract.id(): "contract",
+	} {
+		list := f.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
+		seq, err := strconv.Atoi(list.at("data.0.seq"))
+		must(t, err)
+		begin := fmt.Sprintf(`{"seq":%d,"kind":"%s","source":"%s","event":`, seq, kind, id)
+		entry := f.auditor().get(fmt.Sprint(ledgerPath, "/entries/", seq)).want(200, "")
+		if list.rows() != 1 || !strings.HasPrefix(list.body, `{"data":[`+begin) || !strings.HasPrefix(entry.body, `{"data":`+begin) {
+			t.Errorf("want an entry that begins with %s: %s %s", begin, list.body, entry.body)
+		}
+		for i := range 2 {
+			at := fmt.Sprintf("data.postings.%d.", i)
+			line := f.auditor().get(fmt.Sprint(ledgerPath, "/accounts/", entry.at(at+"account"), "/postings?env=test&limit=1&currency=", entry.at(at+"asset.currency"), "&cursor=", seq+1, ".0")).want(200, "")
+			if !strings.HasPrefix(line.body, `{"data":[`+begin) {
+				t.Errorf("want a line that begins with %s: %s", begin, line.body)
+			}
+		}
+	}
+	if r := contract.get(contract.path+"/entries").want(200, ""); r.at("data.0.kind") != "contract" {
+		t.Errorf("the contract's own list: %s", r.body)
+	}
+}
+
 func TestEntriesAreFilteredByTimeAndName(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -337,7 +369,7 @@ func TestListParametersAreChecked(t *testing.T) {
 	fieldError := func(name, detail string) string {
 		return `{"errors":[{"code":"invalid","detail":"` + detail + `","field":"` + name + `"}]}`
 	}
-	for _, list := range []string{"/accounts", "/trial-balance", "/entries", "/events", "/accounts/A:bank/postings", "/accounts/A:bank"} {
+	for _, list := range []string{"/accounts", "/trial-balance", "/totals", "/entries", "/events", "/accounts/A:bank/postings", "/accounts/A:bank"} {
 		for _, bad := range []string{"page", "offset", "Limit", "txid", "order_by"} {
 			f.auditor().get(ledgerPath+list+"?"+bad+"=1").want(422, fieldError(bad, "Unexpected field"))
 		}
@@ -354,6 +386,7 @@ func TestListParametersAreChecked(t *testing.T) {
 		"/accounts?env=":                                fieldError("env", "env must be prod or test"),
 		"/trial-balance?at=yesterday":                   fieldError("at", "at must be an RFC 3339 time"),
 		"/trial-balance?at=2026-09-03":                  fieldError("at", "at must be an RFC 3339 time"),
+		"/totals?group=class":                           fieldError("group", "group must be one of asset, segment"),
 		"/trial-balance?by=value":                       fieldError("by", "by must be one of booked, effective"),
 		"/entries?source=1":                             fieldError("source", "source must be a UUID"),
 		"/entries?from=1":                               fieldError("from", "from must be an RFC 3339 time"),
@@ -396,6 +429,49 @@ func (f *fixture) bookEvents(events []ledger.Event) {
 		events[i] = ledger.Event{Source: source, Name: "noise", To: "noisy"}
 	}
 	done := make(chan error, 1)
-	f.Journal.Submit(&posting.Change{Steps: []posting.Step{{Org: f.seed.First.Org, Source: source, Events: events}}}, func(r posting.Receipt) { done <- r.Err })
+	f.Journal.Submit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: f.seed.First.Org, Source: source, Events: events}}}, func(r posting.Receipt) { done <- r.Err })
 	must(f.t, <-done)
+}
+
+// If a partner lists the events of one of its transactions, it sees every event, including those that moved no money, but only
+// its own postings.
+func TestPartnerSeesEveryStepOfItsOwnTransaction(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	names := func(who caller, id string) (names []string) {
+		r := who.get("/api/v1/ledger/events?source="+id).want(200, "")
+		for i := range r.rows() {
+			names = append(names, r.at(fmt.Sprintf("data.%d.event", i)))
+		}
+		return names
+	}
+	declined, charged := f.charge("4000000000000002").at("id"), f.charge("4242424242424242").at("id")
+	for id, want := range map[string]string{declined: "decline authorise route create", charged: "settle process authorise route create"} {
+		if got, seen := strings.Join(names(f.partner(), id), " "), strings.Join(names(f.auditor(), id), " "); got != want || seen != want {
+			t.Errorf("the partner sees %q, the auditor %q, want %q", got, seen, want)
+		}
+	}
+	for id, who := range map[string]caller{declined: f.second(), charged: f.second(), "0d1f2a3b-0000-4000-8000-000000000001": f.partner()} {
+		if got := names(who, id); got != nil {
+			t.Errorf("another partner sees %q", got)
+		}
+	}
+	r := f.partner().get("/api/v1/ledger/events?source="+charged).want(200, "")
+	if n := len(r.object()["data"].([]any)[0].(map[string]any)["entry"].(map[string]any)["postings"].([]any)); n != 1 || !strings.HasPrefix(r.at("data.0.entry.postings.0.account"), "L:partner:1:") {
+		t.Errorf("the partner sees %s", r.at("data.0.entry"))
+	}
+}
+
+func TestEventsOfEveryKindOfRecordAreFoundByItsID(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for path, body := range map[string]string{
+		"limits": `{"partner_id":1,"kind":"velocity","max_count":1000,"window":"minute","env":"test"}`, "blocklist": `{"kind":"email","value":"mallory@example.com"}`,
+		"users": `{"login":"amina","name":"Amina Karim","pass":"correct-horse-battery-9","roles":["auditor"]}`,
+	} {
+		id := f.admin().post("/api/v1/"+path, body).want(201, "").at("data.id")
+		if got := f.auditor().get("/api/v1/ledger/events?source="+id).want(200, "").at("data.0.source"); got != id {
+			t.Errorf("%s: the newest event is of %s, want %s", path, got, id)
+		}
+	}
 }

@@ -6,16 +6,16 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"mizan/api/auth"
+	"mizan/api/web"
 	"mizan/ledger"
 )
 
-// maxLimiters bounds how many keys have a stored limiter. A key without one starts with a full burst, as after a long
-// idle time.
+// maxLimiters bounds how many rate limiters are in memory. A key whose limiter was removed gets a new one with a full burst, as
+// after a long idle time.
 const maxLimiters = 65_536
 
-// limits allows each key a number of requests per second of real time, because a manual clock
-// that stands still must not shut callers out. A nil *limits allows all requests.
+// limits allows each key (of a partner or of a session) a number of requests per second. It uses real time, because callers would
+// be refused forever while a manual clock stands still. A nil *limits allows all requests.
 type limits struct {
 	perSecond int
 
@@ -30,10 +30,14 @@ func newLimits(perSecond int) *limits {
 	return &limits{perSecond: perSecond, keys: make(map[ledger.ID]*rate.Limiter)}
 }
 
-// limitedBy returns the id under which a request's rate is limited: that of the partner's API key, or of the
-// session of a person who acts as a partner.
-func limitedBy(who *auth.Principal) (id ledger.ID, isLimited bool) {
+// limitedBy returns the id whose rate limit applies to a request: the id of the partner's API key, or of the session of a person
+// who acts as a partner. To make a page, the console calls the API inside the process. These calls, in which req.Grant is set,
+// are not limited; only the request for the page counts.
+func limitedBy(req *web.Request) (id ledger.ID, isLimited bool) {
+	who := &req.Principal
 	switch {
+	case req.Grant != nil:
+		return id, false
 	case who.Key != nil:
 		return who.Key.ID, true
 	case who.Partner != nil && who.Session != nil:
@@ -60,8 +64,8 @@ func (l *limits) allow(key ledger.ID, now time.Time) bool {
 	return limiter.AllowN(now, 1)
 }
 
-// makeRoom removes the limiters of all keys whose burst is full again. If there are none, it removes the limiter
-// of any key.
+// makeRoom removes the limiters of all keys whose burst is full again. If that removes none, it removes the limiter of an
+// arbitrary key.
 func (l *limits) makeRoom(now time.Time) {
 	for key, limiter := range l.keys {
 		if limiter.TokensAt(now) >= float64(2*l.perSecond) {

@@ -39,7 +39,8 @@ func (h *history) request(client int, send func() []step) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i, s := range steps {
-		// The two steps of a request overlap, and the visualization needs a row for each, so each has a client id.
+		// The two steps of a request overlap in time, and the visualization draws one row for each client. So each step gets a
+		// client id of its own.
 		h.operations = append(h.operations, porcupine.Operation{ClientId: 2*client + i, Input: s.input, Output: s.output, Call: call, Return: end})
 	}
 }
@@ -69,16 +70,16 @@ func runClients(n int, seed uint64, client func(n int, random *rand.Rand)) {
 	wg.Wait()
 }
 
-// The model of the requests with one txid. Its state is the one transaction that has the txid.
+// This is the model of all requests that name the same txid. Its state is the one transaction that has the txid.
 
 // transactionState is the transaction that has the txid. The zero value means that there is none.
 type transactionState struct{ id, amount, status string }
 
-// createInput is a create's input; its output is a readOutput.
+// createInput is the input of a step that creates a transaction. The step's output is a readOutput.
 type createInput struct{ txid, amount, card string }
 
-// readInput is the input of a read by id; its output is a readOutput. The response to a create with the txid
-// has shown the id.
+// readInput is the input of a step that reads a transaction by its id. The step's output is a readOutput. The test knows the id
+// from the response to a create request with the txid.
 type readInput struct{ txid, id string }
 
 // readOutput is a transaction as a response shows it.
@@ -87,8 +88,8 @@ type readOutput struct {
 	txid, id        string
 	amount          string
 	status          string
-	isReplay        bool   // only in the response to a create
-	mismatchedField string // the field in which a repeated create differs from the first one
+	isReplay        bool   // only in the response to a create request
+	mismatchedField string // the field in which a repeated create request differs from the first one
 }
 
 func outputOf(r *response) readOutput {
@@ -98,8 +99,8 @@ func outputOf(r *response) readOutput {
 	}
 }
 
-// isForward tells whether a transaction with the first status may later have the second one. A final status
-// stays, except that settled money can be taken back.
+// isForward tells whether a transaction with the status from may later have the status to. A final status stays, except that
+// settled money can be taken back.
 func isForward(from, to string) bool {
 	order := map[string]int{"created": 1, "new": 2, "authorizing": 3, "charging": 4, "charged": 5, "rejected": 5, "failed": 5}
 	if from == to {
@@ -111,7 +112,7 @@ func isForward(from, to string) bool {
 	return order[from] > 0 && order[from] < order[to]
 }
 
-// txidModel is the model: the first create makes the transaction, every later create and every read
+// txidModel is the model: the first create request makes the transaction, every later create request and every read
 // shows that transaction, and its status only moves forward.
 var txidModel = porcupine.Model{
 	Partition: func(operations []porcupine.Operation) (parts [][]porcupine.Operation) {
@@ -149,7 +150,7 @@ var txidModel = porcupine.Model{
 	},
 }
 
-// txidOf returns the txid in the input of a create or a read.
+// txidOf returns the txid in the input of a create request or a read.
 func txidOf(input any) string {
 	if c, ok := input.(createInput); ok {
 		return c.txid
@@ -185,7 +186,8 @@ func TestHistoriesAreLinearizablePerTxid(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	f := newFixture(t)
-	// These cards are charged at once, declined, charged after 5 s, and charged but taken back after 60 s.
+	// The first card is charged at once, the second is declined, the third is charged after 5 s, and the fourth is charged but
+	// the money is taken back after 60 s.
 	cards := []string{"4242424242424242", "4000000000000002", "4000000000000077", "4000000000000259"}
 	for round := range uint64(rounds) {
 		history, known := newHistory(), &knownIDs{}
@@ -193,7 +195,7 @@ func TestHistoriesAreLinearizablePerTxid(t *testing.T) {
 			for range requests {
 				read, hasKnown := known.pick(random)
 				switch choice := random.IntN(10); {
-				case choice == 0: // not recorded: a transaction's status also changes between requests
+				case choice == 0: // moving the clock is not recorded in the history: a transaction's status may change between requests
 					f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":`+strconv.Itoa(random.IntN(40))+`}`).want(200, "")
 				case choice < 6 && hasKnown:
 					history.request(client, func() []step {
@@ -213,29 +215,31 @@ func TestHistoriesAreLinearizablePerTxid(t *testing.T) {
 	}
 }
 
-// The model of an account. Its state is the account's totals, and the payouts that hold money of the account.
+// This is the model of an account. Its state is the account's totals, and the payouts that hold money of the account.
 
-// accountState is an account's totals in minor units, and the payouts with a hold, one bit each.
+// accountState is an account's totals in minor units. heldPayouts has one bit for each payout, which is set while the payout
+// holds money.
 type accountState struct {
 	balance
 	heldPayouts uint64
 }
 
-// balance is an account's totals as a response shows them; credits are never pending here.
+// balance has an account's totals as a response shows them. pending is the pending debits; these tests book no pending credits.
 type balance struct{ credits, debits, pending int64 }
 
-// The inputs of the steps on an account. payout is the number of the payout's bit in accountState.heldPayouts.
+// These are the inputs of the steps on an account. The field payout is the number of the payout's bit in
+// accountState.heldPayouts.
 type (
 	creditInput  struct{ amount int64 }
 	holdInput    struct{ payout, amount int64 }
 	settleInput  struct{ payout, amount int64 }
 	releaseInput struct{ payout, amount int64 }
 	refuseInput  struct{ amount int64 } // a payout for which the account had too little
-	balanceInput struct{}               // a read; its output is a balance
+	balanceInput struct{}               // reads the account; the output is a balance
 )
 
-// accountModel is the model of an account with an opening balance: a payout can hold money that is neither spent
-// nor held, and is refused only if that is too little.
+// accountModel is the model of an account with an opening balance. A payout may hold money that is neither spent nor held. It may
+// be refused only if there is too little of such money.
 func accountModel(opening balance) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return accountState{balance: opening} },
@@ -284,8 +288,8 @@ func (f *fixture) balanceOfCurrency(currency string) balance {
 	return balance{number("credits_posted"), number("debits_posted"), number("debits_pending")}
 }
 
-// payout makes a payout, and returns its steps, which depend on the outcome. number is its bit in
-// accountState.heldPayouts.
+// payout makes a payout and returns the steps of the request, which depend on the outcome. number is the number of the payout's
+// bit in accountState.heldPayouts.
 func (f *fixture) payout(currency, card string, number, amount int64) []step {
 	r := f.partner().post(transactions, `{"params":{"type":"payout","amount":"`+strconv.FormatInt(amount, 10)+`","currency":"`+currency+
 		`","env":"test","money_storage":{"type":"bank_card","cardnumber":"`+card+`"}}}`).want(201, "")
@@ -308,10 +312,11 @@ func TestHistoriesAreLinearizablePerAccount(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	f := newFixture(t)
-	// Half of these cards succeed. The provider refuses the others, or their payouts fail after they have begun.
+	// Payouts to the first two numbers succeed. The provider refuses those to the third, and those to the fourth fail after they
+	// have begun.
 	cards := []string{"4242424242424242", "4242424242424242", "4000000000000002", "4000000000000119"}
 	counts := map[string]int{}
-	for round, currency := range []string{"USD", "EUR", "CHF", "GBP", "TRY"} { // one account each, with its opening balance
+	for round, currency := range []string{"USD", "EUR", "CHF", "GBP", "TRY"} { // each currency has an account with an opening balance
 		history, opening := newHistory(), f.balanceOfCurrency(currency)
 		available := opening.credits - opening.debits
 		runClients(callers, seed+uint64(round), func(client int, random *rand.Rand) {
@@ -362,7 +367,7 @@ func operationAt(call, end int64, input, output any) porcupine.Operation {
 	return porcupine.Operation{Input: input, Output: output, Call: call, Return: end}
 }
 
-// Each broken history violates one guarantee. In the correct history beside it that fault is corrected, so it is
+// Each brokenHistory violates one guarantee. The correctHistory beside it is the same history without this fault, and is
 // linearizable.
 func TestCheckerFindsNonLinearizableHistories(t *testing.T) {
 	t.Parallel()

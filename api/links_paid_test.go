@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A link counts what its payments charged. Of a hold it counts what was captured, and it never counts a fee on top. Refunds and
-// chargebacks take nothing away.
+// A link counts the charged amounts of its payments. For a hold it counts the captured amount, and it never counts a fee on top.
+// Refunds and chargebacks do not reduce the count.
 func TestLinkCountsWhatWasCharged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -38,7 +38,7 @@ func TestLinkCountsWhatWasCharged(t *testing.T) {
 	wantCounted("2", "3500")
 	f.setTerminalParams("payment", `{"fee_bps":"300","fee_mode":"deduct"}`)
 	pay("4000000000000259", "Paid")
-	f.advanceBy(time.Minute) // the bank takes the money back
+	f.advanceBy(time.Minute) // the bank takes the money of the last payment back
 	wantCounted("3", "5500")
 }
 

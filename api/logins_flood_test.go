@@ -34,7 +34,7 @@ func TestAdministrationWorksDuringAFloodOfLogins(t *testing.T) {
 		})
 	}
 	go func() { flood.Wait(); reportAtMaximum() }()
-	<-atMaximum // the maximum number of logins is under way
+	<-atMaximum // wait until the maximum number of logins is under way
 	for i := range 3 {
 		f.admin().post(users, fmt.Sprintf(`{"login":"u%d","name":"N","pass":%q,"roles":["client"]}`, i, goodPass)).want(201, "")
 		f.admin().post("/api/v1/partners", fmt.Sprintf(`{"login":"p%d","name":"N","pass":"correct-Lions-paint-9"}`, i)).want(201, "")
@@ -42,7 +42,7 @@ func TestAdministrationWorksDuringAFloodOfLogins(t *testing.T) {
 	flood.Wait()
 }
 
-// transportFrom returns a transport whose connections come from a loopback address.
+// transportFrom returns an HTTP transport whose connections come from the given loopback address.
 func transportFrom(t *testing.T, address string) *http.Transport {
 	t.Helper()
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
@@ -51,7 +51,7 @@ func transportFrom(t *testing.T, address string) *http.Transport {
 	return addressTransport
 }
 
-// logInFrom posts a login over a transport of transportFrom and returns the response's status.
+// logInFrom posts a login over addressTransport, which transportFrom has returned, and returns the response's status.
 func (f *fixture) logInFrom(addressTransport *http.Transport, login, pass string) (int, error) {
 	request, err := http.NewRequest("POST", f.base()+sessions, strings.NewReader(loginBody(login, pass)))
 	if err != nil {
@@ -67,8 +67,8 @@ func (f *fixture) logInFrom(addressTransport *http.Transport, login, pass string
 	return response.StatusCode, errors.Join(err, response.Body.Close())
 }
 
-// However many logins are attempted from a few addresses, a login from another address is not refused, and does
-// not wait for all of them.
+// However many logins are attempted from a few IP addresses, a login from another address is not refused and does not wait until
+// all these attempts have ended.
 func TestFloodingAddressesDoNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -85,7 +85,7 @@ func TestFloodingAddressesDoNotBlockOthers(t *testing.T) {
 					status, err := f.logInFrom(addressTransport, fmt.Sprintf("x%d-%d-%d", addressNumber, i, n), "y")
 					if status == 429 || status == 503 {
 						reportAtMaximum()
-						return // so only as many goroutines stay as there are places for logins
+						return // so only as many goroutines continue as logins may run at once
 					}
 					if err != nil || status != 401 {
 						t.Errorf("%d %v", status, err)

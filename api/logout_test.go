@@ -2,8 +2,8 @@ package api_test
 
 import "testing"
 
-// The sandbox's sessions have no user. They can be ended although nobody has logged in before: in the process
-// that has created them, and after a restart.
+// The sandbox's sessions have no user. A request can end such a session even if nobody has logged in before, both in the process
+// that has created the session and after a restart.
 func TestSandboxSessionsCanBeEndedBeforeAnyLogin(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -40,7 +40,7 @@ const (
 	asMisplaced      kind = "another organization's session, naming the first organization"
 )
 
-// Groups of callers that get the same status from most routes.
+// These are groups of callers that get the same status from most routes.
 var (
 	partnerKeys     = []kind{byKey, byNeighbour, byForeignKey}
 	operators       = []kind{byAdmin, byAdminElsewhere}
@@ -75,8 +75,8 @@ type accessFixture struct {
 	recordIDs                          map[string]string // ids of the records that were created, with keys such as "limit of 1"
 }
 
-// newAccessFixture starts a server and creates the callers. Afterwards only the tests' requests
-// change anything, because the clock stands still.
+// newAccessFixture starts a server and creates the callers. The clock stands still, so afterwards only the tests' requests change
+// anything.
 func newAccessFixture(t *testing.T) *accessFixture {
 	t.Helper()
 	f := &accessFixture{fixture: newFixture(t, func(cfg *api.Config) { cfg.ProviderUpdates = ignoredUpdates{} }), sessions: map[kind]string{}, recordIDs: map[string]string{}}
@@ -142,13 +142,13 @@ func (f *accessFixture) logIn(owner *recordOwner, role directory.Role) string {
 // caller may see all other records of the owner's organization too.
 func (f *accessFixture) ownerOf(k kind) (owner *recordOwner, wholeOrganization bool) {
 	switch k {
-	case byNeighbour:
+	case byNeighbour, asNeighbour:
 		return f.neighbour, false
 	case byInactivePartner:
 		return f.inactive, false
 	case byForeignKey, asForeignPartner:
 		return f.second, false
-	case byAdminElsewhere, asForeignAdmin, asForeignAuditor, asForeignClient:
+	case byAdminElsewhere, asForeignOperator, asForeignAdmin, asForeignAuditor, asForeignClient:
 		return f.second, true
 	case byKey, asPartner:
 		return f.first, false
@@ -156,7 +156,7 @@ func (f *accessFixture) ownerOf(k kind) (owner *recordOwner, wholeOrganization b
 	return f.first, true
 }
 
-// callerOf returns a caller of the kind.
+// callerOf returns a caller of the kind, with the kind's credentials.
 func (f *accessFixture) callerOf(k kind) caller {
 	owner, _ := f.ownerOf(k)
 	switch k {
@@ -172,7 +172,7 @@ func (f *accessFixture) callerOf(k kind) caller {
 	return f.bearer(f.sessions[k], owner.org)
 }
 
-// target is a kind of record whose id a path's parameter is.
+// target is a kind of record that the parameter in a route's path names by its id.
 type target struct {
 	name      string
 	make      func(f *accessFixture, owner *recordOwner) string // creates the owner's record and returns its id
@@ -211,8 +211,8 @@ func (f *accessFixture) foreignOwners(k kind, x *target) (owners []*recordOwner)
 	return owners
 }
 
-// operatorCreate returns a function that creates a record: an operator posts body to path, and the record's id is
-// at idPath in the response.
+// operatorCreate returns a function that creates a record for an owner. It posts body to the URL path as an operator, and returns
+// the id that it finds at idPath in the response.
 func operatorCreate(path, idPath, body string) func(*accessFixture, *recordOwner) string {
 	return func(f *accessFixture, owner *recordOwner) string {
 		body := strings.NewReplacer("PARTNER", owner.partner, "ONCE", uuid.NewString()).Replace(body)
@@ -220,7 +220,7 @@ func operatorCreate(path, idPath, body string) func(*accessFixture, *recordOwner
 	}
 }
 
-// The records that paths name.
+// The kinds of records that the paths of routes name.
 var (
 	aTransaction = &target{name: "transaction", unknownID: uuid.NewString(), make: func(f *accessFixture, owner *recordOwner) string {
 		return f.anyone().with("x-api-key", owner.key, "x-organization-id", owner.org.String()).
@@ -254,11 +254,14 @@ var (
 	aSparePartner = &target{name: "spare partner", unknownID: "999999", shared: true, make: operatorCreate("/partners", "id", `{"name":"S","login":"ONCE","pass":"nine-Lions-paint"}`)}
 	aTerminal     = &target{name: "terminal", unknownID: uuid.NewString(), shared: true, make: operatorCreate("/terminal", "data.id",
 		`{"name":"S","provider":"simulator","type":"payout","env":"test","partner_id":PARTNER}`)}
-	aKey   = &target{name: "key", unknownID: uuid.NewString(), shared: true, make: operatorCreate("/api_keys", "id", `{"name":"S","partner_id":PARTNER}`)}
+	aKey  = &target{name: "key", unknownID: uuid.NewString(), shared: true, make: operatorCreate("/api_keys", "id", `{"name":"S","partner_id":PARTNER}`)}
+	aRate = &target{name: "rate", unknownID: uuid.NewString(), shared: true, make: func(f *accessFixture, owner *recordOwner) string {
+		return f.operator(owner.org).do("PUT", "/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.92"}`).want(200, "").at("data.id")
+	}}
 	aUser  = &target{name: "user", unknownID: uuid.NewString(), shared: true, make: operatorCreate("/users", "data.id", `{"login":"ONCE","name":"S","pass":"correct-horse-battery-9","roles":["auditor"]}`)}
 	aLimit = &target{name: "limit", unknownID: uuid.NewString(), shared: true, make: operatorCreate("/limits", "data.id",
 		`{"partner_id":PARTNER,"kind":"velocity","max_count":100000,"window":"minute","env":"test","active":false}`)}
-	// The delivery fails, because nothing listens at its address.
+	// This delivery fails, because nothing listens at the address to which it is sent.
 	aDelivery = &target{name: "delivery", unknownID: uuid.NewString(), shared: true, make: func(f *accessFixture, owner *recordOwner) string {
 		f.directory.AllowPrivateAddresses(true)
 		f.operator(owner.org).patch("/api/v1/partners/"+owner.partner, `{"notify_url":"http://127.0.0.1:9/hook"}`).want(200, "")
@@ -266,13 +269,14 @@ var (
 		f.operator(owner.org).patch("/api/v1/partners/"+owner.partner, `{"notify_url":null}`).want(200, "")
 		return f.operator(owner.org).get("/api/v1/deliveries?transaction_id="+transactionID).want(200, "").at("data.0.event_id")
 	}}
+	noSession   = &target{name: "session", unknownID: uuid.NewString(), belongsToNobody: true, make: func(*accessFixture, *recordOwner) string { return uuid.NewString() }}
 	aBlock      = &target{name: "entry of the blocklist", unknownID: uuid.NewString(), shared: true, make: operatorCreate("/blocklist", "data.id", `{"kind":"email","value":"ONCE@example.com"}`)}
 	aSettlement = &target{name: "settlement", unknownID: uuid.NewString(), shared: true, make: func(f *accessFixture, owner *recordOwner) string {
 		return operatorCreate("/partners/"+owner.partner+"/settlements", "data.id", `{"direction":"in","amount":"1","currency":"USD","env":"test","reference":"ONCE"}`)(f, owner)
 	}}
 )
 
-// The records of the storefront. Those at public addresses belong to nobody, because anybody may see them.
+// The kinds of records of the storefront. Records with a public page belong to nobody, because anybody may see them.
 var (
 	aLink          = &target{name: "link", unknownID: uuid.NewString(), make: operatorCreate("/links", "data.id", linkOfPartner)}
 	aProduct       = &target{name: "product", unknownID: uuid.NewString(), make: operatorCreate("/products", "data.id", productOfPartner)}
@@ -289,8 +293,8 @@ const (
 	productOfPartner = `{"partner_id":PARTNER,"env":"test","header":"Tea","text":"Green"}`
 )
 
-// storedCounts counts what is stored. It does not count first uses of API keys, which are stored in
-// the background.
+// storedCounts has the number of stored rows of each kind. It does not count the events that record the use of an API key,
+// because these are stored in the background.
 type storedCounts struct{ organizations, events, claims, lists, pageBuffers, sealedRows, counters int }
 
 func (f *accessFixture) storedCounts() (s storedCounts) {

@@ -23,7 +23,8 @@ func TestNamesMayNotChangeTheTextAroundThem(t *testing.T) {
 			}
 		}
 	}
-	// Joiners and marks of a direction are parts of ordinary names.
+	// Ordinary names in some languages contain zero-width joiners and marks of the text's direction, so these characters are
+	// accepted.
 	const persian = "می\u200cخواهم\u200f"
 	f.admin().patch(partnerPath, `{"branding":{"display_name":"`+persian+`"}}`).want(200, "").wantFields(map[string]string{"data.branding.display_name": persian})
 	created := f.testLink(`"name":"`+persian+`","description":"\u202eeert",`, `"default":100`, "fixed")

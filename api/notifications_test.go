@@ -7,9 +7,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,7 +31,13 @@ type eventStream struct {
 // openStream opens a stream as a caller, who must be admitted.
 func (c caller) openStream(t *testing.T, query string) *eventStream {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	return c.openStreamOver(t, transport, query)
+}
+
+// openStreamOver is openStream over a transport.
+func (c caller) openStreamOver(t *testing.T, transport http.RoundTripper, query string) *eventStream {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	request, err := http.NewRequestWithContext(ctx, "GET", c.fixture.base()+streamPath+query, nil)
 	must(t, err)
 	for name, value := range c.headers {
@@ -107,7 +115,7 @@ func TestStreamHasNotificationsWithoutAnAddress(t *testing.T) {
 		t.Fatalf("event %s %v", name, ready)
 	}
 	id := f.chargedPayment()
-	f.second().post(transactions, paymentBody(`"amount":"1"`)).want(201, "") // of another organization
+	f.second().post(transactions, paymentBody(`"amount":"1"`)).want(201, "") // a payment of another organization, which the stream must not have
 	n := s.notification("transaction.charged")
 	if n["transaction_id"] != id || id == before || n["delivered"] != false || n["signed_with"] != "stream" || n["channel"] != "webhook" {
 		t.Errorf("notification %v", n)
@@ -123,7 +131,7 @@ func TestStreamHasNotificationsWithoutAnAddress(t *testing.T) {
 func TestStreamNeverHasTheSecretOfATerminalOrPartner(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	receiver := f.newWebhookReceiver() // with the secret whsec
+	receiver := f.newWebhookReceiver() // the partner now has an address for notifications, with the secret "whsec"
 	s := f.admin().openStream(t, "")
 	s.next()
 	f.chargedPayment()
@@ -143,7 +151,8 @@ func TestStreamNeverHasTheSecretOfATerminalOrPartner(t *testing.T) {
 	}
 }
 
-// A secret that is set while no address is signs the stream's notifications too: the terminal's before the partner's.
+// A partner's or terminal's secret signs the stream's notifications even if no notification address is set. The terminal's secret
+// takes precedence over the partner's.
 func TestStreamIsSignedWithASecretWithoutAnAddress(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -221,7 +230,7 @@ func TestStreamRefusals(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.admin().get(streamPath+"?stream_id=x").want(422, `{"errors":[{"code":"invalid","detail":"stream_id must be a UUID","field":"stream_id"}]}`)
-	f.anyone().with("authorization", "Bearer "+string(f.seed.AdminToken)).get(streamPath).want(422, "") // which organization?
+	f.anyone().with("authorization", "Bearer "+string(f.seed.AdminToken)).get(streamPath).want(422, "") // refused, because the request names no organization
 	if r := f.admin().do("HEAD", streamPath, ""); r.status != 200 || r.header.Get("content-type") != "text/event-stream; charset=utf-8" {
 		t.Errorf("HEAD: %d %v", r.status, r.header)
 	}
@@ -230,26 +239,42 @@ func TestStreamRefusals(t *testing.T) {
 	}
 }
 
-// A caller that does not read is told why its stream ends, once it reads again. The server keeps a bounded number of
-// notifications for it; the rest of what it then reads was on its way already.
+// narrowTransport returns a transport whose connections buffer little of what was not read yet.
+func narrowTransport(t *testing.T) http.RoundTripper {
+	narrow := plainTransport.Clone()
+	narrow.DialContext = (&net.Dialer{Control: func(_, _ string, conn syscall.RawConn) (err error) {
+		const bytes = 4 << 10
+		if controlErr := conn.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, bytes) }); controlErr != nil {
+			return controlErr
+		}
+		return err
+	}}).DialContext
+	t.Cleanup(narrow.CloseIdleConnections)
+	return narrow
+}
+
+// The server ends the stream of a client that reads too slowly, because it keeps only a bounded number of notifications for the
+// client. When the client reads again, it gets the notifications that were already sent, and then a message with the reason.
 func TestSlowReaderIsCutOffWithAMessage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	s := f.admin().openStream(t, "")
+	s := f.admin().openStreamOver(t, narrowTransport(t), "")
 	s.lines.Buffer(nil, 1<<20)
 	s.next()
-	// Long notifications fill the buffers of the connection quickly.
-	body := paymentBody(`"amount":"1","merchant_meta":{"note":"` + strings.Repeat("x", 60_000) + `"}`)
-	var callers sync.WaitGroup
-	for range 16 {
-		callers.Go(func() {
-			for range 90 {
-				f.partner().post(transactions, body).want(201, "")
-			}
-		})
+	// Long notifications fill the buffers of the connection quickly. Then the server waits until the client reads, at most
+	// web.WriteTimeout. So the client reads a little now and then, much less than is sent, until its stream is found too slow.
+	body := paymentBody(`"amount":"1","merchant_meta":{"note":"` + strings.Repeat("x", 20_000) + `"}`)
+	sent, read := 0, 0
+	for f.notifier.SlowListeners() == 0 && sent < 4_000 {
+		var callers sync.WaitGroup
+		for range 16 {
+			callers.Go(func() { f.partner().post(transactions, body).want(201, "") })
+		}
+		callers.Wait()
+		sent += 16
+		s.next()
+		read++
 	}
-	callers.Wait()
-	read := 0
 	for {
 		name, data := s.next()
 		if name == "end" {
@@ -260,8 +285,9 @@ func TestSlowReaderIsCutOffWithAMessage(t *testing.T) {
 		}
 		read++
 	}
-	if read == 0 || read >= 16*90 {
-		t.Errorf("%d notifications were read before the end", read)
+	if read == 0 || read >= sent {
+		t.Errorf("%d notifications of %d payments were read before the end", read, sent)
 	}
+
 	testkit.WaitUntil(t, "the listener has left", func() bool { return f.Runtime.Listening.Total() == 0 })
 }

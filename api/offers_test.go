@@ -23,7 +23,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// testLink creates a link in the test environment, in which the demo partner has a terminal. fields ends with a comma.
+// testLink creates a payment link in the test environment, in which the demo partner has a terminal. Unless it is empty, fields
+// ends with a comma.
 func (f *fixture) testLink(fields, amount, kind string) *response {
 	f.t.Helper()
 	return f.partner().post(linksPath, `{`+fields+`"env":"test","amount":{`+amount+`,"currency":"USD"},"amount_type":"`+kind+`","pay_config":{}}`).want(201, "")
@@ -96,7 +97,7 @@ func TestPayerEntersTheAmountOfADynamicLink(t *testing.T) {
 	list.wantFields(map[string]string{"data.0.amount": "123456", "data.1": "(absent)"})
 }
 
-// If the merchant sets no bounds, the bounds of every payment apply: the smallest unit, and 10^15 of it.
+// If the merchant sets no bounds, the bounds of every payment apply: one minor unit, and 10^15 minor units.
 func TestRefusedAmountNamesTheBoundsOfEveryPayment(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -129,7 +130,7 @@ func TestProductIsPaidAtItsOwnAddress(t *testing.T) {
 	f.send(free.at("data.url"), url.Values{}).wantPage(422, "Gift", "There is nothing to pay here.")
 	open := f.partner().post(productsPath, `{"header":"Donation","text":"Any amount","currency":"EUR","qty":"3","env":"test"}`).want(201, "")
 	page = f.browse(open.at("data.url")).wantPage(200, "Donation", "Amount in EUR", `value=""`, "<p>3 pieces</p>")
-	page.wantNoText("×") // there is no price before it
+	page.wantNoText("×") // the page shows no price that "×" could multiply
 	action, _ = page.form()
 	f.send(action, url.Values{"amount": {"7"}}).wantPage(200, checkoutTitle, "€7.00")
 }
@@ -182,7 +183,7 @@ func TestCardsSentByOneAddressAreBounded(t *testing.T) {
 	f, stop := countRefusals(t)
 	for range 20 {
 		pay, _ := f.browse(f.createHosted("").at("widget_url")).form()
-		f.send(pay, card("4242424242424241")).wantPage(422, checkoutTitle) // a malformed number is no attempt
+		f.send(pay, card("4242424242424241")).wantPage(422, checkoutTitle) // a malformed card number does not count as an attempt
 		f.send(pay, card("4242424242424242")).wantPage(200, "Paid")
 	}
 	created := f.createHosted("")
@@ -243,7 +244,7 @@ func TestPageIsInTheBrowsersLanguage(t *testing.T) {
 	}
 }
 
-// scanned returns the text of a QR code as another program reads it; empty if that program is not installed.
+// scanned returns the text that another program reads from a QR code, or "" if that program is not installed.
 func scanned(t *testing.T, picture []byte) string {
 	t.Helper()
 	zbarimg, err := exec.LookPath("zbarimg")
@@ -291,7 +292,7 @@ func TestPageOfATransactionHasTheRightLanguage(t *testing.T) {
 	}
 }
 
-// file reads a file at a public address.
+// file requests a file at a public URL.
 func (f *fixture) file(address string) *response {
 	f.t.Helper()
 	path, _ := f.ownPath(address)
@@ -337,7 +338,7 @@ func TestPayerSeesTheFeeBeforePaying(t *testing.T) {
 	f.send(address, url.Values{}).wantPage(200, checkoutTitle, "Pay $19.99", `name="total" value="1999"`)
 }
 
-// feeRaiser raises the terminals' fee after the page has checked the total, and before the payment is sent.
+// feeRaiser raises the terminals' fee after the server has checked the total that the payer saw, and before it sends the payment.
 type feeRaiser struct {
 	checkout.Payers
 	raise func()
@@ -351,7 +352,7 @@ func (r *feeRaiser) Continue(c paymentactor.Continue) (paymentactor.Result, erro
 	return r.Payers.Continue(c)
 }
 
-// If the fee is raised at the last moment, the form uses no attempt, and the payer sees the new total.
+// If the fee is raised at the last moment, the payer's form does not count as an attempt, and the payer sees the new total.
 func TestFeeRaisedBetweenTheCheckAndTheChargeIsShown(t *testing.T) {
 	t.Parallel()
 	payers := new(feeRaiser)
@@ -377,7 +378,8 @@ func TestLimitsApplyToLinkPayments(t *testing.T) {
 	}
 }
 
-// A payment that begins on a page with the link's earlier currency is refused, so a link's payments have one currency.
+// If the currency of a link changes while a payer has its page open, a payment in the earlier currency is refused. So all
+// payments of a link have the same currency.
 func TestPaymentInAnAbandonedCurrencyDoesNotBegin(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -387,7 +389,7 @@ func TestPaymentInAnAbandonedCurrencyDoesNotBegin(t *testing.T) {
 	begin := func(currency money.Currency) ledger.Code {
 		t.Helper()
 		partner, _ := f.directory.Partner(f.seed.First.Org, f.seed.First.Partner)
-		_, err := f.payments.Create(paymentactor.Create{Org: f.seed.First.Org, Partner: partner, Hosted: true, Request: payment.Request{
+		_, err := f.payments.Create(paymentactor.Create{Author: ledger.ByPayer.Author(), Org: f.seed.First.Org, Partner: partner, Hosted: true, Request: payment.Request{
 			Type: payment.Payment, Amount: money.FromUint64(500), Asset: money.Asset{Currency: currency, Env: money.Test}, LinkID: id,
 		}})
 		var refusal *ledger.Refusal

@@ -9,8 +9,7 @@ import (
 	"mizan/api/web/payerpage"
 )
 
-// A payer who has opened the page has the time that the page counts down, although the address that led to it is valid for
-// 15 minutes.
+// A payer who has opened the page may use it until its countdown ends, although the first URL is valid for only 15 minutes.
 func TestOpenedPageLastsAsLongAsThePayersTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -40,7 +39,7 @@ func TestPageOfALinkLastsAsLongAsThePayersTime(t *testing.T) {
 	f.send(address, card("4242424242424242")).wantPage(200, "Paid")
 }
 
-// The address stays valid after a decline, so that the payer can make the next attempt within the payer's time.
+// The page's URL stays valid after a decline, so that the payer can make the next attempt before the payer's time is over.
 func TestDeclinedPayerKeepsTheAddress(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -52,7 +51,7 @@ func TestDeclinedPayerKeepsTheAddress(t *testing.T) {
 	f.fill(f.browse(address).wantPage(200, checkoutTitle, "The card was declined."), card("4242424242424242")).wantPage(200, "Paid")
 }
 
-// When the payer's time is over, the page says so and leads back to the merchant. The address expires 15 minutes later.
+// When the payer's time is over, the page says so and links back to the merchant. The page's URL expires 15 minutes later.
 func TestOpenedPageShowsThatTheTimeIsOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -70,7 +69,8 @@ func TestOpenedPageShowsThatTheTimeIsOver(t *testing.T) {
 	}
 }
 
-// The address of a payer who has to act changes with the step, and every address that the payer was led to keeps working.
+// The URL of the page changes when the payer takes a step, such as sending a card. Every earlier URL still leads to the present
+// page.
 func TestReloadAndBackStayOnThePage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -93,7 +93,7 @@ func TestReloadAndBackStayOnThePage(t *testing.T) {
 	}
 }
 
-// opened returns the address at which a browser is that opens a page.
+// opened opens a URL, follows redirects, and returns the last URL.
 func (f *fixture) opened(address string) string {
 	f.t.Helper()
 	for range 8 {
@@ -107,8 +107,8 @@ func (f *fixture) opened(address string) string {
 	return ""
 }
 
-// A provider's action may last longer than the address from which the payer came to it. Before leaving, the payer gets an address
-// that lasts as long as the action. The earlier address redirects to that one while the payer may act, so that a payer who goes
+// A payer may spend more time at the provider than the URL is valid from which the payer went there. So before leaving, the payer
+// gets a URL that is valid for as long as the payer may act. Until then the earlier URL redirects to it, so that a payer who goes
 // back is never asked to begin a new payment.
 func TestEarlierAddressLeadsOnWhileThePayerIsAtTheProvider(t *testing.T) {
 	t.Parallel()
@@ -122,7 +122,7 @@ func TestEarlierAddressLeadsOnWhileThePayerIsAtTheProvider(t *testing.T) {
 			t.Errorf("%s: the payer keeps the address that ends before the payer's time does", number)
 		}
 		atProvider := f.follow(f.visit("GET", posted, nil))
-		f.advanceBy(17 * time.Minute) // a minute after the end of the first address
+		f.advanceBy(17 * time.Minute) // one minute after the first URL has expired
 		if lasting := f.opened(first); lasting != strings.TrimSuffix(posted, "&posted") {
 			t.Errorf("%s: the first address leads to %q", number, lasting)
 		}
@@ -131,7 +131,7 @@ func TestEarlierAddressLeadsOnWhileThePayerIsAtTheProvider(t *testing.T) {
 		if back.status != 200 || !strings.Contains(back.body, `name="cancel"`) {
 			t.Errorf("%s: %d %s", number, back.status, back.body)
 		}
-		f.visit("POST", first, url.Values{"cancel": {"1"}}).wantRedirect(strings.TrimSuffix(posted, "&posted")) // an expired address changes nothing
+		f.visit("POST", first, url.Values{"cancel": {"1"}}).wantRedirect(strings.TrimSuffix(posted, "&posted")) // a form that is sent to an expired URL changes nothing
 		f.transaction(transaction.at("id")).wantStatus("action_required", "")
 		if number == "4000002500003155" {
 			f.fill(back, url.Values{"otp": {"123456"}}).wantPage(200, "Paid")
@@ -142,8 +142,9 @@ func TestEarlierAddressLeadsOnWhileThePayerIsAtTheProvider(t *testing.T) {
 	}
 }
 
-// An address that the API has shown ends after 15 minutes. While the payer may have confirmed the payment elsewhere, the
-// address neither asks for another payment nor leads to the link, where another payment would begin.
+// A page's URL in a response of the API expires after 15 minutes. The payer may then have confirmed the payment elsewhere. So the
+// page at the expired URL does not ask for another payment, and does not lead to the payment link, where another payment would
+// begin.
 func TestExpiredAddressOfAnOpenPaymentDoesNotAskForAnotherOne(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A payer who comes back late must not pay again: an expired address says how the payment has ended, without its receipt.
+// A payer who comes back late must not pay again. So an expired URL shows how the payment has ended, but does not link to its
+// receipt.
 func TestExpiredAddressSaysHowThePaymentHasEnded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -29,8 +30,8 @@ func TestExpiredAddressSaysHowThePaymentHasEnded(t *testing.T) {
 	f.browse(waiting.at("widget_url")).wantPage(410, "This link is no longer valid")
 }
 
-// A page that the payer may come back to is never the response to a form: the browser would have to send the form again. The
-// page at that address does not lead on to the provider by itself either.
+// The response to a form is always a redirect. If it were a page, a payer who comes back to it would have to send the form again.
+// A page to which the payer comes back does not continue to the provider by itself.
 func TestDeclineIsAPageOfItsOwn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -43,7 +44,7 @@ func TestDeclineIsAPageOfItsOwn(t *testing.T) {
 	f.browse(address).wantPage(200, "Continue to your bank", `name="cancel"`).wantNoText(`data-go="`, "http-equiv")
 }
 
-// What was typed is shown once more, and then forgotten.
+// After a decline the form shows the values that the payer typed once. Then the server forgets them.
 func TestDeclinedFormIsShownOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -58,7 +59,8 @@ func TestDeclinedFormIsShownOnce(t *testing.T) {
 	f.wantRouting(other, "1 refused card_declined")
 }
 
-// What was typed, except the card's number and CVV, stays in the form after a decline and after a rise of the fee.
+// After a decline, and after a rise of the fee, the form still has the values that the payer typed, except the card's number and
+// CVV.
 func TestDeclineLosesNothingThatWasTyped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -77,7 +79,7 @@ func TestDeclineLosesNothingThatWasTyped(t *testing.T) {
 	f.wantRouting(id, "1 refused card_declined", "2 accepted null")
 }
 
-// A method that was declined stays the chosen one.
+// After a decline the form has the same payment method chosen.
 func TestDeclinedMethodStaysChosen(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -86,7 +88,7 @@ func TestDeclinedMethodStaysChosen(t *testing.T) {
 	f.send(action, url.Values{"method": {"direct_debit"}, "routing_number": {"021000021"}}).wantMethods("direct_debit", "bank_card", "direct_debit")
 }
 
-// After a refusal the page has the refused method chosen. It suggests another card only if a card was refused.
+// After a refusal the page has the refused payment method chosen. The page suggests another card only if a card was refused.
 func TestRefusedMethodIsOfferedAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -103,7 +105,7 @@ func TestRefusedMethodIsOfferedAgain(t *testing.T) {
 	}
 }
 
-// tryMethod pays by a method on the page at an address, and lets the provider refuse it.
+// tryMethod pays by the given method on the page at a URL, and lets the provider refuse the payment.
 func (f *fixture) tryMethod(address, method string) *response {
 	f.t.Helper()
 	if method == "bank_card" {
@@ -113,7 +115,7 @@ func (f *fixture) tryMethod(address, method string) *response {
 	return f.fill(confirmation, url.Values{"decision": {"refuse"}})
 }
 
-// A card whose expiry month has passed in all time zones uses no attempt.
+// A card whose expiry month is over in all time zones is refused without using an attempt.
 func TestPastExpiryIsMarkedAndNotTried(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -162,7 +164,7 @@ func TestPayerGoesBackToTheLink(t *testing.T) {
 	paid.wantNoText(link)
 }
 
-// The pages that ask for a password or a bank count down, and reload when the time is over.
+// The pages that ask for a password or a bank also show a countdown, and reload when the payer's time is over.
 func TestEveryPageOfAPayerCountsDown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -19,13 +19,13 @@ const (
 	timedOutCard   = "4000000000000341"
 )
 
-// setHostedAttempts sets how many attempts the payers of the first partner's hosted payments have, in env test.
+// setHostedAttempts sets how many attempts a payer has at each hosted payment of the first partner, in env test.
 func (f *fixture) setHostedAttempts(n string) {
 	f.t.Helper()
 	f.admin().patch("/api/v1/terminal/"+f.paymentTerminal(), `{"merchant_params":{"hosted_attempts":`+n+`}}`).want(200, "")
 }
 
-// payerForm creates a hosted payment, and returns its id and the address to which its page posts.
+// payerForm creates a hosted payment. It returns the payment's id and the target of the form on its page.
 func (f *fixture) payerForm(fields string) (id, action string) {
 	f.t.Helper()
 	transaction := f.createHosted(fields)
@@ -39,8 +39,8 @@ func (f *fixture) tryCard(address, number string) *response {
 	return f.fill(f.browse(address), card(number))
 }
 
-// routing returns "attempt outcome error_code" of each terminal that a transaction was tried at, and the attempts'
-// references in order.
+// routing returns a row "attempt outcome error_code" for each terminal at which a transaction was tried, and the reference of
+// each try, in the same order.
 func (f *fixture) routing(id string) (rows, references []string) {
 	f.t.Helper()
 	r := f.admin().get(transactions+"/"+id+"/routing").want(200, "")
@@ -51,7 +51,7 @@ func (f *fixture) routing(id string) (rows, references []string) {
 	return rows, references
 }
 
-// wantRouting checks the rows of routing.
+// wantRouting checks the rows that the function routing returns, and returns the references.
 func (f *fixture) wantRouting(id string, want ...string) (references []string) {
 	f.t.Helper()
 	rows, references := f.routing(id)
@@ -137,7 +137,7 @@ func TestTerminalSetsTheNumberOfAttempts(t *testing.T) {
 	for range 5 {
 		f.tryCard(action, declinedCard).wantPage(200, checkoutTitle)
 	}
-	f.setHostedAttempts("1") // the first attempt has decided the number
+	f.setHostedAttempts("1") // the payment keeps the number of attempts that was set at its first attempt
 	for range 4 {
 		f.tryCard(action, declinedCard).wantPage(200, checkoutTitle)
 	}
@@ -198,7 +198,7 @@ func TestRefusalByLimitOrBlocklistEndsAnAttemptedPayment(t *testing.T) {
 	if rows[1] != "null" {
 		t.Errorf("an attempt that was never sent has the reference %s", rows[1])
 	}
-	// Each attempt counts in velocity, and the limit counts them after a restart too.
+	// Each attempt counts towards a velocity limit, and still counts after a restart.
 	f.createLimit(`{"partner_id":1,"kind":"velocity","max_count":3,"window":"hour","env":"test","type":"payment","currency":"USD"}`)
 	limited, action := f.payerForm("")
 	f.tryCard(action, declinedCard).wantPage(200, checkoutTitle)
@@ -207,7 +207,7 @@ func TestRefusalByLimitOrBlocklistEndsAnAttemptedPayment(t *testing.T) {
 	f.transaction(limited).wantStatus("rejected", "limit exceeded: velocity")
 }
 
-// pageOf returns a fresh address of the page of a transaction that waits for its payer.
+// pageOf returns a new URL of the page of a transaction that waits for its payer.
 func (f *fixture) pageOf(id string) string {
 	f.t.Helper()
 	action, _ := f.browse(f.transaction(id).at("widget_url")).form()
@@ -230,7 +230,8 @@ func TestDeadlineEndsAnAttemptedPayment(t *testing.T) {
 	if _, types := receiver.received(); !slices.Equal(types, []string{"transaction.rejected"}) {
 		t.Errorf("notified of %q", types)
 	}
-	// A refusal after the deadline ends the payment too: there is no time left to try again.
+	// The provider may refuse an attempt after the deadline of the payment. This refusal ends the payment, because no time is
+	// left to try again.
 	late, action := f.payerForm("")
 	f.advanceBy(10 * time.Minute)
 	challenge := f.tryCard(action, challengedCard)
@@ -259,7 +260,7 @@ func TestPayerCancelsOnThePage(t *testing.T) {
 	f.send(action, cancel).wantPage(200, "Not paid")
 	f.send(action, card("4242424242424242")).wantPage(200, "Not paid")
 
-	// After a refused attempt, with a typed card that is ignored.
+	// A payer may also cancel after a refused attempt. The card that the payer has typed meanwhile is ignored.
 	id, action = f.payerForm("")
 	f.tryCard(action, declinedCard).wantPage(200, checkoutTitle)
 	typed := card("4242424242424242")
@@ -268,7 +269,8 @@ func TestPayerCancelsOnThePage(t *testing.T) {
 	f.transaction(id).wantStatus("failed", "cancelled")
 	f.wantRouting(id, "1 refused card_declined")
 
-	// Later it is the merchant's cancel, a void at the provider.
+	// Once the provider has begun to process the payment, the button voids it at the provider, as a cancellation by the merchant
+	// does.
 	id, action = f.payerForm("")
 	f.tryCard(action, "4000002500003155").wantPage(200, "Confirm with a password", `name="cancel"`)
 	f.send(action, cancel).wantPage(200, "Not paid", "The payment was cancelled.")
@@ -284,7 +286,7 @@ func TestPayerCancelsOnThePage(t *testing.T) {
 	f.transaction(id).wantStatus("charged", "")
 }
 
-// A payer who has approved a hold, and the recipient of a payout, cannot take it back.
+// A payer can't cancel a hold that the payer has approved, and the recipient of a payout can't cancel the payout.
 func TestPayerCannotCancelAHoldOrAPayout(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -300,8 +302,8 @@ func TestPayerCannotCancelAHoldOrAPayout(t *testing.T) {
 	f.transaction(payout.at("id")).wantStatus("created", "")
 }
 
-// If two tabs send a card at the same moment, one of them makes the attempt, and the second tab shows its result. The second
-// makes no further attempt, because the payer had not yet seen the refusal there, and may not want one.
+// If two tabs of a browser send a card at the same moment, only one card is tried, and both tabs show its result. The second card
+// is not tried, because the payer sent it before seeing that the first one was refused.
 func TestTwoTabsMakeOneAttempt(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

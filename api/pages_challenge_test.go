@@ -23,7 +23,7 @@ func TestRedirectLeadsToTheChallengeAndBack(t *testing.T) {
 				t.Errorf("%s", transaction.body)
 			}
 			decided := f.answerChallenge(f.browse(transaction.at(address)).wantPage(200, "Simulated bank", "$12.50"), c.button)
-			f.transaction(transaction.at("id")).wantStatus(c.status, c.reason) // even before the payer comes back
+			f.transaction(transaction.at("id")).wantStatus(c.status, c.reason) // the decision takes effect before the payer comes back
 			f.follow(decided).wantRedirect(c.returnsTo)
 			f.browse(decided.header.Get("location")).wantRedirect(c.returnsTo) // the payer may come back a second time
 			f.transaction(transaction.at("id")).wantStatus(c.status, c.reason)
@@ -94,7 +94,7 @@ func TestActionWithoutAuthParamsIsShownOnlyOnThePage(t *testing.T) {
 	}
 }
 
-// A page that the payer keeps open shows the outcome, even if the link to it expires earlier.
+// A page that the payer keeps open shows the payment's outcome, even if the URL of the page expires before the outcome.
 func TestOpenPageShowsTheOutcomeAfterItsLinkExpires(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -48,8 +48,8 @@ func TestHostedPaymentGoesThroughTheChallenge(t *testing.T) {
 	f.transaction(transaction.at("id")).wantStatus("charged", "")
 }
 
-// The link to the hosted page is valid for 15 minutes. A payer who has begun to pay may take longer: as long as
-// the action that the provider asks for is open.
+// The link to the hosted page is valid for 15 minutes. A payer who has begun to pay may take longer: as long as the provider
+// waits for the payer's action, such as a password.
 func TestStartedHostedPaymentOutlivesItsLink(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -86,7 +86,8 @@ func TestHostedPayoutAcceptsACardNumber(t *testing.T) {
 	f.transaction(transaction.at("id")).wantStatus("charged", "")
 }
 
-// randomText matches tokens and ids in a page. They may contain the card's three digits by chance.
+// randomText matches the tokens and ids in a page. The test ignores them, because they may contain the three digits of the card's
+// CVV by chance.
 var randomText = regexp.MustCompile(`[A-Za-z0-9_-]{20,}`)
 
 func TestInvalidCardIsRefusedAndNotShown(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// useTerminals switches the demo partner's terminals of a type off and creates others in their place, in the test
-// environment. params has the provider_params of each.
+// useTerminals replaces the demo partner's terminals of the given type in the test environment. It deactivates them and creates a
+// terminal for each element of params, which has the terminal's provider_params.
 func (f *fixture) useTerminals(kind string, params ...string) (ids []string) {
 	f.t.Helper()
 	existing := f.admin().get("/api/v1/terminals?partner_id=1").want(200, "")
@@ -29,7 +29,8 @@ func (f *fixture) useTerminals(kind string, params ...string) (ids []string) {
 
 var methodTag = regexp.MustCompile(`<input type="(radio|hidden)" name="method" value="([^"]*)"( required)?( checked)?>`)
 
-// wantMethods checks which methods a page offers, in their order, and which is chosen. A single method is hidden.
+// wantMethods checks which payment methods a page offers, in their order, and which one is chosen. If there is only one method,
+// it is a hidden field of the form.
 func (r *response) wantMethods(chosen string, methods ...string) *response {
 	r.t.Helper()
 	var offered []string
@@ -45,7 +46,7 @@ func (r *response) wantMethods(chosen string, methods ...string) *response {
 	return r
 }
 
-// payBy chooses a method of a new hosted payment and returns the payment's id with the page that follows.
+// payBy creates a hosted payment and pays it by the given method. It returns the payment's id and the page that follows.
 func (f *fixture) payBy(method string, fields url.Values) (id string, next *response) {
 	f.t.Helper()
 	transaction := f.createHosted("")
@@ -68,7 +69,7 @@ func TestPayerChoosesAMethod(t *testing.T) {
 	page.wantPage(200, "Paid")
 	f.transaction(id).wantFields(map[string]string{"status": "charged", "payment_method.type": "bank_card"})
 
-	// What was typed for another method is not read.
+	// Fields that the payer filled in for another method are ignored.
 	id, page = f.payBy("qr_code", card("4242424242424241"))
 	page.wantPage(200, "Scan to pay", "$12.50", "Time left", "<p>Scan the code with your phone.</p>")
 	f.transaction(id).wantFields(map[string]string{"status": "action_required", "payment_method": `{"type":"qr_code"}`})
@@ -84,7 +85,7 @@ func TestPayerChoosesAMethod(t *testing.T) {
 	f.transaction(id).wantFields(map[string]string{"status": "created", "payment_method": "null", "error_code": "authentication_failed"})
 }
 
-// A form without a method means a card, or the only method.
+// If a form names no method, the server takes the card, or the only method if there is just one.
 func TestFormWithoutAMethodMeansACard(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -121,7 +122,7 @@ func TestMethodThatIsNotOfferedIsRefused(t *testing.T) {
 	}
 	f.transaction(transaction.at("id")).wantStatus("created", "")
 
-	// The payer has opened the page before the merchant switched the method off.
+	// The merchant switches a method off while a payer has the page with it open.
 	f.useTerminals("payment", `"methods":["qr_code"]`)
 	form := card("4242424242424242")
 	form.Set("method", "bank_card")
@@ -145,14 +146,14 @@ func TestLinkIsPaidByItsMethods(t *testing.T) {
 	f.send(action, card("4242424242424242")).wantPage(200, "Paid")
 	f.transaction(begun).wantStatus("charged", "")
 
-	// A terminal that accepts all methods offers a rarer one if the link names it.
+	// A terminal that accepts all methods also offers a less common one if the link names it.
 	action, _ = f.send(link.at("data.url"), url.Values{}).wantPage(200, checkoutTitle, "<span>Klarna</span>").wantMethods("qr_code", "qr_code", "klarna").form()
 	f.send(action, url.Values{"method": {"klarna"}}).wantPage(200, "Paid")
 	f.partner().patch(linksPath+"/"+link.at("data.id"), `{"pay_config":{"methods":[]}}`).want(200, "")
 	f.send(link.at("data.url"), url.Values{}).wantPage(200, checkoutTitle).wantMethods("qr_code", "qr_code", "bank_card", "crypto", "open_banking")
 }
 
-// Terminals that accept all methods offer those that suit the currency.
+// A terminal that accepts all methods offers the methods that suit the payment's currency.
 func TestMethodsSuitTheCurrency(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -174,7 +175,8 @@ func TestMethodsSuitTheCurrency(t *testing.T) {
 	}
 }
 
-// Each method shows its own total if they differ, and the payer agrees to the total of the chosen one.
+// If the totals of the payment methods differ, each method shows its own total. The payer agrees only to the total of the chosen
+// method.
 func TestEachMethodShowsItsTotal(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -188,7 +190,7 @@ func TestEachMethodShowsItsTotal(t *testing.T) {
 	id, _ := f.payBy("qr_code", nil)
 	f.transaction(id).wantFields(map[string]string{"amount": "1250", "amount_with_fee": "1260"})
 
-	// A rise of the card's fee does not matter to a payer by QR code, and the other way round.
+	// If the fee for cards rises, a payer who pays by QR code need not agree to it, and the other way round.
 	waiting := f.createHosted("")
 	action, hidden := f.browse(waiting.at("widget_url")).form()
 	f.admin().patch("/api/v1/terminal/"+ids[0], `{"provider_params":{"methods":["bank_card"],"fee_bps":"300","fee_mode":"on_top"}}`).want(200, "")
@@ -205,8 +207,8 @@ func TestEachMethodShowsItsTotal(t *testing.T) {
 	f.transaction(waiting.at("id")).wantFields(map[string]string{"amount_with_fee": "1255"})
 }
 
-// If a browser does not hide the buttons of the other methods, the pressed button may belong to another method than the chosen
-// radio button. The pressed button decides.
+// Each payment method has a button of its own. A browser may show the buttons of all methods, so the payer may press the button
+// of another method than the one whose radio button is chosen. The pressed button decides.
 func TestPressedButtonDecidesTheMethod(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -221,7 +223,7 @@ func TestPressedButtonDecidesTheMethod(t *testing.T) {
 	f.fill(page, url.Values{"method": {"bank_card"}, "pay": {"qr_code"}}).wantPage(200, "Scan to pay", "$12.60")
 	typed := card("4242424242424242")
 	typed.Set("method", "qr_code")
-	f.fill(open(), typed).wantPage(200, "Scan to pay", "$12.60") // the Enter key leaves it to the radio button
+	f.fill(open(), typed).wantPage(200, "Scan to pay", "$12.60") // if the form was sent without a button, as by the Enter key, the radio button decides
 	typed.Set("pay", "bank_card")
 	f.fill(open(), typed).wantPage(200, "Paid", "$12.85")
 	typed.Set("cvv", "")
@@ -232,7 +234,7 @@ func TestPressedButtonDecidesTheMethod(t *testing.T) {
 	}
 }
 
-// The recipient of a payout sees what arrives.
+// The recipient of a payout sees the amount that arrives.
 func TestRecipientChoosesAMethod(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -256,10 +258,10 @@ func TestRecipientChoosesAMethod(t *testing.T) {
 
 	_, action = create()
 	f.send(action, url.Values{"method": {"qr_code"}}).wantPage(200, "Scan to receive")
-	f.send(action, url.Values{"method": {"direct_debit"}}).wantPage(200, "Scan to receive") // the payout has begun
+	f.send(action, url.Values{"method": {"direct_debit"}}).wantPage(200, "Scan to receive") // too late: the payout has begun
 }
 
-// A direct debit needs the account's numbers in the scheme of the currency, such as a sort code.
+// The form for a direct debit asks for the numbers that the currency's debit scheme needs, such as a sort code.
 func TestDirectDebitAsksForTheAccount(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -308,7 +310,7 @@ func TestDirectDebitAsksForTheAccount(t *testing.T) {
 	}
 }
 
-// The name and the expiry of a refused card stay, unless they may be a card's number.
+// After a refusal the form keeps the card's holder and expiry, unless one of these fields may contain a card number.
 func TestRefusedCardKeepsItsHolderAndExpiry(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -350,7 +352,7 @@ func TestPaymentWithoutAMethodShowsANotice(t *testing.T) {
 	f.send(action, card("4242424242424242")).wantPage(200, "Paid")
 }
 
-// Limits and the blocklist apply to every method.
+// Limits and the blocklist apply to every payment method.
 func TestMethodsAreScreened(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// testBanner is the notice of the test environment.
+// testBanner is the banner that pages show in the test environment.
 const testBanner = `<aside class="banner"><p>Test mode: no money moves.</p></aside>`
 
 var timerTag = regexp.MustCompile(`role="timer" data-left="(\d+)"`)
 
-// wantWait checks that a page of too many attempts leads to an address, and says when.
+// wantWait checks a page about too many attempts: it must link back to the given URL and show how long to wait.
 func (r *response) wantWait(address string) {
 	r.t.Helper()
 	r.wantPage(429, "Too many attempts", testBanner, `<a class="button" href="`+address+`">Continue</a>`)
@@ -29,7 +29,7 @@ func (r *response) wantWait(address string) {
 	}
 }
 
-// A payer who has sent too many cards goes on with the same payment, and types only the card's number and CVV again.
+// A payer who has sent too many cards continues the same payment, and types only the card's number and CVV again.
 func TestTooManyCardsLeadBackToThePayment(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -56,7 +56,7 @@ func TestTooManyPaymentsLeadBackToTheLink(t *testing.T) {
 	f.send(link.at("data.url"), url.Values{}).wantWait("/pay/l/" + link.at("data.id"))
 }
 
-// Every notice about something in the test environment says so, and no other notice does.
+// A page with a notice, such as an error, shows testBanner if and only if the link or payment is in the test environment.
 func TestNoticesShowTheTestMode(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -86,7 +86,7 @@ func TestNoticesShowTheTestMode(t *testing.T) {
 	f.browse(f.createHosted("").at("widget_url")).wantPage(200, "Payment", testBanner)
 }
 
-// A closed link leads to its fail_url. There is no transaction whose id could replace a placeholder.
+// The page of a closed link leads to the link's fail_url. There is no transaction, so a placeholder for its id becomes empty.
 func TestClosedLinkLeadsToItsFailURL(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

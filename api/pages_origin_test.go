@@ -8,7 +8,7 @@ import (
 	"mizan/api"
 )
 
-// sendFrom posts a form with the headers that a browser sends about the page that has the form.
+// sendFrom posts a form with further headers, such as Origin, with which a browser says which site's page has the form.
 func (f *fixture) sendFrom(address string, form url.Values, headers ...string) *response {
 	f.t.Helper()
 	c := f.anyone().with("content-type", "application/x-www-form-urlencoded").with(headers...)
@@ -49,7 +49,7 @@ func TestFormsOfThePagesAreAccepted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, headers := range [][]string{
-		{}, // a program
+		{}, // the client is a program, not a browser
 		{"origin", "null"},
 		{"origin", f.base()},
 		{"origin", "HTTP://" + f.address},
@@ -68,7 +68,8 @@ func TestFormsOfThePagesAreAccepted(t *testing.T) {
 	}
 }
 
-// Behind a proxy the browser's address is the base URL. A server is also reached under other names, such as localhost.
+// A form is accepted if its origin is that of the base URL, which browsers use behind a proxy, or of the host to which the
+// request was sent, such as localhost.
 func TestFormsAreComparedWithTheBaseURLAndTheHost(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(cfg *api.Config) { cfg.Pages.Base = "https://pay.example" })
@@ -81,7 +82,7 @@ func TestFormsAreComparedWithTheBaseURLAndTheHost(t *testing.T) {
 	}
 }
 
-// Providers and banks send payers back by forms of their own sites.
+// Providers and banks may send payers back with a form on their own sites, so the return page accepts forms from other sites.
 func TestPayersReturnFromOtherSites(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -19,16 +19,16 @@ import (
 	"mizan/posting"
 )
 
-// fakePayers is a transaction service with one transaction. A test sets the action that the payer must take,
-// which may be one that the simulator does not have, and the error of every command.
+// fakePayers is a transaction service with one transaction. A test sets the action that the payer must take, and the error that
+// every command returns. The action may be one that the simulator never asks for.
 type fakePayers struct {
 	id ledger.ID
 
 	mu            sync.Mutex
 	record        payment.Record
-	due           ledger.Micros         // deadline of a hosted transaction
+	due           ledger.Micros         // the deadline of the payer, for a hosted transaction
 	err           error                 // the error of every command
-	returnedCalls int                   // how often OnReturn was called
+	returnedCalls int                   // how many times OnReturn was called
 	lastContinue  paymentactor.Continue // the last Continue command
 }
 
@@ -54,7 +54,7 @@ func (r *fakePayers) result() (paymentactor.Result, error) {
 	return paymentactor.Result{Record: &record, Stamp: posting.Stamp{Due: r.due}}, r.err
 }
 
-// returnedCount returns how often OnReturn was called.
+// returnedCount returns how many times OnReturn was called.
 func (r *fakePayers) returnedCount() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,7 +100,9 @@ func (r *fakePayers) CancelByPayer(paymentactor.Command) (paymentactor.Result, e
 }
 
 // Complete implements checkout.Payers.
-func (r *fakePayers) Complete(paymentactor.Material) (paymentactor.Result, error) { return r.result() }
+func (r *fakePayers) Complete(paymentactor.PayerSubmission) (paymentactor.Result, error) {
+	return r.result()
+}
 
 // Choose implements checkout.Payers.
 func (r *fakePayers) Choose(paymentactor.Choice) (paymentactor.Result, error) { return r.result() }
@@ -111,8 +113,8 @@ func (r *fakePayers) Continue(c paymentactor.Continue) (paymentactor.Result, err
 	return r.result()
 }
 
-// newPayerPage starts a server with fakePayers whose payer must take the action, and returns the address
-// of the payer's page, which lasts as long as the payer may act.
+// newPayerPage starts a server with fakePayers, whose payer must take the action. It returns the URL of the payer's page, which
+// is valid for as long as the payer may act.
 func newPayerPage(t *testing.T, action payment.Action) (*fixture, *fakePayers, string) {
 	t.Helper()
 	payers := &fakePayers{id: uuid.New()}
@@ -124,7 +126,7 @@ func newPayerPage(t *testing.T, action payment.Action) (*fixture, *fakePayers, s
 	expires := f.Clock.Now().Add(actionTTL)
 	action.Until = ledger.MicrosOf(expires)
 	payers.record.Action = &action
-	return f, payers, f.base() + f.pages().Lasting(f.seed.First.Org, payers.id, expires.Add(payerpage.Lifetime))
+	return f, payers, f.base() + f.pages().PageLink(f.seed.First.Org, payers.id, expires.Add(payerpage.Lifetime))
 }
 
 func TestProviderRedirectIsFollowed(t *testing.T) {
@@ -143,8 +145,9 @@ func TestProviderRedirectIsFollowed(t *testing.T) {
 	} {
 		payers.setAction(c.action)
 		f.visit("GET", address, nil).wantRedirect(c.want)
-		// After a form was posted, the response is a page that refreshes to the provider: a browser would
-		// apply the form's content security policy to a redirect.
+		// After the payer has posted a form, the response is not a redirect to the provider but a page that opens the provider's
+		// page. Browsers apply the content security policy of the page with the form to redirects of the form, and that policy
+		// forbids other sites.
 		f.visit("GET", address+"&posted", nil).wantPage(200, "Continue to your bank", `<meta http-equiv="refresh" content="0; url=https://acs.example/`)
 	}
 }
@@ -229,7 +232,7 @@ func TestServiceRefusalsAreShownOnThePage(t *testing.T) {
 	for _, c := range []struct {
 		err     error
 		status  int
-		heading string // empty: redirect to the page
+		heading string // heading of the response; empty: the response redirects to the page
 	}{
 		{nil, 303, ""},
 		{ledger.Refuse("x", ledger.Conflict, "x"), 303, ""},
@@ -284,8 +287,8 @@ func TestReturnURLFollowsTheStatus(t *testing.T) {
 	}
 }
 
-// After a transaction's outcome, an expired link still redirects to the merchant, but does not report
-// that the payer returned.
+// After a transaction's outcome, an expired link for the payer's return still redirects to the merchant. But the server no longer
+// reports to the transaction that the payer has returned.
 func TestLatePayerIsSentToTheMerchant(t *testing.T) {
 	t.Parallel()
 	f, payers, address := newPayerPage(t, payment.Action{Page: "https://acs.example/"})
@@ -322,7 +325,7 @@ func TestContinueLeadsToThePageWithTheNewDeadline(t *testing.T) {
 	})
 	f.visit("GET", address, nil).wantPage(200, checkoutTitle)
 	posted := strings.TrimPrefix(address, f.base()) + "&posted"
-	f.visit("POST", address, card("4242424242424242")).wantRedirect(posted) // as after a declined attempt
+	f.visit("POST", address, card("4242424242424242")).wantRedirect(posted) // the server responds like this after a declined attempt
 	f.browse(f.base()+posted).wantPage(200, checkoutTitle)
 	var c paymentactor.Continue
 	payers.change(func() { c = payers.lastContinue })
@@ -330,11 +333,11 @@ func TestContinueLeadsToThePageWithTheNewDeadline(t *testing.T) {
 		!strings.HasPrefix(string(c.Browser), `{"language":"`) || c.Credentials.CardLast4 != "4242" {
 		t.Errorf("%+v", c)
 	}
-	// The payment has an action with a later deadline.
+	// Now the payer must take an action that has a later deadline.
 	payers.change(func() {
 		payers.record.Status, payers.record.Action = payment.ActionRequired, &payment.Action{Page: "https://acs.example/", Until: newDeadline}
 	})
-	newAddress := f.pages().Lasting(f.seed.First.Org, payers.id, newDeadline.Time().Add(15*time.Minute))
+	newAddress := f.pages().PageLink(f.seed.First.Org, payers.id, newDeadline.Time().Add(15*time.Minute))
 	f.visit("GET", posted, nil).wantPage(200, "Continue to your bank", `content="0; url=https://acs.example/"`)
 	payers.change(func() { payers.record.Action.Page, payers.record.Action.Material = "", []byte(`{}`) })
 	f.visit("GET", posted, nil).wantRedirect(newAddress)

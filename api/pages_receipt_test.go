@@ -11,7 +11,7 @@ import (
 
 var receiptLink = regexp.MustCompile(`<a class="receipt" href="([^"]+)">`)
 
-// receipt returns the address of the receipt to which a page of an outcome links; empty if it links to none.
+// receipt returns the URL of the receipt to which the page of a payment's outcome links, or "" if it links to none.
 func (r *response) receipt() string {
 	match := receiptLink.FindStringSubmatch(r.body)
 	if match == nil {
@@ -32,7 +32,7 @@ func TestPaidPaymentHasAReceipt(t *testing.T) {
 	f.changeTransaction(id, `"type":"refund","amount":"250"`).want(200, "")
 	f.visit("GET", f.base()+address, nil).wantPage(200, "Receipt").wantRows("Refunded", "$2.50", "Status", "Paid")
 
-	// The receipt's token is its own, and that of a page opens no receipt.
+	// The token in the receipt's URL opens no other page, and the token of another page does not open the receipt.
 	_, token, _ := strings.Cut(address, "?token=")
 	_, pageToken, _ := strings.Cut(action, "?token=")
 	pageToken, _, _ = strings.Cut(pageToken, "&")
@@ -65,7 +65,7 @@ func TestPaymentWithoutMoneyHasNoReceipt(t *testing.T) {
 	}
 }
 
-// A link that has expired is explained in the merchant's name, and leads back to the merchant.
+// The page at an expired URL names the merchant and links back to the merchant.
 func TestExpiredPageNamesTheMerchant(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -80,7 +80,7 @@ func TestExpiredPageNamesTheMerchant(t *testing.T) {
 
 var pageRow = regexp.MustCompile(`<div><dt>([^<]*)</dt><dd><bdi>([^<]*)</bdi></dd></div>`)
 
-// wantRows checks rows of a page: names and values in turn. A row with the value "" must be missing.
+// wantRows checks the rows of a page, given as name, value pairs. A row whose value is given as "" must be missing.
 func (r *response) wantRows(want ...string) *response {
 	r.t.Helper()
 	rows := map[string]string{}
@@ -105,27 +105,27 @@ func (r *response) wantNoText(texts ...string) {
 	}
 }
 
-// setPaymentFee sets a fee of 3% and 2 that the payer pays on top and gets back with a refund.
+// setPaymentFee sets a fee of 3% plus 2 minor units, which the payer pays on top of the amount and gets back with a refund.
 func (f *fixture) setPaymentFee() {
 	f.t.Helper()
 	f.setTerminalParams("payment", `{"fee_bps":"300","fee_fixed":"2","fee_mode":"on_top","fee_refundable":true}`)
 }
 
-// A receipt says what the payer gets back. That includes the fee, if the fee goes back with a refund.
+// A receipt shows how much the payer has got back. This includes the fee if the fee is refunded too.
 func TestReceiptSaysWhatThePayerGetsBack(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.setPaymentFee() // of 12.50: floor(37.5) + 2 = 0.39
+	f.setPaymentFee() // of 12.50 the fee is floor(37.5) + 2 = 39 cents
 	id, action := f.payerForm("")
 	address := f.send(action, card("4242424242424242")).wantPage(200, "Paid", "$12.89").receipt()
 	f.visit("GET", f.base()+address, nil).wantRows("Price", "$12.50", "Fee", "$0.39", "Refunded", "")
 	f.changeTransaction(id, `"type":"refund","amount":"500"`).want(200, "")
-	f.visit("GET", f.base()+address, nil).wantRows("Price", "$12.50", "Fee", "$0.39", "Refunded", "$5.15") // floor(39 × 500 ÷ 1250) = 15
+	f.visit("GET", f.base()+address, nil).wantRows("Price", "$12.50", "Fee", "$0.39", "Refunded", "$5.15") // of the fee, floor(39 × 500 ÷ 1250) = 15 cents are refunded
 	f.changeTransaction(id, `"type":"refund"`).want(200, "")
 	f.visit("GET", f.base()+address, nil).wantRows("Price", "$12.50", "Fee", "$0.39", "Refunded", "$12.89")
 }
 
-// Only what was captured of a hold is the price, and the fee is that of the captured amount.
+// The price on the receipt of a hold is the captured amount, and the fee is the fee of that amount.
 func TestReceiptOfAPartlyCapturedHold(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -137,7 +137,7 @@ func TestReceiptOfAPartlyCapturedHold(t *testing.T) {
 	f.visit("GET", f.base()+address, nil).wantPage(200, "Receipt", "$10.32").wantRows("Price", "$10.00", "Fee", "$0.32", "Refunded", "")
 }
 
-// A chargeback takes all that no refund has returned.
+// A chargeback returns the part of the payment that no refund has returned.
 func TestReceiptAfterAChargeback(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -153,8 +153,8 @@ func TestReceiptAfterAChargeback(t *testing.T) {
 	}
 }
 
-// A payment is returned once all of it is returned, or is on its way back. Until then it is paid, and the page says which
-// part went back.
+// A page shows a payment as returned once the whole amount is returned or being returned. Until then the payment is paid, and the
+// page shows the returned part.
 func TestPageSaysWhichPartWentBack(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -168,7 +168,7 @@ func TestPageSaysWhichPartWentBack(t *testing.T) {
 	f.visit("GET", action, nil).wantPage(200, "Returned", "$12.89", "way back").wantRows("Refunded", "")
 	f.visit("GET", f.base()+address, nil).wantRows("Status", "Returned", "Refunded", "$12.89")
 
-	// The rail takes its time for a refund of this card.
+	// The provider completes a refund of this card only later.
 	for _, c := range []struct{ amount, during, duringSum, after, afterSum, row string }{
 		{`,"amount":"500"`, "Paid", "$12.89", "Paid", "$12.89", "$5.15"},
 		{"", "Returned", "$12.89", "Returned", "$12.89", ""},
@@ -182,7 +182,7 @@ func TestPageSaysWhichPartWentBack(t *testing.T) {
 		f.visit("GET", action, nil).wantPage(200, c.after, c.afterSum).wantRows("Refunded", c.row)
 	}
 
-	// The fee stays with the merchant here, and everything else goes back.
+	// Here the fee is not refundable, so everything except the fee is returned.
 	f.setTerminalParams("payment", `{"fee_bps":"300","fee_fixed":"2","fee_mode":"on_top","fee_refundable":false}`)
 	id, action = f.payerForm("")
 	f.send(action, card("4242424242424242")).wantPage(200, "Paid", "$12.89")

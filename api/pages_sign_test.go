@@ -21,7 +21,7 @@ func signatureOf(payload string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// payloadPath is where a transaction has the text that its payer must sign.
+// payloadPath is where the JSON of a transaction has the text that its payer must sign.
 const payloadPath = "additional_params_for_auth.payload"
 
 func TestPayloadIsShownAndSigned(t *testing.T) {
@@ -58,7 +58,7 @@ func TestExpiredPayloadIsRenewedOnThePage(t *testing.T) {
 	f.advanceBy(59 * time.Second)
 	f.browse(address).wantPage(200, "Sign the transfer", oldPayload, ">1 second left<", `content="2; url=/pay/`)
 	f.advanceBy(2 * time.Second)
-	// A signature that comes too late leads to the page with the current payload.
+	// If a signature comes after its payload has expired, the response is the page with the current payload.
 	page := f.send(action, url.Values{"signature": {signatureOf(oldPayload)}}).wantPage(200, "Sign the transfer", "<dd><bdi>2</bdi></dd>", ">1 minute left<")
 	if strings.Contains(page.body, oldPayload) {
 		t.Errorf("the page still shows %s: %s", oldPayload, page.body)

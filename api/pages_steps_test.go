@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A browser without scripts sends a form as often as its button is pressed, and shows the response to the last one.
+// A browser without scripts sends a form each time its button is pressed, and shows the response to the last request. Only the
+// first request may make an attempt.
 func TestFormSentTwiceUsesOneAttempt(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -19,7 +20,7 @@ func TestFormSentTwiceUsesOneAttempt(t *testing.T) {
 		form[name] = values
 	}
 	var wg sync.WaitGroup
-	for range 15 { // fewer than the cards that one address may send in a minute
+	for range 15 { // fewer than one IP address may send cards in a minute
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
@@ -35,7 +36,7 @@ func TestFormSentTwiceUsesOneAttempt(t *testing.T) {
 	f.wantRouting(id, "1 refused card_declined", "2 accepted null")
 }
 
-// An attempt that is not carried out counts in no limit.
+// A form that names another attempt than the present one is not carried out, and does not count towards limits.
 func TestFormOfAnotherAttemptIsNotCarriedOut(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -49,12 +50,12 @@ func TestFormOfAnotherAttemptIsNotCarriedOut(t *testing.T) {
 		form.Set("cvv", "")
 		f.send(action, form).wantPage(200, checkoutTitle).wantNothingMarked()
 	}
-	f.send(action, card("4242424242424242")).wantPage(200, checkoutTitle, "You can try 2 more times.") // a form without a step is one of the first attempt
+	f.send(action, card("4242424242424242")).wantPage(200, checkoutTitle, "You can try 2 more times.") // a form without a step counts as a form of the first attempt
 	f.wantRouting(id, "1 refused card_declined")
 	f.fill(second, card("4242424242424242")).wantPage(200, "Paid")
 }
 
-// A form that was refused because of what was typed is the form of the same attempt.
+// A form that is shown again because of wrong fields belongs to the same attempt.
 func TestCorrectedFormBelongsToItsAttempt(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -68,7 +69,8 @@ func TestCorrectedFormBelongsToItsAttempt(t *testing.T) {
 	f.wantRouting(id, "1 refused card_declined", "2 accepted null")
 }
 
-// The second copy of a form is answered as a reload would be: with the transaction's present step, and no field marked as wrong.
+// If a form is sent twice, the response to the second request is the page that a reload would show: the transaction's present
+// step, without fields marked as wrong.
 func TestFormOfAnotherStepShowsThePresentStep(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -81,14 +83,14 @@ func TestFormOfAnotherStepShowsThePresentStep(t *testing.T) {
 	f.fill(asked, wrong).wantPage(200, checkoutTitle, "The payment was not confirmed.", "You can try 2 more times.").wantNothingMarked()
 	f.send(action, wrong).wantPage(200, checkoutTitle).wantNothingMarked()
 
-	// The password of an earlier attempt is not tried at the next one.
+	// A password that was entered for an earlier attempt is not tried for the next attempt.
 	f.fill(second, card("4000002500003155")).wantPage(200, "Confirm with a password", `name="step" value="password-2"`)
 	f.fill(asked, wrong).wantPage(200, "Confirm with a password").wantNothingMarked()
 	f.wantRouting(id, "1 refused authentication_failed", "2 accepted null")
 	f.transaction(id).wantStatus("action_required", "")
 }
 
-// Of passwords that are sent at once, the first is tried.
+// If a password is sent several times at once, only the first copy is tried.
 func TestPasswordSentTwiceUsesOneAttempt(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -110,7 +112,7 @@ func TestPasswordSentTwiceUsesOneAttempt(t *testing.T) {
 	f.transaction(id).wantStatus("created", "authentication_failed")
 }
 
-// The button to cancel cancels the payment, whichever attempt its page was shown for.
+// The button to cancel cancels the payment, even on a page that was shown for an earlier attempt.
 func TestCancelOfAnEarlierAttemptCancels(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -120,7 +122,7 @@ func TestCancelOfAnEarlierAttemptCancels(t *testing.T) {
 	f.fill(first, url.Values{"cancel": {"1"}}).wantPage(200, "Not paid", "The payment was cancelled.")
 }
 
-// wantNothingMarked checks that a page does not blame the payer.
+// wantNothingMarked checks that a page marks no field as wrong.
 func (r *response) wantNothingMarked() *response {
 	r.t.Helper()
 	if slices.ContainsFunc([]string{`class="wrong"`, "aria-invalid", "Check the marked fields"}, func(mark string) bool { return strings.Contains(markup(r.body), mark) }) {
@@ -136,7 +138,7 @@ func markup(body string) string {
 	return beforeScript
 }
 
-// An HTTP method that an address below /pay does not have is refused with a page, as everything else there is.
+// Below /pay the response to a method that a URL does not support is an error page, like the response to every other error there.
 func TestOtherMethodsGetAPage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

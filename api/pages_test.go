@@ -15,13 +15,13 @@ import (
 	"mizan/ledger/payment"
 )
 
-// The addresses to which a merchant wants its payers to return, after a success and after a failure.
+// The URLs to which the merchant wants its payers to return, after a success and after a failure.
 const (
 	returnURL = "https://shop.example/ok?order=1&a=%20b#top"
 	failURL   = "https://shop.example/no"
 )
 
-// cardRest is what follows the number in the money_storage of a card.
+// cardRest has the members that follow the number in the JSON object money_storage of a card.
 const cardRest = `"cardholder":"JOHN DOE","exp_month":"12","exp_year":"2030","cvv":"123"`
 
 // charge creates a card payment and returns the response.
@@ -30,7 +30,7 @@ func (f *fixture) charge(card string) *response {
 	return f.create(`"type":"payment","amount":"1250","currency":"USD","money_storage":{"type":"bank_card","cardnumber":"` + card + `",` + cardRest + `}`)
 }
 
-// Titles of the pages on which a payer chooses how to pay the demo partner, and a recipient how to be paid by it.
+// Titles of the demo partner's pages on which a payer chooses how to pay, and the recipient of a payout how to be paid.
 const (
 	checkoutTitle = "Payment to Demo merchant"
 	payoutTitle   = "Payout from Demo merchant"
@@ -60,8 +60,7 @@ func (f *fixture) ownPath(address string) (path string, ok bool) {
 	return path, strings.HasPrefix(path, "/")
 }
 
-// browse follows redirects as a browser does, as long as they lead to the server. It returns
-// the page, or the redirect to another site.
+// browse opens a URL and follows redirects that lead to the server. It returns the page, or the redirect to another site.
 func (f *fixture) browse(address string) *response {
 	f.t.Helper()
 	return f.follow(f.visit("GET", address, nil))
@@ -93,7 +92,7 @@ func (f *fixture) follow(r *response) *response {
 	return nil
 }
 
-// visit makes one request of a browser and checks the headers that every page must have.
+// visit makes one request as a browser does, and checks the headers that every page must have.
 func (f *fixture) visit(method, address string, form url.Values) *response {
 	f.t.Helper()
 	path, ok := f.ownPath(address)
@@ -134,7 +133,7 @@ func (r *response) wantPage(status int, heading string, texts ...string) *respon
 	return r
 }
 
-// wantRedirect checks that a redirect leads to an address.
+// wantRedirect checks that the response redirects to the given URL.
 func (r *response) wantRedirect(address string) *response {
 	r.t.Helper()
 	if got := r.header.Get("location"); r.status != 303 || got != address {
@@ -214,7 +213,7 @@ func TestPasswordIsAcceptedOnThePage(t *testing.T) {
 		link := `href="` + strings.ReplaceAll(c.returnAddress, "&", "&amp;") + `">`
 		f.send(action, url.Values{"otp": {c.password}}).wantPage(200, c.title, link)
 		f.transaction(transaction.at("id")).wantStatus(c.status, c.reason)
-		// A password that is sent afterwards is too late.
+		// A password that is sent after the deadline has no effect.
 		f.send(action, url.Values{"otp": {"123456"}}).wantPage(200, c.title, link)
 		f.transaction(transaction.at("id")).wantStatus(c.status, c.reason)
 	}
@@ -372,8 +371,8 @@ func TestFormsAreBounded(t *testing.T) {
 	}
 }
 
-// Payers are sent to https addresses only, and in the sandbox also to addresses of the developer's machine.
-// This holds for links on pages and for the redirect when the payer returns from a provider.
+// Pages lead payers to https URLs only, and in the sandbox also to http URLs of the developer's machine. This holds for links on
+// pages and for the redirect of a payer who returns from a provider.
 func TestPagesLeadToHTTPSOnly(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ env, address, target string }{

@@ -26,8 +26,8 @@ func BenchmarkPayments(b *testing.B) {
 			}
 			var payments atomic.Uint64
 			b.ReportAllocs()
-			b.SetParallelism(max(1, connections/2)) // on two cores
-			b.ResetTimer()                          // what the start took is not a payment's
+			b.SetParallelism(max(1, connections/2)) // RunParallel starts this number of goroutines per core, and the figures are for two cores
+			b.ResetTimer()                          // the start of the server is not measured
 			b.RunParallel(func(pb *testing.PB) {
 				select {
 				case c := <-clients:
@@ -41,7 +41,7 @@ func BenchmarkPayments(b *testing.B) {
 	}
 }
 
-// rawPayment returns the request of a card payment whose txid has room for a number.
+// rawPayment returns the bytes of a request for a card payment. The txid ends with numberRoom.
 func (f *fixture) rawPayment() []byte {
 	body := paymentBody(`"amount":"1000","currency":"USD","txid":"bench-` + numberRoom + `"`)
 	var head strings.Builder
@@ -52,7 +52,7 @@ func (f *fixture) rawPayment() []byte {
 	return []byte(head.String() + "\r\n" + body)
 }
 
-// numberRoom is where a payment's number is written.
+// numberRoom is the part of the request that each payment replaces by its number.
 const numberRoom = "################"
 
 // benchClient makes payments over one connection.
@@ -80,7 +80,7 @@ var (
 	bodyEnd     = []byte(`"}`)
 )
 
-// pay makes one payment. The response ends with its last text.
+// pay makes one payment. It reads until the last bytes of the response have arrived.
 func (c *benchClient) pay(b *testing.B, number uint64) {
 	strconv.AppendUint(c.room[:0], 1e15+number, 10)
 	_, err := c.Write(c.request)

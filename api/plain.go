@@ -11,9 +11,9 @@ import (
 	"mizan/ledger"
 )
 
-// PlainHTTPResponse returns the response to an HTTP request without TLS on a port that expects TLS: 400, as bytes of the
-// connection. The request itself is not read, since it may contain a card or a key that must not be used. The function needs only
-// Observe and AccessLog of the Config.
+// PlainHTTPResponse returns the bytes of the response, with status 400, to an HTTP request without TLS on a port that expects
+// TLS. It does not depend on the request, which is never read: the request may contain a card or a key that must not be used. The
+// function uses only Observe and AccessLog of the Config, and passes the response to both.
 func PlainHTTPResponse(cfg Config) []byte {
 	id := []byte(uuid.NewString())
 	var ctx fasthttp.RequestCtx
@@ -22,7 +22,7 @@ func PlainHTTPResponse(cfg Config) []byte {
 	ctx.Response.SetConnectionClose()
 	var response bytes.Buffer
 	_, err := ctx.Response.WriteTo(&response)
-	assert.NoError(err) // a buffer takes everything
+	assert.NoError(err) // writing to a buffer never fails
 	cfg.reportOutside(Exchange{Route: noRoute, Method: otherMethod, Status: ctx.Response.StatusCode()}, id, len(ctx.Response.Body()))
 	return response.Bytes()
 }

@@ -19,11 +19,11 @@ import (
 	"mizan/ledger"
 )
 
-// recordedUpdates records which transactions were reported.
+// recordedUpdates accepts updates from providers and records about which transactions they are.
 type recordedUpdates struct {
 	mu       sync.Mutex
 	reported []string
-	err      error // of every update; nil: updates are accepted
+	err      error // the result of every update; nil: updates are accepted
 }
 
 // ProviderUpdate implements payments.ProviderUpdates.
@@ -37,7 +37,7 @@ func (h *recordedUpdates) ProviderUpdate(org, terminal, id ledger.ID) error {
 	return nil
 }
 
-// takeReported returns the reports since the last call.
+// takeReported returns the recorded updates since its last call.
 func (h *recordedUpdates) takeReported() (reported []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -45,7 +45,7 @@ func (h *recordedUpdates) takeReported() (reported []string) {
 	return reported
 }
 
-// platformSecret is the secret with which the other platform signs.
+// platformSecret is the secret with which the other platform signs its updates.
 const platformSecret = "the platform's secret"
 
 // createConnectedTerminal creates a terminal of the first partner. The terminal's provider is another
@@ -64,17 +64,18 @@ func newUpdatesFixture(t *testing.T) (*fixture, *recordedUpdates, string) {
 	return f, updates, f.createConnectedTerminal(`,"webhook_secret":"` + platformSecret + `"`)
 }
 
-// notice is a provider update, before deliver signs and sends it. change changes the headers, if set.
-type notice struct {
+// providerUpdate is a provider's message about a transaction, before deliver signs and sends it. The function change, if set,
+// changes the signed headers.
+type providerUpdate struct {
 	terminal, secret, event, body string
 	at                            time.Time
 	change                        func(http.Header)
 }
 
-// newNotice returns an update of the terminal with a correct signature.
-func (f *fixture) newNotice(terminal string) notice {
+// newProviderUpdate returns an update of the terminal with a correct signature.
+func (f *fixture) newProviderUpdate(terminal string) providerUpdate {
 	event := uuid.NewString()
-	return notice{terminal: terminal, secret: platformSecret, event: event, at: f.Clock.Now(), body: updateBody(event, uuid.NewString())}
+	return providerUpdate{terminal: terminal, secret: platformSecret, event: event, at: f.Clock.Now(), body: updateBody(event, uuid.NewString())}
 }
 
 // updateBody returns the body of an update about the transaction txid.
@@ -83,7 +84,7 @@ func updateBody(event, txid string) string {
 }
 
 // deliver signs the update and sends it.
-func (f *fixture) deliver(n notice) *response {
+func (f *fixture) deliver(n providerUpdate) *response {
 	f.t.Helper()
 	timestamp := strconv.FormatInt(n.at.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(n.secret))
@@ -106,7 +107,7 @@ func TestSignedNotificationTriggersAnInquiry(t *testing.T) {
 	t.Parallel()
 	f, updates, terminal := newUpdatesFixture(t)
 	id, event := uuid.NewString(), uuid.NewString()
-	n := f.newNotice(terminal)
+	n := f.newProviderUpdate(terminal)
 	n.event, n.body = event, updateBody(event, id)
 	f.deliver(n).want(200, `{"data":{}}`)
 	if got, want := fmt.Sprint(updates.takeReported()), "["+f.seed.First.Org.String()+" "+terminal+" "+id+"]"; got != want {
@@ -117,7 +118,7 @@ func TestSignedNotificationTriggersAnInquiry(t *testing.T) {
 func TestProviderEventIsHandledOnce(t *testing.T) {
 	t.Parallel()
 	f, updates, terminal := newUpdatesFixture(t)
-	n := f.newNotice(terminal)
+	n := f.newProviderUpdate(terminal)
 	f.deliver(n).want(200, "")
 	must(t, f.Clock.Set(f.Clock.Now().Add(4*time.Minute)))
 	n.at = f.Clock.Now() // another attempt has its own timestamp
@@ -126,7 +127,7 @@ func TestProviderEventIsHandledOnce(t *testing.T) {
 		t.Errorf("reported %v", got)
 	}
 	other := f.createConnectedTerminal(`,"webhook_secret":"` + platformSecret + `"`)
-	n.terminal = other // event ids of another terminal are separate
+	n.terminal = other // each terminal has event ids of its own
 	f.deliver(n).want(200, "")
 	if got := updates.takeReported(); len(got) != 1 {
 		t.Errorf("reported %v", got)
@@ -143,26 +144,26 @@ func TestEveryBadSignatureHasTheSame401(t *testing.T) {
 			localTerminal = other.ID.String()
 		}
 	}
-	for name, change := range map[string]func(*notice){
-		"another secret":                      func(n *notice) { n.secret = "another" },
-		"no secret":                           func(n *notice) { n.secret = "" },
-		"a terminal without a secret":         func(n *notice) { n.terminal, n.secret = terminalWithoutSecret, "" },
-		"an unknown terminal":                 func(n *notice) { n.terminal = uuid.NewString() },
-		"a terminal id that is no UUID":       func(n *notice) { n.terminal = "x" },
-		"a terminal of this platform":         func(n *notice) { n.terminal = localTerminal },
-		"five minutes too old":                func(n *notice) { n.at = n.at.Add(-5*time.Minute - time.Second) },
-		"five minutes too new":                func(n *notice) { n.at = n.at.Add(5*time.Minute + time.Second) },
-		"no signature":                        func(n *notice) { n.change = func(x http.Header) { x.Del("x-webhook-signature") } },
-		"no timestamp":                        func(n *notice) { n.change = func(x http.Header) { x.Del("x-webhook-timestamp") } },
-		"a timestamp that is no number":       func(n *notice) { n.change = func(x http.Header) { x.Set("x-webhook-timestamp", "now") } },
-		"no event id":                         func(n *notice) { n.change = func(x http.Header) { x.Del("x-webhook-event-id") } },
-		"another event id":                    func(n *notice) { n.event = uuid.NewString() },
-		"a signature that is not hexadecimal": func(n *notice) { n.change = func(x http.Header) { x.Set("x-webhook-signature", "zz") } },
-		"half a signature": func(n *notice) {
+	for name, change := range map[string]func(*providerUpdate){
+		"another secret":                      func(n *providerUpdate) { n.secret = "another" },
+		"no secret":                           func(n *providerUpdate) { n.secret = "" },
+		"a terminal without a secret":         func(n *providerUpdate) { n.terminal, n.secret = terminalWithoutSecret, "" },
+		"an unknown terminal":                 func(n *providerUpdate) { n.terminal = uuid.NewString() },
+		"a terminal id that is no UUID":       func(n *providerUpdate) { n.terminal = "x" },
+		"a terminal of this platform":         func(n *providerUpdate) { n.terminal = localTerminal },
+		"five minutes too old":                func(n *providerUpdate) { n.at = n.at.Add(-5*time.Minute - time.Second) },
+		"five minutes too new":                func(n *providerUpdate) { n.at = n.at.Add(5*time.Minute + time.Second) },
+		"no signature":                        func(n *providerUpdate) { n.change = func(x http.Header) { x.Del("x-webhook-signature") } },
+		"no timestamp":                        func(n *providerUpdate) { n.change = func(x http.Header) { x.Del("x-webhook-timestamp") } },
+		"a timestamp that is no number":       func(n *providerUpdate) { n.change = func(x http.Header) { x.Set("x-webhook-timestamp", "now") } },
+		"no event id":                         func(n *providerUpdate) { n.change = func(x http.Header) { x.Del("x-webhook-event-id") } },
+		"another event id":                    func(n *providerUpdate) { n.event = uuid.NewString() },
+		"a signature that is not hexadecimal": func(n *providerUpdate) { n.change = func(x http.Header) { x.Set("x-webhook-signature", "zz") } },
+		"half a signature": func(n *providerUpdate) {
 			n.change = func(x http.Header) { x.Set("x-webhook-signature", x.Get("x-webhook-signature")[:32]) }
 		},
 	} {
-		n := f.newNotice(terminal)
+		n := f.newProviderUpdate(terminal)
 		change(&n)
 		if r := f.deliver(n); r.status != 401 || r.body != unauthorized {
 			t.Errorf("%s: %d %s", name, r.status, r.body)
@@ -177,7 +178,7 @@ func TestNotificationTimestampMayDifferByFiveMinutes(t *testing.T) {
 	t.Parallel()
 	f, updates, terminal := newUpdatesFixture(t)
 	for _, skew := range []time.Duration{-4*time.Minute - 59*time.Second, 4*time.Minute + 59*time.Second} {
-		n := f.newNotice(terminal)
+		n := f.newProviderUpdate(terminal)
 		n.at = n.at.Add(skew)
 		f.deliver(n).want(200, "")
 	}
@@ -190,7 +191,7 @@ func TestNotificationOfAnUnknownTransactionChangesNothing(t *testing.T) {
 	t.Parallel()
 	f, updates, terminal := newUpdatesFixture(t)
 	for _, data := range []string{`"none"`, `{}`, `{"txid":7}`, `{"txid":"order 5"}`, `null`} {
-		n := f.newNotice(terminal)
+		n := f.newProviderUpdate(terminal)
 		n.body = `{"event_id":"` + n.event + `","data":` + data + `}`
 		f.deliver(n).want(200, "")
 	}
@@ -211,11 +212,11 @@ func TestSignedMalformedBodyIsRefused(t *testing.T) {
 		`{"event_id":""}`: 422,
 		`{"event_id":"` + strings.Repeat("e", 256) + `"}`: 422,
 	} {
-		n := f.newNotice(terminal)
+		n := f.newProviderUpdate(terminal)
 		n.body = body
 		f.deliver(n).want(status, "")
 	}
-	n := f.newNotice(terminal)
+	n := f.newProviderUpdate(terminal)
 	n.body = `{"event_id":"` + n.event + `","x":"` + strings.Repeat("x", 64<<10) + `"}`
 	f.deliver(n).want(413, "")
 	if got := updates.takeReported(); len(got) != 0 {
@@ -228,7 +229,7 @@ func TestFailedProviderEventIsHandledWhenSentAgain(t *testing.T) {
 	t.Parallel()
 	f, updates, terminal := newUpdatesFixture(t)
 	updates.err = errors.New("the store does not answer")
-	n := f.newNotice(terminal)
+	n := f.newProviderUpdate(terminal)
 	f.deliver(n).want(500, "")
 	updates.err = ledger.Refuse("test", ledger.Unavailable, "busy")
 	f.deliver(n).want(503, "")
@@ -242,11 +243,11 @@ func TestFailedProviderEventIsHandledWhenSentAgain(t *testing.T) {
 func TestRotatedSecretIsInForceImmediately(t *testing.T) {
 	t.Parallel()
 	f, _, terminal := newUpdatesFixture(t)
-	old := f.newNotice(terminal)
+	old := f.newProviderUpdate(terminal)
 	params := `{"provider_params":{"base_url":"https://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"•••","webhook_secret":"next"}}`
 	f.admin().patch("/api/v1/terminal/"+terminal, params).want(200, "")
 	f.deliver(old).want(401, unauthorized)
-	next := f.newNotice(terminal)
+	next := f.newProviderUpdate(terminal)
 	next.secret = "next"
 	f.deliver(next).want(200, "")
 }

@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// readsOfCore is how many requests that only read are in service at once, for each core. With two, one may wait for the disk while
-	// the other runs. With more, each step of a payment would wait for more reads.
+	// readsOfCore is how many read requests are served at once for each core of the processor. With two per core, one read may
+	// wait for the disk while the other runs. With more, each step of a payment would have to wait longer for a core.
 	readsOfCore = 2
 
-	// readLapse is how long a read keeps its place among those in service: longer than any page of a list takes. A read that lasts
-	// longer waits for something other than processors, and delays no others from then on.
+	// readLapse is how long a read may occupy its place. It is longer than any page of a list takes. A read that lasts even
+	// longer waits for something other than the processor, such as a slow client, so another read may begin.
 	readLapse = time.Second
 )
 
-// reads bounds how many reads are in service at once. The others wait, first in, first out. Without the bound, a thousand clients
-// that read lists have a thousand runnable goroutines, each of which runs for a millisecond; a payment or a health check would
-// wait for all of them at each of its steps.
+// reads bounds how many read requests are served at once. The others wait in the order in which they came. Without the bound, a
+// thousand clients that read lists would have a thousand runnable goroutines, each of which runs for a millisecond. Each step of
+// a payment or a health check would wait for all these goroutines.
 type reads struct {
-	places chan struct{} // has an element for each read in service
+	places chan struct{} // has an element for each served read
 	lapse  time.Duration
 }
 
@@ -30,7 +30,7 @@ func newReads() *reads {
 	return &reads{places: make(chan struct{}, readsOfCore*runtime.GOMAXPROCS(0)), lapse: readLapse}
 }
 
-// enter waits for a place. The caller must call leave, which gives the place to the next read.
+// enter waits until the request may be served. The caller must call leave when the request ends, to admit the next read.
 func (r *reads) enter() (leave func()) {
 	r.places <- struct{}{}
 	free := sync.OnceFunc(func() { <-r.places })
@@ -41,8 +41,8 @@ func (r *reads) enter() (leave func()) {
 	}
 }
 
-// isBoundedRead tells whether the requests of a route wait for a place among the reads. Commands have a queue of their own, and a
-// health check must be answered even when everything else waits.
+// isBoundedRead tells whether the requests of a route need a place among the reads. Commands do not, because they have a queue of
+// their own. Health checks do not, because they must be answered even when everything else waits.
 func isBoundedRead(r *web.Route) bool {
 	return r.Method == "GET" && !r.Command && !r.SkipsQueues && !isCheck(r.Path)
 }

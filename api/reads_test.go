@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A thousand clients that read lists must not delay commands and health checks, so only a few reads are in service at once, and
-// the others wait.
+// A thousand clients that read lists must not delay commands and health checks, so only a few reads are served at once, and the
+// others wait.
 func TestReadsWaitForAPlaceAndDelayNeitherCommandsNorChecks(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

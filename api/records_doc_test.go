@@ -20,7 +20,7 @@ var updateDocs = flag.Bool("update", false, "rewrite docs/records.md")
 // documentedRecords lists the records of docs/records.md in their order.
 var documentedRecords = []struct {
 	kind               ledger.Kind
-	title, paths, note string // paths: of the requests; note: a sentence above the table of columns
+	title, paths, note string // paths has the URL paths of the record's requests; note is a sentence above the table of columns
 }{
 	{ledger.Organization, "Organizations", "`/organizations`", ""},
 	{ledger.Partner, "Partners", "`/partners`", ""},

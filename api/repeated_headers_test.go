@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// sendLines makes a request with the header lines as given.
+// sendLines makes a request with exactly these header lines.
 func (f *fixture) sendLines(method, path string, lines ...string) *response {
 	f.t.Helper()
 	request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n%s\r\n\r\n", method, path, strings.Join(lines, "\r\n"))
@@ -19,8 +19,8 @@ func (f *fixture) sendLines(method, path string, lines ...string) *response {
 	return responses[0]
 }
 
-// If a request has a header twice, a proxy in front may have checked the line that the server does not
-// read. So a request with a repeated credential is unauthorized.
+// If a request has a header twice, a proxy in front of the server may have checked the line that the server does not read. So a
+// request with a repeated credential is unauthorized.
 func TestRepeatedCredentialsAreUnauthorized(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -29,12 +29,12 @@ func TestRepeatedCredentialsAreUnauthorized(t *testing.T) {
 	keyHeader, sessionHeader := "X-Api-Key: "+string(first.APIKey), "Authorization: Bearer "+string(first.SessionToken)
 	adminHeader := "Authorization: Bearer " + string(f.seed.AdminToken)
 	const (
-		partnerPath = "/api/v1/balances"         // for partners
-		personPath  = ledgerPath + "/head"       // for users with a session
-		sharedPath  = ledgerPath + "/accounts"   // for partners and such users
-		sessionPath = sessions + "/current"      // for the session itself
-		writePath   = transactions               // a write for partners
-		listPath    = transactions + "?env=prod" // for partners and for the operator
+		partnerPath = "/api/v1/balances"         // a route for partners
+		personPath  = ledgerPath + "/head"       // a route for users with a session
+		sharedPath  = ledgerPath + "/accounts"   // a route for both partners and users
+		sessionPath = sessions + "/current"      // a route about the session of the request
+		writePath   = transactions               // a route for partners that writes
+		listPath    = transactions + "?env=prod" // a route for partners and for operators
 	)
 	f.sendLines("GET", partnerPath, orgHeader, keyHeader).want(200, "")
 	f.sendLines("GET", personPath, orgHeader, sessionHeader).want(200, "")

@@ -2,11 +2,14 @@ package api
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/api/admin"
 	"mizan/api/checkout"
+	"mizan/api/console"
+	"mizan/api/console/visit"
 	"mizan/api/contracts"
 	ledgerapi "mizan/api/ledger"
 	"mizan/api/payments"
@@ -16,17 +19,16 @@ import (
 	"mizan/ledger"
 )
 
-// newRoutes creates the handlers and returns all their routes. Handlers stop waiting when the context
-// serving ends.
+// newRoutes creates the handlers and returns all their routes. When the context serving ends, handlers that wait stop waiting.
 func (s *Server) newRoutes(serving context.Context) []web.Route {
 	cfg := &s.cfg
 	s.ledger = ledgerapi.New(ledgerapi.Config{
-		Journal: cfg.Journal, Users: cfg.Directory, Clock: cfg.Clock, Log: cfg.Log,
-		Signer: cfg.Signer, HeadKey: cfg.HeadKey, Periods: cfg.Periods, Fingerprint: cfg.Fingerprint,
+		Journal: cfg.Journal, Authors: cfg.Directory, Clock: cfg.Clock, Log: cfg.Log,
+		Signer: cfg.Signer, HeadKey: cfg.HeadKey, Periods: cfg.Periods, LastCheck: cfg.LastCheck, Fingerprint: cfg.Fingerprint,
 	})
 	paymentHandlers := payments.New(payments.Config{
 		Payments: cfg.Payments, Directory: cfg.Directory, Journal: cfg.Journal, Clock: cfg.Clock,
-		Proxies: s.access.Proxies, Pages: cfg.Pages, Subscriptions: cfg.Subscriptions, ProviderUpdates: cfg.ProviderUpdates,
+		Proxies: s.access.Proxies, Pages: cfg.Pages, Subscriptions: cfg.Subscriptions, Turnover: cfg.Turnover, ProviderUpdates: cfg.ProviderUpdates,
 		Fingerprint: cfg.Fingerprint, AggregateWait: cfg.AggregateWait, Serving: serving,
 	})
 	var isImage func(org ledger.ID, address string) (bool, error)
@@ -36,7 +38,8 @@ func (s *Server) newRoutes(serving context.Context) []web.Route {
 	adminHandlers := admin.New(admin.Config{
 		IsImage:   isImage,
 		Directory: cfg.Directory, Transactions: cfg.Payments, Clock: cfg.Clock, Proxies: s.access.Proxies,
-		UsageReader: cfg.UsageReader, Deliveries: cfg.Deliveries, Backup: cfg.Backup, Advance: cfg.Advance, Fingerprint: cfg.Fingerprint, Serving: serving,
+		UsageReader: cfg.UsageReader, Deliveries: cfg.Deliveries, Backup: cfg.Backup, Advance: cfg.Advance,
+		Journal: cfg.Journal, Finder: cfg.Finder, Circuits: cfg.Circuits, System: cfg.System, Fingerprint: cfg.Fingerprint, Serving: serving,
 	})
 	contractHandlers := contracts.New(contracts.Config{
 		Contracts: cfg.Contracts, Organizations: cfg.Directory, Journal: cfg.Journal, Clock: cfg.Clock, Fingerprint: cfg.Fingerprint,
@@ -45,7 +48,14 @@ func (s *Server) newRoutes(serving context.Context) []web.Route {
 		Payers: cfg.Payers, Pages: cfg.Pages, Partners: cfg.Directory, Storefront: cfg.Storefront, Clock: cfg.Clock, Proxies: s.access.Proxies, Errors: s.errors,
 		Challenges: cfg.Challenges, Fingerprint: cfg.Fingerprint, Sandbox: cfg.Env == sandbox,
 	})
-	s.reference = reference.New(reference.Config{Version: cfg.Version, Env: cfg.Env, Routes: func() []web.Route { return s.routes }})
+	s.reference = reference.New(reference.Config{Version: cfg.Version, Env: cfg.Env, Routes: s.describedRoutes})
+	s.console = console.New(console.Config{
+		Organizations: cfg.Directory, Routes: s.describedRoutes,
+		Config: visit.Config{
+			Internal: &web.Internal{Handle: s.inner, Log: cfg.Log}, Errors: s.errors, Proxies: s.access.Proxies, People: cfg.Directory, Clock: cfg.Clock,
+			Base: cfg.Pages.Base,
+		},
+	})
 	store := storefront.New(storefront.Config{Records: cfg.Storefront, Directory: cfg.Directory, Fingerprint: cfg.Fingerprint})
 	anyone := web.Access{Callers: web.Anyone}
 	routes := []web.Route{
@@ -53,11 +63,17 @@ func (s *Server) newRoutes(serving context.Context) []web.Route {
 		{Method: fiber.MethodGet, Path: livenessPath, Access: anyone, Handle: s.liveness},
 		{Method: fiber.MethodGet, Path: readinessPath, Access: anyone, Handle: s.readiness},
 	}
-	for _, handlerRoutes := range [][]web.Route{paymentHandlers.Routes(), adminHandlers.Routes(), s.ledger.Routes(), contractHandlers.Routes(), s.pages.Routes(), store.Routes(), s.reference.Routes()} {
+	for _, handlerRoutes := range [][]web.Route{paymentHandlers.Routes(), adminHandlers.Routes(), s.ledger.Routes(), contractHandlers.Routes(), s.pages.Routes(), store.Routes(), s.reference.Routes(), s.console.Routes()} {
 		routes = append(routes, handlerRoutes...)
 	}
 	return routes
 }
 
-// sandbox is the environment of a service that moves no money.
+// describedRoutes returns the routes that the API's description contains: all except those of the console, whose pages are for
+// people only.
+func (s *Server) describedRoutes() []web.Route {
+	return slices.DeleteFunc(slices.Clone(s.routes), func(r web.Route) bool { return r.IsConsole })
+}
+
+// sandbox is the value of Config.Env for a service that moves no real money.
 const sandbox = "sandbox"

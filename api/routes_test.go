@@ -11,8 +11,10 @@ func withParameter(path, value string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		switch {
-		case part == ":product_type" && strings.Contains(path, ":id"):
-			parts[i] = "mudaraba" // the product type of the contract
+		case part == ":product_type" && strings.Contains(path, ":id"): // here the product type must be that of the contract
+			if parts[i] = "mudaraba"; parts[i-1] == "pfp" {
+				parts[i] = "leases"
+			}
 		case strings.HasPrefix(part, ":"):
 			parts[i] = value
 		}
@@ -27,7 +29,7 @@ func TestUnsupportedMethodIs405(t *testing.T) {
 	for _, r := range f.server.Routes() {
 		methodsOf[r.Path] = nil
 	}
-	for path := range methodsOf { // a path may match another pattern too: "aggregate" may be an id
+	for path := range methodsOf { // a path may also match the pattern of another route: "aggregate" may be an id
 		for _, r := range f.server.Routes() {
 			if r.Path == path || matchesPattern(path, r.Path) {
 				methodsOf[path] = append(methodsOf[path], r.Method)

@@ -46,8 +46,9 @@ type postmanRun struct {
 	values  map[string]string
 }
 
-// Every request of the Postman collection is sent, in the order of the collection. Those that have a recorded response, and those
-// that prepare another one, must be carried out; the others need what only their reader has, such as an address of a page.
+// Every request of the Postman collection is sent, in the order of the collection. Requests with a recorded response, and
+// requests that prepare another request, must be carried out. The other requests may fail, because they need a value that only a
+// user has, such as the URL of a page.
 func TestPostmanCollectionCanBeSent(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile(filepath.Join("sdk", "postman", "mizan.postman_collection.json"))
@@ -85,9 +86,9 @@ func TestPostmanCollectionCanBeSent(t *testing.T) {
 func (run *postmanRun) send(folder string, item *postmanItem) {
 	run.t.Helper()
 	r := &item.Request
-	today := run.started.UTC() // Postman knows the time of its computer only,
+	today := run.started.UTC() // scripts in Postman know only the time of their computer,
 	if moved, err := time.Parse(time.RFC3339Nano, run.values["clock"]); err == nil {
-		today = moved.UTC() // and what a response said after the server's clock was moved
+		today = moved.UTC() // and the server's time from the response to a request that moves its clock
 	}
 	run.values["today"], run.values["today_30"] = today.Format(time.DateOnly), today.Add(30*24*time.Hour).Format(time.DateOnly)
 	values := make(map[string]string)
@@ -107,7 +108,7 @@ func (run *postmanRun) send(folder string, item *postmanItem) {
 	if mustBeCarriedOut && response.status >= 400 || response.status == 401 || response.status == 405 || response.status >= 500 {
 		run.t.Errorf("%s, %s: %s %s %s: %d %s", folder, item.Name, r.Method, path, run.filled(r.Body.Raw), response.status, response.body[:min(len(response.body), 300)])
 	}
-	if isFilled := !slices.Contains(slices.Collect(maps.Values(values)), ""); response.status == 404 && isFilled { // others need a value of their reader
+	if isFilled := !slices.Contains(slices.Collect(maps.Values(values)), ""); response.status == 404 && isFilled { // a request with an empty value in its path may get 404
 		run.t.Errorf("%s, %s: %s %s: there is no such thing", folder, item.Name, r.Method, path)
 	}
 	if len(item.Response) > 0 && item.Response[0].Code != response.status {
@@ -124,7 +125,7 @@ func (run *postmanRun) send(folder string, item *postmanItem) {
 	}
 }
 
-// filled replaces the variables of a text.
+// filled replaces Postman's variables in a text by their values.
 func (run *postmanRun) filled(text string) string {
 	return postmanVariable.ReplaceAllStringFunc(text, func(name string) string {
 		value, isKnown := run.values[strings.Trim(name, "{}")]

@@ -12,12 +12,15 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 	"golang.org/x/mod/sumdb/note"
 
 	"mizan/api/accesslog"
 	"mizan/api/admin"
 	"mizan/api/auth"
 	"mizan/api/checkout"
+	"mizan/api/console"
+	"mizan/api/console/view"
 	"mizan/api/contracts"
 	ledgerapi "mizan/api/ledger"
 	"mizan/api/payments"
@@ -27,6 +30,7 @@ import (
 	"mizan/api/web"
 	"mizan/api/web/body"
 	"mizan/api/web/conn"
+	"mizan/api/web/journal"
 	"mizan/api/web/payerpage"
 	"mizan/internal/clock"
 	"mizan/internal/tracing"
@@ -45,33 +49,34 @@ type Config struct {
 	// the function that ends the command.
 	BeginCommand func() (leave func())
 
-	// ProviderCalls returns how many provider calls are under way. Package shed bounds how many commands
-	// run at once, and does not count those that wait for a provider. Nil means that there are never any.
+	// ProviderCalls returns how many provider calls are under way. Package shed bounds how many commands run at once, and does
+	// not count the commands that wait for a provider. If ProviderCalls is nil, no command calls a provider.
 	ProviderCalls func() int
 
-	// Advance moves the manual clock; nil: there is none, and its routes are missing.
+	// Advance moves the manual clock. If Advance is nil, the server has no manual clock and no routes for it.
 	Advance func(to time.Time) error
 
-	// Signer signs the ledger's heads: the size and root hash of an organization's journal.
+	// Signer signs the heads of the ledger. A head is the size and root hash of an organization's journal.
 	Signer note.Signer
 
 	// HeadKey is the public half of Signer's key, as note.NewVerifier takes it.
 	HeadKey string
 
 	// Fingerprint returns a keyed hash of a card number or a request, so that equal ones can be
-	// recognized without being stored. Without the key nobody can find the input by trying
+	// recognized without being stored. Because of the key, the input can't be found by hashing all possible
 	// values.
 	Fingerprint func(number []byte) string
 
-	// AggregateWait is how long a request for an aggregate (sums of transactions) waits for its first turn, before
-	// it gets 503; 0: 3 s.
+	// AggregateWait is how long a request for an aggregate (sums of transactions) may wait in the queue of such requests. After
+	// that time it gets 503. 0 means 3 s.
 	AggregateWait time.Duration
 
 	// UsageReader returns how much of a limit is used; nil: the response is 503.
 	UsageReader admin.UsageReader
 
-	// Pages makes the addresses of the pages on which payers pay, and Payers does what payers request on these
-	// pages. Challenges is the page of the provider simulator. If one of the three is nil, its routes are missing.
+	// Pages makes the URLs of the pages on which payers pay, and Payers executes what payers request on these pages. Challenges
+	// serves the challenge page of the provider simulator. If one of the three is not set, the server does not have the routes
+	// that need it.
 	Pages      payerpage.Pages
 	Payers     checkout.Payers
 	Challenges checkout.Challenges
@@ -79,24 +84,39 @@ type Config struct {
 	// ProviderUpdates accepts provider updates; nil: the route is missing.
 	ProviderUpdates payments.Updates
 
-	// Deliveries are the sent and waiting notifications; nil: their routes are missing.
+	// Deliveries lists and repeats the deliveries of notifications, sent and waiting ones; nil: the routes are missing.
 	Deliveries admin.Deliveries
+
+	// LastCheck returns the result of the last check of the store; nil: the route is missing.
+	LastCheck func() (*ledgerapi.CheckResult, error)
 
 	// Periods closes months; nil: the route is missing.
 	Periods ledgerapi.Periods
 
-	// Backup begins a backup, full or as an increment since another one, and returns it as a
-	// stream that the reader closes; nil: the route is missing. Errors that are a
-	// *ledger.Refusal get the refusal's HTTP status.
+	// Backup begins a backup and returns it as a stream, which the reader closes. If since is nil, the backup is full; otherwise
+	// it has only what has changed since another backup. If the error is a *ledger.Refusal, the response has the refusal's HTTP
+	// status. If Backup is nil, the route is missing.
 	Backup func(since *admin.BackupBase) (io.ReadCloser, error)
 
-	// Contracts are the participatory-finance contracts; nil: their routes are missing.
+	// Finder finds transactions for GET /search; nil: the search finds them only by their ids.
+	Finder admin.Finder
+
+	// Circuits returns the states of the terminals' circuit breakers; nil: the route is missing.
+	Circuits admin.Circuits
+
+	// System returns the figures of the process and its store; nil: the route is missing.
+	System func() (admin.System, error)
+
+	// Contracts creates, changes and reads participatory-finance contracts; nil: the routes are missing.
 	Contracts contracts.Service
 
-	// Subscriptions renews payments; nil: their routes are missing.
+	// Subscriptions creates and changes subscriptions, which renew payments; nil: the routes are missing.
 	Subscriptions payments.Subscriptions
 
-	// Storefront has the payment links, products and images; nil: their routes are missing.
+	// Turnover has figures about each partner's transactions of each day, such as charges and refunds; nil: the route is missing.
+	Turnover payments.Turnover
+
+	// Storefront has the payment links, products and images; nil: the routes are missing.
 	Storefront Storefront
 
 	// Status returns the state that the health check reports.
@@ -105,13 +125,12 @@ type Config struct {
 	Env     string // "sandbox" or "production"
 	Domain  string // host of the base URL
 
-	// TrustedProxies are the proxies whose header for the client's address is trusted.
-	// If BehindProxy is true, requests from all other addresses are refused, and requests that
-	// reached a proxy without TLS.
+	// TrustedProxies are the proxies whose X-Forwarded-For and X-Forwarded-Proto headers the server trusts. If BehindProxy is
+	// true, requests from all other addresses are refused, as well as requests that reached a proxy without TLS.
 	TrustedProxies []netip.Prefix
 	BehindProxy    bool
 
-	// RateLimit is how many requests a second a partner's key may make; 0: any number.
+	// RateLimit is how many requests per second each API key of a partner may make; 0: any number.
 	RateLimit int
 
 	// Observe, if set, is called with every response.
@@ -120,18 +139,19 @@ type Config struct {
 	// AccessLog writes a line for each request; nil: none.
 	AccessLog *accesslog.Log
 
-	// Tracer records a hop for each request but health checks; nil: none are recorded.
+	// Tracer records a hop (a span of a trace) for each request except health checks; nil: none is recorded.
 	Tracer *tracing.Tracer
 }
 
-// Directory finds and changes the directory's records; *directory.Service of actors is one.
+// Directory finds and changes the directory's records; *directory.Service of package actors/directory implements it.
 type Directory interface {
 	auth.Directory
 	admin.Directory
 	payments.Directory
+	journal.Directory
 }
 
-// Storefront has the payment links, products and images; *storefront.Service of actors is one.
+// Storefront has the payment links, products and images; *storefront.Service of package actors/storefront implements it.
 type Storefront interface {
 	storefront.Records
 	checkout.Storefront
@@ -144,7 +164,7 @@ type Server struct {
 	access web.Authorizer
 	errors web.Errors
 	limits *limits
-	shed   *shed.Gate // commands pass through it
+	shed   *shed.Gate // bounds how many commands run at once
 	reads  *reads
 	bodies *body.Bodies
 	app    *fiber.App
@@ -152,6 +172,8 @@ type Server struct {
 	pages  *checkout.Handlers
 
 	reference *reference.Handlers
+	console   *console.Handlers
+	inner     fasthttp.RequestHandler // the router, without guard
 
 	routes []web.Route
 	silent conn.SilentConnections // connections that have sent nothing yet
@@ -163,7 +185,7 @@ type Server struct {
 	listeners []net.Listener // guarded by mu
 }
 
-// New returns a server that does nothing before Serve.
+// New returns a server that accepts no connections before Serve is called.
 func New(cfg Config) *Server {
 	proxies := web.NewProxies(cfg.TrustedProxies, cfg.Log)
 	s := &Server{
@@ -181,9 +203,9 @@ func New(cfg Config) *Server {
 		Immutable:                    true,
 		StrictRouting:                true,
 		CaseSensitive:                true,
-		EnableTrustedProxyCheck:      true, // Fiber's list of trusted proxies is empty, so Fiber ignores their headers; access.Proxies reads them
-		StreamRequestBody:            true, // bodies reads bodies after the caller is known
-		BodyLimit:                    1,    // bytes of a body that the transport reads before the caller is known
+		EnableTrustedProxyCheck:      true, // Fiber's list of trusted proxies is empty, so Fiber ignores the headers of proxies; access.Proxies reads these headers
+		StreamRequestBody:            true, // s.bodies reads the body after the caller is authenticated
+		BodyLimit:                    1,    // bytes of a body that fasthttp reads before the caller is authenticated
 		ReadBufferSize:               headerLimit,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 web.WriteTimeout,
@@ -193,7 +215,8 @@ func New(cfg Config) *Server {
 		ErrorHandler:                 s.handleError,
 	})
 	transport := s.app.Server()
-	transport.Handler = s.guard(transport.Handler)
+	s.inner = transport.Handler
+	transport.Handler = s.guard(s.inner)
 	transport.HeaderReceived = body.LimitFirstByteWait
 	transport.SecureErrorLogMessage = true // an error message would quote the request
 	transport.CloseOnShutdown = true
@@ -224,19 +247,22 @@ func (s *Server) register(route *web.Route) {
 func (s *Server) handle(req *web.Request) error {
 	route := req.Route
 	if err := s.access.Admit(req); err != nil {
-		return err
+		return refuse(req, err)
 	}
 	req.IsAdmitted = true
 	if route.Access.Callers != web.Anyone {
 		conn.MarkAuthenticated(req.RequestCtx)
 	}
-	if id, limited := limitedBy(&req.Principal); limited && !s.limits.allow(id, time.Now()) {
-		return ledger.Refuse("api.answer", web.RateLimited, "too many requests").By(ledger.LimitKeyRate)
+	if id, limited := limitedBy(req); limited && !s.limits.allow(id, time.Now()) {
+		return refuse(req, ledger.Refuse("api.answer", web.RateLimited, "too many requests").By(ledger.LimitKeyRate))
 	}
 	if route.JSON && !web.IsJSON(req.Request.Header.ContentType()) {
-		return ledger.Refuse("api.answer", web.UnsupportedMediaType, "the body must be application/json")
+		return refuse(req, ledger.Refuse("api.answer", web.UnsupportedMediaType, "the body must be application/json"))
 	}
 	if err := s.bodies.Read(req); err != nil {
+		return refuse(req, err)
+	}
+	if err := req.CheckReserved(); err != nil {
 		return refuse(req, err)
 	}
 	if isBoundedRead(route) {
@@ -256,8 +282,8 @@ func (s *Server) handle(req *web.Request) error {
 	return route.Handle(req)
 }
 
-// refuse responds to a request that is refused before the route's handler runs. If the route has a Refuse of its own, that
-// writes the response.
+// refuse responds to a request that is refused before the route's handler runs. If the route has its own Refuse function, that
+// function writes the response.
 func refuse(req *web.Request, err error) error {
 	if req.Route.Refuse != nil {
 		return req.Route.Refuse(req, err)
@@ -269,18 +295,18 @@ func refuse(req *web.Request, err error) error {
 // fit into body.FirstBuffer bytes.
 func (s *Server) BodyBytes() int { return s.bodies.HeldBytes() }
 
-// Shed returns how long commands wait for their turn, and how many were refused because they
+// Shed returns how long commands wait before they run, and how many were refused because they
 // would have waited too long.
 func (s *Server) Shed() shed.Figures { return s.shed.Figures() }
 
-// handleError serves requests that Fiber itself refuses: unknown paths and methods, and
-// requests that it could not read.
+// handleError responds to requests that Fiber itself refuses: requests with an unknown path or method, and requests that could
+// not be parsed.
 func (s *Server) handleError(c *fiber.Ctx, err error) error {
 	ctx := c.Context()
 	if len(ctx.Response.Header.PeekBytes(web.HeaderRequestID)) == 0 {
-		s.begin(ctx) // the request never reached guard
+		s.begin(ctx) // the request could not be parsed, so it did not pass guard
 		conn.HangUp(ctx)
-		defer s.report(ctx, otherMethod, time.Now(), tracing.Hop{}) // nothing of the request is known
+		defer s.report(ctx, otherMethod, time.Now(), tracing.Hop{}) // the method of the request is unknown
 	}
 	var refused *fiber.Error
 	if !errors.As(err, &refused) {
@@ -289,8 +315,16 @@ func (s *Server) handleError(c *fiber.Ctx, err error) error {
 	if isPage := strings.HasPrefix(c.Path(), payerpage.Root+"/"); isPage && s.cfg.Pages.Tokens != nil && refused.Code == fiber.StatusMethodNotAllowed {
 		return s.pages.Refuse(web.NewRequest(&web.Route{}, c), routerRefusal(refused.Code))
 	}
+	if req := web.NewRequest(&web.Route{}, c); isOfConsole(c.Path()) && !req.IsInternal() {
+		return s.console.Refuse(req, routerRefusal(refused.Code))
+	}
 	web.WriteError(ctx, routerRefusal(refused.Code))
 	return nil
+}
+
+// isOfConsole tells whether a path belongs to the console.
+func isOfConsole(path string) bool {
+	return strings.HasPrefix(path, view.Root)
 }
 
 func routerRefusal(status int) error {
@@ -310,8 +344,8 @@ func routerRefusal(status int) error {
 	return ledger.Refuse(op, ledger.Internal, "the router failed")
 }
 
-// Serve handles connections of the listener until Shutdown, and closes the listener. It returns
-// the error that ended the service; nil after Shutdown.
+// Serve accepts and serves connections of the listener until Shutdown, and closes the listener. It returns the error that has
+// ended it, or nil after Shutdown.
 func (s *Server) Serve(l net.Listener) error {
 	s.mu.Lock()
 	if s.stopped {
@@ -323,12 +357,12 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.app.Listener(conn.Listener{Listener: l, SilentConnections: &s.silent})
 }
 
-// Shutdown stops accepting, waits for requests under way until ctx ends, and closes idle
-// connections. The server can't serve again.
+// Shutdown stops accepting connections, waits for the running requests until ctx ends, and closes idle connections. The server
+// can't be used again.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopped = true
-	// The transport closes only the listeners that it has begun to serve.
+	// fasthttp closes only the listeners that it has begun to serve.
 	for _, l := range s.listeners {
 		_ = l.Close()
 	}

@@ -73,8 +73,7 @@ func TestSessionIsValidInItsOrganizationOnly(t *testing.T) {
 	}
 }
 
-// All logins with wrong credentials get the same response, byte for byte. Only a malformed login
-// gets another one.
+// All logins with wrong credentials get the same response, byte for byte. Only malformed logins get another response.
 func TestAllFailedLoginsHaveTheSameResponse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -113,9 +112,8 @@ func TestAllFailedLoginsHaveTheSameResponse(t *testing.T) {
 	}
 }
 
-// A caller at an address that the partner does not admit can't find out whether a password is
-// right, not even from many responses. This holds for the partner's own login and for the logins
-// of users with the role partner.
+// A caller at an IP address that the partner does not admit can't find out whether a password is right, not even from many
+// responses. This holds for the partner's own login and for the logins of users with the role partner.
 func TestRightPasswordFromARefusedAddressLooksWrong(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -139,7 +137,7 @@ func TestRightPasswordFromARefusedAddressLooksWrong(t *testing.T) {
 			}
 		}
 	}
-	// The lockout outlasts a change of the addresses, and does not affect the partner's key.
+	// The lockout continues when the partner's source addresses change. It does not affect the partner's API keys.
 	f.admin().patch("/api/v1/partners/"+partnerID, `{"source_addresses":[]}`).want(200, "")
 	f.logIn(first, loginBody("far", goodPass)).want(429, "")
 	key := f.admin().post("/api/v1/api_keys", `{"name":"K","partner_id":`+partnerID+`}`).want(201, "").at("key")
@@ -188,11 +186,11 @@ func TestSessionExpiresAfterHalfAnHourIdleOr12Hours(t *testing.T) {
 	usedSession.get(ledgerPath+"/head").want(200, "")
 	f.advance(1)
 	idleSession.get(ledgerPath+"/head").want(401, unauthorized)
-	for range 24 { // 24 times 28 minutes are 11 hours and 12 minutes
+	for range 24 { // for 24 times 28 minutes: 11 hours and 12 minutes
 		f.advance(28 * 60)
 		usedSession.get(ledgerPath+"/head").want(200, "")
 	}
-	f.restart() // the time of the last use is not lost
+	f.restart() // the server remembers when the session was last used
 	f.advance(18*60 - 1)
 	usedSession.get(ledgerPath+"/head").want(200, "")
 	f.advance(1)
@@ -223,7 +221,7 @@ func TestChangesThatEndAUsersSessions(t *testing.T) {
 // deactivated is the response to a deactivated partner.
 const deactivated = `{"error":"forbidden","message":"the partner is deactivated"}`
 
-// A session with the role partner reads what the partner's API key reads, and can't write.
+// A session with the role partner can read what the partner's API key can read, and can't write.
 func TestPartnerSessionReadsLikeItsKeyAndCannotWrite(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -276,28 +274,27 @@ func TestSessionsOfADeactivatedPartnerAreForbidden(t *testing.T) {
 	f.logIn(first.String(), login).want(403, deactivated)
 	f.logIn(first.String(), loginBody("cashier", goodPass)).want(403, deactivated)
 	f.logIn(first.String(), loginBody("demo", "wrong")).want(401, unauthorized)
-	cashier.do("DELETE", sessions+"/current", "").want(204, "") // a session without any rights can be ended
+	cashier.do("DELETE", sessions+"/current", "").want(204, "") // a session can be ended even if it has no rights
 	cashier.get("/api/v1/balances").want(401, unauthorized)
 	f.admin().patch("/api/v1/partners/1", `{"active":true}`).want(200, "")
 	partnerSession.get("/api/v1/balances").want(200, "")
 	cashier.get("/api/v1/balances").want(401, unauthorized)
 }
 
-// The expected statuses are written by hand. A valid session without the necessary role gets 403; an
-// ended session gets 401.
+// A valid session without the necessary role gets 403; an ended session gets 401.
 func TestEachRoleReachesItsRoutesOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.createUser("admin", `"admin"`, "")
-	f.createUser("auditor", `"auditor"`, "")
-	f.createUser("client", `"client"`, "")
+	f.createUser("an-admin", `"admin"`, "")
+	f.createUser("an-auditor", `"auditor"`, "")
+	f.createUser("a-client", `"client"`, "")
 	f.createUser("both", `"client","auditor"`, "")
 	paidPath := transactions + "/" + f.partner().post(transactions, paymentBody(`"amount":"1"`)).at("id")
-	for login, want := range map[string][4]int{ // the ledger, a transaction, balances, the administration
-		"admin":   {200, 200, 403, 403},
-		"auditor": {200, 200, 403, 403},
-		"client":  {403, 403, 403, 403},
-		"both":    {200, 200, 403, 403},
+	for login, want := range map[string][4]int{ // the statuses for the ledger, a transaction, balances and the administration
+		"an-admin":   {200, 200, 403, 403},
+		"an-auditor": {200, 200, 403, 403},
+		"a-client":   {403, 403, 403, 403},
+		"both":       {200, 200, 403, 403},
 	} {
 		c := f.logInAs(login)
 		for i, path := range []string{ledgerPath + "/head", paidPath, "/api/v1/balances", "/api/v1/partners"} {
@@ -338,7 +335,7 @@ func TestFiveFailedLoginsAre429UntilTheyExpire(t *testing.T) {
 	}
 	f.createUser("boris", `"client"`, "")
 	f.logIn(first, loginBody("boris", goodPass)).want(201, "")
-	f.logIn("", loginBody("anna", goodPass)).want(401, unauthorized) // a login without an organization is counted apart
+	f.logIn("", loginBody("anna", goodPass)).want(401, unauthorized) // a login that names no organization is counted separately
 	f.advance(14*60 + 59)
 	if r := f.logIn(first, loginBody("anna", goodPass)).want(429, lockedOut); r.header.Get("retry-after") != "1" {
 		t.Errorf("%v", r.header)
@@ -411,14 +408,15 @@ func TestNoTokenOrPasswordIsStored(t *testing.T) {
 	}
 }
 
-// The requests of a partner's session are limited too, and do not count towards the limit of its key.
+// The rate of requests with a partner's session is limited too. These requests do not count towards the limit of the partner's
+// API key.
 func TestRateOfAPartnersSessionIsLimited(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(cfg *api.Config) { cfg.RateLimit = 1 })
 	first := f.seed.First.Org
 	session := f.bearer(f.logIn(first.String(), loginBody("demo", string(f.seed.First.Pass))).want(201, "").at("data.token"), first)
 	r := session.get("/api/v1/balances").want(200, "")
-	for n := 0; n < 1_000 && r.status == 200; n++ { // the slower the machine, the more requests until the limit
+	for n := 0; n < 1_000 && r.status == 200; n++ { // a slow machine needs more requests to reach the limit
 		r = session.get("/api/v1/balances")
 	}
 	if r.status != 429 || r.at("error") != "rate_limited" {
@@ -427,11 +425,11 @@ func TestRateOfAPartnersSessionIsLimited(t *testing.T) {
 	f.partner().get("/api/v1/balances").want(200, "")
 }
 
-// needsASession is the response to a key or an administration token.
+// needsASession is the response to a request with an API key or the administration token instead of a session.
 const needsASession = `{"error":"forbidden","message":"this needs a session of the organization"}`
 
-// If there are several organizations, a session's token is not enough: without the organization's header
-// the response is 401.
+// If the service has several organizations, a session's token is not enough: without the header X-Organization-Id the response is
+// 401.
 func TestCurrentSessionNamesItsOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -9,14 +9,13 @@ import (
 	"mizan/ledger"
 )
 
-// A command that has waited for shed.MaxAge is refused ("shed"), and nothing is stored. Reads,
-// health checks and logins do not wait.
+// A command that has waited for shed.MaxAge is refused, and nothing is stored. Reads, health checks and logins do not wait.
 func TestCommandsAreShedByTheAgeOfTheOldest(t *testing.T) {
 	t.Parallel()
 	f, stop := countRefusals(t)
 	transaction := f.charge("4242424242424242").want(201, "")
 	hosted := f.createHosted("")
-	leave := f.server.TakePlaces() // all further commands wait
+	leave := f.server.TakePlaces() // from now on all commands wait
 	createBody := paymentBody(`"amount":"1000","currency":"USD"`)
 	f.wantNothingStored(t, func() {
 		began := time.Now()

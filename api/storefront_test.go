@@ -14,7 +14,7 @@ const (
 	productsPath = "/api/v1/products"
 )
 
-// link returns the body of a new link. It begins with the given fields.
+// link returns the body of a request that creates a payment link. It begins with the given fields.
 func link(fields string) string {
 	return `{` + fields + `"amount":{"default":1999,"currency":"USD"},"amount_type":"fixed","pay_config":{}}`
 }
@@ -184,7 +184,7 @@ func TestLinkIsPatched(t *testing.T) {
 	}
 	unchanged := f.partner().get(path)
 	f.partner().patch(path, `{}`).want(200, unchanged.body)
-	for _, currency := range []string{"ETH", "USD"} { // the network of a currency comes and goes with it
+	for _, currency := range []string{"ETH", "USD"} { // a change of the currency also changes the network
 		network := map[string]string{"ETH": "ethereum", "USD": "null"}[currency]
 		f.partner().patch(path, `{"amount":{"currency":"`+currency+`"}}`).want(200, "").wantFields(map[string]string{"data.amount.currency": currency, "data.amount.network": network})
 	}
@@ -287,7 +287,7 @@ func TestProductHasTheFieldsOfTheSpecification(t *testing.T) {
 	f.partner().get(path).want(200, "").wantFields(map[string]string{"data.qty": "12", "data.currency": "EUR"})
 	var shown map[string]json.RawMessage
 	must(t, json.Unmarshal([]byte(f.partner().get(path).body), &shown))
-	f.partner().patch(path, string(shown["data"])).want(200, f.partner().get(path).body) // what a response shows can be sent back
+	f.partner().patch(path, string(shown["data"])).want(200, f.partner().get(path).body) // a client may send back a record as a response shows it
 	for body, want := range map[string]string{
 		`{}`:                                    "header: must not be empty|text: must not be empty",
 		`{"header":"a","text":"b","price":"1"}`: "price: price must be an integer of minor units",
@@ -349,7 +349,7 @@ func TestProductsAreBoundToLinks(t *testing.T) {
 	f.partner().do("DELETE", productsPath+"/"+coffee, "").want(204, "")
 	want(f.partner().get(path), tea)
 	want(f.partner().get(linksPath + "/" + second.at("data.id")))
-	want(f.partner().patch(path, `{`+list(tea, coffee)+`}`).want(200, ""), tea) // the list that a client has read before
+	want(f.partner().patch(path, `{`+list(tea, coffee)+`}`).want(200, ""), tea) // a client may send the list as it has read it
 	want(f.partner().post(linksPath, link(list(coffee, tea)+",")).want(201, ""), tea)
 	f.partner().patch(productsPath+"/"+coffee, `{"active":true}`).want(200, "")
 	want(f.partner().get(path), tea)
@@ -386,7 +386,7 @@ func TestLinkIsSentBackAsItWasRead(t *testing.T) {
 	object := func(fields string) string { return `{` + fields + `"header":7,"price":"free"}` }
 	other := f.product(f.partner(), "")
 	for products, want := range map[string][]string{
-		object(`"id":"`+tea+`",`) + `,"` + other + `"`:                                              {tea, other}, // all but the id is ignored
+		object(`"id":"`+tea+`",`) + `,"` + other + `"`:                                              {tea, other}, // only the id is used, all other members are ignored
 		`"` + tea + `",` + object(`"id":"`+tea+`",`):                                                {tea},
 		object(`"id":"`+uuid.NewString()+`",`) + `,"` + other + `",` + object(`"id":"`+coffee+`",`): {other},
 	} {

@@ -10,8 +10,7 @@ import (
 
 const subscriptions = "/api/v1/subscriptions"
 
-// subscriptionBody returns the body that creates a subscription on the initial payment. The further fields
-// come first.
+// subscriptionBody returns the body that creates a subscription on the initial payment. It begins with the given fields.
 func subscriptionBody(initial, fields string) string {
 	return `{"params":{` + fields + `"initial_payment_id":"` + initial + `","amount":"990","period_days":30}}`
 }
@@ -260,7 +259,7 @@ func TestSubscriptionWritesTakeAnIdempotencyKey(t *testing.T) {
 	if rows := f.partner().get(subscriptions + "?env=test").rows(); rows != 1 {
 		t.Errorf("%d subscriptions", rows)
 	}
-	// A refused request does not use up its key.
+	// A request that was refused does not use its idempotency key.
 	keyed("later").post(subscriptions, `{"params":{}}`).want(422, "")
 	keyed("later").post(subscriptions, subscriptionBody(initial, "")).want(201, "")
 }

@@ -9,11 +9,11 @@ import (
 	"mizan/api/payments"
 )
 
-// recordingPayments is a payment service that records the last call of each kind. Complete and Continue
-// only record.
+// recordingPayments is a payment service that records the last call of each kind. Complete and Continue record the call but do
+// not execute it.
 type recordingPayments struct {
 	payments.Transactions
-	lastMaterial paymentactor.Material
+	lastMaterial paymentactor.PayerSubmission
 	lastContinue paymentactor.Continue
 	lastCard     string // the card of lastContinue, copied because the original is wiped later
 	lastCreate   paymentactor.Create
@@ -26,7 +26,7 @@ func (l *recordingPayments) Create(c paymentactor.Create) (paymentactor.Result, 
 }
 
 // Complete implements payments.Transactions.
-func (l *recordingPayments) Complete(m paymentactor.Material) (paymentactor.Result, error) {
+func (l *recordingPayments) Complete(m paymentactor.PayerSubmission) (paymentactor.Result, error) {
 	l.lastMaterial = m
 	return l.Read(m.Org, m.Partner, m.ID)
 }
@@ -49,8 +49,8 @@ func newRecordingFixture(t *testing.T) (*fixture, *recordingPayments) {
 	return f, recorded
 }
 
-// Material is what the payer enters to authenticate, such as a password. A member "status" in it is removed,
-// however JSON escapes the name; all other members are passed on as they were sent.
+// Material is what the payer enters to authenticate, such as a password. The server removes a member "status" from it, even if
+// escapes in the JSON hide the name. It passes all other members on as they were sent.
 func TestMaterialIsPassedOnWithoutItsStatus(t *testing.T) {
 	t.Parallel()
 	f, recorded := newRecordingFixture(t)

@@ -16,14 +16,14 @@ func wantSaneResponse(t *testing.T, sent string, r *response) {
 	}
 }
 
-// forTest returns the fixture with the t of one run of a fuzz target.
+// forTest returns a copy of the fixture that reports to the t of one run of a fuzz target.
 func (f *fixture) forTest(t *testing.T) *fixture {
 	copied := *f
 	copied.t = t
 	return &copied
 }
 
-// FuzzCreate sends any bytes as the body of a create to the whole service.
+// FuzzCreate sends any bytes as the body of a create request to the whole service.
 func FuzzCreate(f *testing.F) {
 	for _, body := range []string{
 		paymentBody(`"amount":"100","currency":"USD","txid":"t"`), paymentBody(`"amount":"1","merchant_meta":{"a":[{}]},"customer":{"email":"e"},"lang":"en"`),
@@ -52,7 +52,7 @@ func FuzzCreate(f *testing.F) {
 	})
 }
 
-// FuzzAmount sends any JSON text as the amount of a create, a refund and a commit.
+// FuzzAmount sends any JSON text as the amount of a create request, a refund and a commit.
 func FuzzAmount(f *testing.F) {
 	for _, literal := range []string{
 		`"1"`, `"0"`, `"-1"`, `1`, `"01"`, `"1e5"`, `" 1"`, `null`, `"\u0031"`, `[]`, `{}`, `"1251"`, `"1","amount":"2"`,
@@ -68,8 +68,8 @@ func FuzzAmount(f *testing.F) {
 		transaction := runFixture.partner().post(transactions, paymentBody(`"currency":"USD","amount":`+literal))
 		wantSaneResponse(t, literal, transaction)
 		if transaction.status == 201 {
-			// The literal may close the amount and contain further members, which then cause
-			// their own refusals.
+			// A literal that is not one JSON value may close the amount and add further members, which are refused for reasons of
+			// their own.
 			var text string
 			if json.Unmarshal([]byte(literal), &text) == nil && transaction.at("amount") != text {
 				t.Fatalf("%s was taken as %s", literal, transaction.at("amount"))

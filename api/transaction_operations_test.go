@@ -17,8 +17,8 @@ func (f *fixture) changeTransaction(id, params string) *response {
 	return f.partner().put(transactions+"/"+id, `{"params":{`+params+`}}`)
 }
 
-// setTerminalParams changes the provider_params of the first partner's terminal for payments or for payouts,
-// in env test.
+// setTerminalParams changes the provider_params of the first partner's terminal of the given type (payment or payout), in env
+// test.
 func (f *fixture) setTerminalParams(transactionType, params string) {
 	f.t.Helper()
 	list := f.admin().get("/api/v1/terminals").want(200, "")
@@ -32,7 +32,7 @@ func (f *fixture) setTerminalParams(transactionType, params string) {
 	f.t.Fatalf("no terminal for a %s", transactionType)
 }
 
-// payout1250 creates a payout of 1250 to the destination that storage describes.
+// payout1250 creates a payout of 1250 minor units to the destination that storage describes.
 func (f *fixture) payout1250(storage string) *response {
 	f.t.Helper()
 	return f.create(`"type":"payout","amount":"1250","currency":"USD","money_storage":` + storage)
@@ -63,7 +63,7 @@ func TestPartialRefundReturnsItsAmount(t *testing.T) {
 		t.Errorf("%s\n%s", first.body, second.body)
 	}
 	f.changeTransaction(id, `"type":"refund","amount":"751"`).want(422, `{"error":"invalid_refund_amount","message":"750 is left to refund"}`)
-	// Without an amount everything that is left is refunded.
+	// A refund without an amount refunds everything that is not refunded yet.
 	if all := f.changeTransaction(id, `"type":"refund"`).want(200, ""); all.at("refunded_amount") != "1250" {
 		t.Errorf("%s", all.body)
 	}
@@ -417,9 +417,9 @@ func TestPayerActionsAreShown(t *testing.T) {
 		if renewedAddress == transaction.at("simple_auth_redirect_url") || !strings.HasPrefix(renewedAddress, pageAddress) {
 			t.Errorf("%s: a minute later the address is %s", card, renewedAddress)
 		}
-		later.want(200, strings.Replace(transaction.body, transaction.at("simple_auth_redirect_url"), renewedAddress, 1)) // nothing else has changed
+		later.want(200, strings.Replace(transaction.body, transaction.at("simple_auth_redirect_url"), renewedAddress, 1)) // only the URL has changed
 	}
-	// For these methods no action is published: the page is the only way to pay.
+	// For these payment methods the API publishes no action of the payer: the page is the only way to pay.
 	for _, method := range []string{"sbp", "qr_code", "crypto"} {
 		response := f.create(`"type":"payment","amount":"1250","currency":"USD","money_storage":{"type":"`+method+`"}`).wantStatus("action_required", "")
 		if response.at("auth_params") != "null" || response.at("widget_url") != "null" || response.at("additional_params_for_auth") != "{}" || response.at("simple_auth_redirect_url") == "(absent)" {

@@ -33,8 +33,8 @@ func newSale(currency, network, amount, fee, merchantAmount, refunded string, st
 	return r
 }
 
-// aggregateRow returns a row of an aggregate as JSON. groups has the members by which the row is grouped;
-// they come between env and count.
+// aggregateRow returns a row of an aggregate as JSON. groups has the members by which the rows are grouped, as JSON text; the row
+// has them between env and count.
 func aggregateRow(currency, network, groups string, count int, amount, merchant, fee, refunded string) string {
 	return fmt.Sprintf(`{"currency":"%s","network":"%s","env":"prod",%s"count":%d,"amount":"%s","amount_with_fee":"%s","merchant_amount":"%s","fee_amount":"%s","refunded_amount":"%s"}`,
 		currency, network, groups, count, amount, amount, merchant, fee, refunded)
@@ -59,7 +59,7 @@ func TestAggregateOfNothingIsEmpty(t *testing.T) {
 	}
 }
 
-// storeSales stores two days of sales, and some that the queries do not select.
+// storeSales stores payments of two days that the tests' queries select, and some that they do not select.
 func storeSales(f *fixture) {
 	f.setTimeOfDay("10:30:00")
 	f.storeRecords(
@@ -156,7 +156,7 @@ func TestAggregateIsEqualByEachReadPath(t *testing.T) {
 			t.Errorf("%q:\n got %s\nwant %s", query, got, want)
 		}
 	}
-	// The next partner has only one of all the records.
+	// Only one of all the records belongs to this second partner.
 	neighbour := f.otherPartner()
 	ownSale := newSale("USD", "", "4", "0", "4", "0", payment.Charged)
 	_, err := fmt.Sscan(f.admin().get("/api/v1/partners").at("data.0.id"), &ownSale.Partner)
@@ -206,8 +206,8 @@ func TestAggregateRefusesOtherParametersAndBadValues(t *testing.T) {
 	f.partner().get(aggregate+"?txid=ignored").want(200, "")
 }
 
-// The response's as_of is the time of the last event that it includes. The request comes within an hour
-// of the key's last use, so the new use is not stored as an event.
+// The response's as_of is the time of the last event that it includes. The request comes within an hour of the last recorded use
+// of the API key, so it does not add an event for the use of the key.
 func TestAggregateHasTheTimeOfItsLastEvent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -258,15 +258,15 @@ func TestAggregateHasABoundedNumberOfRows(t *testing.T) {
 	}
 }
 
-// blockedViews is a journal whose views wait until they are released. It is also a directory that
-// reports each caller that the server authenticates.
+// blockedViews is a journal whose method View waits until the test releases it. blockedViews is also a directory that reports
+// each caller that the server authenticates.
 type blockedViews struct {
 	web.Journal
 	api.Directory
 
 	requested chan struct{} // gets a value when a caller is authenticated
-	arrived   chan struct{} // gets a value when a view begins to wait
-	release   chan struct{} // a send lets one view continue
+	arrived   chan struct{} // gets a value when a call of View begins to wait
+	release   chan struct{} // sending to it lets one call of View continue
 }
 
 // View implements web.Journal.
@@ -282,8 +282,7 @@ func (l *blockedViews) Authenticate(org ledger.ID, key []byte) (*directory.APIKe
 	return l.Directory.Authenticate(org, key)
 }
 
-// newBlockedViewsFixture starts a server whose reads wait until they are released. An aggregate waits at most
-// maxWait for its turn.
+// newBlockedViewsFixture starts a server with a blockedViews. A request for an aggregate waits at most maxWait in the queue.
 func newBlockedViewsFixture(t *testing.T, maxWait time.Duration) (*fixture, *blockedViews) {
 	t.Helper()
 	views := &blockedViews{requested: make(chan struct{}, 64), arrived: make(chan struct{}), release: make(chan struct{})}
@@ -299,7 +298,7 @@ func TestAggregateThatWaitsTooLongIsRefused(t *testing.T) {
 	responses := make(chan *response, 2)
 	for range 2 {
 		go func() { responses <- f.partner().get(aggregate) }()
-		<-views.arrived // one after the other, so neither waits for its turn
+		<-views.arrived // the test sends the second request when the first one is already reading, so neither waits in the queue
 	}
 	refused := f.partner().get(aggregate).want(503, `{"error":"unavailable","message":"too many aggregates are under way"}`)
 	if refused.header.Get("retry-after") == "" {
@@ -311,7 +310,7 @@ func TestAggregateThatWaitsTooLongIsRefused(t *testing.T) {
 	}
 }
 
-// However many aggregates one partner requests, an aggregate of another organization gets its turn.
+// However many aggregates one partner requests, an aggregate of another organization is served after a short wait.
 func TestAggregatesOfOrganizationsTakeTurns(t *testing.T) {
 	t.Parallel()
 	f, views := newBlockedViewsFixture(t, patience)
@@ -349,7 +348,7 @@ func TestTwoAggregatesRunAtOnceAndOthersWait(t *testing.T) {
 	go ask()
 	views.release <- struct{}{}
 	(<-responses).want(200, "")
-	<-views.arrived // the third aggregate has taken the place of the first
+	<-views.arrived // the third aggregate is read after the first one has ended
 	views.release <- struct{}{}
 	views.release <- struct{}{}
 	(<-responses).want(200, "")
@@ -373,7 +372,7 @@ func TestAggregatesEndWhenTheServerStops(t *testing.T) {
 	stopped := make(chan error, 1)
 	go func() { stopped <- f.server.Shutdown(context.Background()) }()
 	const stopping = `{"error":"unavailable","message":"the service is stopping"}`
-	(<-responses).want(503, stopping) // the aggregate that waited
+	(<-responses).want(503, stopping) // the aggregate that was still waiting in the queue
 	for range 2 {
 		views.release <- struct{}{}
 		(<-responses).want(503, stopping)
@@ -381,8 +380,8 @@ func TestAggregatesEndWhenTheServerStops(t *testing.T) {
 	must(t, <-stopped)
 }
 
-// The caller has disconnected, so only the metrics show how the aggregate ended. The server may notice the
-// disconnection only after the aggregate's end, so the test tries several callers.
+// The caller has disconnected, so only the metrics show how the aggregate ended. The server may notice the disconnection only
+// after the aggregate has ended, so the test tries it with several callers.
 func TestAggregateEndsWhenItsCallerDisconnects(t *testing.T) {
 	t.Parallel()
 	f, views := newBlockedViewsFixture(t, patience)

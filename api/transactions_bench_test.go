@@ -33,8 +33,8 @@ func BenchmarkTransactions(b *testing.B) {
 		}
 		f.storeVersion(4, 1, chunkRecords[:chunk/2]...)
 	}
-	// cursorAt returns the time by which that many tenths of the transactions were booked. Times advance by 1 µs
-	// for each event. A transaction has four events, or five if it changed: 4.5 on average.
+	// cursorAt returns a cursor: the time by which the given tenths of the transactions had been booked. Each event is booked 1
+	// µs after the previous one. A transaction has four events, or five if it changed later: 4.5 on average.
 	cursorAt := func(tenths int) string {
 		return url.QueryEscape(began.Add(total * 9 / 20 * time.Microsecond * time.Duration(tenths)).Format(time.RFC3339Nano))
 	}

@@ -25,7 +25,7 @@ func newPayment(amount string, status payment.Status) *payment.Record {
 	return r
 }
 
-// storeRecords stores transactions of the first organization, in order.
+// storeRecords stores transactions in the first organization, in this order, and returns their stamps (versions and times).
 func (f *fixture) storeRecords(records ...*payment.Record) []posting.Stamp {
 	f.t.Helper()
 	return f.storeVersion(0, 1, records...)
@@ -40,7 +40,7 @@ func (f *fixture) storeVersion(eventsBefore uint64, events int, records ...*paym
 	wg.Add(len(records))
 	for i, r := range records {
 		list, otherLists := payment.Lists.Of(r)
-		f.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
+		f.Journal.Submit(&posting.Change{Author: ledger.BySystem.Author(), MustRecord: true, Steps: []posting.Step{{
 			Org: f.seed.First.Org, Source: ledger.Source{Kind: ledger.Transaction, ID: r.ID}, Expect: eventsBefore, Record: paymentcodec.Encode(r),
 			List: list, FurtherLists: otherLists, Finish: r.Status.Final(),
 			Events: slices.Repeat([]ledger.Event{{Name: "move", To: string(r.Status)}}, events),
@@ -57,7 +57,7 @@ func (f *fixture) storeVersion(eventsBefore uint64, events int, records ...*paym
 	return stamps
 }
 
-// setTimeOfDay sets the clock to a time on its first day. The time must be after all stored times.
+// setTimeOfDay sets the clock to a time of the day on which the fixture's clock began. The time must be after all stored times.
 func (f *fixture) setTimeOfDay(clock string) {
 	f.t.Helper()
 	to, err := time.Parse(time.RFC3339, "2026-09-03T"+clock+"Z")
@@ -112,7 +112,7 @@ func TestPageHas20RowsAndANullCursorIfItIsTheLast(t *testing.T) {
 	if lastPage.rows() != 1 || lastPage.at("data.0.id") != records[0].ID.String() || lastPage.at("cursor.cursor_value") != "null" {
 		t.Errorf("the second page: %s", lastPage.body)
 	}
-	// A page that has all rows is the last one, even if it is exactly full.
+	// A page that has all remaining rows is the last one, even if it has exactly as many rows as the limit.
 	for _, limit := range []string{"21", "100"} {
 		if all := f.partner().get(transactions + "?limit=" + limit); all.rows() != 21 || all.at("cursor.cursor_value") != "null" {
 			t.Errorf("limit %s: %d rows, cursor %s", limit, all.rows(), all.at("cursor.cursor_value"))
@@ -303,8 +303,8 @@ func TestListAcceptsEveryFormOfATime(t *testing.T) {
 	}
 }
 
-// While a manual clock stands still, the times of events run ahead of it by microseconds. A bound equal
-// to the clock's time includes all of them.
+// While a manual clock stands still, the times of events run ahead of it by microseconds. If the bound of a query equals the
+// clock's time, the list includes all these events.
 func TestListUpToTheClocksInstantShowsEverything(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -320,7 +320,7 @@ func TestListUpToTheClocksInstantShowsEverything(t *testing.T) {
 	}
 }
 
-// A transaction that was created by several events is listed by the time of the first one.
+// If several events create a transaction, it is listed by the time of the first of these events.
 func TestListFindsATransactionByTheTimeItShows(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -352,7 +352,7 @@ func TestListFindsATransactionByTheTimeItShows(t *testing.T) {
 	}
 }
 
-// A window is the part of the list between start_cursor and end_cursor.
+// A window is the part of the list between the parameters start_cursor and end_cursor.
 func TestWindowIncludesBothBounds(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -16,8 +16,8 @@ import (
 var knownParameters = strings.Fields(`status type env limit cursor started_from started_to updated_from updated_to finished_from finished_to
 	amount_from amount_to order_by rrn link_id start_cursor end_cursor txid`)
 
-// FuzzListQuery sends any query to a server, which responds with a page, or refuses with the
-// names of the wrong parameters.
+// FuzzListQuery sends arbitrary queries to a server. The server must respond with a page, or refuse the query and name the wrong
+// parameters.
 func FuzzListQuery(f *testing.F) {
 	for _, query := range []string{
 		"", "limit=5&order_by=updated", "limit=0", "status=charged&type=payment&env=prod", "cursor=2026-09-03T10:15:30.123456%2B00:00", "page=1&offset=2",
@@ -49,7 +49,7 @@ func FuzzListQuery(f *testing.F) {
 	})
 }
 
-// sendQuery sends a query as it is, escaped or not.
+// sendQuery sends the query without escaping it.
 func (f *fixture) sendQuery(t *testing.T, path, query string) (int, []byte) {
 	t.Helper()
 	r, err := http.NewRequest("GET", "http://"+f.address+path, nil)
@@ -83,7 +83,7 @@ func checkRefusal(t *testing.T, body []byte) {
 	}
 }
 
-// checkPage checks the page for a query that was accepted.
+// checkPage checks the page that the server has returned for a query.
 func checkPage(t *testing.T, query string, body []byte) {
 	t.Helper()
 	if values, err := url.ParseQuery(query); err == nil {

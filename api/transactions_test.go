@@ -147,8 +147,7 @@ func TestWaitingHostedCreateIsReplayedInTheShortForm(t *testing.T) {
 	}
 }
 
-// withoutAddress returns the body that a repetition of the request gets: the same, but without the address
-// of the payer's page.
+// withoutAddress returns the body of the response to a repeated request: the same body, but without the URL of the payer's page.
 func withoutAddress(r *response) string {
 	r.t.Helper()
 	address := r.at("widget_url")
@@ -158,7 +157,7 @@ func withoutAddress(r *response) string {
 	return strings.Replace(r.body, `"`+address+`"`, "null", 1)
 }
 
-// The fields of a hosted create are checked like those of any other create.
+// The fields of a hosted create request are checked like those of any other create request.
 func TestBadFieldOfAHostedCreateIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -234,7 +233,7 @@ func TestEveryMoneyStorageTypeIsAccepted(t *testing.T) {
 	}
 }
 
-// Of a request only the params count, and of the params only the known fields.
+// A create reads only params, and in params only the known fields.
 func TestCreateIgnoresUnknownFields(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -289,7 +288,7 @@ func TestConversionIsShown(t *testing.T) {
 	f.admin().put("/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`).want(200, "")
 	f.setTerminalParams("payment", `{"settlement_currency":"EUR","fee_bps":"1000"}`)
 	transaction := f.create(`"type":"payment","amount":"1001","currency":"USD",`+goodCard).wantStatus("charged", "")
-	// fee 100; 901 × 0.9 = 810.9
+	// The fee is 100, and 901 × 0.9 = 810.9 is rounded down.
 	for field, want := range map[string]string{
 		"amount": "1001", "amount_with_fee": "1001", "merchant_amount": "901", "amount_dest": "810", "currency": "USD", "currency_dest": "EUR", "currency_rate": "0.9", "scale_dest": "2",
 	} {

@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// walkPages reads a list from its newest page to its last, in pages of random length, and
-// returns how often it found each id. It calls afterPage after each page.
+// walkPages reads all pages of a list, newest first, with a random length of each page. It returns how often it found each id,
+// and calls afterPage after each page.
 func (f *fixture) walkPages(random *rand.Rand, query string, afterPage func()) map[string]int {
 	f.t.Helper()
 	seen := map[string]int{}
@@ -28,7 +28,7 @@ func (f *fixture) walkPages(random *rand.Rand, query string, afterPage func()) m
 	return seen
 }
 
-// While the pages are read, further payments are made, and slow payments, which were made before, settle.
+// While the pages are read, further payments are created, and slow payments that were created before settle.
 func TestPagingByStartShowsEachTransactionOnceDuringWrites(t *testing.T) {
 	t.Parallel()
 	f, random := newFixture(t), testseed.Random(t)

@@ -23,8 +23,8 @@ import (
 // hangGuard ends a test that waits for an event that does not come.
 const hangGuard = time.Minute
 
-// unauthorizedCases returns all reasons for a 401 with an API key, each with an example: a key and an organization.
-// All keys have the same length, and so do all organizations' ids.
+// unauthorizedCases maps each reason for which a request with an API key gets 401 to an example: a key and an organization's id.
+// All keys have the same length, and so have all ids.
 func unauthorizedCases(f *fixture) map[string][2]string {
 	f.t.Helper()
 	first, second := f.seed.First.Org.String(), f.seed.Second.Org.String()
@@ -53,10 +53,9 @@ func unauthorizedCases(f *fixture) map[string][2]string {
 	}
 }
 
-// The number of allocations for a request shows which steps the server took. It must be the
-// same in each unauthorized case, so that no case skips a step. The smallest of many
-// measurements counts, because other goroutines allocate at the same time and memory pools are
-// emptied, at random if the race detector is on.
+// The number of allocations for a request shows which steps the server took. It must be the same in each unauthorized case, so
+// that no case skips a step. The test takes the smallest of many measurements, because other goroutines allocate at the same
+// time, and because memory pools are emptied from time to time.
 func TestEveryUnauthorizedCaseCostsTheSame(t *testing.T) {
 	f := newFixture(t)
 	const rounds = 200
@@ -94,7 +93,7 @@ func TestEveryUnauthorizedCaseCostsTheSame(t *testing.T) {
 	}
 }
 
-// countingJournal counts how often the store is opened for reading.
+// countingJournal is a journal that counts how many views of it are opened.
 type countingJournal struct {
 	web.Journal
 	openCount atomic.Int64
@@ -113,7 +112,7 @@ func TestKeyLookupReadsNothingFromTheStore(t *testing.T) {
 		c.Journal = journal
 	})
 	for range 100 {
-		f.partner().post(transactions, `{"params":{}}`).want(422, "")                // authenticated, and refused for its body
+		f.partner().post(transactions, `{"params":{}}`).want(422, "")                // the caller is authenticated, but the body is refused
 		f.partner().with("x-api-key", "mzk_unknown").get(transactions).want(401, "") // unauthorized
 	}
 	if n := journal.openCount.Load(); n != 0 {

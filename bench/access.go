@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// maxEqualT bounds |t|, the statistic of Welch's test: two cases (kinds of refused API key) below it count as equally fast.
+	// maxEqualT is a bound of |t|, the statistic of Welch's test. Two cases (kinds of refused API key) with a smaller |t| count as
+	// equally fast.
 	maxEqualT = 4.5
 
 	// comparedFraction is the fraction of samples that are compared. The slowest samples are dropped,
@@ -29,16 +30,16 @@ const (
 	maxSamples = 10_000_000
 )
 
-// AccessConfig is the command line of `mizan bench access`, which measures whether the time of a refusal
-// reveals why an API key was refused.
+// AccessConfig is the command line of `mizan bench access`. This command measures whether the response time of a refused request
+// reveals why its API key was refused.
 type AccessConfig struct {
-	Samples   int    `name:"samples" default:"10000" help:"Requests of each case."`
-	Partners  int    `name:"partners" default:"0" help:"Partners that the organization has besides; they are made first."`
+	Samples   int    `name:"samples" default:"10000" help:"Number of requests for each case."`
+	Partners  int    `name:"partners" default:"0" help:"Further partners of the organization, which are created before measuring."`
 	Terminals int    `name:"terminals" default:"3" help:"Terminals of each of --partners."`
-	Keys      int    `name:"keys" default:"0" help:"API keys of all --partners together. 0: one each."`
+	Keys      int    `name:"keys" default:"0" help:"Number of API keys of all --partners together. 0: one for each partner."`
 	Data      string `name:"data" placeholder:"DIR" help:"Data directory; kept. Default: a new one, removed at the end."`
-	Seed      uint64 `name:"seed" default:"0" help:"Seed of the order in which cases are asked for; 0: a random one."`
-	Report    string `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
+	Seed      uint64 `name:"seed" default:"0" help:"Seed of the order of the cases; 0: a random one."`
+	Report    string `name:"report" placeholder:"FILE" help:"File for the report as JSON."`
 }
 
 // Validate returns an error for flags that are out of bounds or contradict each other. kong, which parses the

@@ -23,7 +23,7 @@ type auditor struct {
 	allPartners bool // all partners make payments, not only the sandbox's own partner
 }
 
-// row is a row of the auditor's lists: the totals of an account in one asset.
+// row is an element of the lists of accounts in the ledger's API: the totals of one account in one asset.
 type row struct {
 	Account        string          `json:"account"`
 	Asset          json.RawMessage `json:"asset"`
@@ -99,8 +99,9 @@ func (a *auditor) get(ctx context.Context, path string, result any) error {
 // pageSize is the largest page of the ledger's lists.
 const pageSize = "500"
 
-// books are the ledger's totals that a run of payments changes. A partner's totals are those of two accounts together:
-// what the institution owes the partner, and what the partner owes the institution if a fee was more than the amount.
+// books are the totals of those ledger accounts that a run of payments changes. A partner has two accounts, and their totals are
+// added up. One has what the institution owes the partner. The other has what the partner owes the institution, which happens if
+// a fee is more than the payment's amount.
 type books struct {
 	credits    big.Int             // posted credits of the partner, or of all partners
 	debits     big.Int             // posted debits of the same accounts
@@ -117,7 +118,7 @@ func (b *books) providerOf(terminal string) *big.Int {
 	return new(big.Int)
 }
 
-// readBooks reads the current totals, in the asset of the payments.
+// readBooks reads the current totals of the accounts in the currency and environment of the bench's payments.
 func (a *auditor) readBooks(ctx context.Context, rules feeRules) (*books, error) {
 	b := &books{byTerminal: make(map[string]*big.Int)}
 	addPartner := func(r *row) error {
@@ -149,8 +150,9 @@ func (a *auditor) readBooks(ctx context.Context, rules feeRules) (*books, error)
 
 const providerPrefix = "A:provider:"
 
-// eachAccount calls fn with the totals of an account, or of all accounts with a prefix, in the asset of the payments. An
-// account without any entry does not exist, so a missing account is no error.
+// eachAccount calls fn with the totals of one account (path), or of all accounts whose names begin with prefix. The totals are
+// those in the currency and environment of the bench's payments. An account without any entry does not exist, so a missing
+// account is no error.
 func (a *auditor) eachAccount(ctx context.Context, path, prefix string, fn func(*row) error) error {
 	query := url.Values{"env": {paymentEnv}, "currency": {paymentCurrency}, "limit": {pageSize}}
 	if prefix != "" {

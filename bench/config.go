@@ -13,24 +13,25 @@ import (
 
 // PaymentsConfig is the command line of `mizan bench payments`.
 type PaymentsConfig struct {
-	Workload     string        `name:"workload" enum:"payments,read,list,link" default:"payments" help:"payments: each with a txid of its own, to charged; read: random GETs of payments made before in this run (--preload); list: GETs of one page of the transaction list; link: GETs of a payment link's page, while other loads may run."`
+	Workload     string        `name:"workload" enum:"payments,read,list,link" default:"payments" help:"payments: creates payments, each with a txid of its own, and waits until they are charged; read: random GETs of payments made before in this run (--preload); list: GETs of one page of the transaction list; link: GETs of a payment link's page, while other loads may run."`
 	Query        string        `name:"query" default:"limit=100" help:"Query of the list workload."`
 	Connections  int           `name:"connections" default:"256" help:"Connections, each with one request at a time."`
 	Duration     time.Duration `name:"duration" default:"30s" help:"How long to measure."`
-	Rate         float64       `name:"rate" default:"0" help:"Requests a second in all; latencies count from when each was due. 0: as fast as answers come."`
+	Rate         float64       `name:"rate" default:"0" help:"Requests a second over all connections; a latency counts from the time at which the request was due. 0: each connection sends the next request after a response."`
 	Preload      int           `name:"preload" default:"0" help:"Payments to make before measuring (read: 10000 if not given)."`
 	Target       string        `name:"target" placeholder:"URL" help:"A running sandbox server to load; --data names its directory, for sandbox.json. Default: start one."`
 	TLS          string        `name:"tls" enum:"off,auto" default:"off" help:"Transport of the server that is started."`
 	Data         string        `name:"data" placeholder:"DIR" help:"Data directory; kept. Default: a new one, removed at the end."`
-	Timeout      time.Duration `name:"timeout" default:"30s" help:"When an answer counts as lost."`
-	Report       string        `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
-	Partners     int           `name:"partners" default:"0" help:"Partners to spread the payments over; they are made in the server's directory first. 0: the sandbox's one."`
+	Timeout      time.Duration `name:"timeout" default:"30s" help:"Time after which a response counts as lost."`
+	Report       string        `name:"report" placeholder:"FILE" help:"File for the report as JSON."`
+	Partners     int           `name:"partners" default:"0" help:"Number of partners that make the payments in turn; they are created in the data directory first. 0: only the sandbox's own partner pays."`
 	Terminals    int           `name:"terminals" default:"3" help:"Terminals of each of --partners."`
-	Keys         int           `name:"keys" default:"0" help:"API keys of all --partners together; each is used in its turn. 0: one each."`
-	Limits       bool          `name:"limits" help:"Put limits that are never reached on each partner: volume of a day and of a month, velocity of a minute."`
-	Overload     bool          `name:"overload" help:"Measure the capacity over 256 connections, then what is charged when 1, 2 and 5 times as much is offered over --connections, whether or not it is answered; each for --duration."`
+	Keys         int           `name:"keys" default:"0" help:"Number of API keys of all --partners together, which are used in turn. 0: one for each partner."`
+	Limits       bool          `name:"limits" help:"Create limits for each partner that are never reached: daily volume, monthly volume, and velocity in a minute."`
+	Overload     bool          `name:"overload" help:"Measure the capacity over 256 connections. Then offer 1, 2 and 5 times as many payments a second over --connections, even if responses are late, and measure how many are charged. Each measurement takes --duration."`
 	AgainstFloor bool          `name:"against-floor" help:"Measure in turn, in short rounds, the payments, a bare echo of requests of the same size over as many connections, and lone durable writes of 4 KiB to the data directory's disk, each for --duration in all; print the ratios."`
-	Notify       bool          `name:"notify" help:"Notify each partner of its payments at a sink on this machine, signed; all have to come."`
+	Console      int           `name:"console" default:"0" help:"Number of simulated users who click through the console during the run; the response times of its pages are printed."`
+	Notify       bool          `name:"notify" help:"Send signed notifications of all payments to a receiver on this machine; the run fails if one does not arrive."`
 }
 
 // wantedMerchants returns how many merchants, terminals and keys the flags ask for.
@@ -65,19 +66,20 @@ func (c merchantCounts) check() error {
 
 // LedgerConfig is the command line of `mizan bench ledger`.
 type LedgerConfig struct {
-	Accounts  int           `name:"accounts" default:"10000" help:"Accounts that the transfers go between."`
-	Batch     int           `name:"batch" default:"8192" help:"Transfers handed over at a time; twice as many are under way."`
+	Accounts  int           `name:"accounts" default:"10000" help:"Number of accounts between which the transfers move money."`
+	Batch     int           `name:"batch" default:"8192" help:"Transfers submitted at a time; up to twice as many are under way."`
 	HotShare  float64       `name:"hot" default:"0" help:"Share of the transfers that touch one hot account, 0 to 1."`
-	Transfers int           `name:"transfers" default:"0" help:"How many transfers; 0: as many as fit into --duration."`
-	Duration  time.Duration `name:"duration" default:"10s" help:"How long, unless --transfers is given."`
+	Transfers int           `name:"transfers" default:"0" help:"Number of transfers; 0: as many as fit into --duration."`
+	Duration  time.Duration `name:"duration" default:"10s" help:"Duration of the run, unless --transfers is given."`
 	Data      string        `name:"data" placeholder:"DIR" help:"Data directory; kept. Default: a new one, removed at the end."`
 	Seed      uint64        `name:"seed" default:"0" help:"Seed of the random transfers; 0: a random one."`
-	Report    string        `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
+	Report    string        `name:"report" placeholder:"FILE" help:"File for the report as JSON."`
 }
 
 // Bounds of the flags. defaultPreload is the value of --preload for the read workload if the flag is not given.
 const (
 	maxConnections = 10_000
+	maxPeople      = 1_000
 	maxAccounts    = 10_000_000
 	maxPartners    = 1_000_000
 	maxPreload     = 100_000_000
@@ -111,6 +113,8 @@ func (c *PaymentsConfig) Validate() error {
 		return fmt.Errorf("--against-floor goes with the payments workload, and without --rate and --overload")
 	case c.AgainstFloor && (c.TLS != "off" || strings.HasPrefix(c.Target, "https:")):
 		return fmt.Errorf("--against-floor goes without TLS, as the echo has none")
+	case c.Console < 0 || c.Console > maxPeople:
+		return fmt.Errorf("--console has to be 0 to %d", maxPeople)
 	case c.Rate < 0:
 		return fmt.Errorf("--rate has to be 0 or more")
 	case c.Preload < 0 || c.Preload > maxPreload:

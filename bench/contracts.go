@@ -18,15 +18,15 @@ import (
 // ContractsConfig is the command line of `mizan bench contracts`, which measures contracts from their creation to
 // their end. A reading is the secular or the religious form of a contract product.
 type ContractsConfig struct {
-	Reading     string        `name:"reading" enum:"secular,religious,both" default:"secular" help:"Whose contracts: secular, religious or both."`
-	Product     string        `name:"product" default:"" help:"One product only, by its secular name. Default: all of the reading."`
+	Reading     string        `name:"reading" enum:"secular,religious,both" default:"secular" help:"Reading of the contracts: secular, religious or both."`
+	Product     string        `name:"product" default:"" help:"Only this product, by its secular name. Default: all products of the reading."`
 	Connections int           `name:"connections" default:"200" help:"Connections, each with one request at a time."`
 	Duration    time.Duration `name:"duration" default:"30s" help:"How long to measure."`
-	Rate        float64       `name:"rate" default:"0" help:"Actions a second in all; latencies count from when each was due. 0: as fast as answers come."`
+	Rate        float64       `name:"rate" default:"0" help:"Actions a second over all connections; a latency counts from the time at which the action was due. 0: each connection sends the next action after a response."`
 	Preload     int           `name:"preload" default:"0" help:"Contracts to make before measuring."`
 	Data        string        `name:"data" placeholder:"DIR" help:"Data directory; kept. Default: a new one, removed at the end."`
-	Timeout     time.Duration `name:"timeout" default:"30s" help:"When an answer counts as lost."`
-	Report      string        `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
+	Timeout     time.Duration `name:"timeout" default:"30s" help:"Time after which a response counts as lost."`
+	Report      string        `name:"report" placeholder:"FILE" help:"File for the report as JSON."`
 }
 
 // Validate returns an error for flags that are out of bounds or contradict each other. kong, which parses the

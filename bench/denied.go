@@ -23,7 +23,9 @@ import (
 type deniedCase struct{ name, key, organization string }
 
 const (
-	keyLifetime = 5 * time.Second // of the key that expires before the measurement; the API can't create an expired key
+	// keyLifetime is the lifetime of the key that must expire before the measurement. The API refuses to create a key that has
+	// expired already.
+	keyLifetime = 5 * time.Second
 	expiryPoll  = 50 * time.Millisecond
 )
 
@@ -63,7 +65,7 @@ func deniedCases(ctx context.Context, sandbox *server.Sandbox, client *http.Clie
 	}, nil
 }
 
-// unknownKeyLike returns a key that does not exist, in the form of the given key.
+// unknownKeyLike returns a key of the same form and length as key that does not exist. After the prefix it repeats letter.
 func unknownKeyLike(key, letter string) string {
 	prefix, value, _ := strings.Cut(key, "_")
 	return prefix + "_" + strings.Repeat(letter, len(value))
@@ -73,7 +75,7 @@ func unknownKeyLike(key, letter string) string {
 type operator struct {
 	client          *http.Client
 	sandbox         *server.Sandbox
-	loginPrefix     string // begins the logins of the partners that this run creates
+	loginPrefix     string // prefix of the logins of the partners that this run creates
 	idempotencyKey  string // sent with each request; empty: none
 	partnersCreated int
 	err             error
@@ -174,8 +176,8 @@ func (o *operator) requestStatus(ctx context.Context, organization, key string) 
 	return status
 }
 
-// requireAdmitted checks that a key is accepted before it expires or is revoked. Without this check the
-// server might refuse the key for another reason than the one that its case is about.
+// requireAdmitted checks that the server accepts a key now, before the key expires or is revoked. Otherwise the server might
+// later refuse the key for another reason than the one that the measured case is about.
 func (o *operator) requireAdmitted(ctx context.Context, organization, key string) {
 	if o.err != nil {
 		return

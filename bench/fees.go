@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// feeRule is what a terminal takes of a payment: floor(amount × bps ÷ 10000) + fixed (specification, "Money rules").
+// feeRule is the fee that a terminal charges for a payment: floor(amount × bps ÷ 10000) + fixed (specification, "Money rules").
 type feeRule struct {
 	bps, fixed big.Int
 	onTop      bool // the payer pays the fee; otherwise it is deducted from what the partner receives
@@ -22,12 +22,12 @@ type feeRules map[string]*feeRule
 // wholeBasisPoints is a hundred percent.
 var wholeBasisPoints = big.NewInt(10_000)
 
-// price has the amounts that one payment moves on the accounts of the provider, the partner and the fees: provider =
-// partner + fee. partner is negative if the fee is more than the payment's amount.
+// price has the amounts that one payment moves on the accounts of the provider, the partner and the fees. The provider's amount
+// is the sum of the other two. The partner's amount is negative if the fee is more than the payment's amount.
 type price struct{ provider, partner, fee *big.Int }
 
-// price returns the price of a payment of the bench. It does not use the server's code for fees, because the bench
-// checks that code. A nil rule means no fee.
+// price returns the amounts that one payment of the bench moves under the rule. A nil rule means that there is no fee. price
+// does not use the server's code for fees, because the bench checks that code.
 func (f *feeRule) price() price {
 	amount, fee := big.NewInt(paymentAmount), new(big.Int)
 	if f == nil {
@@ -108,7 +108,7 @@ func (a *auditor) readFeeRules(ctx context.Context) (feeRules, error) {
 // total adds up the prices of payments: the credits and debits of the partners, and the fees.
 type total struct{ credits, debits, fees big.Int }
 
-// add adds count payments of a price.
+// add adds the amounts of count payments, each of which moves the amounts of p.
 func (t *total) add(p price, count *big.Int) {
 	var part big.Int
 	if part.Mul(p.partner, count); p.partner.Sign() >= 0 {
@@ -119,12 +119,12 @@ func (t *total) add(p price, count *big.Int) {
 	t.fees.Add(&t.fees, part.Mul(p.fee, count))
 }
 
-// checkCharged checks that the totals have risen by the amounts that count charged payments move. before has the
-// totals before the run. It returns the fees of these payments.
+// checkCharged checks that the totals in b exceed those in before, which were read before the run, by exactly what count charged
+// payments move. It returns the sum of the fees of these payments.
 //
-// The server's routing may prefer another terminal at any time, so the number of payments at each terminal must be
-// computed. It follows from the rise of the terminal's provider account, which must be a multiple of the amount that one
-// payment moves there. All other totals follow from these numbers and from the rules.
+// The server may route a payment to any terminal, so checkCharged must compute the number of payments at each terminal in rules.
+// It divides the rise of the terminal's provider account by the amount that one payment moves there. A remainder is an error.
+// All other totals follow from these numbers and from the rules.
 func (b *books) checkCharged(before *books, count uint64, rules feeRules) (fees *big.Int, err error) {
 	want, remaining := new(total), new(big.Int).SetUint64(count)
 	for id, rule := range rules {
@@ -150,8 +150,8 @@ func (b *books) checkCharged(before *books, count uint64, rules feeRules) (fees 
 	}{
 		{"the provider's accounts of terminals without a fee", &before.provider, &b.provider, new(big.Int).Mul(plain.provider, remaining), true},
 		{"the credits of the partners", &before.credits, &b.credits, &want.credits, true},
-		// Only fees above the amount debit the partners. Without such fees debits are not checked, because others
-		// may make refunds during the run.
+		// A payment debits its partner only if the fee is more than the amount. If no rule has such a fee, the debits are not
+		// checked, because others may make refunds during the run.
 		{"the debits of the partners", &before.debits, &b.debits, &want.debits, want.debits.Sign() != 0},
 		{"the account of fees", &before.fees, &b.fees, &want.fees, true},
 	} {

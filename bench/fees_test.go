@@ -16,7 +16,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// ruleOf returns the rule of a listed payment terminal with the parameters; nil if it needs none.
+// ruleOf returns the fee rule of a payment terminal that the API lists with the given provider_params. The rule is nil if the
+// terminal needs none.
 func ruleOf(t *testing.T, params string) *feeRule {
 	t.Helper()
 	var terminal listedTerminal
@@ -107,7 +108,7 @@ func TestCheckFindsEachTotalThatIsWrong(t *testing.T) {
 		return b
 	}
 	before := totals(500, 70, 9, 8, 7, 6, 5, 4)
-	delete(before.byTerminal, "adds") // the account does not exist before its first entry
+	delete(before.byTerminal, "adds") // because an account does not exist before its first entry
 	right := [8]int64{500 + 60_000 + 29_550 + 20_000, 70 + 3_000, 9 + 60_000, 8 + 30_000, 20_800, 6 + 10_000, 5, 4 + 450 + 800 + 13_000}
 	check := func(v [8]int64) (*big.Int, error) {
 		return totals(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]).checkCharged(before, 120, rules)
@@ -190,12 +191,12 @@ func TestPaymentsTakeTerminalsWithFeesOfARealServer(t *testing.T) {
 		{`{"fee_bps":"125","fee_fixed":"3"}`, "615"},
 		{`{"fee_bps":"125","fee_fixed":"3","fee_mode":"on_top"}`, "615"},
 		{`{"fee_fixed":"5000000"}`, "205000000"}, // more than the partner has, so that a debt remains
-		{`{"fee_bps":"999"}`, "4059"},            // 99.9 each; what the partner gets pays the debt first
+		{`{"fee_bps":"999"}`, "4059"},            // 99 for each payment (99.9 rounded down); the rest first pays the partner's debt
 	} {
 		admin("terminals", "update", terminal, "--provider-params", c.params)
 		run(41, c.fees)
 	}
-	// Another terminal, with another fee, is preferred from now on.
+	// The server's routing prefers another terminal, with another fee, from now on.
 	admin("terminals", "create", "--partner", fmt.Sprint(s.Sandbox.PartnerID), "--name", "preferred", "--provider", "simulator", "--type", "payment",
 		"--env", "prod", "--provider-params", `{"priority":-1,"fee_fixed":"7"}`)
 	run(41, "287")

@@ -22,12 +22,12 @@ import (
 // bare echo of an HTTP request, and a lone durable write. The rounds are short, so that other work of the machine
 // affects all three alike.
 const (
-	roundDuration = time.Second / 2 // unless there would be fewer than minRounds or more than maxRounds
+	roundDuration = time.Second / 2 // length of a round, but there are at least minRounds and at most maxRounds
 	minRounds     = 4
 	maxRounds     = 1000
 )
 
-// Floor is the report of --against-floor: what was measured beside the payments, and the ratios.
+// Floor is the report of --against-floor: the results of echoes and lone writes, and the ratios.
 type Floor struct {
 	Rounds       []floor.Round     `json:"rounds"`
 	RoundSeconds float64           `json:"round_seconds"` // length of a round of each of the three kinds
@@ -54,7 +54,7 @@ func Echo(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// echoJob sends requests of payments to the echo.
+// echoJob sends requests that would create payments to the echo server.
 type echoJob struct{ *paymentJob }
 
 // Check implements generator.Job: the response must be the body of the request.
@@ -89,8 +89,8 @@ type floorRun struct {
 	round                    floor.Round        // the round under way
 }
 
-// againstFloor measures payments, a bare echo and lone writes in turn, each for the run's duration in all, and returns the
-// outcome of the payments. The payments are numbered from firstNumber on.
+// againstFloor measures payments, echoed requests and lone writes in turn. The rounds of each kind take the run's duration
+// together. The payments are numbered from firstNumber on. againstFloor returns the results of the payments.
 func (r *serverRun) againstFloor(ctx context.Context, firstNumber uint64) (o generator.Outcome, err error) {
 	f := &floorRun{
 		serverRun: r, report: &Floor{SyncBytes: floor.BlockSize}, nextPayment: firstNumber,
@@ -117,8 +117,8 @@ func (r *serverRun) againstFloor(ctx context.Context, firstNumber uint64) (o gen
 	return f.payments.Outcome(), nil
 }
 
-// roundsIn returns into how many rounds of each kind a duration is divided. The number is even, so that both orders of the
-// kinds (see kindOrder) come equally often.
+// roundsIn returns the number of rounds of each kind if the rounds of a kind take d together. The number is even, because every
+// second round has the reverse order of kinds (see kindOrder), and both orders must be equally frequent.
 func roundsIn(d time.Duration) int {
 	n := int(min(max((d+roundDuration-1)/roundDuration, minRounds), maxRounds))
 	return n + n%2
@@ -185,8 +185,8 @@ func (f *floorRun) alternate(ctx context.Context, rounds int) error {
 	return nil
 }
 
-// kindOrder returns the order of the kinds in a round. Every second round has the reverse order, because the kind before may
-// have left the machine work to do, and must not always be the same one.
+// kindOrder returns the order in which a round measures the kinds. Every second round has the reverse order, because each
+// measurement may leave work that slows the next one, so the same kind must not always come first.
 func kindOrder(round, kinds int) []int {
 	order := make([]int, kinds)
 	for i := range order {
@@ -281,7 +281,7 @@ func (r *serverRun) compareWithFloor() {
 	r.report.Generator.CPUSeconds = r.generatorCPU.Seconds() // without the echoes and the writes
 }
 
-// printFloor prints what was measured beside the payments, and the ratios.
+// printFloor prints the results of echoes and lone writes, and the ratios.
 func (r *serverRun) printFloor(out io.Writer) {
 	f := r.report.Floor
 	if f == nil {

@@ -46,8 +46,8 @@ type Groups struct {
 	P50            int64   `json:"p50_transfers"`
 	Max            int64   `json:"max_transfers"`
 	Rows           float64 `json:"mean_rows"`
-	PrepareSeconds float64 `json:"prepare_seconds"` // total
-	ApplySeconds   float64 `json:"apply_seconds"`   // total, until the groups were durable
+	PrepareSeconds float64 `json:"prepare_seconds"` // sum over all groups
+	ApplySeconds   float64 `json:"apply_seconds"`   // sum over all groups of the time until the group was durable
 }
 
 // Ledger posts transfers, each between two accounts, through the journal in this process. Then it opens the
@@ -148,9 +148,8 @@ func (g *groupSizes) groups(s *posting.Stats) Groups {
 	}
 }
 
-// verify opens the store again. It compares every account's totals with the submitted
-// transfers, the sums of all debits and credits with each other, and the journal's length with
-// the number of acknowledged transfers.
+// verify opens the store again. It compares every account's totals with the submitted transfers. It also compares the sum of all
+// debits with the sum of all credits, and the journal's length with the number of acknowledged transfers.
 func (t *transfers) verify(dir string) (err error) {
 	j, err := openJournal(dir)
 	if err != nil {
@@ -174,7 +173,7 @@ func (t *transfers) verify(dir string) (err error) {
 		}
 		want := ledger.Totals{DebitsPosted: money.FromUint64(t.debits[i]), CreditsPosted: money.FromUint64(t.credits[i])}
 		if totals != want {
-			return fmt.Errorf("bench: %s has totals %+v, %+v were handed over", path, totals, want)
+			return fmt.Errorf("bench: %s has totals %+v, but the transfers give %+v", path, totals, want)
 		}
 		if debits, err = debits.Add(totals.DebitsPosted); err != nil {
 			return err

@@ -44,8 +44,7 @@ func TestLedgerEndsAfterItsTransfersOrDuration(t *testing.T) {
 	}
 }
 
-// The check detects a store with one unit more or less than was submitted, or with another
-// number of transfers.
+// verify must return an error if the store lacks one unit of money, or one transfer, that was submitted.
 func TestLedgerVerifyFindsADifference(t *testing.T) {
 	cfg := LedgerConfig{Accounts: 10, Batch: 16, Transfers: 100}
 	dir := t.TempDir()

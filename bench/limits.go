@@ -27,8 +27,9 @@ type limit struct {
 	Window    string `json:"window,omitempty"`
 }
 
-// unreachableLimits returns the limits that --limits creates for each partner. Each of them counts every payment and refuses
-// none. A single partner would reach the velocity limit, a million payments in a minute, only at 16,666 payments a second.
+// unreachableLimits returns the limits that --limits creates for each partner. The server must count every payment for each of
+// these limits, but no limit refuses a payment. For example, the velocity limit allows a million payments in a minute; a single
+// partner would reach it only at 16,666 payments a second.
 func unreachableLimits(partner int64) []limit {
 	maxVolume := ledger.MaxAmount.String()
 	return []limit{

@@ -180,8 +180,8 @@ func deviceWritten(dir string) (int64, error) {
 	return sectorsWritten(string(content))
 }
 
-// sectorsWritten returns the bytes of the sectors that a line of /sys/block/…/stat counts as written: the seventh
-// field, in units of 512 bytes, whatever the size of the device's sectors is.
+// sectorsWritten returns the number of written bytes according to a line of /sys/block/…/stat. The line's seventh field
+// counts units of 512 bytes, even if the device has larger sectors.
 func sectorsWritten(line string) (int64, error) {
 	fields := strings.Fields(line)
 	if len(fields) < 7 {

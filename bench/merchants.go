@@ -71,8 +71,8 @@ func (m *merchants) keys() (keys []string) {
 	}
 }
 
-// readMerchants returns the merchants that an earlier run has created in a data directory, or nil if there are
-// none. If there are not as many as want says, it returns an error, because merchants can't be removed.
+// readMerchants returns the merchants that an earlier run has created in a data directory, or nil if there are none. It returns
+// an error if their numbers are not those in want, because merchants can't be removed.
 func readMerchants(dir string, s *server.Sandbox, want merchantCounts) (*merchants, error) {
 	content, err := os.ReadFile(filepath.Join(dir, merchantsFile))
 	if errors.Is(err, fs.ErrNotExist) {

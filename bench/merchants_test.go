@@ -78,7 +78,7 @@ func TestMerchantsOfAnEarlierRunAreReusedOrRefused(t *testing.T) {
 	}
 	writeMerchants(t, dir, "no merchants")
 	if _, err := readMerchants(dir, sandbox, merchantCounts{3, 3, 5}); err == nil {
-		t.Error("a file of another form was taken")
+		t.Error("a malformed file was accepted")
 	}
 }
 
@@ -192,7 +192,7 @@ func TestMerchantsAreMadeInAClosedStore(t *testing.T) {
 			}
 			for _, key := range partner.Keys {
 				if _, p, ok := s.Authenticate(org, []byte(key)); !ok || p.Number != partner.ID {
-					t.Errorf("a key of partner %d is not taken", partner.ID)
+					t.Errorf("a key of partner %d is not accepted", partner.ID)
 				}
 			}
 		}

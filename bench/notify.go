@@ -147,8 +147,8 @@ func (s *sink) counts() Notices {
 	return s.notices
 }
 
-// drain waits until the notifications of want events have arrived. duringRun is the number that arrived during the
-// run.
+// drain waits until notifications with want distinct event ids have arrived. duringRun is the number of event ids that arrived
+// during the run; drain copies it into the result.
 func (s *sink) drain(ctx context.Context, want int, duringRun int) (Notices, error) {
 	began := time.Now()
 	ticker := time.NewTicker(5 * time.Millisecond)

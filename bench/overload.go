@@ -8,8 +8,8 @@ import (
 	"mizan/bench/generator"
 )
 
-// overloadFactors are the loads that --overload offers, in multiples of the capacity, which is the number of payments
-// a second that the server achieves over capacityConnections.
+// overloadFactors are the loads that --overload offers, as multiples of the capacity. The capacity is the number of payments per
+// second that are charged over capacityConnections connections, each of which waits for every response.
 var overloadFactors = []float64{1, 2, 5}
 
 // capacityConnections is the number of connections over which the capacity is measured. Each has one request at a
@@ -23,10 +23,10 @@ type OfferedLoad struct {
 	Outcome generator.Outcome `json:"outcome"`
 }
 
-// overload measures the capacity, and then how many payments are charged when one, two and five times as many
-// are offered. The requests are numbered from firstNumber on. A latency counts from the instant at which the
-// payment was due. The latencies are those of charged payments and of payments that were never sent. Payments
-// that the server refuses because it is overloaded are among the errors, as HTTP 503.
+// overload measures the capacity, and then how many payments are charged when one, two and five times as many are offered. The
+// requests are numbered from firstNumber on. Latencies are measured from the instant at which a payment was due. They include
+// those of payments that were due but never sent. If the server is overloaded and refuses a payment, the payment counts as an
+// error (HTTP 503).
 func (r *serverRun) overload(ctx context.Context, firstNumber uint64) (generator.Outcome, error) {
 	l := r.load(r.payments.job)
 	l.Connections, l.Duration = capacityConnections, r.cfg.Duration

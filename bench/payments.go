@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"mizan/bench/clicks"
 	"mizan/bench/generator"
 	"mizan/bench/server"
 )
@@ -39,13 +40,14 @@ type PaymentsReport struct {
 	Generator   Costs             `json:"generator"`
 	Ledger      string            `json:"ledger"`         // "ok", or a description of the fault
 	Charged     uint64            `json:"charged"`        // number of charged payments
-	Fees        string            `json:"fees,omitempty"` // of the charged payments, in minor units, by the terminals' rules
+	Fees        string            `json:"fees,omitempty"` // fees of all charged payments in minor units, computed from the terminals' fee rules
 	Resolved    int               `json:"resolved"`       // number of payments whose outcome had to be looked up after the run
 	Partners    int               `json:"partners"`       // number of partners that made payments
 	Keys        int               `json:"keys"`           // number of API keys of all these partners
 	Limits      int               `json:"limits"`         // number of limits of each partner
 
-	Notices *Notices `json:"notices,omitempty"` // with --notify
+	Notices *Notices       `json:"notices,omitempty"` // with --notify
+	Console *clicks.Report `json:"console,omitempty"` // with --console
 }
 
 // Costs are the resources that a process used while it was measured. The fields that begin with Ready
@@ -93,7 +95,7 @@ func Payments(ctx context.Context, cfg PaymentsConfig, out io.Writer) (err error
 	return errors.Join(r.ledgerErr, writeReport(cfg.Report, &r.report))
 }
 
-// serverRun is one run against a server: a call of Payments, Contracts or Access.
+// serverRun is one run against a server: a call of Payments, Contracts, Access or Soak.
 type serverRun struct {
 	cfg      PaymentsConfig
 	dir      string // the data directory
@@ -173,7 +175,8 @@ func (r *serverRun) start(ctx context.Context, dir string, args ...string) error
 	return err
 }
 
-// connect prepares the auditor and the requests of payments.
+// connect makes the clients for the server's address and credentials: the dialer of the load, the auditor and the requests that
+// create payments.
 func (r *serverRun) connect() error {
 	config, err := r.sandbox.TLS()
 	if err != nil {
@@ -257,6 +260,10 @@ func (r *serverRun) measure(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	stopClicking, err := r.click(ctx)
+	if err != nil {
+		return err
+	}
 	meter := startMeter(r.server)
 	switch {
 	case r.cfg.Overload:
@@ -269,6 +276,7 @@ func (r *serverRun) measure(ctx context.Context) (err error) {
 		r.report.Outcome, err = r.runLoad(ctx, r.cfg.Workload, l, uint64(preload))
 	}
 	r.report.Server, r.report.Generator = meter.stop()
+	stopClicking()
 	notifiedDuringRun := 0
 	if r.sink != nil {
 		notifiedDuringRun = r.sink.counts().Unique
@@ -323,7 +331,7 @@ func (r *serverRun) load(newJob func() generator.Job) *generator.Load {
 func (r *serverRun) runLoad(ctx context.Context, name string, l *generator.Load, firstNumber uint64) (generator.Outcome, error) {
 	stop := make(chan struct{})
 	stopped := make(chan struct{})
-	limit := l.Limit // Run changes it
+	limit := l.Limit // copied, because Run changes l.Limit
 	go func() {
 		defer close(stopped)
 		printProgress(r.out, name, l.Figures, limit, stop)
@@ -355,7 +363,8 @@ func printProgress(out io.Writer, name string, f *generator.Figures, limit uint6
 	}
 }
 
-// remaining says how much of a limited load is done; empty for a load without a limit.
+// remaining returns a text with the number of requests that are done and the time that the others will take. The text is empty
+// if limit is 0.
 func remaining(done, limit uint64, seconds int) string {
 	if limit == 0 || done == 0 || done > limit {
 		return ""
@@ -409,6 +418,7 @@ func (r *serverRun) print() {
 		printLine(r.out, "start      ready after %.2f s with %d MiB of anonymous memory, %d MiB resident", s.ReadyAfter, s.ReadyAnon>>20, s.ReadyResident>>20)
 	}
 	r.printNotices(r.out)
+	r.printConsole(r.out)
 	r.printFloor(r.out)
 	printLine(r.out, "generator  %.2f CPU s (%.0f µs each)", p.Generator.CPUSeconds, p.Generator.CPUSeconds*1e6/float64(max(o.Good, 1)))
 	printLedger(r.out, p.Ledger, p.Charged, p.Resolved, p.Fees)

@@ -22,7 +22,7 @@ type fakeService struct {
 	repeatsPayments    bool // books every tenth payment twice
 	booksOneSide       bool // books every tenth payment on one side only
 	readsOtherPayments bool // reads return another payment
-	hidesLedgerAfter   int  // the ledger can't be read any more after so many payments; 0: it always can
+	hidesLedgerAfter   int  // number of payments after which the ledger can't be read any more; 0: it can always be read
 
 	createsByKey map[string]int // number of create requests by API key; nil: only the key of the sandbox's own partner is valid
 	mu           sync.Mutex
@@ -143,7 +143,7 @@ func (p *fakeService) create(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "a txid was used twice", http.StatusInternalServerError)
 		return
 	}
-	if !payment.charged && fault != 4 { // 4: the provider is slow
+	if !payment.charged && fault != 4 { // fault 4: the provider is slow, so the response says that the payment is under way
 		payment.charged = true
 		p.book(len(p.byTxid))
 	}
@@ -193,8 +193,8 @@ func (p *fakeService) writePayment(w http.ResponseWriter, payment *storedPayment
 
 func (p *fakeService) partnerRow() string { return ledgerRow("L:partner:7:available", 0, p.available) }
 
-// providerRow returns the row of terminal 0 or 1. Each terminal has half of the total, and terminal 1 also has an odd
-// remainder.
+// providerRow returns the list element of the provider account of terminal 0 or 1. Each has half of the total. If the total is
+// odd, terminal 1 has one more.
 func (p *fakeService) providerRow(terminal int) string {
 	share := p.provider / 2
 	if terminal == 1 {

@@ -20,8 +20,9 @@ type Recovery struct {
 }
 
 const (
-	// maxPaymentsToKill bounds the payments before a kill. An earlier start has emptied the journal's log; the payments fill it
-	// again, so that the next start reads as much of it as after a kill at any other time.
+	// maxPaymentsToKill is the maximum number of payments before a kill. These payments are necessary because an earlier start
+	// has emptied the journal's log. They fill the log again, so that the next start has as much to read as after a kill at any
+	// other time.
 	maxPaymentsToKill = 50_000
 
 	// killPoll is how often it is checked whether enough payments were sent.
@@ -33,8 +34,8 @@ const (
 
 var errKilled = errors.New("the server was killed")
 
-// recover kills the server under load, twice, and measures how long it takes until it is ready again, first with the real
-// clock and then with a manual one. At the end the server runs with the real clock.
+// recover kills the server under load two times. After the first kill it measures how long a start with the real clock takes,
+// after the second kill a start with a manual clock. At the end the server runs with the real clock.
 func (s *soakRun) recover(ctx context.Context) error {
 	if err := s.killUnderLoad(ctx); err != nil {
 		return err
@@ -97,14 +98,14 @@ func (s *soakRun) killUnderLoad(ctx context.Context) error {
 	if killErr := <-killed; killErr != nil {
 		return fmt.Errorf("bench: recovery: %w", killErr)
 	}
-	s.server = nil // has ended, so it can't be stopped any more
+	s.server = nil // the server has ended, so nothing must try to stop it
 	if !errors.Is(err, errKilled) {
 		return fmt.Errorf("bench: recovery: %w", err)
 	}
 	return nil
 }
 
-// killAfter kills the server once the load has begun all requests with smaller numbers than request.
+// killAfter kills the server once the load has begun all requests with numbers smaller than the given one.
 func (s *soakRun) killAfter(ctx context.Context, l *generator.Load, request uint64) error {
 	tick := time.NewTicker(killPoll)
 	defer tick.Stop()

@@ -27,9 +27,9 @@ type SoakConfig struct {
 	Recovery    bool          `name:"recovery" help:"At the end, kill the server under load and measure how long it takes until it is ready again, with the real and with a manual clock."`
 	Target      string        `name:"target" placeholder:"URL" help:"A running sandbox server to load; --data names its directory. Its CPU, memory and writes are not measured. Default: start one."`
 	Data        string        `name:"data" placeholder:"DIR" help:"Data directory; kept. Default: a new one, removed at the end."`
-	Timeout     time.Duration `name:"timeout" default:"30s" help:"When an answer counts as lost."`
-	Report      string        `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
-	SVG         string        `name:"svg" placeholder:"FILE" help:"Draw the figures over time there."`
+	Timeout     time.Duration `name:"timeout" default:"30s" help:"Time after which a response counts as lost."`
+	Report      string        `name:"report" placeholder:"FILE" help:"File for the report as JSON."`
+	SVG         string        `name:"svg" placeholder:"FILE" help:"File for a picture (SVG) of the figures over time."`
 }
 
 // Validate returns an error for flags that are out of bounds or contradict each other. kong, which parses the
@@ -57,11 +57,11 @@ func (c *SoakConfig) serverConfig() *PaymentsConfig {
 // SoakReport is the JSON report of `mizan bench soak`.
 type SoakReport struct {
 	Header
-	Payments    int               `json:"payments"` // asked for
+	Payments    int               `json:"payments"` // number of payments that --payments asks for
 	Connections int               `json:"connections"`
 	Outcome     generator.Outcome `json:"outcome"` // of these payments
 	Rows        []soak.Row        `json:"intervals"`
-	Windows     *soak.Windows     `json:"ten_seconds,omitempty"` // the first ten seconds, and those with the most CPU for each payment; nil if not known
+	Windows     *soak.Windows     `json:"ten_seconds,omitempty"` // the first ten seconds and those with the most CPU time for each payment; nil if not known
 	Server      *Costs            `json:"server,omitempty"`      // nil with --target
 	Generator   Costs             `json:"generator"`
 	Recovery    []Recovery        `json:"recovery,omitempty"`
@@ -80,7 +80,7 @@ type soakRun struct {
 }
 
 // Soak fills a server's store with payments and prints a row of figures in each interval (a minute by default). Then it checks
-// the ledger. An error means that the figures can't be trusted; those of a run that has begun are in the report nevertheless.
+// the ledger. An error means that the figures can't be trusted; if the run has begun, its report is written nevertheless.
 func Soak(ctx context.Context, cfg SoakConfig, out io.Writer) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -110,7 +110,8 @@ func Soak(ctx context.Context, cfg SoakConfig, out io.Writer) (err error) {
 	if err == nil {
 		err = s.check(ctx)
 	}
-	if err != nil { // the report keeps the rows of a run that took hours, even if a later step failed
+	// The report is written even if a later step failed, because it has the rows of a run that took hours.
+	if err != nil {
 		s.report.Ledger = "not checked: " + err.Error()
 	}
 	s.print()

@@ -64,7 +64,7 @@ func TestSoakMakesItsPaymentsAndReportsThem(t *testing.T) {
 		}
 	}
 	if strings.Contains(svg, "CPU of the server") {
-		t.Error("the picture shows CPU that nobody has measured")
+		t.Error("the picture shows CPU although it was not measured")
 	}
 	if !strings.Contains(out, "ledger     ok: 300 payments of 1000 charged") {
 		t.Errorf("printed:\n%s", out)
@@ -124,7 +124,7 @@ func TestRowsHaveTheFiguresOfTheirInterval(t *testing.T) {
 	w.sample(10*time.Second, &server.Usage{CPU: 1200 * time.Millisecond, Anon: 6 << 20})
 	pay(500, 2*time.Millisecond)
 	w.sample(20*time.Second, &server.Usage{CPU: 1500 * time.Millisecond, Anon: 7 << 20})
-	w.endRow(20*time.Second, &server.Usage{CPU: 1500 * time.Millisecond}) // nothing is left
+	w.endRow(20*time.Second, &server.Usage{CPU: 1500 * time.Millisecond}) // the row would have no length, so none is added
 	if len(w.rows) != 2 {
 		t.Fatalf("%d rows\n%s", len(w.rows), &out)
 	}
@@ -169,7 +169,7 @@ func TestKillWaitsForItsRequestOrTheEndOfTheRun(t *testing.T) {
 	}
 }
 
-// The second run fills the store of the first one further, which shows that the manual clock of the recovery is gone.
+// The second run continues on the store of the first one. That shows that the recovery has removed the file of its manual clock.
 func TestSoakOfARealServerWithKills(t *testing.T) {
 	data, files := t.TempDir(), t.TempDir()
 	report := filepath.Join(files, "report.json")

@@ -10,7 +10,7 @@ import (
 	"mizan/bench/soak"
 )
 
-// windowPeriod is how often the windows of ten seconds move on.
+// windowPeriod is the longest time between two samples. At each sample the window of ten seconds moves.
 const windowPeriod = time.Second
 
 // soakWatch measures a long run while it lasts: it adds a row of figures at the end of each interval.
@@ -122,7 +122,7 @@ func (w *soakWatch) endRow(now time.Duration, usage *server.Usage) {
 	w.print(&r)
 }
 
-// print prints a row. A dash stands for what is not known.
+// print prints a row. A dash stands for an unknown value.
 func (w *soakWatch) print(r *soak.Row) {
 	mib := func(bytes *int64) string {
 		if bytes == nil {

@@ -81,7 +81,7 @@ func (t *transfers) newID() (id ledger.ID) {
 	return id
 }
 
-// fill turns x into a new random transfer.
+// fill makes x a new random transfer.
 func (t *transfers) fill(x *transfer) {
 	from, to := t.chooseAccounts()
 	amount := 1 + t.random.Uint64N(maxTransfer)
@@ -95,11 +95,11 @@ func (t *transfers) fill(x *transfer) {
 	x.entry = ledger.Entry{Phase: ledger.Posted, Postings: x.postings[:]}
 	x.events[0] = ledger.Event{Name: "transfer", To: "posted", Entry: &x.entry}
 	x.steps[0] = posting.Step{Org: t.org, Source: ledger.Source{Kind: ledger.Transfer, ID: t.newID()}, Events: x.events[:]}
-	x.change = posting.Change{Steps: x.steps[:]}
+	x.change = posting.Change{Author: ledger.BySystem.Author(), Steps: x.steps[:]}
 }
 
-// chooseAccounts chooses two accounts. Account 0 is the hot account: hotShare of the transfers touch it, or all if
-// there is only one other account.
+// chooseAccounts chooses the debited and the credited account. Account 0 is the hot account. A fraction hotShare of the
+// transfers use it. If there is only one other account, all transfers use it.
 func (t *transfers) chooseAccounts() (from, to int) {
 	otherAccounts := len(t.paths) - 1
 	from = 1 + t.random.IntN(otherAccounts)
@@ -135,8 +135,8 @@ func (t *transfers) onReceipt(x *transfer, r posting.Receipt) {
 	}
 }
 
-// takeIdle waits until at least half of the transfers are idle, or with waitForAll until all are idle. It returns
-// the idle transfers in dst, whose memory it reuses, and the first error of a receipt.
+// takeIdle waits until at least half of the transfers are idle, or all of them if waitForAll is true. It returns the idle
+// transfers in a slice that reuses the memory of dst. It also returns the first error of a transfer.
 func (t *transfers) takeIdle(waitForAll bool, dst []*transfer) ([]*transfer, error) {
 	want := len(t.pool) / 2
 	if waitForAll {

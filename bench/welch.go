@@ -23,10 +23,9 @@ func momentsOf(sample []float64) moments {
 	return m
 }
 
-// welch returns the statistic t of two samples with unequal variances (B. L. Welch, The
-// generalization of "Student's" problem, Biometrika 34, 1947): the difference of their means
-// divided by its standard error. With thousands of samples it is normally distributed if the
-// means are equal.
+// welch returns the statistic t for two samples with unequal variances: the difference of their means, divided by the
+// difference's standard error. If the samples have thousands of values and their populations have the same mean, t is normally
+// distributed. Source: B. L. Welch, The generalization of "Student's" problem, Biometrika 34, 1947.
 func welch(a, b moments) float64 {
 	difference := a.mean - b.mean
 	if difference == 0 {
@@ -35,9 +34,9 @@ func welch(a, b moments) float64 {
 	return difference / math.Sqrt(a.variance/float64(a.n)+b.variance/float64(b.n))
 }
 
-// cropSlowest removes from each sample the values above the quantile of all samples together, because other
-// work of the machine delayed the slowest requests. All samples have the same bound, because a bound for each
-// sample could hide a slower case.
+// cropSlowest returns the samples without their slowest values, because other work of the machine has delayed these. It removes
+// all values above one bound, which is the quantile of all samples together. A bound for each sample of its own could hide that
+// one case is slower than the others.
 func cropSlowest(samples [][]float64, quantile float64) [][]float64 {
 	sorted := slices.Concat(samples...)
 	slices.Sort(sorted)

@@ -21,14 +21,14 @@ func TestWelchComputesKnownValues(t *testing.T) {
 		t.Errorf("t = %v, want -2.455356", got)
 	}
 	if got := welch(b, a); math.Abs(got-2.455356398) > 1e-6 {
-		t.Errorf("the other way round: %v, want 2.455356", got)
+		t.Errorf("with the samples exchanged: %v, want 2.455356", got)
 	}
 	if got := welch(a, a); got != 0 {
 		t.Errorf("of a sample and itself: %v", got)
 	}
 	constant := momentsOf([]float64{1, 1, 1})
 	if got := welch(constant, constant); got != 0 {
-		t.Errorf("of what never changes: %v", got)
+		t.Errorf("of a sample of equal values: %v", got)
 	}
 	if got := welch(constant, momentsOf([]float64{2, 2, 2})); !math.IsInf(got, -1) {
 		t.Errorf("of two constants: %v", got)
@@ -67,7 +67,7 @@ func TestVerdictNamesThePairThatDiffers(t *testing.T) {
 		t.Errorf("%v", report.T)
 	}
 	if err := report.err(); err == nil {
-		t.Error("taken for equal")
+		t.Error("different cases count as equal")
 	}
 	report.compare([]string{"one", "two"}, [][]float64{repeat(sampleA, 100), repeat(sampleA, 100)})
 	if err := report.err(); err != nil || report.LargestT != 0 {

@@ -35,7 +35,8 @@ func requestHead(method, path, host string, s *server.Sandbox, bodyLength int) [
 	return b.Bytes()
 }
 
-// numberPlaceholder is the placeholder for a payment's number: hexadecimal digits of fixed length.
+// numberPlaceholder stands in the template of a request for the payment's number. The number is written over it as hexadecimal
+// digits.
 const numberPlaceholder = "################"
 
 // paymentRequest returns the request that creates a payment, with a txid that ends in numberPlaceholder. runID is
@@ -54,15 +55,15 @@ type payments struct {
 	template []byte // the request
 	bodySize int    // of the request, in bytes
 	numberAt int    // position of the payment's number in template
-	keys     []byte // the payments' API keys in turn, keySize bytes each; empty: all use the template's key
+	keys     []byte // API keys that the payments use in turn, keySize bytes each; empty: all payments use the template's key
 	keySize  int
 	keyAt    int  // position of the API key in template
-	keepIDs  bool // for the read workload
+	keepIDs  bool // charged payments' ids are kept in ids, for the read workload
 
 	mu                sync.Mutex
 	chargedCount      uint64
 	unresolved        []uint64 // numbers of payments with unknown outcome
-	tooManyUnresolved bool     // there were more such payments than maxUnresolved
+	tooManyUnresolved bool     // more than maxUnresolved payments have an unknown outcome
 	ids               []byte   // ids of charged payments, idSize bytes each
 }
 

@@ -7,7 +7,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// Class is the first letter of an account's path and fixes its normal side.
+// Class is an account's class, such as asset or income. It is the first letter of the account's path, and determines the
+// normal side of the account.
 type Class byte
 
 // The classes of the chart of accounts.
@@ -49,8 +50,8 @@ type Path string
 // MaxPath bounds a path's length in bytes.
 const MaxPath = 200
 
-// Account is a path in one asset. The journal in which it is booked determines its organization; the asset
-// determines its environment (production or test).
+// Account identifies an account within an organization by its path and its asset. Each organization has its own journal. The
+// asset determines the environment (production or test).
 type Account struct {
 	Path  Path
 	Asset money.Asset
@@ -64,7 +65,7 @@ func (p Path) Class() Class {
 	return Class(p[0])
 }
 
-// NormalSide returns the side on which the account's balance is positive.
+// NormalSide returns the side (debit or credit) on which the account's balance is positive.
 func (p Path) NormalSide() Side {
 	switch p.Class() {
 	case ClassAsset, ClassExpense:
@@ -94,8 +95,24 @@ func (p Path) stem() string {
 	return s
 }
 
-// IsValid tells whether the path is a class letter, a colon and segments of ASCII letters, digits, '-', '_' and
-// '.'. Other characters must not reach a stored key.
+// Group returns the path of the account's group: the beginning that its path shares with the other accounts of the group.
+// It is the path's first two segments with their colons, such as "L:partner:". For an account with a path of only two
+// segments, such as "A:bank", it is the class with its colon. Each account is in exactly one group.
+func (p Path) Group() Path {
+	if n := len(p.stem()); n < len(p) {
+		return p[:n+1]
+	}
+	return p[:strings.IndexByte(string(p), ':')+1]
+}
+
+// IsGroup tells whether the path is that of a group of accounts.
+func (p Path) IsGroup() bool {
+	account := p + "x" // a possible account of the group
+	return account.IsValid() && account.Group() == p
+}
+
+// IsValid tells whether the path is a class letter, a colon and segments of ASCII letters, digits, '-', '_' and '.',
+// separated by colons. A path is part of stored keys, which must not contain other characters.
 func (p Path) IsValid() bool {
 	if len(p) < 3 || len(p) > MaxPath || p[1] != ':' {
 		return false
@@ -122,13 +139,13 @@ func (p Path) IsValid() bool {
 	return previous != ':'
 }
 
-// These accounts have another normal side than their class: a contra asset account, and the memorandum accounts
-// that are positive on the credit side.
+// These accounts have their normal side on credit, unlike the other accounts of their class. They are one contra asset
+// account and two memorandum accounts.
 const contraAssetAccount = "A:accumulated_depreciation"
 
 var isCreditMemorandum = map[string]bool{"M:partner_capital": true, "M:arrears_control": true}
 
-// Accounts for payments. An organization has each of them once in each asset.
+// Paths of accounts that payments use. An organization has each of these accounts once in each asset.
 const (
 	Bank         Path = "A:bank"
 	Fees         Path = "I:fees"
@@ -136,20 +153,20 @@ const (
 	FXPosition   Path = "Q:fx_position"
 )
 
-// ProviderReceivable is the account of what a terminal's provider owes the institution.
+// ProviderReceivable returns the path of the account of what a terminal's payment provider owes the institution.
 func ProviderReceivable(terminal ID) Path {
 	const prefix = "A:provider:"
 	var buffer [len(prefix) + 36]byte
 	return Path(appendID(append(buffer[:0], prefix...), terminal))
 }
 
-// PartnerAvailable is the account of what the institution owes a partner.
+// PartnerAvailable returns the path of the account of what the institution owes a partner: the partner's balance.
 func PartnerAvailable(partner int64) Path { return partnerPath("L:partner:", partner, ":available") }
 
-// PartnerReceivable is the account of what a partner owes the institution.
+// PartnerReceivable returns the path of the account of what a partner owes the institution.
 func PartnerReceivable(partner int64) Path { return partnerPath("A:partner:", partner, ":receivable") }
 
-// Suspense is the account of money that arrived for a closed transaction.
+// Suspense returns the path of the account of money that moved for a partner's transaction after the transaction was closed.
 func Suspense(partner int64) Path { return partnerPath("L:suspense:", partner, "") }
 
 func partnerPath(prefix string, partner int64, suffix string) Path {

@@ -8,10 +8,10 @@ import (
 )
 
 // canonicalVersion is the first byte of every leaf. A leaf is an event's canonical form: the bytes that the
-// organization's Merkle tree hashes. A later form of leaves would get another number.
-const canonicalVersion = 2
+// organization's Merkle tree hashes. A new form of leaves would get another number.
+const canonicalVersion = 3
 
-// Flags of the optional parts of a leaf, added up in one byte.
+// Each of these flags says that a leaf has an optional part. A leaf has the sum of its flags in one byte.
 const (
 	hasEntry = 1 << iota
 	hasRecord
@@ -28,8 +28,9 @@ const MaxClaimHashes = 64
 var ErrCanonical = errors.New("not a canonical event")
 
 // AppendCanonical appends the event's leaf bytes. They begin with canonicalVersion, the flags of the optional parts,
-// and the hash of the record, which can thus be read without parsing what follows. Then come Seq, Version, Previous
-// and Booked as unsigned varints; the source's kind and id; Name, From and To, each after its length; the entry;
+// and the hash of the record, so that a reader of the hash need not parse the rest. Then come Seq, Version, Previous
+// and Booked as unsigned varints; the source's kind and id; the author's kind and, if the
+// kind has a record, its Seq as an unsigned varint; Name, From and To, each after its length; the entry;
 // and the hashes of notices and claims. Two different events never have the same form, and an event has exactly one
 // form.
 func (e *Event) AppendCanonical(dst []byte) []byte {
@@ -44,6 +45,10 @@ func (e *Event) AppendCanonical(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(e.Booked))
 	dst = append(dst, byte(e.Source.Kind))
 	dst = append(dst, e.Source.ID[:]...)
+	dst = append(dst, byte(e.Author.Kind))
+	if e.Author.Kind.HasRecord() {
+		dst = binary.AppendUvarint(dst, e.Author.Seq)
+	}
 	dst = appendText(dst, e.Name)
 	dst = appendText(dst, e.From)
 	dst = appendText(dst, e.To)
@@ -118,6 +123,7 @@ func ParseCanonical(src []byte) (Event, error) {
 	e.Booked = Micros(r.readUvarint())
 	e.Source.Kind = Kind(r.readByte())
 	copy(e.Source.ID[:], r.readBytes(16))
+	e.Author = r.readAuthor()
 	e.Name, e.From, e.To = r.readText(), r.readText(), r.readText()
 	if parts&hasEntry != 0 {
 		e.Entry = r.readEntry()
@@ -134,7 +140,7 @@ func ParseCanonical(src []byte) (Event, error) {
 	return e, nil
 }
 
-// canonicalReader parses canonical bytes. After the first fault hasFailed stays set.
+// canonicalReader parses canonical bytes. After the first invalid part, hasFailed stays true.
 type canonicalReader struct {
 	src       []byte // the bytes not read yet
 	text      string // a copy of all bytes; the event's texts are substrings of it
@@ -164,6 +170,16 @@ func (r *canonicalReader) readEntry() *Entry {
 		}
 	}
 	return e
+}
+
+// readAuthor reads an author. An author that no event can have is a fault.
+func (r *canonicalReader) readAuthor() (a Author) {
+	a.Kind = AuthorKind(r.readByte())
+	if a.Kind.HasRecord() {
+		a.Seq = r.readUvarint()
+	}
+	r.hasFailed = r.hasFailed || !a.IsValid()
+	return a
 }
 
 // readHash reads a hash. A hash of zeros is a fault, because an event without this hash would then have a

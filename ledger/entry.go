@@ -39,10 +39,9 @@ type Posting struct {
 	Side    Side
 	Amount  money.Amount
 
-	// Spill is an optional second account; the journal's writer then splits the amount between Account and Spill.
-	// A credit first pays the debt on Spill. What a debit takes beyond the available balance of Account goes to
-	// Spill. The writer replaces the posting by one or two postings without Spill. Only Posted and Capture
-	// entries may have a Spill.
+	// Spill is an optional second account. The journal's writer splits the amount between Account and Spill. A credit first
+	// pays the debt on Spill. If a debit exceeds the available balance of Account, the excess goes to Spill. The writer
+	// replaces the posting by one or two postings without Spill. Only Posted and Capture entries may have a Spill.
 	Spill Path
 }
 
@@ -51,7 +50,7 @@ type Posting struct {
 type Entry struct {
 	Phase     Phase
 	Effective Date
-	Reverses  uint64 // Event.Seq of the entry that this one reverses; 0: none
+	Reverses  uint64 // Event.Seq of the entry that this entry reverses; 0: none
 	Closes    uint64 // Event.Seq of the record's pending entry that a Capture or Void closes; the writer fills it in
 	Postings  []Posting
 
@@ -111,8 +110,8 @@ func checkBalanced(postings []Posting, maySplit bool) error {
 	return nil
 }
 
-// memorandumBalances tells whether the postings of the asset on memorandum accounts balance among themselves. Only
-// then may an entry also have postings on other accounts, as the entry that funds a contract has.
+// memorandumBalances tells whether the postings of the asset on memorandum accounts balance among themselves. If they do, the
+// entry may have postings on other accounts too. The entry that funds a contract, for example, has both.
 func memorandumBalances(postings []Posting, asset money.Asset) bool {
 	var totals [3]money.Amount
 	for i := range postings {

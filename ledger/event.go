@@ -22,17 +22,17 @@ const (
 	APIKey       Kind = 'k'
 	Session      Kind = 's'
 	User         Kind = 'u'
-	Settlement   Kind = 'b' // money between the institution's bank and a partner or provider
-	Limit        Kind = 'l' // a bound on how much a partner moves, or how often
+	Settlement   Kind = 'b' // a transfer between the institution's bank and a partner or provider
+	Limit        Kind = 'l' // a bound on the amounts or the number of a partner's transactions
 	Block        Kind = 'z' // an entry of the blocklist
 	Rate         Kind = 'r' // an exchange rate of an organization
-	AdminReply   Kind = 'a' // the stored response to a write of the administration with an Idempotency-Key
+	AdminReply   Kind = 'a' // the stored response to a write request with an Idempotency-Key from the administration
 	Reply        Kind = 'y' // the stored response to a partner's request with an idempotency key
 	Subscription Kind = 'v' // a recurring payment
-	Contract     Kind = 'c' // a contract of participatory finance
+	Contract     Kind = 'c' // a contract of participatory finance (without an interest rate fixed in advance)
 	Screening    Kind = 'q' // the findings of a screening of an asset or a transaction
 	Period       Kind = 'm' // a month whose books are closed
-	Retention    Kind = 'd' // the instant up to which an organization's delivery log was removed
+	Retention    Kind = 'd' // the instant up to which the entries of an organization's delivery log were deleted
 	Link         Kind = 'w' // a payment link
 	Product      Kind = 'g' // a product that is sold by link
 	Image        Kind = 'i' // an uploaded image
@@ -77,16 +77,17 @@ func (d Date) Time() time.Time { return time.Unix(int64(d-1)*24*60*60, 0).UTC() 
 // String returns the ISO 8601 calendar date.
 func (d Date) String() string { return d.Time().Format(time.DateOnly) }
 
-// Event is one transition of one record. The code that decides on a transition leaves Seq, Version, Previous,
-// Booked and Stored empty; the journal's writer fills them in when it puts the event in order.
+// Event is one transition of one record. The code that decides on a transition leaves Seq, Version, Previous, Booked, Author
+// and Stored empty. The journal's writer sets them when it appends the event.
 type Event struct {
 	Seq      uint64 // position in the organization's journal, from 1, gap-free
 	Source   Source
 	Version  uint64 // the record's version after this event, from 1, gap-free
 	Previous uint64 // Seq of the same record's previous event; 0: this is its first
 	Booked   Micros // when the event became part of the journal
+	Author   Author // who asked for the transition
 	Name     string // the action, for example "settle"
-	From, To string // the record's states; From is empty at creation
+	From, To string // the record's states before and after; From is empty at creation
 	Entry    *Entry // nil: no money moved
 	Stored   Stored
 }
@@ -94,19 +95,19 @@ type Event struct {
 // Hash is a SHA-256 digest; the zero value means that there is none.
 type Hash [32]byte
 
-// Stored has the hashes of what was stored with an event, so that somebody who has a head (the root hash of the
-// whole journal) can verify the stored bytes too. The journal's writer fills it in. Package posting/store
-// defines the hashed bytes (HashRecord, HashNotices, HashClaim).
+// Stored has the hashes of the data that was stored with an event. With these hashes, a reader who knows the root hash of the
+// whole journal can verify that data too. The journal's writer sets Stored. Package posting/store defines the bytes that are
+// hashed (HashRecord, HashNotices, HashClaim).
 type Stored struct {
-	// Record is the hash of the record after the event's step. (A Change is everything that one decision makes
-	// durable; a step is its part for one record.) Only the last event of a step has it, because a step stores its
-	// record once. A record that consists only of its event (Transfer) has none.
+	// Record is the hash of the record after the event's step. (A Change is everything that one decision makes durable; a
+	// step is the part of a Change for one record.) A step stores its record once, so only the step's last event has this
+	// hash. A record of kind Transfer consists only of its event and has no hash.
 	Record Hash
 
 	// Notices is the hash of the notifications about this event.
 	Notices Hash
 
-	// Claims are hashes of the claims (unique keys) that the event's Change takes, in order. Claims that store
-	// only their owner's id have no hash here. The last event of the Change's first step has the hashes.
+	// Claims are the hashes of the claims (unique keys) that the event's Change takes, in order. A claim that stores only its
+	// owner's id is not hashed here. Only one event of a Change has these hashes: the last event of the Change's first step.
 	Claims []Hash
 }

@@ -15,7 +15,7 @@ type ClaimKind byte
 const (
 	ClaimTxID        ClaimKind = 't' // partner number + txid → transaction id
 	ClaimLogin       ClaimKind = 'l' // login → partner or user id
-	ClaimReference   ClaimKind = 'r' // provider's reference of an attempt after the first → transaction id
+	ClaimReference   ClaimKind = 'r' // reference by which the provider knows the charge of a second or later attempt → transaction id
 	ClaimSettlement  ClaimKind = 's' // partner or terminal + reference → settlement id
 	ClaimKeyHash     ClaimKind = 'k' // hash of a key or token → its record's id
 	ClaimNumber      ClaimKind = 'n' // partner number → partner's record id (platform)
@@ -24,8 +24,8 @@ const (
 )
 
 // Claim takes a unique key forever. It is part of a Change (everything that one decision makes durable, all or
-// nothing). If an earlier Change has taken the key, the whole Change is refused with ClaimTaken, and its
-// receipt names the key's owner.
+// nothing). If an earlier Change has taken the key, the journal's writer refuses the whole Change with ClaimTaken,
+// and the receipt of the refused Change names the key's owner.
 type Claim struct {
 	Org   ID
 	Kind  ClaimKind
@@ -41,8 +41,8 @@ type FundsGuard struct {
 	Overdraft money.Amount
 }
 
-// CounterGuard adds to a persisted counter and refuses the Change with RefusalCode if the counter would exceed
-// Max. A guard with IsRelease subtracts what an earlier Change added, and never refuses.
+// CounterGuard adds an amount to a stored counter, and refuses the Change with RefusalCode if the counter would exceed Max. A
+// guard with IsRelease subtracts an amount that an earlier Change added, and never refuses.
 type CounterGuard struct {
 	Org         ID
 	Key         string // for example "headroom/prod/USD/"
@@ -72,34 +72,36 @@ var maxHeadroom = func() money.Amount {
 	return a
 }()
 
-// ReleaseHeadroom returns the guard that releases what Headroom reserved for a charge that has moved no money.
+// ReleaseHeadroom returns the guard that releases an amount that Headroom reserved for a charge that has moved no money.
 func ReleaseHeadroom(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, IsRelease: true}
 }
 
-// UnderWayKey is the key of the counter of an organization's contract actions that are running in batches (several
-// Changes, each for some of the holders). While the counter is above zero, no month can be closed, because the batches
-// are booked on the action's day, which may be in that month.
-const UnderWayKey = "contracts/under_way"
+// BatchedActionsKey is the key of an organization's counter of contract actions that are running in batches (several Changes,
+// each for some of the holders of shares). While the counter is above zero, no month can be closed, because the batches are
+// booked on the action's day, which may be in that month.
+const BatchedActionsKey = "contracts/under_way"
 
-// CountBatchedAction returns the guard that adds an action in batches to the counter when the action begins.
+// CountBatchedAction returns the guard that adds one to the counter with the key BatchedActionsKey. It is for the Change with
+// which an action in batches begins.
 func CountBatchedAction(org ID) CounterGuard {
-	return CounterGuard{Org: org, Key: UnderWayKey, Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange}
+	return CounterGuard{Org: org, Key: BatchedActionsKey, Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange}
 }
 
-// UncountBatchedAction returns the guard that removes an action in batches from the counter when the action
-// ends.
+// UncountBatchedAction returns the guard that subtracts one from the counter with the key BatchedActionsKey. It is for the
+// Change with which an action in batches ends.
 func UncountBatchedAction(org ID) CounterGuard {
-	return CounterGuard{Org: org, Key: UnderWayKey, Add: money.FromUint64(1), IsRelease: true}
+	return CounterGuard{Org: org, Key: BatchedActionsKey, Add: money.FromUint64(1), IsRelease: true}
 }
 
-// RefuseDuringBatches returns a guard that refuses a Change with Conflict while an action in batches is under way.
+// RefuseDuringBatches returns a guard that refuses a Change with Conflict while any action of the organization is
+// running in batches.
 func RefuseDuringBatches(org ID) CounterGuard {
-	return CounterGuard{Org: org, Key: UnderWayKey, RefusalCode: Conflict}
+	return CounterGuard{Org: org, Key: BatchedActionsKey, RefusalCode: Conflict}
 }
 
-// A payment link has three counters: the number of its payments, the number of those that were charged, and the sum of
-// the charged amounts.
+// A payment link has three counters of its payments: their number, the number of charged payments, and the sum of the
+// charged amounts.
 
 // LinkBegunKey returns the key of the counter of all payments of a link, whatever their outcome.
 func LinkBegunKey(link ID) string { return LinkPrefix + "begun/" + link.String() }
@@ -110,11 +112,12 @@ func LinkChargedKey(link ID) string { return LinkPrefix + "charged/" + link.Stri
 // LinkAmountKey returns the key of the counter of the amounts that a link's payments charged.
 func LinkAmountKey(link ID) string { return LinkPrefix + "amount/" + link.String() }
 
-// LinkPrefix begins the keys of the counters of links.
+// LinkPrefix is the prefix of a link's three counters of payments (LinkBegunKey, LinkChargedKey, LinkAmountKey). The key of
+// LinkAbandonedKey does not have this prefix.
 const LinkPrefix = "link/"
 
-// LinkBegins returns the guards that count a payment of a link when it begins. They refuse the Change with Conflict if the
-// link has changed to another asset since the payer saw its page.
+// LinkBegins returns the guards that count a payment of a link when the payment begins. They refuse the Change with
+// Conflict if the link has changed to another asset since the payer saw the link's page.
 func LinkBegins(org, link ID, asset money.Asset) []CounterGuard {
 	return []CounterGuard{
 		{Org: org, Key: LinkBegunKey(link), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange},
@@ -122,18 +125,18 @@ func LinkBegins(org, link ID, asset money.Asset) []CounterGuard {
 	}
 }
 
-// LinkAbandonedKey returns the key of a link's counter for an asset. The counter is above zero if the link has had the
-// asset before and does not have it now.
+// LinkAbandonedKey returns the key of a link's counter for an asset. The counter is above zero if the link's amounts were in
+// this asset before and are in another asset now.
 func LinkAbandonedKey(link ID, asset money.Asset) string {
 	return "abandoned/" + link.String() + "/" + string(asset.Currency) + "/" + string(asset.Network)
 }
 
-// LinkAbandons returns the guard for a Change in which a link gives up the asset for another one.
+// LinkAbandons returns the guard for a Change that replaces the link's asset. The argument asset is the old asset.
 func LinkAbandons(org, link ID, asset money.Asset) CounterGuard {
 	return CounterGuard{Org: org, Key: LinkAbandonedKey(link, asset), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange}
 }
 
-// LinkResumes returns the guard for a Change that gives a link an asset that it has had before.
+// LinkResumes returns the guard for a Change that gives a link an asset that the link has had before.
 func LinkResumes(org, link ID, asset money.Asset) CounterGuard {
 	return CounterGuard{Org: org, Key: LinkAbandonedKey(link, asset), Add: money.FromUint64(1), IsRelease: true}
 }
@@ -188,7 +191,7 @@ func appendCounterKey(key []byte, limit ID, window, subject string) []byte {
 	return append(append(key, '/'), subject...)
 }
 
-// appendID appends an id in the usual form.
+// appendID appends the text form of an id, with hyphens.
 func appendID(dst []byte, id ID) []byte {
 	for i, start := range [...]int{0, 4, 6, 8, 10} { // the groups of a UUID's text form
 		if i > 0 {
@@ -203,8 +206,8 @@ func appendID(dst []byte, id ID) []byte {
 func DayWindow(d Date) string { return d.String() }
 
 // WindowNumber encodes a window as a small number, for storage. A window is a UTC day ("2026-11-21"), calendar month
-// ("2026-11") or year ("2026"): its number is three times the days, months or years since 1970, plus 0, 1 or 2. ok
-// is false for any other text, and for years outside 1970 to 9999.
+// ("2026-11") or year ("2026"). Its number is three times the days, months or years since 1970, plus 0 for a day, 1 for a
+// month or 2 for a year. ok is false for any other text, and for years outside 1970 to 9999.
 func WindowNumber(window string) (n uint64, ok bool) {
 	for i, layout := range windowLayouts {
 		if len(window) != len(layout) {

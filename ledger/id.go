@@ -2,12 +2,12 @@ package ledger
 
 import "crypto/sha256"
 
-// DerivedID returns the id that follows from an organization and a name. The same organization and name always give
-// the same id, so a record with such an id is found without a claim (a stored unique key) on its name. The id
-// has the form of a UUID of version 4, as all identifiers have (specification, "What the service does"); bits of a hash replace the random bits.
+// DerivedID computes an id from an organization and a name. Equal arguments give the same id, so a record with such an id
+// can be found by its name without a claim (a stored unique key). Like all identifiers, the id has the form of a UUID of
+// version 4 (specification, "What the service does"); its random bits are bits of a hash.
 func DerivedID(org ID, name string) ID {
 	h := sha256.New()
-	_, _ = h.Write(org[:]) // a hash's Write never fails
+	_, _ = h.Write(org[:]) // writing to a hash never fails
 	_, _ = h.Write([]byte(name))
 	var sum [sha256.Size]byte
 	id := ID(h.Sum(sum[:0])[:len(ID{})])

@@ -18,16 +18,19 @@ import (
 
 var usd = money.Asset{Currency: "USD", Env: money.Prod}
 
+var bySystem = ledger.Author{Kind: ledger.BySystem}
+
 func post(path ledger.Path, side ledger.Side, n uint64) ledger.Posting {
 	return ledger.Posting{Account: path, Asset: usd, Side: side, Amount: money.FromUint64(n)}
 }
 
-// A leaf is the form of an event that is hashed into the journal's proofs. If the form changed, every proof ever
-// given would be invalid. The expected leaf is written by hand.
+// A leaf is the form of an event that the journal's Merkle tree hashes. If the form changed, all proofs issued so far
+// would become invalid. The expected leaf is written by hand.
 func TestTheLeafsBytesNeverChange(t *testing.T) {
 	e := ledger.Event{
 		Seq: 5, Version: 5, Previous: 4, Booked: 1_788_430_530_123_456,
 		Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.MustParse("00112233-4455-4677-8899-aabbccddeeff")},
+		Author: ledger.Author{Kind: ledger.ByAPIKey, Seq: 300},
 		Name:   "settle", From: "charging", To: "charged",
 		Entry: &ledger.Entry{Phase: ledger.Posted, Effective: ledger.DateOf(time.Date(2026, 9, 3, 0, 0, 0, 0, time.UTC)),
 			Postings: []ledger.Posting{post("A:bank", ledger.Debit, 256), post("I:fees", ledger.Credit, 256)}},
@@ -36,11 +39,12 @@ func TestTheLeafsBytesNeverChange(t *testing.T) {
 		},
 	}
 	want := strings.Join([]string{
-		"02", "0f", // version; flags: entry, and hashes of the record, of its notices and of claims
+		"03", "0f", // version; flags: entry, and hashes of the record, of its notices and of claims
 		"aa" + strings.Repeat("00", 30) + "ab",
 		"05", "05", "04", // seq, version, previous
 		"c0add0f396d29603", // booked
 		"74", "00112233445546778899aabbccddeeff",
+		"02", "ac02", // author: a key, created by event 300
 		"06736574746c65", "086368617267696e67", "0763686172676564", // settle charging charged
 		"01", "dca101", "00", "00", // posted, day 20700 counted from 1, reverses, closes
 		"02",                                                       // postings
@@ -78,7 +82,7 @@ func TestLeafRoundTripAndOtherBytesAreRefused(t *testing.T) {
 
 // If a number of more than 32 bits were truncated to a valid day, the same event would have a second form.
 func TestLeafWithADayOutOfRangeIsRefused(t *testing.T) {
-	e := ledger.Event{Seq: 1, Version: 1, Entry: &ledger.Entry{Phase: ledger.Posted, Effective: 5}}
+	e := ledger.Event{Seq: 1, Version: 1, Author: bySystem, Entry: &ledger.Entry{Phase: ledger.Posted, Effective: 5}}
 	leaf := e.AppendCanonical(nil)
 	index := bytes.LastIndex(leaf, []byte{byte(ledger.Posted), 5, 0, 0, 0})
 	if index < 0 {
@@ -89,6 +93,23 @@ func TestLeafWithADayOutOfRangeIsRefused(t *testing.T) {
 		changed = append(changed, leaf[index+2:]...)
 		if decoded, err := ledger.ParseCanonical(changed); err == nil {
 			t.Errorf("day %d was read as %d", day, decoded.Entry.Effective)
+		}
+	}
+}
+
+// An event has no leaf if it has no author, an author of an unknown kind, or an author without the record that its kind
+// needs.
+func TestLeafWithoutAValidAuthorIsRefused(t *testing.T) {
+	e := ledger.Event{Seq: 1, Version: 1, Author: ledger.Author{Kind: ledger.BySession, Seq: 9}, Name: "x"}
+	leaf := e.AppendCanonical(nil)
+	index := bytes.Index(leaf, []byte{byte(ledger.BySession), 9})
+	if _, err := ledger.ParseCanonical(leaf); err != nil || index < 0 {
+		t.Fatalf("%x: %v", leaf, err)
+	}
+	for _, author := range [][]byte{{0}, {7}, {byte(ledger.BySession), 0}, {byte(ledger.BySystem), 9}, {byte(ledger.BySession), 0x89, 0}} {
+		changed := append(append(bytes.Clone(leaf[:index]), author...), leaf[index+2:]...)
+		if decoded, err := ledger.ParseCanonical(changed); err == nil {
+			t.Errorf("the author %x was read as %+v", author, decoded.Author)
 		}
 	}
 }
@@ -105,6 +126,10 @@ func anyEvent(t *rapid.T) ledger.Event {
 		Seq: rapid.Uint64().Draw(t, "seq"), Version: rapid.Uint64().Draw(t, "version"), Previous: rapid.Uint64().Draw(t, "previous"),
 		Booked: ledger.Micros(rapid.Int64Min(0).Draw(t, "booked")),
 		Name:   anyName.Draw(t, "name"), From: anyName.Draw(t, "from"), To: anyName.Draw(t, "to"),
+	}
+	event.Author.Kind = rapid.SampledFrom(ledger.AuthorKinds()).Draw(t, "author")
+	if event.Author.Kind.HasRecord() {
+		event.Author.Seq = rapid.Uint64Min(1).Draw(t, "author's seq")
 	}
 	event.Source.Kind = ledger.Kind(rapid.Byte().Draw(t, "kind"))
 	copy(event.Source.ID[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))

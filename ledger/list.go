@@ -8,15 +8,15 @@ import (
 	"mizan/ledger/money"
 )
 
-// List is the key of a list of records. Its first byte is the kind of the records that the list shows; its second
-// byte is the list's number among the lists of that kind. The rest is the list's owner, in a form that only the
-// package that declares the list knows. The zero value is no list.
+// List is the key of a list of records. Its first byte is the kind of the records in the list; its second byte is the
+// list's number among the lists of that kind. The rest identifies the list's owner, in a form that only the package
+// that declares the list knows. The zero value means no list.
 type List [2 + ListOwnerLength]byte
 
 // ListOwnerLength is the length of a list's owner, such as a partner and an environment.
 const ListOwnerLength = 9
 
-// NewList returns the list of an owner with the given number. The owner is at most ListOwnerLength bytes long, and the
+// NewList returns the key of the list with this owner and number. The owner is at most ListOwnerLength bytes long, and the
 // owners of all lists with one number have the same length.
 func NewList(kind Kind, number byte, owner ...byte) (l List) {
 	assert.That(len(owner) <= ListOwnerLength, "a list's owner of %d bytes", len(owner))
@@ -34,7 +34,7 @@ func (l List) Number() byte { return l[1] }
 // String returns the list's kind, number and owner.
 func (l List) String() string { return fmt.Sprintf("%c%d of %x", l[0], l[1], l[2:]) }
 
-// PartnerLists are the lists of one kind of record that each partner has in each environment.
+// PartnerLists are several lists of one kind of record. Each partner has each of these lists once in each environment.
 type PartnerLists[R any] struct {
 	kind  Kind
 	owner func(*R) (partner int64, env money.Env)
@@ -50,8 +50,8 @@ type declaredList[R any] struct {
 // MaxPartnerLists is the largest number of lists that a kind can have.
 const MaxPartnerLists = 8
 
-// NewPartnerLists returns PartnerLists for a kind of record, to which Declare adds the lists. The owner
-// function returns the partner and the environment of a record.
+// NewPartnerLists returns PartnerLists without lists, for a kind of record. Declare adds the lists. The function owner
+// returns the partner and the environment of a record.
 func NewPartnerLists[R any](kind Kind, owner func(*R) (partner int64, env money.Env)) *PartnerLists[R] {
 	return &PartnerLists[R]{kind: kind, owner: owner}
 }
@@ -68,8 +68,8 @@ func (p *PartnerLists[R]) Declare(number byte, shows func(*R) bool) PartnerList 
 	return l
 }
 
-// Of returns the lists that show a record: the first list, and the other lists. The first is zero if no list
-// shows the record.
+// Of returns the lists that show a record: the first list, and the others. Both results are zero if no list shows the record.
+// The first list is a result of its own because most records are in one list, which then costs no allocation.
 func (p *PartnerLists[R]) Of(r *R) (first List, others []List) {
 	for i := range p.lists {
 		if !p.lists[i].shows(r) {
@@ -84,7 +84,7 @@ func (p *PartnerLists[R]) Of(r *R) (first List, others []List) {
 	return first, others
 }
 
-// PartnerList is a list that each partner has in each environment.
+// PartnerList is a kind of list that each partner has once in each environment.
 type PartnerList struct {
 	kind   Kind
 	number byte

@@ -2,8 +2,8 @@ package ledger
 
 import "mizan/ledger/money"
 
-// Movement is what entries add to an account's four running totals. A member is negative if the entries subtract more
-// than they add. The sum of all movements of an account is its Totals.
+// Movement is the change that some entries make to an account's four running totals. A field is negative if the entries
+// subtract more than they add. The sum of all movements of an account equals its Totals.
 type Movement struct {
 	DebitsPosted, CreditsPosted, DebitsPending, CreditsPending money.Signed
 }
@@ -56,7 +56,7 @@ func (m *Movement) Totals() (t Totals, ok bool) {
 	return t, isTotal == [4]bool{true, true, true, true}
 }
 
-// MovementOf returns the movement of all postings that have led to the totals.
+// MovementOf converts an account's totals to a Movement: the sum of all movements of the account.
 func MovementOf(t *Totals) Movement {
 	return Movement{
 		DebitsPosted: money.Signed{Abs: t.DebitsPosted}, CreditsPosted: money.Signed{Abs: t.CreditsPosted},

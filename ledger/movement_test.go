@@ -18,10 +18,10 @@ func TestMovementsAddUpToTotals(t *testing.T) {
 		}
 	}
 	if got, ok := first.Totals(); !ok || got != (Totals{n(100), n(7), n(50), n(4)}) {
-		t.Errorf("the first gives %v, %v", got, ok)
+		t.Errorf("the first movement has the totals %v, %v", got, ok)
 	}
 	if got, ok := second.Totals(); ok {
-		t.Errorf("the second, which subtracts more than it adds, gives %v", got)
+		t.Errorf("the second movement, which subtracts more than it adds, has the totals %v", got)
 	}
 	sum := first
 	if err := sum.Add(&second); err != nil {
@@ -29,7 +29,7 @@ func TestMovementsAddUpToTotals(t *testing.T) {
 	}
 	got, ok := sum.Totals()
 	if want := (Totals{n(70), n(10), n(31), money.Amount{}}); !ok || got != want {
-		t.Errorf("both give %v, %v, want %v", got, ok, want)
+		t.Errorf("both movements together have the totals %v, %v, want %v", got, ok, want)
 	}
 	if MovementOf(&got) != sum {
 		t.Errorf("the totals are the movement %v, want %v", MovementOf(&got), sum)

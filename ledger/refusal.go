@@ -22,27 +22,27 @@ const (
 	Forbidden            Code = "forbidden"
 	Unauthorized         Code = "unauthorized"
 	ModuleNotActive      Code = "module_not_active"
-	Unavailable          Code = "unavailable" // try again later: full queue, low disk, stopping
+	Unavailable          Code = "unavailable" // the service cannot answer now (queue or disk full, stopping); the request can be repeated
 	Internal             Code = "internal"
 	IllegalTransition    Code = "illegal_transition"
 
-	// Refusals by the writer, which makes decisions durable. The actor that made the decision handles them.
+	// Refusals by the journal's writer, which makes decisions durable. The actor that made the decision handles them.
 	ClaimTaken        Code = "claim_taken"        // a unique key has another owner
 	StaleVersion      Code = "stale_version"      // the record has changed meanwhile
 	InsufficientFunds Code = "insufficient_funds" // an account has less money than a guard (a condition of the entry) requires
-	LimitExceeded     Code = "limit_exceeded"     // a counter would exceed the maximum that a guard sets
+	LimitExceeded     Code = "limit_exceeded"     // a counter would exceed a guard's maximum
 	OutOfRange        Code = "out_of_range"       // a total could overflow
 )
 
-// Refusal is an error caused by the caller or by the present state, not by a bug. It says what was refused and why,
-// in words that the caller may see, and never contains data of the request.
+// Refusal is an error caused by a request or by the present state, not by a bug. It says what was refused and why, in words
+// that the client may see, and never contains data of the request.
 type Refusal struct {
 	Op     string // for logs, for example "payment.Capture"
 	Code   Code
-	Field  string // the request's field, if the refusal is about one
-	Detail string // for people
+	Field  string // the request's field that is wrong; empty if the refusal is not about a field
+	Detail string // what is wrong, as a text for people
 
-	// Limiter is the bound that is the reason, for metrics; empty: another reason.
+	// Limiter is the service's limit that caused the refusal, for metrics; empty if no such limit did.
 	Limiter Limiter
 }
 

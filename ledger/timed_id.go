@@ -8,13 +8,13 @@ import (
 // timeBytes is the length of the instant in a TimedID: milliseconds in 48 bits.
 const timeBytes = 6
 
-// TimedID returns a new id with the form of a random UUID of version 4 (RFC 9562, 5.4) that contains an instant, to the millisecond.
-// random supplies the other 74 bits, so ids can't be guessed, and two of them are equal as rarely as two UUIDs of version 7. The
-// instant is masked with a hash of these bits, so every bit of an id looks random to anybody who does not unmask it. OrderedID
+// TimedID returns a new id that has the form of a random UUID of version 4 (RFC 9562, 5.4) and contains an instant in
+// milliseconds. random supplies the other 74 bits, so ids can't be guessed, and collisions are as rare as between UUIDs
+// of version 7. The instant is masked with a hash of the random bits, so every bit of an id looks random until OrderedID
 // removes the mask.
 //
-// If a store's keys begin with the instant, the rows of new records follow all earlier rows. Random keys would fall
-// between earlier ones, and every merge of tables would write the earlier rows again.
+// A store uses the ordered form as a key, so the rows of new records follow all earlier rows. Random keys would fall
+// between earlier keys, and every merge of tables would rewrite the earlier rows.
 func TimedID(at time.Time, random ID) ID {
 	id := random
 	var milliseconds [8]byte
@@ -23,8 +23,8 @@ func TimedID(at time.Time, random ID) ID {
 	return OrderedID(id)
 }
 
-// OrderedID converts an id to its ordered form, and an ordered form back to its id. If TimedID made the id, the ordered form
-// begins with the id's instant. Different ids have different forms, even if TimedID did not make them.
+// OrderedID converts an id to its ordered form, and an ordered form back to its id. If TimedID made the id, its ordered
+// form begins with the id's instant. Any two different ids have different ordered forms, even if TimedID did not make them.
 func OrderedID(id ID) ID {
 	mask := mix(binary.BigEndian.Uint64(id[8:]))
 	var bytes [8]byte
@@ -35,7 +35,7 @@ func OrderedID(id ID) ID {
 	return id
 }
 
-// mix spreads each bit over all bits (the finalizer of MurmurHash3).
+// mix makes every bit of the result depend on every bit of x (the finalizer of MurmurHash3).
 func mix(x uint64) uint64 {
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd

@@ -18,10 +18,10 @@ func TestTimedIDsAreInTheOrderOfTheirInstants(t *testing.T) {
 		id := ledger.TimedID(at.Add(time.Duration(n)*time.Millisecond), uuid.New())
 		ordered := ledger.OrderedID(id)
 		if bytes.Compare(last[:], ordered[:]) >= 0 {
-			t.Fatalf("the form of id %d does not follow the one before", n)
+			t.Fatalf("the ordered form of id %d is not after that of the previous id", n)
 		}
 		if ledger.OrderedID(ordered) != id {
-			t.Fatalf("id %s does not come back from its form", id)
+			t.Fatalf("the ordered form of id %s does not give the id again", id)
 		}
 		last = ordered
 	}
@@ -35,9 +35,9 @@ func TestTimedIDHasTheFormOfARandomUUID(t *testing.T) {
 	}
 }
 
-// No bit of an id, and no pair of neighbouring ids, tells anything about the instant: over ids of one millisecond every free bit is set
-// half of the time, and differs half of the time from the same bit of the previous id. 20,000 ids deviate by more than 7 standard
-// deviations once in 400,000 million bits.
+// Neither a bit of an id nor the difference between consecutive ids reveals the instant. In half of the ids of one
+// millisecond, a free bit is set. In half of them, it differs from the same bit of the previous id. A random bit deviates
+// from this by more than 7 standard deviations with a probability of about 1 in 400,000 million.
 func TestBitsOfTimedIDsLookRandom(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -71,13 +71,14 @@ func TestBitsOfTimedIDsLookRandom(t *testing.T) {
 
 func abs(n int) int { return max(n, -n) }
 
-// Any id has a form of its own, not only those of TimedID: the form changes no bit on which its mask depends.
+// Ids that TimedID did not make also have different ordered forms, because OrderedID does not change the bits from which it
+// computes the mask.
 func TestFormsOfIDsAreDifferent(t *testing.T) {
 	seen := make(map[ledger.ID]bool)
 	for range 10_000 {
 		form := ledger.OrderedID(uuid.New())
 		if seen[form] {
-			t.Fatal("two ids have one form")
+			t.Fatal("two ids have the same ordered form")
 		}
 		seen[form] = true
 	}

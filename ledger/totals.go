@@ -33,7 +33,25 @@ func (t *Totals) Release(side Side, amount money.Amount) error {
 	return nil
 }
 
-// ofSide returns the one of two values that belongs to the side.
+// Add adds the totals of another account of the same asset. The error is money.ErrOverflow.
+func (t *Totals) Add(other *Totals) error {
+	for _, f := range [...]struct {
+		sum   *money.Amount
+		added money.Amount
+	}{
+		{&t.DebitsPosted, other.DebitsPosted},
+		{&t.CreditsPosted, other.CreditsPosted},
+		{&t.DebitsPending, other.DebitsPending},
+		{&t.CreditsPending, other.CreditsPending},
+	} {
+		if err := addTo(f.sum, f.added); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ofSide returns the argument debit or credit, whichever belongs to the side.
 func ofSide[T any](side Side, debit, credit T) T {
 	if side == Debit {
 		return debit
@@ -50,8 +68,7 @@ func addTo(total *money.Amount, amount money.Amount) error {
 	return nil
 }
 
-// Balance returns the posted balance. It is positive if it is on the given side, and negative if it is on the
-// other side.
+// Balance returns the posted balance: positive if it is on the given side, negative if it is on the other side.
 func (t Totals) Balance(side Side) money.Signed {
 	if side == Debit {
 		return money.Difference(t.DebitsPosted, t.CreditsPosted)
@@ -59,8 +76,8 @@ func (t Totals) Balance(side Side) money.Signed {
 	return money.Difference(t.CreditsPosted, t.DebitsPosted)
 }
 
-// Available returns posted credits less posted debits less pending debits: the amount that an account
-// with its balance on the credit side can still pay out.
+// Available returns posted credits less posted debits less pending debits. This is the amount that can still be paid out of
+// an account whose normal side is credit.
 func (t Totals) Available() money.Signed {
 	spent, err := t.DebitsPosted.Add(t.DebitsPending)
 	if err != nil {

@@ -6,15 +6,15 @@ import (
 	"mizan/posting/store"
 )
 
-// accountKey identifies an account of an organization. The functions in this file load the balances of accounts into
-// the memory of the orderer (the goroutine that prepares groups of changes), and book entries on them.
+// accountKey identifies an account of an organization. The functions in this file run on the orderer, the goroutine that
+// prepares groups of changes. They load the balances of accounts into its memory, and book entries on the balances.
 type accountKey struct {
 	org     ledger.ID
 	account ledger.Account
 }
 
-// balance is an account's running totals, and the page that collects its lines (its postings, each with the totals
-// after it).
+// balance has an account's running totals. It also has the page that collects the account's new lines. A line is a posting
+// with the account's totals after it.
 type balance struct {
 	accountKey
 	totals        ledger.Totals
@@ -28,7 +28,7 @@ func newBalance(k accountKey, prefix []byte) *balance {
 	return b
 }
 
-// setTotalsAfter sets the totals to those in the last line.
+// setTotalsAfter sets b.totals to the totals in the last of the lines.
 func (b *balance) setTotalsAfter(lines []byte) error {
 	return store.DecodePage(lines, func(l *store.Line) (bool, error) {
 		b.totals = l.Totals
@@ -36,7 +36,7 @@ func (b *balance) setTotalsAfter(lines []byte) error {
 	})
 }
 
-// account returns an account's balance, from the cache or with one backwards seek.
+// account returns an account's balance. If the cache lacks it, account reads the account's last stored page.
 func (w *writer) account(org ledger.ID, a ledger.Account) *balance {
 	k := accountKey{org, a}
 	b, ok := w.balances.get(k)
@@ -54,8 +54,8 @@ func (w *writer) account(org ledger.ID, a ledger.Account) *balance {
 
 const maxMicros = ledger.Micros(1<<63 - 1)
 
-// book applies an entry, whose checks have passed, to the accounts. It returns no error because
-// nothing may fail any more.
+// book applies an entry to its accounts, after all checks of the change have passed. It returns no error, because nothing may
+// fail any more.
 func (w *writer) book(org ledger.ID, e *ledger.Event) {
 	entry := e.Entry
 	if entry.Phase == ledger.Capture {
@@ -69,8 +69,8 @@ func (w *writer) book(org ledger.ID, e *ledger.Event) {
 	}
 }
 
-// release subtracts from the pending totals what was held before the capture. An account without a posting in
-// the capture gets a line of its own, which explains the change of its totals.
+// release subtracts the amounts that a capture releases from the pending totals of their accounts. If the capture has no
+// posting on such an account, the account gets a line of its own, which explains why its totals changed.
 func (w *writer) release(org ledger.ID, e *ledger.Event) {
 	released := e.Entry.Released
 	for i := range released {
@@ -93,8 +93,8 @@ func hasPostingOn(entry *ledger.Entry, p *ledger.Posting) bool {
 	return false
 }
 
-// appendLine appends the line of a posting to the page of the posting's account. If the entry takes effect on
-// another day than it is booked, the line also gets a row of its own, under the effective day.
+// appendLine appends a line for the posting to the page of the posting's account. If the entry's effective day is not the day
+// on which it is booked, the line is also written as a row of its own, whose key has the effective day.
 func (w *writer) appendLine(b *balance, e *ledger.Event, index int, p *ledger.Posting) {
 	page := &b.page
 	w.makeRoom(page, e.Booked)
@@ -111,9 +111,8 @@ func (w *writer) appendLine(b *balance, e *ledger.Event, index int, p *ledger.Po
 	}
 }
 
-// newLines returns memory for a page's lines; recycle takes the memory back for other pages. A page without
-// lines has no memory of its own, because otherwise each cached page would hold as much as its busiest group
-// needed.
+// newLines returns a buffer for the lines of a page, or nil if there is no spare one. The method recycle takes buffers back.
+// A page without lines keeps no buffer; otherwise every cached page would keep a buffer as large as its busiest group needed.
 func (w *writer) newLines() []byte {
 	n := len(w.buffers) - 1
 	if n < 0 {
@@ -124,7 +123,7 @@ func (w *writer) newLines() []byte {
 	return b
 }
 
-// maxBuffers bounds the number of spare buffers that are reused from group to group.
+// maxBuffers is the maximum number of spare buffers that are kept for later groups.
 const maxBuffers = 8_192
 
 func (w *writer) recycle(buffer []byte) {

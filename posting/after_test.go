@@ -20,10 +20,7 @@ func (p *modelRun) compareAfter(v *posting.View, org ledger.ID, orgModel *modelO
 	if len(orgModel.events) == 0 {
 		return
 	}
-	for round := range 4 {
-		if round == 2 {
-			p.preload(v, org)
-		}
+	for range 4 {
 		var events []ledger.Event
 		maxEvents, maxStep := 1+p.random.IntN(60), 1+p.random.IntN(20)
 		for n := p.random.IntN(len(orgModel.events)); n >= 0 && len(events) < maxEvents; n -= 1 + p.random.IntN(maxStep) {
@@ -43,8 +40,8 @@ func (p *modelRun) compareAfter(v *posting.View, org ledger.ID, orgModel *modelO
 	}
 }
 
-// compareOneAfter compares the totals after an event's postings with the model. Totals of the unwanted path were not
-// asked for and are zero.
+// compareOneAfter compares the totals after each posting of an event with the model. For postings on unwantedPath the totals
+// must be zero, because the query left this path out.
 func (p *modelRun) compareOneAfter(orgModel *modelOrg, e *ledger.Event, totals []ledger.Totals, unwantedPath ledger.Path) {
 	p.t.Helper()
 	if e.Entry == nil {
@@ -68,24 +65,7 @@ func (p *modelRun) compareOneAfter(orgModel *modelOrg, e *ledger.Event, totals [
 	}
 }
 
-// preload calls PreloadBuffer (it searches the page buffer for several accounts at once) for random accounts, among
-// them some that are compared next.
-func (p *modelRun) preload(v *posting.View, org ledger.ID) {
-	p.t.Helper()
-	for range p.random.IntN(3) {
-		var accounts []ledger.Account
-		for _, path := range append(modelPaths, "L:nobody") {
-			if p.random.IntN(2) == 0 {
-				accounts = append(accounts, ledger.Account{Path: path, Asset: modelAssets[p.random.IntN(len(modelAssets))]})
-			}
-		}
-		if err := v.PreloadBuffer(org, accounts); err != nil {
-			p.t.Fatal(err)
-		}
-	}
-}
-
-// compareSourceEvents compares a record's events before a random seq with the model.
+// compareSourceEvents reads the events of a record that come before a random seq, and compares them with the model.
 func (p *modelRun) compareSourceEvents(v *posting.View, k recordKey) {
 	p.t.Helper()
 	orgModel := p.model.org(k.org)
@@ -103,7 +83,7 @@ func (p *modelRun) compareSourceEvents(v *posting.View, k recordKey) {
 	}
 }
 
-// lineOf returns the model's line of a posting.
+// lineOf returns the line that the model has for a posting.
 func (o *modelOrg) lineOf(p *ledger.Posting, seq uint64, index int) posting.Line {
 	lines := o.accounts[ledger.Account{Path: p.Account, Asset: p.Asset}]
 	n, _ := slices.BinarySearchFunc(lines, seq, func(l posting.Line, seq uint64) int {
@@ -112,8 +92,8 @@ func (o *modelOrg) lineOf(p *ledger.Posting, seq uint64, index int) posting.Line
 	return lines[n]
 }
 
-// bookInOwnGroups books an entry for each of the given number of partners, each entry in a group (a transaction of
-// the store) of its own.
+// bookInOwnGroups books one entry for each of the given number of partners, and each entry in a group of its own (a group has
+// the changes that become durable together).
 func (f *fixture) bookInOwnGroups(partners int64) {
 	f.t.Helper()
 	for n := range partners {
@@ -121,14 +101,12 @@ func (f *fixture) bookInOwnGroups(partners int64) {
 	}
 }
 
-// manyPartners is a number of partners so large that a group with an entry for each of them shards its lines in the
-// page buffer: it distributes them over several rows (shards) by account.
-const manyPartners = store.ShardedFrom + 40
+const manyPartners = 104
 
 // bookInOneGroup books an entry for each of manyPartners partners, all in one group.
 func (f *fixture) bookInOneGroup() {
 	f.t.Helper()
-	c := &posting.Change{}
+	c := &posting.Change{Author: ledger.BySystem.Author()}
 	for n := range int64(manyPartners) {
 		c.Steps = append(c.Steps, transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line(ledger.PartnerAvailable(n+1), ledger.Credit, 1)).Steps...)
 	}
@@ -150,15 +128,11 @@ func (f *fixture) allEvents() (events []ledger.Event) {
 	return events
 }
 
-// checkTotalsAfter compares TotalsAfter for the chosen events with sums over all events. Before that it preloads the
-// lines of the given accounts.
-func (f *fixture) checkTotalsAfter(events, chosenEvents []ledger.Event, preloadedAccounts ...ledger.Account) {
+// checkTotalsAfter compares the result of TotalsAfter for chosenEvents with totals that are summed up from events, which are
+// all events.
+func (f *fixture) checkTotalsAfter(events, chosenEvents []ledger.Event, v *posting.View) {
 	f.t.Helper()
-	v := f.View()
 	defer v.Close()
-	if err := v.PreloadBuffer(org, preloadedAccounts); err != nil {
-		f.t.Fatal(err)
-	}
 	totals, err := v.TotalsAfter(org, chosenEvents, func(ledger.Path) bool { return true })
 	if err != nil {
 		f.t.Fatalf("%d events from %d on: %v", len(chosenEvents), chosenEvents[0].Seq, err)
@@ -183,7 +157,7 @@ func (f *fixture) checkTotalsAfter(events, chosenEvents []ledger.Event, preloade
 	}
 }
 
-// Lines are found in the page buffer, in groups with few and with many pages, and on stored pages.
+// TotalsAfter must find a line on a stored page and in the page buffer, and for groups with few and with many pages.
 func TestTotalsAfterAreFoundInBuffersAndOnPages(t *testing.T) {
 	for name, maxGroups := range map[string]int{"all in the page buffer": 0, "some in the page buffer": 7, "none in the page buffer": -1} {
 		t.Run(name, func(t *testing.T) {
@@ -196,38 +170,17 @@ func TestTotalsAfterAreFoundInBuffersAndOnPages(t *testing.T) {
 			f.bookInOwnGroups(30)
 			events := f.allEvents()
 			last := len(events)
-			accounts := []ledger.Account{{Path: "A:bank", Asset: usd}}
-			for n := range int64(manyPartners) {
-				accounts = append(accounts, ledger.Account{Path: ledger.PartnerAvailable(n + 1), Asset: usd})
-			}
 			for _, chosen := range [][]ledger.Event{events, events[:1], events[manyPartners : manyPartners+10], events[manyPartners+30 : manyPartners+31], events[manyPartners+25 : manyPartners+35], events[last-1:], events[last-30-manyPartners : last-20]} {
-				f.checkTotalsAfter(events, chosen)
-				f.checkTotalsAfter(events, chosen, accounts[:len(accounts)/2]...)
-				f.checkTotalsAfter(events, chosen, accounts...)
+				f.checkTotalsAfter(events, chosen, f.View())
+				f.checkTotalsAfter(events, chosen, f.StoredView())
 			}
 		})
 	}
 }
 
-// The page-buffer row of one shard may begin with a later line than the rows of the other shards of the same
-// group. Earlier lines of the group are still found in the other rows.
-func TestTotalsAfterAreFoundInAGroupWithALaterShard(t *testing.T) {
-	f := open(t)
-	f.bookInOneGroup()
-	f.bookInOwnGroups(10)
-	f.bookInOneGroup()
-	f.bookInOwnGroups(10)
-	events := f.allEvents()
-	earlyEvent := events[manyPartners]
-	for n := range manyPartners {
-		f.checkTotalsAfter(events, []ledger.Event{events[manyPartners+10+n], earlyEvent})
-	}
-}
-
-// fullChange returns a change of an organization with the maximum number of steps, each with an entry that
-// moves n from the bank to partner 1.
+// fullChange returns a change with the maximum number of steps. Each step's entry moves n from the bank to partner 1.
 func fullChange(orgID ledger.ID, n uint64) *posting.Change {
-	c := &posting.Change{}
+	c := &posting.Change{Author: ledger.BySystem.Author()}
 	for range posting.MaxSteps {
 		step := transfer(ledger.Posted, line("A:bank", ledger.Debit, n), line(available, ledger.Credit, n)).Steps[0]
 		step.Org = orgID
@@ -236,11 +189,11 @@ func fullChange(orgID ledger.ID, n uint64) *posting.Change {
 	return c
 }
 
-// Events may be read in batches: a view continues in the block (a row of events) that it read last, even if events
-// of this or another organization are read between two batches.
+// Events may be read in batches. Then a view continues in the block (a stored row of consecutive events) that it read last,
+// even if events of this or another organization are read between two batches.
 func TestEventsReadInBatchesEqualOneRead(t *testing.T) {
 	f := open(t)
-	f.memTable = store.DefaultMemTable // with it, as on a server, a group has room for the largest change
+	f.memTable = store.DefaultMemTable // as on a server: a group has room for the largest change
 	f.restart()
 	f.must(fullChange(org, 1))
 	otherOrg := uuid.New()

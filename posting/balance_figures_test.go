@@ -18,9 +18,9 @@ import (
 	"mizan/posting/store"
 )
 
-// The data for measuring balances: figureEntries entries among figureAccounts accounts over figureDays days, in
-// groups of figureGroupSize entries, as on a busy server. Each entry has a posting on the bank's account and one on
-// a random partner's. One entry in ten captures an earlier hold, and one in a hundred takes effect on another day.
+// The data with which queries of balances are measured, as on a busy server: figureEntries entries among figureAccounts
+// accounts over figureDays days, in groups of figureGroupSize entries. Each entry has a posting on the bank's account and one
+// on a random partner's account. One entry in ten captures an earlier hold, and one in a hundred takes effect on another day.
 const (
 	figureEntries   = 1_000_000
 	figureAccounts  = 10_000
@@ -28,13 +28,14 @@ const (
 	figureGroupSize = 200
 )
 
-// openMeasuredJournal opens a journal with the data above. MIZAN_FIGURES names a directory in which the journal is
-// kept from run to run; with 1, the journal is made for this run only.
+// openMeasuredJournal opens a journal with figureEntries entries. The environment variable MIZAN_FIGURES names a directory in
+// which the journal is kept from run to run. If MIZAN_FIGURES is 1, the journal is made for this run only; if it is not set,
+// the test is skipped.
 func openMeasuredJournal(t *testing.T) *posting.Journal {
 	dir := os.Getenv("MIZAN_FIGURES")
 	switch dir {
 	case "":
-		t.Skip("MIZAN_FIGURES=1 or MIZAN_FIGURES=DIR measures")
+		t.Skip("a measurement: set MIZAN_FIGURES to 1, or to a directory that keeps the journal")
 	case "1":
 		dir = t.TempDir()
 	}
@@ -79,8 +80,8 @@ func openMeasuredJournal(t *testing.T) *posting.Journal {
 // figureAccount returns the account of the n-th partner, counted from 0.
 func figureAccount(n int64) ledger.Path { return ledger.PartnerAvailable(n + 1) }
 
-// figureStep returns the n-th entry of a change. It moves a random amount to an account. One entry in ten captures an earlier hold, and one in a hundred takes
-// effect on any of the days.
+// figureStep returns step n of a change. Its entry moves a random amount to an account. One entry in ten captures an earlier
+// hold, and one in a hundred takes effect on another, random day.
 func figureStep(random *rand.Rand, n int, account int64, days int) posting.Step {
 	s := ledger.Source{Kind: ledger.Transfer}
 	binary.BigEndian.PutUint64(s.ID[:], random.Uint64())
@@ -101,17 +102,17 @@ func figureStep(random *rand.Rand, n int, account int64, days int) posting.Step 
 	return step
 }
 
-// groupOfEntries returns a change with the entries of one group.
+// groupOfEntries returns a change with figureGroupSize entries, which fills a group.
 func groupOfEntries(random *rand.Rand) *posting.Change {
-	c := &posting.Change{MustRecord: true}
+	c := &posting.Change{Author: ledger.BySystem.Author(), MustRecord: true}
 	for n := range figureGroupSize {
 		c.Steps = append(c.Steps, figureStep(random, n, random.Int64N(figureAccounts-1), figureDays))
 	}
 	return c
 }
 
-// measure runs a query the given number of times, each time in a view of its own, and logs the median and the
-// maximum duration. It also logs the CPU time of the process, because other processes affect CPU time less.
+// measure runs a query the given number of times, each time in a new view. It logs the median and the maximum of the
+// durations. It also logs the CPU time of the process, which other processes affect less.
 func measure(t *testing.T, name string, times int, query func(v *posting.View) error, j *posting.Journal) {
 	t.Helper()
 	var durations []time.Duration
@@ -141,7 +142,7 @@ func cpuTime(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// makeCheckpoints makes all checkpoints (from which trial balances start) that are due, and returns their number.
+// makeCheckpoints makes all checkpoints that are due, and returns their number. A trial balance starts from a checkpoint.
 func makeCheckpoints(t *testing.T, j *posting.Journal) (count int) {
 	t.Helper()
 	var base balances.Checkpoint

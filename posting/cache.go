@@ -1,14 +1,14 @@
 package posting
 
-// cache holds values that the orderer (the goroutine that prepares groups of changes) has written or read, in
-// two generations. An entry moves to the young generation when it is used. When the young generation is full,
-// the old one is dropped and the young one becomes old. A generation lives for at least minRotation groups, so
-// that no entry is dropped before its group is durable (invariant 5 of the package).
+// cache keeps values that the orderer (the goroutine that prepares groups of changes) has written or read. It has two
+// generations of entries. An entry moves to the young generation when it is used. When the young generation is full, the old
+// one is dropped, and the young one becomes the old one. A generation lives for at least minRotation groups, so that no entry
+// is dropped before its group is durable (invariant 5 in doc.go).
 type cache[K comparable, V any] struct {
 	young, old   map[K]V
 	limit        int
-	lastRotation uint64       // number of the group before which the generations were last exchanged
-	pinned       func(V) bool // tells whether a value must be kept when its generation is dropped; nil: none must
+	lastRotation uint64       // number of the group before which the last rotation took place
+	pinned       func(V) bool // tells whether a value must be kept when its generation is dropped; nil: all values may be dropped
 }
 
 const minRotation = 4

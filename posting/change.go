@@ -18,14 +18,18 @@ type Change struct {
 	Counters []ledger.CounterGuard
 	KVs      []KV
 	Dates    []DateGuard
-	Close    *Closing // nil: it closes no month
+	Close    *Closing // nil: the Change closes no month
 
-	// Cause identifies the request that caused the Change, for the hop of its group. It is not stored; nil: no request, or hops are not recorded.
+	// Author is who asked for the Change. Each of its events gets the author. A Change without events needs none.
+	Author ledger.Author
+
+	// Cause identifies the request that caused the Change. The trace span of the Change's group links to it. Cause is not
+	// stored. It is nil if no request caused the Change, or if traces are not recorded.
 	Cause *tracing.Origin
 
-	// MustRecord marks a Change that records what has already happened (an outcome, a capture, a void, a
-	// due instant that has passed). It is refused only if its version is stale or one of its claims is
-	// taken, because moved money must always be recorded.
+	// MustRecord marks a Change that records what has already happened: an outcome, a capture, a void, or that a due instant
+	// has passed. Such a Change is refused only if its version is stale or one of its claims is taken, because money that has
+	// moved must always be recorded.
 	MustRecord bool
 }
 
@@ -34,55 +38,54 @@ type Step struct {
 	Org    ledger.ID
 	Source ledger.Source
 
-	// Expect is the version that the record must have in the store; 0: the record is new. The random id (UUID v4) of a new
-	// transaction or transfer must have been generated for this Change: the writer does not
-	// check whether it is free.
+	// Expect is the version that the stored record must have; 0: the record must be new. The id of a new transaction or
+	// transfer must be a UUID v4 that was generated for this Change, because the writer does not check whether such an id is
+	// free.
 	Expect uint64
 
-	// Record is the record's new payload, at most MaxRecord bytes. It is nil only for records
-	// that consist only of their event (ledger.Transfer): they have no stored version and are
-	// never due.
+	// Record is the record's new payload, at most MaxRecord bytes. It is nil only for a record that consists only of its
+	// event (ledger.Transfer). Such a record has no stored version and is never due.
 	Record []byte
 
-	// Sealed replaces the record's sealed row: up to MaxSealed bytes that stay beside the record
-	// for a while, such as an encrypted card number. Events do not contain them. Nil leaves the
-	// row unchanged; Unseal removes it. Files keep removed bytes until they are compacted, so
-	// Sealed must be ciphertext that is unreadable without its key.
-	Sealed []byte
-	Unseal bool
+	// Sealed is the new content of the record's sealed row, at most MaxSealed bytes. A sealed row stays beside the record for
+	// a while, and has for example an encrypted card number. Events do not contain it. If Sealed is nil, the row does not
+	// change; RemoveSealed removes the row. Files keep removed bytes until they are compacted, so Sealed must be ciphertext
+	// that nobody can read without its key.
+	Sealed       []byte
+	RemoveSealed bool
 
-	// List is the list that shows the record; the zero value: none. FurtherLists are further lists that show it.
+	// List is the list that shows the record; the zero value means no list. FurtherLists are further lists that show it.
 	List         ledger.List
 	FurtherLists []ledger.List
 
-	// Sequence is the name of the sequence from which a new record takes its number; empty: none. The numbers begin at
-	// 1 and have no gaps in an organization. At most MaxClaim bytes.
+	// Sequence is the name of the sequence from which a new record takes its number; empty: the record gets no number. In
+	// each organization, the numbers of a sequence begin at 1 and have no gaps. The name has at most MaxClaim bytes.
 	Sequence string
 
-	// Due is the record's next due instant, at which its timer fires; 0: never. It replaces the previous due instant.
-	// An instant in the past is replaced by the clock's present instant.
+	// Due is the instant at which the record's timer fires next; 0: never. It replaces the previous due instant. If it is in
+	// the past, the clock's present instant is stored instead.
 	Due ledger.Micros
 
-	// Finish is set if the step's last event brings the record into a final state. That event's time becomes
-	// Stamp.Finished.
+	// Finish is true if the step's last event brings the record into a final state. The booked time of that event is then
+	// stored as Stamp.Finished.
 	Finish bool
 
-	// Events are drafts. The writer fills in place what is known only at booking, such as Seq and Booked.
+	// Events are drafts. The writer sets the fields that are known only at booking, such as Seq and Booked.
 	Events []ledger.Event
 
-	// Notices are notifications about these events, in their order.
+	// Notices are notifications about the events of this step, in the order of the events.
 	Notices []Notice
 
-	// Transient are notices that nobody is owed: OnNotices hands them over with the others once the
-	// Change is durable, and they are not stored. They are for listeners that follow an
-	// organization's notifications.
+	// Transient are notices that are not stored, so their delivery is not guaranteed. They are for listeners that follow an
+	// organization's notifications. Once the Change is durable, the function that was set with [Journal.OnNotices] gets them
+	// together with the stored notices.
 	Transient []Notice
 }
 
 // Receipt is the result of a Change.
 type Receipt struct {
-	// Err is nil once the Change is durable, a *ledger.Refusal if it was refused and wrote
-	// nothing, or ErrStopped: the outcome is unknown, and the process is about to end.
+	// Err is nil once the Change is durable. It is a *ledger.Refusal if the Change was refused; then nothing was written. It
+	// is ErrStopped if the outcome is unknown and the process is about to end.
 	Err error
 
 	// If Err has the code ledger.ClaimTaken, Claim is the index in Change.Claims of the first claim
@@ -90,33 +93,37 @@ type Receipt struct {
 	Claim int
 	Owner []byte
 
-	// If a counter guard refused the Change, Counter is that guard's index in Change.Counters.
+	// If a counter guard refused the Change, Counter is the index of that guard in Change.Counters.
 	Counter int
 
-	// Stamps has the stamp of each step, in order.
+	// Stamps has the stamp of the record of each step, in the order of the steps.
 	Stamps []Stamp
 }
 
-// Stamp is what the store keeps beside a record's payload (the record's envelope), as a Step leaves it.
+// Stamp has the fields that the writer stores beside a record's payload, with their values after a Step.
 type Stamp struct {
 	Version     uint64
+	FirstSeq    uint64        // seq of the record's first event
 	LastSeq     uint64        // seq of the record's last event
-	Started     ledger.Micros // booked time of its first event
-	Updated     ledger.Micros // booked time of its last event
+	Started     ledger.Micros // booked time of the record's first event
+	Updated     ledger.Micros // booked time of the record's last event
 	Due         ledger.Micros
 	HeldSeq     uint64        // seq of the record's open pending entry; 0: the record has none
-	SettledSeq  uint64        // seq of its first posted or captured entry; 0: it has none
+	SettledSeq  uint64        // seq of the record's first posted or captured entry; 0: it has none
 	Finished    ledger.Micros // booked time of the last event that finished the record; 0: none
-	FurtherRows uint64        // number of the further rows of a long payload
+	FurtherRows uint64        // number of further rows for a payload that is too long for one row
 	Number      uint64        // the record's number in its sequence; 0: it has none
-	Sealed      ledger.Hash   // hash of its sealed row; zero: it has none
+	Sealed      ledger.Hash   // hash of the record's sealed row; zero: it has none
 }
 
-// check returns an error for a caller's bug. It runs on the caller's goroutine, so that the bug
-// fails one request and not the process.
+// check returns an error for a bug of the caller. It runs on the caller's goroutine, so that the bug makes one request fail
+// and does not end the process.
 func (c *Change) check() error {
 	if len(c.Steps) > MaxSteps {
 		return fmt.Errorf("change of %d steps", len(c.Steps))
+	}
+	if len(c.Steps) > 0 && !c.Author.IsValid() {
+		return fmt.Errorf("change of the author %+v", c.Author)
 	}
 	hashedClaims := 0
 	for i := range c.Claims {
@@ -152,11 +159,16 @@ func (c *Change) check() error {
 	return c.checkSources()
 }
 
-// checkSources refuses a Change in which two steps change the same record, because the versions of both steps would be
-// checked against the stored version.
+// checkSources returns an error if two steps change the same record, because both steps would be checked against the stored
+// version. It also returns an error if the author is a record of one organization but a step changes a record of another.
 func (c *Change) checkSources() error {
 	if len(c.Steps) < 2 {
 		return nil
+	}
+	for i := range c.Steps {
+		if c.Author.Seq != 0 && c.Steps[i].Org != c.Steps[0].Org {
+			return fmt.Errorf("an author of one organization changes the record %v of another", c.Steps[i].Source.ID)
+		}
 	}
 	seen := make(map[dueKey]bool, len(c.Steps))
 	for i := range c.Steps {
@@ -173,8 +185,8 @@ func (s *Step) check() error {
 	if len(s.Record) > MaxRecord || s.Record == nil && !s.isOnlyEvents() {
 		return fmt.Errorf("record %v of %d bytes", s.Source.ID, len(s.Record))
 	}
-	if n := len(s.Sealed); n > MaxSealed || s.Sealed != nil && (n == 0 || s.Unseal) {
-		return fmt.Errorf("record %v: sealed row of %d bytes, removed: %v", s.Source.ID, n, s.Unseal)
+	if n := len(s.Sealed); n > MaxSealed || s.Sealed != nil && (n == 0 || s.RemoveSealed) {
+		return fmt.Errorf("record %v: sealed row of %d bytes, removed: %v", s.Source.ID, n, s.RemoveSealed)
 	}
 	if len(s.Sequence) > MaxClaim || s.Sequence != "" && s.Record == nil {
 		return fmt.Errorf("record %v: a sequence of %d bytes", s.Source.ID, len(s.Sequence))
@@ -197,14 +209,14 @@ func (s *Step) check() error {
 	return s.checkNotices()
 }
 
-// isOnlyEvents tells whether the step's record consists only of its event. Neither a later change nor a timer
-// reads such a record.
+// isOnlyEvents tells whether the step's record consists only of its event, so that no row is stored for it. Neither a later
+// change nor a timer reads such a record.
 func (s *Step) isOnlyEvents() bool {
-	return s.Source.Kind == ledger.Transfer && s.Expect == 0 && s.Due == 0 && s.Sealed == nil && !s.Unseal
+	return s.Source.Kind == ledger.Transfer && s.Expect == 0 && s.Due == 0 && s.Sealed == nil && !s.RemoveSealed
 }
 
-// checkEntry adds the writer's conditions to ledger.Entry.Check: assets that can be stored, and
-// room for the postings that splitting adds.
+// checkEntry checks an entry with ledger.Entry.Check, and checks two conditions of the writer: the assets can be stored, and
+// there are not too many postings even if all that may be split are split.
 func checkEntry(entry *ledger.Entry) error {
 	if err := entry.Check(); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"mizan/posting/store"
 )
 
-// check looks for a reason to refuse a change, in a fixed order: claims, closing of a month,
-// versions, dates, counters, funds, range. It changes nothing.
+// check looks for a reason to refuse a change, in this order: claims, closing of a month, versions, dates, counters, funds,
+// range of the totals. It changes nothing.
 func (w *writer) check(c *Change) Receipt {
 	for i := range c.Claims {
 		if owner, claimed := w.owner(c.Claims[:i], &c.Claims[i]); claimed {
@@ -42,9 +42,9 @@ func (w *writer) check(c *Change) Receipt {
 	return Receipt{}
 }
 
-// owner tells whether a claim's key is taken, and returns the owner. The key may be taken by an earlier claim of the
-// same change, by a change in the group being prepared (the changes that become durable together) or in the group
-// before it, or in the store.
+// owner tells whether the key of a claim is taken, and returns the owner of the key. It looks at the earlier claims of the
+// same change, at the claims of the group being prepared (changes that become durable together) and of the previous group,
+// and in the store.
 func (w *writer) owner(earlier []ledger.Claim, claim *ledger.Claim) (owner []byte, claimed bool) {
 	for i := range earlier {
 		if e := &earlier[i]; e.Key == claim.Key && e.Kind == claim.Kind && e.Org == claim.Org {
@@ -62,11 +62,11 @@ func (w *writer) owner(earlier []ledger.Claim, claim *ledger.Claim) (owner []byt
 	return owner, claimed
 }
 
-// stamp returns a record's stamp (its version and other data beside the payload), as it is after the last
-// change that the orderer has put into a group.
+// stamp returns the stamp of the step's record: its version and the other fields that the writer stores beside the payload.
+// It includes changes that are in a group but not durable yet.
 func (w *writer) stamp(s *Step) Stamp {
 	if s.Record == nil {
-		return Stamp{} // of such a record only the event is stored
+		return Stamp{} // a record that consists only of its event has no stored stamp
 	}
 	k := dueKey{s.Org, s.Source}
 	if stamp, ok := w.stamps.get(k); ok || s.isCertainlyNew() {
@@ -88,14 +88,14 @@ func (w *writer) stamp(s *Step) Stamp {
 	return stamp
 }
 
-// isCertainlyNew tells whether the record certainly is not in the store, because its random id was generated for
-// this change. (A record of an earlier change that is not durable yet has its stamp in the cache.)
+// isCertainlyNew tells whether the store certainly has no such record, because the record's random id was generated for this
+// change. If an earlier change of the record is not durable yet, its stamp is in the cache.
 func (s *Step) isCertainlyNew() bool {
 	return s.Expect == 0 && (s.Source.Kind == ledger.Transaction || s.Source.Kind == ledger.Transfer) && s.Source.ID.Version() == 4
 }
 
-// checkCounters checks each guard against its counter, as the preceding guards leave the counter. If a guard
-// refuses the change, it returns that guard's index.
+// checkCounters checks each counter guard of a change against the amount that its counter has after the preceding guards. If
+// a guard refuses the change, checkCounters returns the guard's index.
 func (w *writer) checkCounters(c *Change) (int, *ledger.Refusal) {
 	for i := range c.Counters {
 		g := &c.Counters[i]
@@ -113,7 +113,8 @@ func (w *writer) checkCounters(c *Change) (int, *ledger.Refusal) {
 	return 0, nil
 }
 
-// projectedAmount returns the amount of a guard's counter as the preceding guards of the change leave it.
+// projectedAmount returns the amount that the guard's counter has after the guards in earlier, which precede it in the
+// change.
 func (w *writer) projectedAmount(earlier []ledger.CounterGuard, g *ledger.CounterGuard) (money.Amount, error) {
 	amount := w.counter(counterKey{g.Org, g.Key, g.Window}).amount
 	var err error
@@ -129,8 +130,9 @@ func (w *writer) projectedAmount(earlier []ledger.CounterGuard, g *ledger.Counte
 	return amount, nil
 }
 
-// amountAfter returns a counter's amount after a guard. A counter that an outcome has filled to the
-// maximum of all amounts stays full: its true amount is unknown, and a full counter refuses all commands.
+// amountAfter returns a counter's amount after a guard. If the amount is money.Max, a release does not change it: a change
+// marked MustRecord has raised the counter above its range, so its true amount is unknown. Such a full counter refuses all
+// commands.
 func amountAfter(amount money.Amount, g *ledger.CounterGuard) (money.Amount, error) {
 	if g.IsRelease {
 		if amount == money.Max {
@@ -141,8 +143,8 @@ func amountAfter(amount money.Amount, g *ledger.CounterGuard) (money.Amount, err
 	return amount.Add(g.Add)
 }
 
-// counter returns a counter as it is after the last change that the orderer has put into a group. If the counter
-// is not cached, that takes one read.
+// counter returns a counter, including changes that are in a group but not durable yet. It reads the store only if the
+// counter is not cached.
 func (w *writer) counter(k counterKey) *counter {
 	c, ok := w.counters.get(k)
 	if ok {
@@ -160,8 +162,8 @@ func (w *writer) counter(k counterKey) *counter {
 	return c
 }
 
-// checkFunds checks each funds guard on the account's totals after the whole change, with its
-// holds, postings, releases and splits.
+// checkFunds checks each funds guard against the totals that its account has after the whole change: after all its holds,
+// postings, releases and splits.
 func (w *writer) checkFunds(c *Change) *ledger.Refusal {
 	if len(c.Funds) == 0 {
 		return nil
@@ -179,7 +181,7 @@ func (w *writer) checkFunds(c *Change) *ledger.Refusal {
 	return nil
 }
 
-// projectAll books the entries of all steps in the projection, which changes no balance.
+// projectAll books the entries of all steps in w.projection. No balance changes.
 func (w *writer) projectAll(c *Change) error {
 	w.projection.reset()
 	for i := range c.Steps {
@@ -195,9 +197,9 @@ func (w *writer) projectAll(c *Change) error {
 	return nil
 }
 
-// checkRange refuses a command that could bring a total to half of its range: a command may begin only
-// with totals in the lowest quarter of their range, and move less than a quarter. An outcome stays in
-// range because its amounts were counted before the provider was called (ledger.Headroom).
+// checkRange refuses a command that could raise a total above half of the range of an amount. Before the command, every total
+// that it changes must be in the lowest quarter of the range, and the sum of the command's postings must be less than a
+// quarter. Outcomes are not checked, because [ledger.Headroom] has reserved their amounts before the provider was called.
 func (w *writer) checkRange(c *Change) *ledger.Refusal {
 	var sum money.Amount
 	for i := range c.Steps {
@@ -219,15 +221,15 @@ func (w *writer) checkRange(c *Change) *ledger.Refusal {
 	return nil
 }
 
-// quarter is a quarter of an amount's range.
+// quarter is a quarter of the largest amount.
 var quarter = func() money.Amount {
 	a, err := money.Max.DivFloor(money.FromUint64(4))
 	assert.NoError(err)
 	return a
 }()
 
-// hasSmallTotals tells whether all totals of each account that a posting may change are in the lowest quarter of
-// their range.
+// hasSmallTotals tells whether a posting changes only accounts all of whose totals are in the lowest quarter of the range of
+// an amount.
 func (w *writer) hasSmallTotals(org ledger.ID, p *ledger.Posting) bool {
 	return w.account(org, ledger.Account{Path: p.Account, Asset: p.Asset}).hasSmallTotals() &&
 		(p.Spill == "" || w.account(org, ledger.Account{Path: p.Spill, Asset: p.Asset}).hasSmallTotals())

@@ -8,20 +8,20 @@ import (
 	"mizan/posting/store"
 )
 
-// prepared is a group (changes that become durable with one sync) on its way to the disk, with the callers that wait
-// for it. There are two prepared values: while the committer writes one, the orderer fills the other.
+// prepared is a group (changes that become durable with one sync) on its way to the disk, with the callers that wait for its
+// changes. There are two such values: while the committer writes one to the disk, the orderer fills the other.
 type prepared struct {
 	group          *store.Group
 	waiters        []waiter
 	dues           []dueChange
 	notices        []orgNotices
-	earliest       ledger.Micros    // the earliest due instant that the group sets; 0: none
-	oldestBuffered uint64           // number of the oldest group with page-buffer rows
+	earliest       ledger.Micros    // earliest due instant that a change of the group sets; 0: none
+	oldestBuffered uint64           // number of the oldest group that still has page-buffer rows
 	prepareTime    time.Duration    // how long the orderer took to prepare the group
-	causes         []tracing.Origin // see DurableGroup
+	causes         []tracing.Origin // see DurableGroup.Causes
 }
 
-// maxCauses bounds the causes of a group.
+// maxCauses is the maximum number of causes that are kept for a group.
 const maxCauses = 32
 
 type waiter struct {
@@ -37,7 +37,7 @@ func (p *prepared) reset(n uint64, previous [32]byte) {
 	p.notices, p.causes = p.notices[:0], p.causes[:0]
 }
 
-// order is the orderer's loop: it makes groups of queued changes, and hands each group to the committer.
+// order is the loop of the orderer. It puts queued changes into groups, and hands each group to the committer.
 func (j *Journal) order(w *writer) {
 	defer j.stopped.Done()
 	defer close(j.groups)
@@ -71,8 +71,8 @@ func (j *Journal) order(w *writer) {
 	}
 }
 
-// commit is the committer's loop: it applies each group and then acknowledges its changes in
-// order. After a failure it only drains the channel, so that the orderer does not block.
+// commit is the loop of the committer. It makes each group durable and then acknowledges its changes in order. After a
+// failure it only receives the groups, so that the orderer does not block.
 func (j *Journal) commit() {
 	defer j.stopped.Done()
 	for p := range j.groups {
@@ -91,14 +91,16 @@ func (j *Journal) commit() {
 	}
 }
 
-// To confirm a group is to record, apart from its frame in the log, that it is durable. The last group is confirmed
-// when no other group has followed for confirmAfter, and under load every confirmWithin.
+// Confirming means to record durably which group is the last durable one. This record is outside the log segment that
+// contains the group. The last group is confirmed when no further group has followed for confirmAfter. While groups follow
+// each other all the time, the last group is confirmed every confirmWithin.
 const (
 	confirmAfter  = 20 * time.Millisecond
 	confirmWithin = 100 * time.Millisecond
 )
 
-// confirm calls Log.Confirm from time to time, so that a start notices if the log has lost its end. No group waits for that.
+// confirm is the loop that calls Log.Confirm from time to time. With what Confirm records, the next start can detect that the
+// last groups are missing from the log. No group waits for Confirm.
 func (j *Journal) confirm() {
 	defer j.stopped.Done()
 	for {
@@ -135,7 +137,7 @@ func (j *Journal) awaitPause() bool {
 	return true
 }
 
-// commitGroup applies a group and acknowledges its changes.
+// commitGroup makes a group durable and then acknowledges its changes.
 func (j *Journal) commitGroup(p *prepared) error {
 	if err := j.apply(p); err != nil {
 		return err
@@ -160,8 +162,8 @@ func (j *Journal) commitGroup(p *prepared) error {
 	return nil
 }
 
-// apply makes the group durable. A group without rows contains only refusals; it too waits for its
-// turn, so that the refusals are sent only after the groups on which they are based are durable.
+// apply makes the group durable. A group without rows has only refusals, and nothing is written. Such a group still waits for
+// its turn, so that a refusal is sent only after the groups on which it is based are durable.
 func (j *Journal) apply(p *prepared) error {
 	if p.group.Rows() == 0 {
 		return nil

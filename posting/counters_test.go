@@ -25,7 +25,8 @@ func release(key string, n uint64) ledger.CounterGuard {
 	return ledger.CounterGuard{Org: org, Key: key, Add: amount(n), IsRelease: true}
 }
 
-// wantRefusedBy submits a change, and checks that the guard at the index refuses it and that no counter changes.
+// wantRefusedBy submits a change. It checks that the counter guard with this index refuses the change and that no counter has
+// changed.
 func (f *fixture) wantRefusedBy(index int, c *posting.Change) {
 	f.t.Helper()
 	oldAmounts := f.amounts(c)
@@ -41,7 +42,8 @@ func (f *fixture) wantRefusedBy(index int, c *posting.Change) {
 	}
 }
 
-// amounts returns the amounts of the counters that the change's guards name, by key.
+// amounts returns the amounts of all counters that the change's guards name. The keys of the map are the keys of the
+// counters.
 func (f *fixture) amounts(c *posting.Change) map[string]money.Amount {
 	f.t.Helper()
 	v := f.View()
@@ -71,7 +73,7 @@ func TestReceiptNamesTheFirstRefusingCounter(t *testing.T) {
 	}
 }
 
-// Versions are checked before counters, and funds after them. No counter guard refuses an outcome (a change with
+// Counters are checked after versions and before funds. A counter guard never refuses an outcome (a change marked
 // MustRecord).
 func TestCountersAreCheckedAfterVersionsAndBeforeFunds(t *testing.T) {
 	f := open(t)
@@ -91,8 +93,8 @@ func TestCountersAreCheckedAfterVersionsAndBeforeFunds(t *testing.T) {
 	f.wantRefusedBy(0, depositWithGuards(increment("a", 1)))
 }
 
-// A release makes room for the later guards of its change, but not for the earlier ones, whether the counter
-// is cached or not.
+// A release makes room for the guards that follow it in the change, but not for those before it. This holds whether the
+// counter is cached or not.
 func TestReleaseMakesRoomForALaterIncrementOfTheSameChange(t *testing.T) {
 	f := open(t)
 	f.must(depositWithGuards(increment("a", 100)))

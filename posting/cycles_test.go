@@ -12,11 +12,11 @@ import (
 	"mizan/posting"
 )
 
-// act is one step of a record's life cycle (hold, capture, void, refund), with the expected totals of accounts and
-// the expected stamp afterwards.
+// act is one step of a record's life cycle (such as a hold, a capture, a void or a refund), with the totals and the stamp
+// that are expected afterwards.
 type act struct {
 	name      string
-	record    string // the test's name of the record
+	record    string // the name that the test gives to the record
 	events    []eventEntry
 	isGuarded bool        // with a funds guard: the available balance of partner 1 must not become negative
 	refusal   ledger.Code // code with which the act must be refused; empty: it must be accepted
@@ -25,8 +25,8 @@ type act struct {
 	// ones if there are any. The key is the path, followed by the currency if it is not USD.
 	want map[string]string
 
-	// The stamp must name the event with the record's open hold, and the first event that posted or captured. Here
-	// each is given by its version (its number among the record's events); 0: none.
+	// The expected HeldSeq and SettledSeq of the record's stamp: the event with the record's open hold, and the first event
+	// that posted or captured. Each is given as the event's version (its number among the record's events); 0: none.
 	heldVersion, settledVersion uint64
 }
 
@@ -58,7 +58,7 @@ func inEUR(p ledger.Posting) ledger.Posting {
 	return p
 }
 
-// stage plays acts on a journal, and remembers what the callers of a real journal would know about each record.
+// stage performs acts on a journal. For each record it keeps what the callers of a real journal would know.
 type stage struct {
 	*fixture
 	records map[string]*knownRecord
@@ -67,7 +67,7 @@ type stage struct {
 type knownRecord struct {
 	source  ledger.Source
 	version uint64
-	seqs    []uint64         // position of each event in the journal; the index is the version - 1
+	seqs    []uint64         // seq of each event; the index is the event's version - 1
 	held    []ledger.Posting // postings of the open hold
 }
 
@@ -113,7 +113,7 @@ func (s *stage) change(a *act, known *knownRecord) (c *posting.Change, held []le
 		}
 		step.Events = append(step.Events, event)
 	}
-	c = &posting.Change{Steps: []posting.Step{step}}
+	c = &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{step}}
 	if a.isGuarded {
 		c.Funds = []ledger.FundsGuard{{Org: org, Account: ledger.Account{Path: available, Asset: usd}}}
 	}
@@ -157,7 +157,7 @@ func (s *stage) wantAccounts(a *act) {
 	}
 }
 
-// playAll plays acts one after the other, and then again on a new journal with a restart before each act, so
+// playAll performs the acts one after the other. Then it performs them on a new journal that is restarted before each act, so
 // that the writer has to read its state from the store.
 func playAll(t *testing.T, acts []act) {
 	t.Helper()
@@ -172,11 +172,11 @@ func playAll(t *testing.T, acts []act) {
 	}
 }
 
-// After the acts of spentPartner, 90 have been credited to the partner (a payment of 100 less a fee of 10) and
-// 70 have been paid out. So 20 are available.
+// spentPartner are acts after which 20 are available to the partner: 90 were credited (a payment of 100 less a fee of 10),
+// and 70 were paid out.
 //
 // maySpill makes a posting on the available balance that may be split: a credit first pays the partner's debt
-// (the receivable), and what a debit takes beyond the available balance becomes debt.
+// (the receivable), and the part of a debit that exceeds the available balance becomes debt.
 var spentPartner = []act{
 	{name: "charge", record: "payment", events: []eventEntry{posts(debit(terminalX, 100), maySpill(ledger.Credit, 90), credit(fees, 10))},
 		want: map[string]string{"L:partner:1:available": "0/90"}, settledVersion: 1},
@@ -214,7 +214,7 @@ func TestPayoutIsRefusedWhileARefundOverdrawsAvailable(t *testing.T) {
 	playAll(t, append(slices.Clone(spentPartner), refundHold, payout))
 }
 
-// The second refund's hold is separate: the first refund can neither spend nor release it.
+// Each of two refunds of one partner has its own hold: the first refund can neither spend nor release the hold of the second.
 func TestConcurrentRefundsDoNotSpendEachOthersHolds(t *testing.T) {
 	twoHolds := []act{
 		{name: "deposit", record: "deposit", events: []eventEntry{posts(debit(bank, 100), credit(available, 100))}, settledVersion: 1},
@@ -240,8 +240,8 @@ func TestConcurrentRefundsDoNotSpendEachOthersHolds(t *testing.T) {
 	})
 }
 
-// The available balance is zero, so the capture has no posting on that account. But the account gets a line that
-// explains why its hold is gone.
+// When the refund is captured, the available balance is zero, so the capture has no posting on the available account. But
+// this account gets a line that explains why its hold is gone.
 func TestRefundWithoutBalanceBecomesDebt(t *testing.T) {
 	s := &stage{fixture: open(t), records: map[string]*knownRecord{}}
 	s.play(&act{name: "refunding", record: "r", events: []eventEntry{holds(debit(available, 80), credit(terminalX, 80))}, heldVersion: 1})
@@ -334,8 +334,7 @@ func TestRecordMayHoldAndCloseInOneStep(t *testing.T) {
 	})
 }
 
-// The stamp (what the store keeps beside a record) names the charge as the first settled entry, whatever the record
-// holds later.
+// The stamp of a record names the charge as the first settled entry, whatever the record holds later.
 func TestRecordMayHoldAgainAfterSettling(t *testing.T) {
 	refund := func(name string, n, heldVersion uint64) act {
 		return act{name: name, record: "payment", events: []eventEntry{holds(debit(available, n), credit(terminalX, n))}, heldVersion: heldVersion}

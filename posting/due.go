@@ -9,10 +9,11 @@ import (
 	"mizan/posting/store"
 )
 
-// Due holds in memory the items that are due soon, in time order, and loads later items from the store when their time comes
-// near. An item says that work on a record is due at an instant. It is current as long as the record has this due instant;
-// otherwise it is stale. The store has a due row for the items that one group (the changes that become durable together) makes
-// due in one second. The row is removed when all its items are stale, or when the low-water mark has passed its second.
+// Due keeps in memory the items that are due soon, in the order of time. It loads later items from the store when their time
+// comes near. An item says that work on a record is due at an instant. It is current as long as the record has this due
+// instant, and stale afterwards. The store has one due row for all items that one group (changes that become durable
+// together) makes due in one second. The row is removed when all its items are stale, or when the low-water mark has passed
+// its second.
 type Due struct {
 	journal *Journal
 	wake    chan struct{} // receives a value when the earliest known due instant becomes earlier
@@ -23,7 +24,7 @@ type Due struct {
 	dispatched map[dueKey]ledger.Micros // due instants of items that were handed out and are not done yet
 	horizon    ledger.Micros            // all items that are due before this instant, a whole second, are in memory
 	waiting    map[dueRow]int           // for each row of a second before horizon: how many records have their current item in it
-	emptied    []dueRow                 // rows that have lost their last current item; those that have got none again can be removed
+	emptied    []dueRow                 // rows that have lost their last current item; a row can be removed unless it has got one since
 	ticket     uint64                   // the highest ticket so far; each item of the heap has a ticket of its own
 	reported   uint64                   // the last group whose due instants applyChanges has applied
 
@@ -35,8 +36,8 @@ type dueKey struct {
 	source ledger.Source
 }
 
-// currentDue is a record's current due instant and the ticket of the record's item in the heap; ticket 0:
-// the item was handed out. All other items of the record are stale.
+// currentDue is a record's current due instant, and the ticket of the record's current item in the heap. If Take has handed
+// out the item, ticket is 0. All other items of the record are stale.
 type currentDue struct {
 	at     ledger.Micros
 	ticket uint64
@@ -56,13 +57,13 @@ type heapItem struct {
 	ticket uint64
 }
 
-// dueChange is the new due instant of a record that a durable group has written.
+// dueChange is the new due instant of a record, set by a change of a durable group.
 type dueChange struct {
 	dueKey
-	at ledger.Micros // 0: none
+	at ledger.Micros // 0: the record is not due any more
 }
 
-// Items that become due within dueWindow from now are in memory.
+// dueWindow is how far ahead items are loaded: those that become due within dueWindow from now are in memory.
 const dueWindow = 10 * time.Minute
 
 func newDue(j *Journal) *Due {
@@ -75,7 +76,7 @@ func newDue(j *Journal) *Due {
 // Wake returns a channel that receives a value when the earliest due instant may have become earlier.
 func (d *Due) Wake() <-chan struct{} { return d.wake }
 
-// Next returns the earliest due instant within the window.
+// Next returns the earliest due instant of the items in memory; false if there are none.
 func (d *Due) Next() (ledger.Micros, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -86,9 +87,8 @@ func (d *Due) Next() (ledger.Micros, bool) {
 	return d.heap[0].At, true
 }
 
-// Take hands out the items whose instants are at or before latest, in order, at most limit of them. An item is handed
-// out again only after Return or a restart, so the caller must make sure that the record gets another due instant or
-// none.
+// Take hands out at most limit items whose instants are at or before latest, the earliest first. The same item is handed out
+// again only after Return or a restart. So the caller must make sure that the record gets another due instant or none.
 func (d *Due) Take(latest ledger.Micros, limit int) []store.DueItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,7 +107,7 @@ func (d *Due) Take(latest ledger.Micros, limit int) []store.DueItem {
 	return items
 }
 
-// Return puts back a taken item that could not be handled.
+// Return puts back an item that Take has handed out and that could not be handled.
 func (d *Due) Return(item store.DueItem) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -117,8 +117,8 @@ func (d *Due) Return(item store.DueItem) {
 	}
 }
 
-// All returns those items in memory for which accept returns true, whatever their time. A server calls it at its start
-// to find the provider calls whose outcome is unknown, and inquires about them at once.
+// All returns the items in memory for which accept returns true, whatever their time. When a server starts, it uses All to
+// find the provider calls whose outcome is unknown, and asks the providers about them at once.
 func (d *Due) All(accept func(store.DueItem) bool) []store.DueItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -136,15 +136,15 @@ func (d *Due) isCurrent(item *heapItem) bool {
 	return d.current[dueKey{item.Org, item.Source}].ticket == item.ticket
 }
 
-// dropStale removes stale items from the top of the heap.
+// dropStale removes stale items from the top of the heap, until the top is current or the heap is empty.
 func (d *Due) dropStale() {
 	for len(d.heap) > 0 && !d.isCurrent(&d.heap[0]) {
 		d.pop()
 	}
 }
 
-// setDue sets the record's due instant, whose item is in a row of the group. If the heap already has an item with this instant for the record, that
-// item stays. If the item was handed out, the record becomes due once more.
+// setDue sets the record's due instant. The due row of the given group has the item. If the heap already has an item of
+// the record with this instant, that item stays. If the item was handed out, the record becomes due once more.
 func (d *Due) setDue(k dueKey, at ledger.Micros, group uint64) {
 	due, isKnown := d.current[k]
 	newDue := currentDue{at, due.ticket, group}
@@ -171,7 +171,8 @@ func (d *Due) forget(k dueKey) {
 	delete(d.dispatched, k)
 }
 
-// maxEmptied bounds the rows that wait to be removed. Further rows stay until the low-water mark passes them, or until a start finds them.
+// maxEmptied is the maximum number of rows that wait to be removed. Further rows are removed only when the low-water mark
+// passes them, or after the journal is opened again.
 const maxEmptied = 65_536
 
 // markStale records that one more item of a row is stale. When the row has no current item any more, it can be removed.
@@ -190,15 +191,16 @@ func (d *Due) markEmptied(row dueRow) {
 	}
 }
 
-// takeEmptied returns rows without a current item, at most limit of them. They can be removed, because the changes that made
-// their items stale are durable, and nothing adds an item to a durable row. It leaves out rows below the low-water mark, which
-// writer.removePassedDue removes. Only the orderer (the goroutine that prepares groups) calls takeEmptied.
+// takeEmptied returns at most limit rows that have no current item. They can be removed: the changes that made their items
+// stale are durable, and nothing adds an item to a durable row. Rows below the low-water mark are left out, because
+// writer.removePassedDue removes them. Only the orderer (the goroutine that prepares groups) calls takeEmptied.
 func (d *Due) takeEmptied(limit int) (rows []dueRow) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	taken := 0
 	for ; taken < len(d.emptied) && len(rows) < limit; taken++ {
-		// One change of a group may have emptied the row before another change of the same group put an item into it.
+		// One change of a group may have emptied the row, and another change of the same group may have put an item into it
+		// afterwards.
 		if row := d.emptied[taken]; d.waiting[row] == 0 && row.second >= d.mark {
 			rows = append(rows, row)
 		}
@@ -207,7 +209,8 @@ func (d *Due) takeEmptied(limit int) (rows []dueRow) {
 	return rows
 }
 
-// applyChanges applies the new due instants of a durable group. It is called once for each group with rows, in order.
+// applyChanges applies the due instants that a durable group has set. It is called once for each group that has rows, in the
+// order of the groups.
 func (d *Due) applyChanges(group uint64, changes []dueChange) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -236,11 +239,11 @@ func (d *Due) applyChanges(group uint64, changes []dueChange) {
 	}
 }
 
-// minCompact is the size of the heap below which compacting is not worth while.
+// minCompact is the smallest number of items at which compact rebuilds the heap.
 const minCompact = 4_096
 
-// compact keeps the heap from growing much beyond the number of waiting records. Without it, records with due
-// instants that move often and lie far in the future would fill the heap with stale items.
+// compact keeps the heap from growing far beyond the number of records that are due. Without it, the heap would fill with
+// stale items of records whose due instants change often and lie far in the future.
 func (d *Due) compact() {
 	if len(d.heap) < max(minCompact, 2*len(d.current)) {
 		return
@@ -251,8 +254,8 @@ func (d *Due) compact() {
 	}
 }
 
-// LookAhead loads the items due within the window after now. It must be called regularly while the clock advances, and
-// before a manual clock is set to an instant.
+// LookAhead loads the items that become due within dueWindow after now. It must be called regularly while the clock advances.
+// Before a manual clock is set to an instant, LookAhead must be called with that instant.
 func (d *Due) LookAhead(now time.Time) error {
 	newHorizon := horizonAt(now)
 	d.mu.Lock()
@@ -264,7 +267,8 @@ func (d *Due) LookAhead(now time.Time) error {
 	return d.loadTo(newHorizon)
 }
 
-// horizonAt returns the end of the window, a whole second, so that a row is in memory completely or not at all.
+// horizonAt returns the end of the window that begins at now. It is a whole second, so that all items of a row are in memory
+// or none.
 func horizonAt(now time.Time) ledger.Micros {
 	return ledger.MicrosOf(now.Add(dueWindow)) / 1_000_000 * 1_000_000
 }
@@ -272,13 +276,13 @@ func horizonAt(now time.Time) ledger.Micros {
 // recover reads the low-water mark and loads the items that are due from the mark until the end of the window.
 func (d *Due) recover(now time.Time) error {
 	snap := d.journal.store.Snapshot()
-	row, found, err := snap.Get(store.KeyMark, nil)
+	row, found, err := snap.Get(store.KeyLowWaterMark, nil)
 	snap.Close()
 	if err != nil {
 		return err
 	}
 	if found {
-		if d.mark, err = store.DecodeMark(row); err != nil {
+		if d.mark, err = store.DecodeLowWaterMark(row); err != nil {
 			return err
 		}
 	}
@@ -287,8 +291,8 @@ func (d *Due) recover(now time.Time) error {
 	return d.loadTo(horizonAt(now))
 }
 
-// loadTo loads the items that are due before the new horizon. It does so in steps, because it holds the lock
-// during a step, and a commit needs the lock to report its due instants.
+// loadTo loads the items that are due before the new horizon. It loads them in several steps, and releases the lock after
+// each step, because the committer needs the lock to report the due instants of a group.
 func (d *Due) loadTo(newHorizon ledger.Micros) error {
 	for {
 		d.mu.Lock()
@@ -304,10 +308,13 @@ func (d *Due) loadTo(newHorizon ledger.Micros) error {
 // maxLoad is the number of items after which a step of loading ends at the next second.
 const maxLoad = 4_096
 
-// load is one step of loading. It reads rows from the horizon on, adds the items that have their record's current due instant, and moves the horizon
-// to the instant where reading ended. After an error the horizon stays where it was. The caller holds d.mu already when load opens the snapshot. So
-// the due instants of a group that the snapshot does not show come to applyChanges after load, and replace those that load has set. The snapshot may
-// also show a group whose due instants have not come to applyChanges yet. load leaves out the rows of that group: they would seem to have no current
+// load is one step of loading. It reads due rows, beginning at the horizon. It adds the items that have their record's
+// current due instant, and moves the horizon to the instant at which it stopped reading. After an error the horizon does not
+// change.
+//
+// The caller holds d.mu before load opens the snapshot. So if the snapshot lacks a group, applyChanges is called for that
+// group after load, and replaces the due instants that load has set. The snapshot may also contain a group for which
+// applyChanges was not called yet. load skips the due rows of that group. Otherwise these rows would seem to have no current
 // item, and would be removed.
 func (d *Due) load(newHorizon ledger.Micros) error {
 	snap := d.journal.store.Snapshot()
@@ -355,13 +362,13 @@ func (d *Due) load(newHorizon ledger.Micros) error {
 	return nil
 }
 
-// rowItem is an item and the group whose row has it.
+// rowItem is an item and the number of the group whose due row has it.
 type rowItem struct {
 	store.DueItem
 	group uint64
 }
 
-// addCurrent adds those items whose record has the item's due instant in the snapshot.
+// addCurrent adds those items whose instant is the due instant that their record has in the snapshot.
 func (d *Due) addCurrent(snap *store.Snapshot, items []rowItem) error {
 	var key, row []byte
 	for _, item := range items {
@@ -388,8 +395,8 @@ func (d *Due) addCurrent(snap *store.Snapshot, items []rowItem) error {
 	return nil
 }
 
-// passedUntil returns the second below which no due row has a current item. It considers the items in memory,
-// the items that were handed out, those that are not loaded yet, and those that the orderer has prepared but the
+// passedUntil returns a second before which no due row has a current item. It considers four kinds of items: those in memory,
+// those that were handed out, those that are not loaded yet, and those that the orderer has put into a group but the
 // committer has not reported.
 func (d *Due) passedUntil(now, earliestPrepared ledger.Micros) int64 {
 	d.mu.Lock()
@@ -399,7 +406,7 @@ func (d *Due) passedUntil(now, earliestPrepared ledger.Micros) int64 {
 	if len(d.heap) > 0 {
 		earliest = min(earliest, d.heap[0].At)
 	}
-	for _, at := range d.dispatched { // the records of these items still have the due instant
+	for _, at := range d.dispatched { // these records still have the due instant in the store
 		earliest = min(earliest, at)
 	}
 	if earliestPrepared != 0 {
@@ -430,7 +437,7 @@ func (d *Due) pop() heapItem {
 	return top
 }
 
-// sink moves an item down to its place in the heap.
+// sink moves the item at index i down to its place in the heap.
 func (d *Due) sink(i int) {
 	for {
 		child := 2*i + 1
@@ -448,5 +455,5 @@ func (d *Due) sink(i int) {
 	}
 }
 
-// Item is one record with a due instant.
+// Item says that a record is due at an instant.
 type Item = store.DueItem

@@ -15,10 +15,10 @@ import (
 	"mizan/posting/store"
 )
 
-// setDue sets a record's due instant. With version 0 it creates the record.
+// setDue submits a change that sets a record's due instant. With version 0 the change creates the record.
 func (f *fixture) setDue(s ledger.Source, version uint64, at ledger.Micros) {
 	f.t.Helper()
-	f.must(&posting.Change{MustRecord: true, Steps: []posting.Step{{
+	f.must(&posting.Change{Author: ledger.BySystem.Author(), MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: s, Expect: version, Record: []byte{1}, Due: at, Events: []ledger.Event{{Name: "wait", To: "waiting"}},
 	}}})
 }
@@ -60,8 +60,8 @@ func TestClockJumpLosesNoTimers(t *testing.T) {
 	s := newSource()
 	f.setDue(s, 0, ledger.MicrosOf(start.Add(time.Hour)))
 	f.restart()              // the first group after a start removes passed due rows without delay
-	f.forward(2 * time.Hour) // as after the machine was suspended: LookAhead has not been called meanwhile
-	f.must(deposit())        // its group removes passed due rows (rows of items with an earlier second)
+	f.forward(2 * time.Hour) // as if the machine had been suspended, so that LookAhead was not called meanwhile
+	f.must(deposit())        // the change's group removes the due rows whose second has passed
 	f.must(deposit())
 	f.lookAhead()
 	f.wantTaken(s)
@@ -84,7 +84,7 @@ func TestTimerSetAgainForTheSameInstantIsTakenOnce(t *testing.T) {
 	f.setDue(s, 4, at)
 	f.wantTaken(s)
 	f.wantTaken()
-	f.Due.Return(posting.Item{At: at, Org: org, Source: s}) // stale: the record was set due now, which is after at
+	f.Due.Return(posting.Item{At: at, Org: org, Source: s}) // no effect: the record was set due again, after at
 	f.wantTaken()
 }
 
@@ -124,7 +124,7 @@ func TestTimerBeyondTheWindowIsFoundInTime(t *testing.T) {
 		}
 		break
 	}
-	f.wantTaken(far) // the clock shows exactly its due instant
+	f.wantTaken(far) // this is exactly the due instant of far
 	f.forward(time.Microsecond)
 	f.wantTaken(farther)
 }
@@ -136,7 +136,7 @@ func TestManyTimersBeyondTheWindowAreAllFound(t *testing.T) {
 	var changes []*posting.Change
 	for i := range n {
 		c := recordWithoutEntry(uuid.New())
-		c.Steps[0].Due = ledger.MicrosOf(start.Add(time.Hour)) + ledger.Micros(i)*500 // 2,000 per second
+		c.Steps[0].Due = ledger.MicrosOf(start.Add(time.Hour)) + ledger.Micros(i)*500 // 2,000 records become due in each second
 		changes = append(changes, &c)
 	}
 	for _, receipt := range f.submitTogether(d, changes) {
@@ -175,16 +175,16 @@ func TestOnlyPassedDueRowsAreRemoved(t *testing.T) {
 	f.wantTaken(waitingSource)
 	f.must(deposit())
 	if rows := f.countDueRows(); rows < n {
-		t.Errorf("%d rows of due work are left with a record still waiting below them, want %d", rows, n)
+		t.Errorf("%d due rows are left while a record with an earlier second still waits, want %d", rows, n)
 	}
 	f.setDue(waitingSource, 1, ledger.MicrosOf(start.Add(2*time.Hour)))
 	f.restart() // the first group after a start removes passed due rows without delay
 	f.Due.DropEmptied()
 	for range n/posting.MaxDueRemovals + 2 {
-		f.must(deposit()) // each removes some rows
+		f.must(deposit()) // the group of each change removes some rows
 	}
 	if rows := f.countDueRows(); rows != 1 {
-		t.Errorf("%d rows of due work are left, want 1", rows)
+		t.Errorf("%d due rows are left, want 1", rows)
 	}
 	f.forward(2 * time.Hour)
 	f.restart()
@@ -203,25 +203,25 @@ func (f *fixture) countDueRows() int {
 	return count
 }
 
-// A row goes when the last of its items is stale, although the clock stands still.
+// A due row is removed when the last of its items is stale, even while the clock stands still.
 func TestDueRowWithoutCurrentItemsIsRemoved(t *testing.T) {
 	f := open(t)
 	sources := []ledger.Source{newSource(), newSource()}
-	c := &posting.Change{MustRecord: true}
+	c := &posting.Change{Author: ledger.BySystem.Author(), MustRecord: true}
 	for _, s := range sources {
 		c.Steps = append(c.Steps, posting.Step{Org: org, Source: s, Record: []byte{1}, Due: ledger.MicrosOf(start) + 5, Events: []ledger.Event{{Name: "wait", To: "waiting"}}})
 	}
 	f.must(c)
 	f.wantDueItems(2)
 	f.setDue(sources[0], 1, 0)
-	f.must(deposit()) // a group removes what earlier groups have emptied
+	f.must(deposit()) // the change's group removes the due rows that earlier groups have emptied
 	f.wantDueItems(2)
 	f.setDue(sources[1], 1, 0)
 	f.must(deposit())
 	f.wantDueItems(0)
 }
 
-// If a record is stored again with the same instant, only its newest row is needed.
+// If a record gets the same due instant once more, only the newest of its due rows is kept.
 func TestDueRowGoesWhenANewerOneHasItsItems(t *testing.T) {
 	f := open(t)
 	s, at := newSource(), ledger.MicrosOf(start)+5
@@ -235,13 +235,14 @@ func TestDueRowGoesWhenANewerOneHasItsItems(t *testing.T) {
 	f.wantDueItems(1)
 	f.wantTaken(s)
 	f.must(deposit())
-	f.wantDueItems(1) // what was handed out is still due until its record says otherwise
+	f.wantDueItems(1) // an item that was handed out stays due until its record gets another due instant
 	f.setDue(s, 2, 0)
 	f.must(deposit())
 	f.wantDueItems(0)
 }
 
-// What is due after the window is not in memory. Its row is removed when the window reaches it, and so is a row that a killed process has left.
+// Items that become due after the window are not in memory. If all such items of a row are stale, the row is removed when the
+// window reaches it. The same holds for a row that a killed process has left.
 func TestStaleDueRowsOfTheStoreAreRemoved(t *testing.T) {
 	f := open(t)
 	far, near, kept := newSource(), newSource(), newSource()
@@ -250,7 +251,7 @@ func TestStaleDueRowsOfTheStoreAreRemoved(t *testing.T) {
 	f.setDue(kept, 0, ledger.MicrosOf(start.Add(time.Hour)))
 	f.setDue(near, 0, ledger.MicrosOf(start)+5)
 	f.setDue(near, 1, 0)
-	f.restart() // before a group has removed the row of near
+	f.restart() // the restart comes before a group has removed the due row of near
 	f.wantDueItems(3)
 	f.must(deposit())
 	f.wantDueItems(2)
@@ -261,7 +262,8 @@ func TestStaleDueRowsOfTheStoreAreRemoved(t *testing.T) {
 	f.wantTaken(kept)
 }
 
-// Within one group a row can be emptied before another record enters it.
+// In one group, one change may take the last current item out of a due row, before another change puts an item of another
+// record into that row. The row must stay.
 func TestDueRowThatIsEnteredAgainStays(t *testing.T) {
 	d := blockedDisk()
 	f := openOn(t, d)
@@ -271,7 +273,7 @@ func TestDueRowThatIsEnteredAgainStays(t *testing.T) {
 	cancelled.MustRecord, cancelled.Steps[0].Expect = true, 1
 	f.Submit(deposit(), func(posting.Receipt) {})
 	for f.QueueDepth() > 0 {
-		runtime.Gosched() // until its group is at the disk; the other changes then wait for each other
+		runtime.Gosched() // until its group waits at the blocked disk; the other changes then get into the next group together
 	}
 	for _, receipt := range f.submitTogether(d, []*posting.Change{&first, &cancelled, &second}) {
 		if receipt.Err != nil {
@@ -296,7 +298,7 @@ func TestGroupRemovesABoundedNumberOfEmptiedDueRows(t *testing.T) {
 		f.setDue(sources[i], 0, ledger.MicrosOf(start)+5)
 	}
 	for len(sources) > 0 {
-		c := &posting.Change{MustRecord: true}
+		c := &posting.Change{Author: ledger.BySystem.Author(), MustRecord: true}
 		k := min(len(sources), posting.MaxSteps)
 		for _, s := range sources[:k] {
 			c.Steps = append(c.Steps, posting.Step{Org: org, Source: s, Expect: 1, Record: []byte{1}, Events: []ledger.Event{{Name: "done"}}})
@@ -311,7 +313,7 @@ func TestGroupRemovesABoundedNumberOfEmptiedDueRows(t *testing.T) {
 	f.wantDueItems(0)
 }
 
-// afterApply is a Log that calls a function once, when a group is durable and visible and the committer does not know it yet.
+// afterApply is a Log that calls a function once: when a group is durable and visible, but before Apply returns to the committer.
 type afterApply struct {
 	posting.Log
 	call func()
@@ -326,9 +328,9 @@ func (l *afterApply) Apply(g *store.Group) error {
 	return err
 }
 
-// The window may be loaded when a group is visible whose due instants are not reported yet. The next group, which the orderer prepares meanwhile,
-// must not remove the rows of that one. A group that has only refusals has the number of the group that follows it, and must not count as a report of
-// that group.
+// LookAhead may load the window while a group is visible whose due instants were not reported to Due yet. The next group,
+// which the orderer prepares meanwhile, must not remove the due rows of that group. A group that has only refusals has the
+// same number as the following group; it must not count as the report of the following group.
 func TestDueRowOfAGroupThatIsNotReportedStays(t *testing.T) {
 	for name, before := range map[string]func(*fixture){
 		"after a group with rows":   func(*fixture) {},
@@ -342,7 +344,7 @@ func TestDueRowOfAGroupThatIsNotReportedStays(t *testing.T) {
 			t.Cleanup(func() { _ = f.Close() })
 			f.OverlapAt(1)
 			s := newSource()
-			f.setDue(s, 0, ledger.MicrosOf(start.Add(5*time.Minute))) // in the window
+			f.setDue(s, 0, ledger.MicrosOf(start.Add(5*time.Minute))) // inside the window
 			f.forward(6 * time.Minute)
 			before(f)
 			receipts := make(chan posting.Receipt, 1)
@@ -350,10 +352,10 @@ func TestDueRowOfAGroupThatIsNotReportedStays(t *testing.T) {
 				f.lookAhead()
 				f.Submit(deposit(), func(receipt posting.Receipt) { receipts <- receipt })
 				for f.QueueDepth() > 0 {
-					runtime.Gosched() // until it is in the next group
+					runtime.Gosched() // until the change is in the next group
 				}
 			}
-			f.setDue(s, 1, ledger.MicrosOf(start.Add(12*time.Minute))) // behind the window as it was
+			f.setDue(s, 1, ledger.MicrosOf(start.Add(12*time.Minute))) // after the end of the window at the start
 			if receipt := <-receipts; receipt.Err != nil {
 				t.Fatal(receipt.Err)
 			}
@@ -365,17 +367,17 @@ func TestDueRowOfAGroupThatIsNotReportedStays(t *testing.T) {
 	}
 }
 
-// refuse submits a change that is refused, in a group of its own.
+// refuse submits a change that is refused, in a group without other changes.
 func (f *fixture) refuse() {
 	f.t.Helper()
 	c := recordWithoutEntry(uuid.New())
-	c.Steps[0].Expect = 7 // there is no such record
+	c.Steps[0].Expect = 7 // there is no record with version 7
 	if receipt := f.submit(&c); receipt.Err == nil {
 		f.t.Fatal("the change was not refused")
 	}
 }
 
-// Whatever happens to records, and whenever the process ends, each record that is due is found. When nothing happens any more, only the rows of such
+// After random changes of records and random restarts, every record that is due is found. At the end only the rows of such
 // records are left.
 func TestRemovedDueRowsAreNotMissed(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
@@ -441,7 +443,7 @@ func (f *fixture) wantDueItems(want int) {
 
 func TestMarkStaysBelowTimersOfAnUnfinishedGroup(t *testing.T) {
 	f := open(t)
-	for range posting.MaxDueRemovals + 10 { // more passed rows than one group removes, so the next group removes the others
+	for range posting.MaxDueRemovals + 10 { // more passed rows than one group may remove; the next group removes the rest
 		s := newSource()
 		f.setDue(s, 0, ledger.MicrosOf(start)+1)
 		f.setDue(s, 1, 0)
@@ -466,7 +468,7 @@ func TestMarkStaysBelowTimersOfAnUnfinishedGroup(t *testing.T) {
 	c := recordWithoutEntry(waitingSource.ID)
 	c.Steps[0].Due = ledger.MicrosOf(f.clock.Now()) + 1_000_000
 	f.Submit(&c, sendReceipt)
-	<-arrived // the group is at the disk, and has removed as many passed rows as it may
+	<-arrived // the group waits at the disk; it has removed as many passed rows as it may
 	f.forward(time.Minute)
 	f.Submit(deposit(), sendReceipt)
 	for f.QueueDepth() > 0 {
@@ -479,7 +481,7 @@ func TestMarkStaysBelowTimersOfAnUnfinishedGroup(t *testing.T) {
 		}
 	}
 	if rows := f.countDueRows(); rows != 1 {
-		t.Errorf("%d rows of due work are left, want 1: the second group has not removed the rest", rows)
+		t.Errorf("%d due rows are left, want 1: the second group has not removed the rest", rows)
 	}
 	f.restart()
 	f.wantTaken(waitingSource)
@@ -501,7 +503,7 @@ func TestTimerMemoryIsBoundedByWaitingRecords(t *testing.T) {
 	lastChange.Steps[0].Due = ledger.MicrosOf(start) + 550_000_000
 	changes = append(changes, &lastChange)
 	for i := range changes {
-		changes[i].MustRecord = true // so that the full queue refuses none of them
+		changes[i].MustRecord = true // so that none of them is refused because the queue is full
 	}
 	for _, receipt := range f.submitTogether(d, changes) {
 		if receipt.Err != nil {
@@ -531,10 +533,10 @@ func TestNothingBecomesDueBelowTheMarkIfTheClockGoesBack(t *testing.T) {
 		return &fixture{t: t, Journal: j, fatal: make(chan error)}
 	}
 	f := reopen()
-	f.must(deposit()) // its group removes passed due rows and moves the mark to start
+	f.must(deposit()) // the change's group removes passed due rows and moves the low-water mark to start
 	addDueRecord := func() {
-		// A new organization has no earlier event that forces a later booked time.
-		f.must(&posting.Change{Steps: []posting.Step{{
+		// The new organization has no earlier event, so nothing but the clock determines the event's booked time.
+		f.must(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 			Org: uuid.New(), Source: newSource(), Record: []byte{1}, Due: 1, Events: []ledger.Event{{Name: "wait"}},
 		}}})
 	}

@@ -13,7 +13,7 @@ import (
 func TestMeasureEntryPages(t *testing.T) {
 	j := openMeasuredJournal(t)
 	random := rand.New(rand.NewPCG(5, 6))
-	const eventCount = figureEntries + figureEntries/10 // one entry in ten has a second event, its hold
+	const eventCount = figureEntries + figureEntries/10 // one entry in ten has an additional event, its hold
 	readEntryPage := func(v *posting.View, beforeSeq uint64, limit int, matches func(*ledger.Event) bool) error {
 		var entries []ledger.Event
 		err := v.Events(org, beforeSeq, func(e ledger.Event) (bool, error) {

@@ -1,8 +1,11 @@
 package posting
 
-import "mizan/ledger"
+import (
+	"mizan/ledger"
+	"mizan/posting/store"
+)
 
-// Size returns the writer's upper bound of a Change's size in a group.
+// Size returns the writer's upper bound for the size of a Change in a group.
 func (c *Change) Size() (rows, bytes int) {
 	s := c.size()
 	return s.rows, s.bytes
@@ -22,7 +25,7 @@ func (d *Due) WaitingCount() int {
 	return len(d.current)
 }
 
-// DropEmptied forgets the rows that wait to be removed, as if there were too many of them.
+// DropEmptied forgets the due rows that wait to be removed, as happens when too many of them wait.
 func (d *Due) DropEmptied() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -35,6 +38,35 @@ const MaxDueRemovals = maxDueRemovals
 // LowestBuffered returns the number of the oldest group whose page-buffer rows readers search.
 func (j *Journal) LowestBuffered() uint64 { return j.oldestBuffered.Load() }
 
+// KeepMoved sets how many bytes of lines are kept in memory after they have moved to stored pages. It must not be called
+// while a group is being prepared.
+func (j *Journal) KeepMoved(bytes int) { j.bufferIndex.maxBytes = bytes }
+
+// IsBuffered tells whether the view finds an account's buffered lines in memory, so that it need not read the stored rows.
+func (v *View) IsBuffered(org ledger.ID, a ledger.Account) bool {
+	_, ok := v.bufferIndex.lines(store.KeyPages(nil, org, a), v.snap.GroupNumber())
+	return ok
+}
+
+// BufferedInMemory returns how many pages, runs of lines and bytes of lines are in memory for readers.
+func (j *Journal) BufferedInMemory() (pages, runs, bytes int) {
+	for i := range j.bufferIndex.shards {
+		shard := &j.bufferIndex.shards[i]
+		shard.RLock()
+		for _, p := range shard.pages {
+			pages++
+			p.mu.Lock()
+			for _, r := range p.runs {
+				runs++
+				bytes += len(r.lines)
+			}
+			p.mu.Unlock()
+		}
+		shard.RUnlock()
+	}
+	return pages, runs, bytes
+}
+
 // Bounds of the page buffer.
 const (
 	FlushFrom         = flushFrom
@@ -42,17 +74,17 @@ const (
 	MaxBufferBytes    = maxBufferBytes
 )
 
-// Limit returns the most rows and bytes that a group may have, without the removals of passed due rows.
+// Limit returns the largest size of a group in rows and bytes, without the rows that remove passed due rows.
 func (j *Journal) Limit() (rows, bytes int) { return j.limit.rows, j.limit.bytes }
 
-// RowsOfInclusion returns the number of rows that the proof of an event reads.
+// RowsOfInclusion returns the number of rows that are read for an inclusion proof of an event.
 func RowsOfInclusion(v *View, org ledger.ID, seq, size uint64) (int, error) {
 	branches := newBranches(v, org)
 	_, err := branches.inclusion(seq, size)
 	return branches.rows, err
 }
 
-// OverlapAt sets how many waiting changes are prepared while a group is not durable yet.
+// OverlapAt sets the number of waiting changes at which a group is prepared although the previous one is not durable yet.
 func (j *Journal) OverlapAt(n int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -48,7 +48,7 @@ func (d *disk) Apply(g *store.Group) error {
 
 func blockedDisk() *disk { return &disk{gate: make(chan struct{})} }
 
-// unblock lets all groups pass, from now on.
+// unblock lets all present and later groups pass.
 func (d *disk) unblock() {
 	d.unblockOnce.Do(func() {
 		if d.gate != nil {
@@ -81,7 +81,7 @@ func TestChangesAndRefusalsAreAcknowledgedOnlyAfterTheSync(t *testing.T) {
 	f.Submit(loser, done)
 	f.Submit(deposit(), done)
 	for range 1_000 {
-		v := f.View() // views work while the disk is blocked
+		v := f.View() // a view can be opened while the disk is blocked
 		v.Close()
 	}
 	select {
@@ -133,11 +133,11 @@ func TestNothingIsAcknowledgedAfterAFailedSync(t *testing.T) {
 	}
 }
 
-// confirming is a Log whose groups after the first one wait until something was confirmed.
+// confirming is a Log in which every group but the first waits until Confirm was called.
 type confirming struct {
 	posting.Log
 	confirmed chan struct{}
-	err       error // of Confirm
+	err       error // error of Confirm
 }
 
 func (l *confirming) Apply(g *store.Group) error {
@@ -164,7 +164,7 @@ func (l *confirming) Confirm() error {
 	return l.Log.Confirm()
 }
 
-// While groups follow each other, the log's end is confirmed all the same.
+// Under load, when groups follow each other without a pause, the last group is confirmed all the same.
 func TestGroupsAreConfirmedUnderLoad(t *testing.T) {
 	l := &confirming{confirmed: make(chan struct{}, 1)}
 	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: smallMemTable}
@@ -210,7 +210,7 @@ func TestFullQueueRefusesCommandsButAcceptsOutcomes(t *testing.T) {
 	}
 	d.unblock()
 	want := posting.MaxQueue + 3*posting.MaxGroup + 1 - refusedCount
-	for range want { // the accepted changes, with the outcome
+	for range want { // the accepted changes are the records' creations and their outcomes
 		if err := <-receiptErrs; err != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +272,7 @@ func TestTimersAreTakenOnceInOrderAndAgainAfterARestart(t *testing.T) {
 	sources := make([]ledger.Source, 3)
 	for i := range sources {
 		sources[i] = ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
-		f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: sources[i], Record: []byte{1},
+		f.must(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: org, Source: sources[i], Record: []byte{1},
 			Due:    ledger.MicrosOf(start) + ledger.Micros(3-i)*1_000_000,
 			Events: []ledger.Event{{Name: "a", To: "x"}}}}})
 	}
@@ -284,9 +284,9 @@ func TestTimersAreTakenOnceInOrderAndAgainAfterARestart(t *testing.T) {
 		t.Errorf("taken twice: %+v", got)
 	}
 	// One record is not due any more, and another gets a later due instant; the third is still due.
-	f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: sources[1], Expect: 1, Record: []byte{1}, Events: []ledger.Event{{Name: "b", From: "x", To: "y"}}}}})
+	f.must(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: org, Source: sources[1], Expect: 1, Record: []byte{1}, Events: []ledger.Event{{Name: "b", From: "x", To: "y"}}}}})
 	later := ledger.MicrosOf(start) + 5_000_000
-	f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: sources[2], Expect: 1, Record: []byte{1}, Due: later, Events: []ledger.Event{{Name: "b", From: "x", To: "y"}}}}})
+	f.must(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: org, Source: sources[2], Expect: 1, Record: []byte{1}, Due: later, Events: []ledger.Event{{Name: "b", From: "x", To: "y"}}}}})
 	f.restart()
 	got := take()
 	if len(got) != 2 || got[0].Source != sources[0] || got[1].Source != sources[2] || got[1].At != later {
@@ -300,7 +300,7 @@ func TestFailedBackgroundFlushIsFatalEvenWhenIdle(t *testing.T) {
 	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 1 << 20}
 	f.reopen()
 	t.Cleanup(func() { _ = f.Close() })
-	for id := range 9 { // files in place of the next tables, so that Badger cannot create these tables
+	for id := range 9 { // these files have the names of the next tables, so Badger cannot create the tables
 		if err := os.WriteFile(filepath.Join(f.dir, "store", fmt.Sprintf("%06d.sst", id+2)), []byte("in the way"), 0o600); err != nil {
 			t.Fatal(err)
 		}

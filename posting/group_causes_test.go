@@ -11,7 +11,8 @@ import (
 	"mizan/posting"
 )
 
-// Who watches groups learns which requests have caused their changes, up to a bound, and nothing of refused changes.
+// OnGroup of Stats gets the causes of the changes of a group, up to a maximum number. It does not get those of refused
+// changes.
 func TestGroupHasTheCausesOfItsChanges(t *testing.T) {
 	f := open(t)
 	groups := make(chan posting.DurableGroup, 256)

@@ -17,25 +17,25 @@ import (
 
 // Bounds of the writer. A group is the changes that become durable with one sync.
 const (
-	MaxQueue  = 32_768         // changes that wait for a group; further commands are refused
+	MaxQueue  = 32_768         // changes that wait for a group; if the queue is full, further commands are refused
 	MaxGroup  = 8_192          // changes in a group
-	MaxRecord = 1<<20 + 64<<10 // bytes of a record's payload: the longest request and what the service adds
+	MaxRecord = 1<<20 + 64<<10 // bytes of a record's payload: the longest request (1 MiB), and 64 KiB for fields that the service adds
 	MaxSealed = 2 << 10        // bytes of a record's sealed row
 	MaxClaim  = 1_200          // bytes of a claim's key (255 characters of four bytes, and a margin), and of its owner
 	MaxTexts  = 1_024          // bytes of an event's name and states together
 	MaxEvents = 1_024          // events of one Step
 	MaxSteps  = 1_024          // steps of one Change
-	maxCached = 65_536         // entries per generation of the orderer's caches, unless Options say otherwise
+	maxCached = 65_536         // entries in each generation of the orderer's caches, unless Options.Cached says otherwise
 )
 
-// ErrStopped is the error of a closed journal: the process is ending.
+// ErrStopped means that the journal is closed, because the process is ending.
 var ErrStopped = errors.New("the journal is closed")
 
 // Log makes prepared groups durable: when Apply returns nil, the group is durable. The store implements it.
 type Log interface {
 	Apply(g *store.Group) error
-	// Confirm durably records which group is the last durable one, so that a loss of that group is noticed. It may be
-	// called while Apply runs.
+	// Confirm durably records which group is the last durable one, so that the next start detects a loss of that group. It
+	// may be called while Apply runs.
 	Confirm() error
 }
 
@@ -45,24 +45,24 @@ type Options struct {
 	Clock clock.Clock
 	Log   *slog.Logger
 
-	// Fatal is called once, with the error of the Log or of the store's background work. It must end
-	// the process without any further acknowledgement. If Fatal is nil, the journal panics.
+	// Fatal is called once, with the error of the Log or of the store's background work. It must end the process, and no
+	// further change may be acknowledged. If Fatal is nil, the journal panics.
 	Fatal func(error)
 
-	// Cached is the least number of accounts, records and counters that the orderer caches; 0:
+	// Cached is the minimum number of accounts, and of records and of counters, that the orderer keeps in its caches; 0:
 	// 65,536 of each.
 	Cached int
 
-	// BufferedGroups is the maximum number of groups that have lines in the page buffer (rows with lines that are on no
-	// stored page yet); 0: 1,024. If it is negative, nothing is buffered: each group stores a page for every account
-	// whose totals it changes.
+	// BufferedGroups is the maximum number of groups that have lines in the page buffer; 0: 1,024. (The page buffer has lines
+	// that are on no stored page yet.) If BufferedGroups is negative, nothing is buffered: each group stores a page for every
+	// account whose totals it changes.
 	BufferedGroups int
 
 	// Queue is the maximum number of changes that wait for a group; 0: MaxQueue. Tests that fill the queue choose a small one.
 	Queue int
 
-	// WrapLog, if set, wraps the Log to which the committer writes. Tests use it to simulate failing or
-	// blocking disks.
+	// WrapLog, if it is not nil, returns the Log to which the committer writes, given the store's Log. Tests use it to
+	// simulate disks that fail or block.
 	WrapLog func(Log) Log
 }
 
@@ -77,7 +77,7 @@ type Journal struct {
 
 	onNotices func(ledger.ID, []Notice)
 
-	fatal    func(error) // called by fail
+	fatal    func(error) // Options.Fatal; only fail calls it
 	failOnce sync.Once
 	failed   chan struct{} // closed after a failure
 	ended    chan struct{} // closed when the journal is closed
@@ -86,10 +86,10 @@ type Journal struct {
 	wake       sync.Cond
 	overlapAt  int         // guarded by mu: see defaultOverlap
 	queue      []submitted // guarded by mu
-	maxQueue   int         // from Options
+	maxQueue   int         // maximum number of changes that wait for a group
 	dequeued   int         // guarded by mu: changes taken from queue that are not in a group yet
 	closed     bool
-	unanswered []func(Receipt) // guarded by mu: callbacks of changes that are in no group, or whose group has failed
+	unanswered []func(Receipt) // guarded by mu: callbacks of changes that have got no receipt because the journal has failed
 	prepared   int             // guarded by mu: groups that are prepared and not durable yet
 
 	groups         chan *prepared // from the orderer to the committer
@@ -98,7 +98,8 @@ type Journal struct {
 	stopped        sync.WaitGroup // done when the journal's goroutines have ended
 	committed      atomic.Uint64  // number of the last durable group
 	oldestBuffered atomic.Uint64  // number of the oldest durable group with page-buffer rows
-	fences         fences         // the months that are being closed
+	bufferIndex    *bufferIndex   // the page buffer's lines in memory, for views
+	fences         fences         // for each organization, the month that is being closed
 }
 
 // submitted is a Change in the queue.
@@ -108,19 +109,20 @@ type submitted struct {
 	done   func(Receipt)
 }
 
-// Stats are the writer's counters; metrics may read them at any time.
+// Stats are figures of the writer. Metrics may read them at any time.
 type Stats struct {
 	Groups, Changes, Refused, Rows, Bytes atomic.Uint64
-	Prepare, Apply                        atomic.Int64 // nanoseconds in total
+	Prepare, Apply                        atomic.Int64 // total times in nanoseconds
 
-	// OnGroup, if set before the first Receipt, is called for each group, on the committer's goroutine.
+	// OnGroup, if it is not nil, is called for each durable group, on the committer's goroutine. It must be set before the
+	// first Change is submitted.
 	OnGroup func(DurableGroup)
 }
 
 // DurableGroup describes a group that has become durable.
 type DurableGroup struct {
 	Changes, Rows, Bytes int
-	Apply                time.Duration    // how long the Log took
+	Apply                time.Duration    // how long the call of Log.Apply took
 	Causes               []tracing.Origin // requests that have caused changes, at most 32; valid until OnGroup returns
 }
 
@@ -131,7 +133,7 @@ func Open(o Options) (*Journal, error) {
 		return nil, err
 	}
 	j := &Journal{
-		store: s, log: s, clock: o.Clock, fatal: o.Fatal, overlapAt: defaultOverlap,
+		store: s, log: s, clock: o.Clock, fatal: o.Fatal, overlapAt: defaultOverlap, bufferIndex: newBufferIndex(),
 		groups: make(chan *prepared), freeGroups: make(chan *prepared, 2), applied: make(chan struct{}, 1), failed: make(chan struct{}), ended: make(chan struct{}),
 	}
 	j.limit.rows, j.limit.bytes = s.MaxGroup()
@@ -174,9 +176,10 @@ func Open(o Options) (*Journal, error) {
 	return j, nil
 }
 
-// Submit hands a Change to the writer and returns at once. It calls done exactly once, or never if the store
-// fails for good. The calls come in the order of commits, on the committer's goroutine, so done must not
-// block. If the Change is refused before it is queued, done is called before Submit returns.
+// Submit hands a Change to the writer and returns at once. The function done gets the receipt. It is called exactly once, or
+// never if the store fails for good. The functions of all changes are called on the committer's goroutine, in the order in
+// which the changes become durable, so done must not block. If the Change is refused before it is queued, done is called
+// before Submit returns.
 func (j *Journal) Submit(c *Change, done func(Receipt)) {
 	if err := j.enqueue(c, done); err != nil {
 		done(Receipt{Err: err})
@@ -231,11 +234,11 @@ func (j *Journal) BoundKeyring() [32]byte { return j.store.BoundKeyring() }
 // Size returns the store's size in bytes.
 func (j *Journal) Size() int64 { return j.store.Size() }
 
-// StoreFigures returns numbers about the store's background work.
+// StoreFigures returns figures of the store's background work, for metrics.
 func (j *Journal) StoreFigures() store.Figures { return j.store.Figures() }
 
-// UnverifiedBytes returns how many bytes of the files of long values have not been compared with their checksums since the store was opened. Bytes that
-// were added since then do not count.
+// UnverifiedBytes returns how many bytes of the store's files of long values have not been compared with their checksums since
+// the store was opened. Bytes that were written since then do not count.
 func (j *Journal) UnverifiedBytes() int64 { return j.store.UnverifiedBytes() }
 
 // LastGroup returns the number and hash of the last durable group.
@@ -249,8 +252,8 @@ func (j *Journal) Close() error {
 	return j.store.Close()
 }
 
-// stop makes the journal refuse further changes. It returns when all submitted ones are durable, or when the journal has failed. The error is
-// ErrStopped if the journal was stopped before.
+// stop makes the journal refuse further changes. It returns when all submitted changes are durable, or when the journal has
+// failed. If the journal was stopped before, the error is ErrStopped.
 func (j *Journal) stop() error {
 	j.mu.Lock()
 	if j.closed {
@@ -273,11 +276,11 @@ func (j *Journal) keepUnanswered(done func(Receipt)) {
 	j.unanswered = append(j.unanswered, done)
 }
 
-// Drop sends a receipt with ErrStopped to all callers that still wait for a journal that has failed, and makes the journal refuse further changes. It
-// is for a simulation, which continues after the simulated process has ended; the simulation must not pass these errors on to its clients. Abandon
-// must be called afterwards.
+// Drop ends a journal that has failed: it sends a receipt with ErrStopped to all callers that still wait, and makes the journal
+// refuse further changes. It is for a simulation, which continues after the simulated process has ended. The simulation must not
+// pass these errors on to its clients. Abandon must be called afterwards.
 func (j *Journal) Drop() {
-	_ = j.stop() // it was not stopped before
+	_ = j.stop() // no error: the journal was not stopped before
 	for _, done := range j.unanswered {
 		done(Receipt{Err: ErrStopped})
 	}
@@ -286,7 +289,7 @@ func (j *Journal) Drop() {
 // Abandon closes the store of a journal that was dropped. See store.Abandon.
 func (j *Journal) Abandon() { j.store.Abandon() }
 
-// fail ends the process: nothing more is written or acknowledged.
+// fail calls the function that ends the process. From then on nothing is written or acknowledged.
 func (j *Journal) fail(err error) {
 	j.failOnce.Do(func() {
 		close(j.failed)
@@ -308,12 +311,13 @@ func (j *Journal) watch() {
 	}
 }
 
-// If at least defaultOverlap changes wait, a group is prepared although the previous group is not durable yet. With fewer changes it is better to
-// wait: a group that is prepared early takes no further changes, and each group costs a sync.
+// defaultOverlap is the number of waiting changes at which a group is prepared although the previous group is not durable
+// yet. With fewer changes it is better to wait. A group that is prepared early takes no further changes, and each group costs
+// a sync.
 const defaultOverlap = 1_024
 
-// take waits for submitted changes and returns them. The queue reuses the memory of the previous batch. ok is
-// false when the journal is closed and no change is left.
+// take waits for submitted changes and returns them as a batch. The queue then reuses the memory of the previous batch. If
+// the journal is closed and no change is left, ok is false.
 func (j *Journal) take(previous []submitted) (batch []submitted, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -326,8 +330,9 @@ func (j *Journal) take(previous []submitted) (batch []submitted, ok bool) {
 	return batch, len(batch) > 0
 }
 
-// gather lets other goroutines run as long as they submit changes, so that all changes that are ready to be submitted get into
-// one group. If processors are idle, that takes hardly any time. The caller holds mu, which gather releases meanwhile.
+// gather lets other goroutines run as long as they submit changes. So all changes that are ready to be submitted get into one
+// group. If processors are idle, gather takes hardly any time. The caller holds j.mu; gather releases it while other
+// goroutines run.
 func (j *Journal) gather() {
 	for n := 0; n < len(j.queue) && len(j.queue) < j.overlapAt; {
 		n = len(j.queue)
@@ -337,7 +342,8 @@ func (j *Journal) gather() {
 	}
 }
 
-// countPrepared records that a group was prepared (1) or has become durable (-1).
+// countPrepared adds n to the number of groups that are prepared but not durable: 1 when a group was prepared, -1 when it has
+// become durable.
 func (j *Journal) countPrepared(n int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -354,8 +360,7 @@ func (j *Journal) hasFailed() bool {
 	}
 }
 
-// countGrouped records that n of the changes that take returned have left the queue for a group, or were
-// dropped after a failure.
+// countGrouped records that n changes of the batch have been put into a group, or were dropped after a failure.
 func (j *Journal) countGrouped(n int) {
 	j.mu.Lock()
 	j.dequeued -= n

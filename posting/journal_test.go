@@ -23,8 +23,8 @@ var (
 	start = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 )
 
-// fixture is a journal under test, on a clock that the test moves. The fields from minFree to wrapLog are options with
-// which reopen opens the journal.
+// fixture is a journal under test, with a clock that the test moves. The fields from minFree to wrapLog are options; the
+// method reopen opens the journal with them.
 type fixture struct {
 	t     *testing.T
 	dir   string
@@ -107,9 +107,9 @@ func line(path ledger.Path, side ledger.Side, n uint64) ledger.Posting {
 	return ledger.Posting{Account: path, Asset: usd, Side: side, Amount: amount(n)}
 }
 
-// transfer returns a change that creates one record, with one event and an entry of the given postings.
+// transfer returns a change that creates one record with one event. The event's entry has the given phase and postings.
 func transfer(phase ledger.Phase, postings ...ledger.Posting) *posting.Change {
-	return &posting.Change{Steps: []posting.Step{{
+	return &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
 		Events: []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: phase, Postings: postings}}},
 	}}}
@@ -144,7 +144,7 @@ func TestPartialCaptureReleasesTheWholeHold(t *testing.T) {
 	f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1000), line("L:partner:1:available", ledger.Credit, 1000)))
 	source := ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}
 	heldPostings := []ledger.Posting{line("L:partner:1:available", ledger.Debit, 300), line("A:provider:x", ledger.Credit, 290), line("I:fees", ledger.Credit, 10)}
-	holdReceipt := f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: source, Record: []byte{1},
+	holdReceipt := f.must(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: org, Source: source, Record: []byte{1},
 		Events: []ledger.Event{{Name: "hold", To: "held", Entry: &ledger.Entry{Phase: ledger.Pending, Postings: heldPostings}}}}}})
 	if holdReceipt.Stamps[0].HeldSeq != holdReceipt.Stamps[0].LastSeq {
 		t.Fatalf("stamp %+v: the hold is not noted", holdReceipt.Stamps[0])
@@ -154,7 +154,7 @@ func TestPartialCaptureReleasesTheWholeHold(t *testing.T) {
 	}
 	f.restart()
 	capturedPostings := []ledger.Posting{line("L:partner:1:available", ledger.Debit, 200), line("A:provider:x", ledger.Credit, 200)}
-	captureReceipt := f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: source, Expect: 1, Record: []byte{1},
+	captureReceipt := f.must(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: org, Source: source, Expect: 1, Record: []byte{1},
 		Events: []ledger.Event{{Name: "capture", From: "held", To: "done", Entry: &ledger.Entry{Phase: ledger.Capture, Postings: capturedPostings, Released: heldPostings}}}}}})
 	if s := captureReceipt.Stamps[0]; s.HeldSeq != 0 || s.SettledSeq != s.LastSeq || s.Version != 2 {
 		t.Errorf("stamp %+v after the capture", s)
@@ -251,7 +251,7 @@ func wantCode(t *testing.T, err error, code ledger.Code) {
 	}
 }
 
-// wantLimiter checks that a command was refused because a bound is reached.
+// wantLimiter checks that the error is a refusal of a command because of this limiter.
 func wantLimiter(t *testing.T, err error, limiter ledger.Limiter) {
 	t.Helper()
 	wantCode(t, err, ledger.Unavailable)
@@ -265,7 +265,7 @@ func TestStepRequiresTheStoredVersion(t *testing.T) {
 	f := open(t)
 	source := ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
 	move := func(expect uint64) *posting.Change {
-		return &posting.Change{MustRecord: true, Steps: []posting.Step{{Org: org, Source: source, Expect: expect, Record: []byte{9},
+		return &posting.Change{Author: ledger.BySystem.Author(), MustRecord: true, Steps: []posting.Step{{Org: org, Source: source, Expect: expect, Record: []byte{9},
 			Events: []ledger.Event{{Name: "a", To: "x"}, {Name: "b", From: "x", To: "y"}}}}}
 	}
 	f.must(move(0))

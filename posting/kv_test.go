@@ -14,10 +14,10 @@ import (
 	"mizan/posting/store"
 )
 
-// changeOfKVs returns a change of KVs (an actor's rows of key and value), given as pairs of key and value. The value
-// "-" removes the row.
+// changeOfKVs returns a change that writes KVs (rows of key and value that belong to an actor). The texts are keys and values
+// in turn. The value "-" removes the row.
 func changeOfKVs(orgID ledger.ID, pairs ...string) *posting.Change {
-	c := new(posting.Change)
+	c := &posting.Change{Author: ledger.BySystem.Author()}
 	for pair := range slices.Chunk(pairs, 2) {
 		row := posting.KV{Org: orgID, Key: []byte(pair[0])}
 		if pair[1] != "-" {
@@ -28,7 +28,7 @@ func changeOfKVs(orgID ledger.ID, pairs ...string) *posting.Change {
 	return c
 }
 
-// kvs returns all KVs of an organization, by key.
+// kvs returns all KVs of an organization, as a map from keys to values.
 func (f *fixture) kvs(orgID ledger.ID) map[string]string {
 	f.t.Helper()
 	v := f.View()
@@ -103,7 +103,7 @@ func TestInvalidKVPanicsInItsCaller(t *testing.T) {
 		"removed, long notice key":        {Org: org, Key: []byte("n" + key)},
 	} {
 		if !panics(func() { f.submit(&posting.Change{KVs: []posting.KV{row}}) }) {
-			t.Errorf("a row %s was taken", name)
+			t.Errorf("a row %s was accepted", name)
 		}
 	}
 	f.must(changeOfKVs(org, key, strings.Repeat("v", store.MaxKVValue)))

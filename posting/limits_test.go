@@ -16,9 +16,9 @@ import (
 	"mizan/posting/store"
 )
 
-// recordWithoutEntry returns a change of one new record that moves no money.
+// recordWithoutEntry returns a change that creates a record and moves no money.
 func recordWithoutEntry(id ledger.ID) posting.Change {
-	return posting.Change{Steps: []posting.Step{{
+	return posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Record: []byte{},
 		Events: []ledger.Event{{Name: "a", To: "b"}},
 	}}}
@@ -66,7 +66,7 @@ func TestNewLinesOfAListInOneGroupMayExceedARow(t *testing.T) {
 	v := f.View()
 	defer v.Close()
 	next := n
-	err := v.List(org, listOf(7, 1), posting.Walk{}, func(row posting.Listed) (bool, error) {
+	err := v.List(org, listOf(7, 1), posting.Walk{}, func(row posting.ListRow) (bool, error) {
 		next--
 		if row.ID != changes[next].Steps[0].Source.ID {
 			t.Fatalf("row %d is another's", next)
@@ -103,9 +103,9 @@ func TestTimersOfOneSecondInOneGroupMayExceedARow(t *testing.T) {
 
 func TestChangeLargerThanAGroupIsRefused(t *testing.T) {
 	f := open(t)
-	f.memTable = store.DefaultMemTable // with it, as on a server, a group has room for two of the longest records
+	f.memTable = store.DefaultMemTable // as on a server: a group has room for two of the longest records
 	f.restart()
-	large := new(posting.Change)
+	large := &posting.Change{Author: ledger.BySystem.Author()}
 	for range 4 {
 		c := recordWithoutEntry(uuid.New())
 		c.Steps[0].Record = make([]byte, posting.MaxRecord)
@@ -128,14 +128,14 @@ func TestEntryMustHaveRoomForSplitPostings(t *testing.T) {
 		return transfer(ledger.Posted, postings...)
 	}
 	if !panics(func() { f.submit(entryOfSpillingPostings(ledger.MaxPostings)) }) {
-		t.Error("an entry that may be split into 511 postings was taken")
+		t.Error("an entry that may be split into 511 postings was accepted")
 	}
 	f.must(entryOfSpillingPostings(ledger.MaxPostings / 2))
-	f.restart() // the next change makes the writer read the last events
+	f.restart() // after a restart the writer has to read the last events for the next change
 	f.must(deposit())
 }
 
-// panics tells whether fn fails an assertion on the caller's goroutine.
+// panics tells whether fn panics, because an assertion fails.
 func panics(fn func()) (panicked bool) {
 	defer func() { panicked = recover() != nil }()
 	fn()
@@ -174,31 +174,38 @@ func TestInvalidChangePanicsInItsCaller(t *testing.T) {
 		"a long sealed row":   func(c *posting.Change) { c.Steps[0].Sealed = make([]byte, posting.MaxSealed+1) },
 		"an empty sealed row": func(c *posting.Change) { c.Steps[0].Sealed = []byte{} },
 		"a sealed row both set and removed": func(c *posting.Change) {
-			c.Steps[0].Sealed, c.Steps[0].Unseal = []byte{1}, true
+			c.Steps[0].Sealed, c.Steps[0].RemoveSealed = []byte{1}, true
 		},
 		"a sealed row beside no record": func(c *posting.Change) {
 			c.Steps[0].Source.Kind, c.Steps[0].Record, c.Steps[0].Sealed = ledger.Transfer, nil, []byte{1}
+		},
+		"no author":               func(c *posting.Change) { c.Author = ledger.Author{} },
+		"a key without its event": func(c *posting.Change) { c.Author = ledger.ByAPIKey.Author() },
+		"a key that changes another organization": func(c *posting.Change) {
+			other := recordWithoutEntry(uuid.New()).Steps[0]
+			other.Org = uuid.New()
+			c.Author, c.Steps = ledger.Author{Kind: ledger.ByAPIKey, Seq: 1}, append(c.Steps, other)
 		},
 		"too long a record": func(c *posting.Change) { c.Steps[0].Record = make([]byte, posting.MaxRecord+1) },
 	} {
 		c := deposit()
 		spoil(c)
 		if !panics(func() { f.submit(c) }) {
-			t.Errorf("%s was taken", name)
+			t.Errorf("%s was accepted", name)
 		}
 	}
 	f.must(deposit())
 }
 
-// worstCase returns a random change with the given numbers of steps, events of each step and postings of each
-// event. Its keys and paths are as long as allowed, so that its size comes near its estimated maximum.
+// worstCase returns a random change with this number of steps, of events in each step, and of postings in each event. All
+// keys and paths have the maximum length, so that the size of the change comes near the writer's upper bound.
 func worstCase(random *rand.Rand, steps, events, postings int) *posting.Change {
 	longText := func(prefix string, n int) ledger.Path {
 		text := prefix + fmt.Sprintf("%016x%016x", random.Uint64(), random.Uint64())
 		return ledger.Path(text + strings.Repeat("x", n-len(text)))
 	}
 	asset := money.Asset{Currency: money.Currency(strings.Repeat("C", money.MaxName)), Network: money.Network(strings.Repeat("n", money.MaxName)), Env: money.Test}
-	c := new(posting.Change)
+	c := &posting.Change{Author: ledger.BySystem.Author()}
 	for range random.IntN(3) {
 		c.Claims = append(c.Claims, ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: string(longText("", posting.MaxClaim)), Owner: make([]byte, 1+random.IntN(posting.MaxClaim))})
 		c.Counters = append(c.Counters, ledger.CounterGuard{Org: org, Key: string(longText("", 200)), Window: "2026", Add: money.Max, Max: money.Max, RefusalCode: ledger.LimitExceeded})
@@ -212,7 +219,7 @@ func worstCase(random *rand.Rand, steps, events, postings int) *posting.Change {
 			Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: make([]byte, random.IntN(2_000)),
 			List: listOf(random.Int64(), 1), Due: ledger.MicrosOf(start) + ledger.Micros(random.Int64N(1e15)),
 		}
-		if s.Unseal = random.IntN(2) == 0; !s.Unseal {
+		if s.RemoveSealed = random.IntN(2) == 0; !s.RemoveSealed {
 			s.Sealed = make([]byte, 1+random.IntN(posting.MaxSealed))
 		}
 		if random.IntN(2) == 0 {
@@ -270,7 +277,7 @@ func TestChangeStaysWithinItsSizeEstimate(t *testing.T) {
 	}
 }
 
-// logFunc is a function that implements posting.Log.
+// logFunc is a posting.Log whose Apply is this function.
 type logFunc func(g *store.Group) error
 
 func (f logFunc) Apply(g *store.Group) error { return f(g) }

@@ -19,24 +19,25 @@ import (
 // testList is list number 1 of owner 7.
 var testList = listOf(7, 1)
 
-// listOf returns an owner's list of transactions; an owner has a list for each number.
+// listOf returns a list of transactions: the one with this number among the lists of the owner.
 func listOf(owner int64, number byte) ledger.List {
 	return ledger.NewList(ledger.Transaction, number, binary.BigEndian.AppendUint64(nil, uint64(owner))...)
 }
 
-// ownerOf returns the number of a list's owner.
+// ownerOf returns the owner of a list that listOf has returned.
 func ownerOf(l ledger.List) int64 { return int64(binary.BigEndian.Uint64(l[2:])) }
 
-// changeOfListed returns a change that moves a record with the given number of events and lists it in testList.
+// changeOfListed returns a change of the record that has this number of events. The change lists the record in testList.
 func changeOfListed(s ledger.Source, expect uint64, events int) *posting.Change {
-	return &posting.Change{Steps: []posting.Step{{
+	return &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 		Org: org, Source: s, Expect: expect, Record: []byte{1}, List: testList,
 		Events: slices.Repeat([]ledger.Event{{Name: "a", To: "b"}}, events),
 	}}}
 }
 
-// naiveWalk returns the rows that a walk (a query of a list) must read. The list has the given rows, oldest first.
-func naiveWalk(rows []posting.Listed, w posting.Walk) (want []posting.Listed) {
+// naiveWalk returns those rows of a list that the walk w must read, the newest first. rows are all rows of the list, the
+// oldest first.
+func naiveWalk(rows []posting.ListRow, w posting.Walk) (want []posting.ListRow) {
 	for _, row := range slices.Backward(rows) {
 		if row.Booked >= w.From && (w.Before == 0 || row.Booked < w.Before) && (row.IsCreation || !w.OnlyCreations) {
 			want = append(want, row)
@@ -45,12 +46,12 @@ func naiveWalk(rows []posting.Listed, w posting.Walk) (want []posting.Listed) {
 	return want
 }
 
-// walk reads at most limit rows of testList.
-func (f *fixture) walk(w posting.Walk, limit int) (rows []posting.Listed) {
+// walk returns the rows that the walk w reads from testList, at most limit of them.
+func (f *fixture) walk(w posting.Walk, limit int) (rows []posting.ListRow) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
-	err := v.List(org, testList, w, func(row posting.Listed) (bool, error) {
+	err := v.List(org, testList, w, func(row posting.ListRow) (bool, error) {
 		rows = append(rows, row)
 		return len(rows) < limit, nil
 	})
@@ -65,23 +66,23 @@ const noLimit = 1 << 30
 func TestWalkReadsExactlyTheRowsWithinItsBounds(t *testing.T) {
 	d := blockedDisk()
 	f := openOn(t, d)
-	var rows []posting.Listed // oldest first
+	var rows []posting.ListRow // oldest first
 	submitAll := func(changes ...*posting.Change) {
 		for i, receipt := range f.submitTogether(d, changes) {
 			if receipt.Err != nil {
 				t.Fatal(receipt.Err)
 			}
 			s := &changes[i].Steps[0]
-			rows = append(rows, posting.Listed{Booked: receipt.Stamps[0].Updated, IsCreation: s.Expect == 0, ID: s.Source.ID})
+			rows = append(rows, posting.ListRow{Booked: receipt.Stamps[0].Updated, IsCreation: s.Expect == 0, ID: s.Source.ID})
 		}
 	}
-	var changes []*posting.Change // they add more rows than fit on a page
+	var changes []*posting.Change // the events of these changes add more rows than one page has room for
 	for i := range 2_000 {
 		s, events := newTransaction(), 1+i%3
 		changes = append(changes, changeOfListed(s, 0, events), changeOfListed(s, uint64(events), 1))
 	}
 	submitAll(changes...)
-	for range 3 { // each in a group of its own, and so in a chunk of the page buffer of its own
+	for range 3 { // each change is a group of its own, and so each row is in a page-buffer row of its own
 		submitAll(changeOfListed(newTransaction(), 0, 3))
 	}
 	borders := f.borders()
@@ -153,7 +154,7 @@ func TestWalksAllocateNothingForEachRow(t *testing.T) {
 	f := open(t)
 	const n = 2_000
 	for range n / 500 {
-		c := new(posting.Change)
+		c := &posting.Change{Author: ledger.BySystem.Author()}
 		for range 500 {
 			c.Steps = append(c.Steps, changeOfListed(newTransaction(), 0, 1).Steps...)
 		}
@@ -163,7 +164,7 @@ func TestWalksAllocateNothingForEachRow(t *testing.T) {
 	defer v.Close()
 	for name, walkAll := range map[string]func(count func() (bool, error)) error{
 		"a list": func(count func() (bool, error)) error {
-			return v.List(org, testList, posting.Walk{OnlyCreations: true}, func(posting.Listed) (bool, error) { return count() })
+			return v.List(org, testList, posting.Walk{OnlyCreations: true}, func(posting.ListRow) (bool, error) { return count() })
 		},
 		"records": func(count func() (bool, error)) error {
 			return v.Records(org, ledger.Transaction, func(ledger.ID, posting.Record) (bool, error) { return count() })
@@ -182,7 +183,7 @@ func TestWalksAllocateNothingForEachRow(t *testing.T) {
 	}
 }
 
-// changingList creates and changes random records of testList between two walks, and knows the records' versions.
+// changingList creates and changes random records of testList between two walks. It keeps the records' versions.
 type changingList struct {
 	*fixture
 	random   *rand.Rand
@@ -204,7 +205,7 @@ func (c *changingList) create() {
 	c.ids = append(c.ids, s.ID)
 }
 
-// move changes a random record.
+// move creates or changes a random record, and returns its id.
 func (c *changingList) move() (id ledger.ID) {
 	id = c.ids[c.random.IntN(len(c.ids))]
 	s := ledger.Source{Kind: ledger.Transaction, ID: id}
@@ -267,12 +268,13 @@ func TestListByLastChangeShowsUnchangedRecordsOnce(t *testing.T) {
 	}
 }
 
-// newestRows reads at most limit rows, each the newest row of its record.
-func (c *changingList) newestRows(w posting.Walk, limit int) (rows []posting.Listed) {
+// newestRows returns at most limit rows that the walk w reads. It leaves out a row if the list has a newer row of the same
+// record.
+func (c *changingList) newestRows(w posting.Walk, limit int) (rows []posting.ListRow) {
 	c.t.Helper()
 	v := c.View()
 	defer v.Close()
-	err := v.List(org, testList, w, func(row posting.Listed) (bool, error) {
+	err := v.List(org, testList, w, func(row posting.ListRow) (bool, error) {
 		record, found, err := v.Record(org, ledger.Source{Kind: ledger.Transaction, ID: row.ID})
 		if err != nil || !found {
 			return false, fmt.Errorf("%v is listed: %v, %w", row.ID, found, err)

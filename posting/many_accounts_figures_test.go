@@ -21,18 +21,18 @@ import (
 // manyDays is the number of days over which the entries of TestMeasureManyAccounts spread.
 const manyDays = 20
 
-// accountBooks makes the entries of TestMeasureManyAccounts. Half of the entries open an account, as in a bank that
-// gains customers, so that each account has a first entry and most days know only a part of the accounts. The other
-// half move an account that is open already. The accounts open in no order. One entry in ten captures an earlier
-// hold, and one in a hundred takes effect on another day.
+// accountBooks makes the entries of TestMeasureManyAccounts. Half of the entries are the first entry of an account, as in a
+// bank that gains customers. So on most days only some of the accounts exist. The other half of the entries are on accounts
+// that exist already. The accounts get their first entries in random order. One entry in ten captures an earlier hold, and
+// one in a hundred takes effect on another day.
 type accountBooks struct {
 	random *rand.Rand
-	order  []int // the accounts in the order in which they open
+	order  []int // the accounts in the order of their first entries
 	opened int
 }
 
 func (b *accountBooks) change(entries int) *posting.Change {
-	c := &posting.Change{MustRecord: true}
+	c := &posting.Change{Author: ledger.BySystem.Author(), MustRecord: true}
 	for n := range entries {
 		if n%2 == 0 && b.opened < len(b.order) {
 			b.opened++
@@ -72,13 +72,14 @@ func fillManyAccounts(t *testing.T, j *posting.Journal, clock *clock.Manual, acc
 	}
 }
 
-// openManyAccounts opens a journal of MIZAN_ACCOUNTS accounts. MIZAN_FIGURES is as in openMeasuredJournal.
+// openManyAccounts opens a journal with as many accounts as MIZAN_ACCOUNTS says. MIZAN_FIGURES has the same meaning as in
+// openMeasuredJournal.
 func openManyAccounts(t *testing.T) (j *posting.Journal, accounts int) {
 	dir := os.Getenv("MIZAN_FIGURES")
 	accounts, _ = strconv.Atoi(os.Getenv("MIZAN_ACCOUNTS"))
 	switch {
 	case dir == "" || accounts <= 0:
-		t.Skip("MIZAN_ACCOUNTS=1000000 with MIZAN_FIGURES=1 or MIZAN_FIGURES=DIR measures")
+		t.Skip("a measurement: set MIZAN_ACCOUNTS to a number such as 1000000, and MIZAN_FIGURES to 1 or to a directory that keeps the journal")
 	case dir == "1":
 		dir = t.TempDir()
 	}
@@ -116,8 +117,8 @@ func openManyAccounts(t *testing.T) (j *posting.Journal, accounts int) {
 	return j, accounts
 }
 
-// TestMeasureManyAccounts measures trial balances of very many accounts: pages of them, at any time and by effective
-// date on any day, and a whole one.
+// TestMeasureManyAccounts measures trial balances of very many accounts: single pages, at any time and by effective date on
+// any day, and a whole trial balance.
 func TestMeasureManyAccounts(t *testing.T) {
 	j, accounts := openManyAccounts(t)
 	random := rand.New(rand.NewPCG(3, 4))

@@ -13,16 +13,15 @@ import (
 	"mizan/posting/balances"
 )
 
-// compare compares the results of all queries of a view with the model (a naive second version of the writer).
+// compare compares the results of all queries with those of the model, which is a second, naive implementation of the writer.
 func (p *modelRun) compare() {
 	p.t.Helper()
-	v := p.View()
+	v := p.anyView()
 	defer v.Close()
 	for _, org := range append(p.orgs, uuid.New()) {
 		orgModel := p.model.org(org)
 		p.compareEvents(v, org, orgModel)
 		p.compareAfter(v, org, orgModel)
-		p.preload(v, org)
 		for _, path := range append(modelPaths, "A:ban", "L:nobody") {
 			for _, asset := range modelAssets {
 				p.compareAccount(v, org, orgModel, ledger.Account{Path: path, Asset: asset})
@@ -50,9 +49,23 @@ func (p *modelRun) compare() {
 	for l, rows := range p.model.lists {
 		p.compareList(v, p.orgs[0], l, rows)
 	}
+	for org, orgModel := range p.model.orgs {
+		if len(orgModel.changes) > 0 {
+			p.compareList(v, org, ledger.AdministrationChanges, orgModel.changes)
+		}
+	}
 }
 
-// nearEvent returns the booked time of a random event, or an instant one microsecond before or after it.
+// anyView returns a view that finds the page buffer either in memory or in the store, at random. (The page buffer has the
+// lines that are on no stored page yet.)
+func (p *modelRun) anyView() *posting.View {
+	if p.random.IntN(2) == 0 {
+		return p.StoredView()
+	}
+	return p.View()
+}
+
+// nearEvent returns the booked time of a random event, or an instant one microsecond earlier or later.
 func (p *modelRun) nearEvent(orgModel *modelOrg) ledger.Micros {
 	if len(orgModel.events) == 0 {
 		return p.model.now
@@ -174,7 +187,7 @@ func (p *modelRun) compareAccounts(v *posting.View, org ledger.ID, orgModel *mod
 			return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Asset.Currency, b.Asset.Currency), cmp.Compare(a.Asset.Network, b.Asset.Network))
 		})
 		var lastRead *ledger.Account
-		for { // in pages of one to four
+		for { // reads pages of one to four rows
 			limit := 1 + p.random.IntN(4)
 			err := v.AccountsFrom(org, prefix, env, lastRead, func(a ledger.Account) (bool, error) {
 				got = append(got, a)
@@ -246,7 +259,7 @@ func (p *modelRun) compareSealed(v *posting.View) {
 	}
 }
 
-func (p *modelRun) compareList(v *posting.View, org ledger.ID, l ledger.List, rows []posting.Listed) {
+func (p *modelRun) compareList(v *posting.View, org ledger.ID, l ledger.List, rows []posting.ListRow) {
 	p.t.Helper()
 	randomInstant := func() ledger.Micros { return rows[p.random.IntN(len(rows))].Booked + ledger.Micros(p.random.IntN(3)-1) }
 	w := posting.Walk{OnlyCreations: p.random.IntN(2) == 0}
@@ -257,8 +270,8 @@ func (p *modelRun) compareList(v *posting.View, org ledger.ID, l ledger.List, ro
 		w.Before = randomInstant()
 	}
 	want := naiveWalk(rows, w)
-	var got []posting.Listed
-	err := v.List(org, l, w, func(row posting.Listed) (bool, error) {
+	var got []posting.ListRow
+	err := v.List(org, l, w, func(row posting.ListRow) (bool, error) {
 		got = append(got, row)
 		return true, nil
 	})

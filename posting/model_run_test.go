@@ -19,7 +19,7 @@ import (
 	"mizan/posting"
 )
 
-// modelRun submits the same changes to a journal and to its model.
+// modelRun submits the same changes to a journal and to its model, a second, naive implementation of the writer.
 type modelRun struct {
 	*fixture
 	random     *rand.Rand
@@ -38,13 +38,13 @@ var (
 	}
 )
 
-// The caches hold one entry at first, groups are small, and the journal restarts now and then. So the orderer (the
-// goroutine that prepares groups) has to read again what it has dropped from its caches.
+// The caches hold one entry at first, groups are small, and the journal restarts now and then. So the orderer (the goroutine
+// that prepares groups) often has to read values again that its caches have dropped.
 func TestJournalMatchesItsModel(t *testing.T) {
 	const maxRounds = 40
 	rounds := maxRounds
 	if testing.Short() {
-		rounds = 10 // and more, until there was a refusal with each code
+		rounds = 10 // at least; the test continues until there was a refusal with each code
 	}
 	random := testseed.Random(t)
 	p := &modelRun{
@@ -65,7 +65,7 @@ func TestJournalMatchesItsModel(t *testing.T) {
 		if round%3 == 0 {
 			p.compare()
 		}
-		p.forward(time.Duration(random.Int64N(1 << (20 + random.IntN(30))))) // from zero to two weeks
+		p.forward(time.Duration(random.Int64N(1 << (20 + random.IntN(30))))) // at most about two weeks
 		if t.Failed() {
 			return
 		}
@@ -95,7 +95,7 @@ func (p *modelRun) submitBatch(n int) {
 		d := p.randomDraft()
 		d.isAlone = p.random.IntN(6) == 0
 		drafts = append(drafts, d)
-		for !makesTransaction(d.change) && p.random.IntN(8) == 0 { // the same change again: only one of the two is accepted
+		for !makesTransaction(d.change) && p.random.IntN(8) == 0 { // submit the change twice; only one of the two is accepted
 			drafts = append(drafts, draft{copyOf(d.change), d.reserved, false})
 		}
 	}
@@ -142,7 +142,7 @@ func makesTransaction(c *posting.Change) bool {
 	})
 }
 
-// wantReceipt compares a receipt with what the model expects, and applies an accepted change to the model.
+// wantReceipt compares a receipt with the one that the model expects, and applies an accepted change to the model.
 func (p *modelRun) wantReceipt(d draft, got posting.Receipt) {
 	code, index, owner := p.model.expect(d.change)
 	claim, counter := 0, 0
@@ -189,7 +189,7 @@ func (p *modelRun) randomOrg() ledger.ID { return p.orgs[p.random.IntN(len(p.org
 // randomDraft returns a random change that a caller could submit in the model's state.
 func (p *modelRun) randomDraft() draft {
 	p.draftCount++
-	d := draft{change: new(posting.Change)}
+	d := draft{change: &posting.Change{Author: ledger.ByProvider.Author()}}
 	c := d.change
 	org := p.randomOrg()
 	switch p.random.IntN(8) {
@@ -213,11 +213,27 @@ func (p *modelRun) randomDraft() draft {
 		c.Steps = []posting.Step{p.moveStep(org)}
 		c.MustRecord = p.random.IntN(2) == 0
 	}
+	c.Author = p.randomAuthor(len(c.Steps) == 1)
 	p.addGuards(c)
 	return d
 }
 
-// addGuards adds claims, and counter and funds guards, for which a command may be refused.
+// randomAuthor returns a random author. An author is a record only if mayHaveRecord is true, because a Change with several
+// steps may belong to several organizations.
+func (p *modelRun) randomAuthor(mayHaveRecord bool) ledger.Author {
+	kinds := ledger.AuthorKinds()
+	author := kinds[p.random.IntN(len(kinds))].Author()
+	switch {
+	case !author.Kind.HasRecord():
+	case mayHaveRecord:
+		author.Seq = 1 + p.random.Uint64N(1<<40)
+	default:
+		author = ledger.ByPayer.Author()
+	}
+	return author
+}
+
+// addGuards adds claims, counter guards and funds guards to a command. Each of them may refuse the command.
 func (p *modelRun) addGuards(c *posting.Change) {
 	for p.random.IntN(3) == 0 {
 		c.Claims = append(c.Claims, ledger.Claim{
@@ -229,7 +245,7 @@ func (p *modelRun) addGuards(c *posting.Change) {
 			Org: c.Steps[0].Org, Key: "daily", Window: fmt.Sprint(p.draftCount / 100), Add: amount(uint64(p.random.IntN(40))), Max: amount(300), RefusalCode: ledger.LimitExceeded,
 		}
 		c.Counters = append(c.Counters, g)
-		if p.random.IntN(3) == 0 { // and a release of the same amount
+		if p.random.IntN(3) == 0 { // releases the same amount again
 			g.IsRelease = true
 			c.Counters = append(c.Counters, g)
 		}
@@ -243,10 +259,10 @@ func (p *modelRun) addGuards(c *posting.Change) {
 	}
 }
 
-// makeOutcome makes d a change that closes a record's open hold and releases the record's reservation. In some cases
-// the change then makes a new hold. makeOutcome returns false if no record has an open hold.
+// makeOutcome makes d the outcome of a record: a change that closes the record's open hold and releases the record's
+// reservation. Sometimes the change then makes a new hold. If no record has an open hold, makeOutcome returns false.
 func (p *modelRun) makeOutcome(d *draft) bool {
-	for k, r := range p.model.records { // in random order, which does not depend on the seed
+	for k, r := range p.model.records { // in the random order of Go's maps, which the seed does not determine
 		if r.stamp.HeldSeq == 0 {
 			continue
 		}
@@ -308,7 +324,7 @@ func (p *modelRun) randomStep(org ledger.ID, source ledger.Source, expect uint64
 	case 0:
 		s.Sealed = []byte(uuid.NewString())
 	case 1:
-		s.Unseal = true
+		s.RemoveSealed = true
 	}
 	if org == p.orgs[0] && p.random.IntN(2) == 0 {
 		s.List = listOf(p.random.Int64N(3), byte(1+p.random.IntN(2)))
@@ -320,7 +336,7 @@ func (p *modelRun) randomStep(org ledger.ID, source ledger.Source, expect uint64
 	return s
 }
 
-// newEvents returns the given number of events, one of which has the entry.
+// newEvents returns n events. One of them has the entry.
 func (p *modelRun) newEvents(n int, entry *ledger.Entry) []ledger.Event {
 	events := make([]ledger.Event, n)
 	for i := range events {
@@ -337,8 +353,8 @@ func (p *modelRun) effectiveDate() ledger.Date {
 	return ledger.DateOf(p.clock.Now()) + ledger.Date(p.random.IntN(40)-20)
 }
 
-// randomEntry returns an entry in one or two assets, which balances in each asset. If the phase allows it, about half
-// of the postings may be split between two accounts.
+// randomEntry returns an entry in one or two assets. Its debits and credits are equal in each asset. If the phase allows it,
+// about half of the postings may be split between two accounts.
 func (p *modelRun) randomEntry(phase ledger.Phase) *ledger.Entry {
 	entry := &ledger.Entry{Phase: phase, Effective: p.effectiveDate()}
 	for range 1 + p.random.IntN(2) {
@@ -361,7 +377,7 @@ func (p *modelRun) randomEntry(phase ledger.Phase) *ledger.Entry {
 	return entry
 }
 
-// takeDue takes items that are due, compares them with the model, and returns some of them to the journal.
+// takeDue takes items that are due and compares them with the model. It returns some of them to the journal with Due.Return.
 func (p *modelRun) takeDue() {
 	p.t.Helper()
 	p.lookAhead()

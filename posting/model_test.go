@@ -10,16 +10,16 @@ import (
 	"mizan/posting/store"
 )
 
-// model is a naive second version of the writer, with maps and signed integers. It applies one change after
-// the other, in the order in which the journal answered.
+// model is a second, naive implementation of the writer, with maps and signed integers. It applies the accepted changes one
+// after the other, in the order in which the journal has answered.
 type model struct {
 	now       ledger.Micros
 	orgs      map[ledger.ID]*modelOrg
-	claims    map[string]string // by kind, organization and key
+	claims    map[string]string // owners; the keys have the claim's kind, organization and key
 	counters  map[counterKey]int64
 	records   map[recordKey]*modelRecord
-	lists     map[ledger.List][]posting.Listed // of the first organization
-	handedOut map[recordKey]bool               // records that were handed out as due
+	lists     map[ledger.List][]posting.ListRow // of the first organization
+	handedOut map[recordKey]bool                // records that were handed out as due
 	refusals  map[ledger.Code]int
 }
 
@@ -38,6 +38,7 @@ type modelOrg struct {
 	totals   map[ledger.Account]modelTotals
 	accounts map[ledger.Account][]posting.Line // the lines of each account
 	effects  map[ledger.Account][]effect
+	changes  []posting.ListRow // the rows of ledger.AdministrationChanges
 }
 
 // modelTotals are an account's totals: posted debits and credits, then pending debits and credits.
@@ -50,17 +51,17 @@ func (t modelTotals) toLedger() ledger.Totals {
 	return ledger.Totals{DebitsPosted: total(0), CreditsPosted: total(1), DebitsPending: total(2), CreditsPending: total(3)}
 }
 
-// effect is what an entry adds to one of an account's totals from the entry's effective day on.
+// effect is the amount that an entry adds to one of the totals of an account, from the entry's effective day on.
 type effect struct {
 	day   ledger.Date
-	total int // index in modelTotals
+	total int // index of the changed total in modelTotals
 	delta int64
 }
 
 type modelRecord struct {
 	stamp    posting.Stamp
 	payload  string
-	sealed   string // empty: no row
+	sealed   string // content of the sealed row; empty: there is none
 	held     []ledger.Posting
 	reserved int64 // amount that its pending entry has added to the counter "reserved"
 }
@@ -69,13 +70,13 @@ type modelRecord struct {
 type draft struct {
 	change   *posting.Change
 	reserved int64 // amount that the change adds to the counter "reserved"
-	isAlone  bool  // the submitting goroutine waits for the receipt before it submits another change
+	isAlone  bool  // the goroutine that submits the change waits for its receipt before it submits another change
 }
 
 func newModel() *model {
 	return &model{
 		orgs: map[ledger.ID]*modelOrg{}, claims: map[string]string{}, counters: map[counterKey]int64{},
-		records: map[recordKey]*modelRecord{}, lists: map[ledger.List][]posting.Listed{}, handedOut: map[recordKey]bool{}, refusals: map[ledger.Code]int{},
+		records: map[recordKey]*modelRecord{}, lists: map[ledger.List][]posting.ListRow{}, handedOut: map[recordKey]bool{}, refusals: map[ledger.Code]int{},
 	}
 }
 
@@ -90,7 +91,7 @@ func (m *model) org(id ledger.ID) *modelOrg {
 
 func claimKey(c *ledger.Claim) string { return string(c.Kind) + c.Org.String() + c.Key }
 
-// toInt converts an amount of the test to an integer.
+// toInt converts an amount to an int64. Amounts in these tests are small.
 func toInt(a money.Amount) int64 {
 	n, ok := a.Uint64()
 	if !ok || n > 1<<50 {
@@ -99,10 +100,11 @@ func toInt(a money.Amount) int64 {
 	return int64(n)
 }
 
-// expect returns the code with which a change must be refused; empty if it must be accepted. For a taken claim,
-// index is the claim's and owner is the claim's owner; for a counter guard, index is the guard's.
+// expect returns the code with which a change must be refused; empty if it must be accepted. If the key of a claim is taken,
+// index is the index of the claim, and owner is the owner of the key. If a counter guard refuses the change, index is the
+// index of the guard.
 func (m *model) expect(c *posting.Change) (code ledger.Code, index int, owner string) {
-	inChange := map[string]string{} // owners of the keys that earlier claims of the change take
+	inChange := map[string]string{} // keys that earlier claims of this change take, with their owners
 	for i := range c.Claims {
 		k := claimKey(&c.Claims[i])
 		if holder, isTaken := m.claims[k]; isTaken {
@@ -170,9 +172,9 @@ func (m *model) expectFunds(c *posting.Change) ledger.Code {
 	return ""
 }
 
-// bookNaively books an entry on totals and returns its postings after splitting. It calls onLine for each expected
-// line, in order, with the line's posting, phase and index, and the account's totals after it. The indexes after
-// those of the postings are of lines for what a capture releases.
+// bookNaively adds an entry to the totals of its accounts, and returns the entry's postings after splitting. For each line
+// that the journal must have, in order, it calls onLine with the line's posting, phase and index, and with the account's
+// totals after the line. The indexes of lines for released amounts follow those of the postings.
 func bookNaively(totals map[ledger.Account]modelTotals, e *ledger.Entry, onLine func(ledger.Posting, ledger.Phase, int, modelTotals)) []ledger.Posting {
 	postingAccount := func(p ledger.Posting) ledger.Account { return ledger.Account{Path: p.Account, Asset: p.Asset} }
 	add := func(p ledger.Posting, total int, n int64) modelTotals {
@@ -249,7 +251,7 @@ func splitNaively(totals map[ledger.Account]modelTotals, p ledger.Posting) (part
 	return parts
 }
 
-// apply applies an accepted change, and returns the expected stamps of its records.
+// apply applies an accepted change to the model, and returns the stamps that the change's records must have.
 func (m *model) apply(d draft) (stamps []posting.Stamp) {
 	c := d.change
 	var claimHashes []ledger.Hash
@@ -268,7 +270,7 @@ func (m *model) apply(d draft) (stamps []posting.Stamp) {
 		}
 	}
 	for i := range c.Steps {
-		stamps = append(stamps, m.applyStep(&c.Steps[i], d.reserved))
+		stamps = append(stamps, m.applyStep(&c.Steps[i], c.Author, d.reserved))
 		if i == 0 {
 			events := m.org(c.Steps[i].Org).events
 			events[len(events)-1].Stored.Claims = claimHashes
@@ -277,7 +279,7 @@ func (m *model) apply(d draft) (stamps []posting.Stamp) {
 	return stamps
 }
 
-func (m *model) applyStep(s *posting.Step, reserved int64) posting.Stamp {
+func (m *model) applyStep(s *posting.Step, author ledger.Author, reserved int64) posting.Stamp {
 	orgModel, k := m.org(s.Org), recordKey{s.Org, s.Source}
 	record := m.records[k]
 	if record == nil {
@@ -286,7 +288,7 @@ func (m *model) applyStep(s *posting.Step, reserved int64) posting.Stamp {
 	isNew := record.stamp.Version == 0
 	for i := range s.Events {
 		e := s.Events[i]
-		e.Source, e.Stored = s.Source, ledger.Stored{}
+		e.Source, e.Author, e.Stored = s.Source, author, ledger.Stored{}
 		e.Seq, e.Booked = uint64(len(orgModel.events)+1), m.now
 		if n := len(orgModel.events); n > 0 {
 			e.Booked = max(m.now, orgModel.events[n-1].Booked+1)
@@ -295,12 +297,15 @@ func (m *model) applyStep(s *posting.Step, reserved int64) posting.Stamp {
 		e.Version, e.Previous = record.stamp.Version, record.stamp.LastSeq
 		record.stamp.LastSeq, record.stamp.Updated = e.Seq, e.Booked
 		if isNew && i == 0 {
-			record.stamp.Started = e.Booked
+			record.stamp.FirstSeq, record.stamp.Started = e.Seq, e.Booked
 		}
 		if e.Entry != nil {
 			m.applyEntry(orgModel, record, &e, reserved)
 		}
 		orgModel.events = append(orgModel.events, e)
+		if s.Source.Kind.IsAdministration() && author.Kind != ledger.BySystem {
+			orgModel.changes = append(orgModel.changes, posting.ListRow{Booked: e.Booked, IsCreation: e.Version == 1, ID: ledger.SeqID(e.Seq)})
+		}
 	}
 	if s.Finish {
 		record.stamp.Finished = record.stamp.Updated
@@ -312,7 +317,7 @@ func (m *model) applyStep(s *posting.Step, reserved int64) posting.Stamp {
 	delete(m.handedOut, k)
 	if s.Record != nil {
 		record.payload = string(s.Record)
-		if s.Sealed != nil || s.Unseal {
+		if s.Sealed != nil || s.RemoveSealed {
 			record.sealed, record.stamp.Sealed = string(s.Sealed), ledger.Hash{}
 			if s.Sealed != nil {
 				record.stamp.Sealed = sha256.Sum256(s.Sealed)
@@ -324,12 +329,12 @@ func (m *model) applyStep(s *posting.Step, reserved int64) posting.Stamp {
 		m.records[k] = record
 	}
 	if s.List != (ledger.List{}) {
-		m.lists[s.List] = append(m.lists[s.List], posting.Listed{Booked: record.stamp.Updated, IsCreation: isNew, ID: s.Source.ID})
+		m.lists[s.List] = append(m.lists[s.List], posting.ListRow{Booked: record.stamp.Updated, IsCreation: isNew, ID: s.Source.ID})
 	}
 	return record.stamp
 }
 
-// maxPart is the most bytes of a payload in one row.
+// maxPart is the maximum number of bytes of a payload that one row stores.
 const maxPart = 96 << 10
 
 func (m *model) applyEntry(orgModel *modelOrg, record *modelRecord, e *ledger.Event, reserved int64) {
@@ -375,7 +380,7 @@ func (o *modelOrg) addEffect(p ledger.Posting, day ledger.Date, total int, delta
 	o.effects[a] = append(o.effects[a], effect{day, total, delta})
 }
 
-// totalsOn returns an account's totals by effective date, at the end of a day.
+// totalsOn returns an account's totals at the end of a day, counting each entry from its effective day on.
 func (o *modelOrg) totalsOn(a ledger.Account, day ledger.Date) ledger.Totals {
 	var t modelTotals
 	for _, e := range o.effects[a] {

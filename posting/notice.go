@@ -8,20 +8,20 @@ import (
 	"mizan/posting/store"
 )
 
-// Channel is the way in which a notice (a notification that is stored together with its event) reaches its destination.
-// Its value is stored.
+// Channel tells how a notice reaches its destination. (A notice is a notification that is stored together with its event.)
+// The values are stored, so they must not change.
 type Channel byte
 
 // The channels. The zero value is invalid.
 const (
 	Webhook      Channel = iota + 1 // to a merchant's address: signed JSON with the event and data about the notice
-	Stream                          // to the same address: the event alone, without a signature
+	Stream                          // to the same URL as Webhook: the event alone, without a signature
 	Operators                       // to the terminal's operators, by Telegram and e-mail
 	PayerReceipt                    // to the payer, by e-mail: the address of the receipt
-	Bulletin                        // to the operators too, but not about an event, so it is never in Step.Notices
+	Bulletin                        // also to the terminal's operators, but not about an event, so never in Step.Notices
 )
 
-// String names the channel.
+// String returns the name of the channel.
 func (c Channel) String() string {
 	names := [...]string{"invalid", "webhook", "stream", "operators", "receipt", "bulletin"}
 	if int(c) < len(names) {
@@ -36,30 +36,31 @@ func (c Channel) isAboutEvents() bool { return c >= Webhook && c <= PayerReceipt
 // Notice is a notification about an event. It becomes durable with the event.
 type Notice struct {
 	Event       int     // index of the event in Step.Events
-	Channel     Channel // how it is sent
-	IsTransient bool    // it is one of Step.Transient, and so it is not stored; the writer sets this
+	Channel     Channel // how the notice is sent
+	IsTransient bool    // set by the writer: the notice is from Step.Transient, and is not stored
 	To          ledger.ID
 	Body        []byte // stored beside the record: at most MaxNotice bytes
 
-	// Origin identifies the request that caused the event. It is not stored, so only a first delivery attempt knows it.
+	// Origin identifies the request that caused the event. It is not stored, so only the first attempt to deliver the notice
+	// knows it.
 	Origin tracing.Origin
 
-	// Subject describes in memory what the notice is about, so that the first delivery attempt need not read the
-	// record. It is not stored. After Submit, the caller must not modify Subject and Body.
+	// Subject has the data that the notice is about, so that the first attempt to deliver the notice need not read the
+	// record. It is kept in memory only. After Submit, the caller must not modify Subject and Body.
 	Subject any
 
 	// The writer fills the following fields.
 	Source    ledger.Source
-	Booked    ledger.Micros // booked time of the event; together with Channel it identifies the notice in its organization
-	PageStart ledger.Micros // booked time of the first notice on the same page (a stored row of consecutive notices)
+	Booked    ledger.Micros // booked time of the event; within an organization, Booked and Channel identify the notice
+	PageStart ledger.Micros // booked time of the first notice on the same page; a page is a stored row of consecutive notices
 }
 
 // MaxNotice is the maximum length of a notice's body in bytes.
 const MaxNotice = store.MaxNotice
 
-// KV is a row of key and value that belongs to an actor. The journal writes it with the Change and does not interpret
-// it. Keys that begin with 'n' are the writer's pages of notices: a KV can only remove them. Keys that
-// begin with 't' are checkpoints, which readers of the trial balance use.
+// KV is a row of key and value that belongs to an actor. The journal writes it together with the Change and does not
+// interpret it. Keys that begin with 'n' belong to the pages of notices, which the writer makes: a Change can remove such a
+// row, but not set it. Keys that begin with 't' belong to the checkpoints from which trial balances start.
 type KV struct {
 	Org   ledger.ID
 	Key   []byte // at most 256 bytes
@@ -102,14 +103,16 @@ type orgNotices struct {
 	notices []Notice
 }
 
-// appendNotices puts the step's notices on the organization's open page (the row of notices that the group is filling),
-// and the notices' hashes into the events. Transient notices are only handed over.
+// appendNotices puts the step's notices on the organization's open page, which is the row of notices that the group is
+// filling. It puts the hashes of the notices into the events. Transient notices are not put on a page; only the committer
+// gets them.
 func (w *writer) appendNotices(b *orgState, s *Step) {
 	w.hashed = w.hashed[:0]
 	for i := range s.Notices {
 		n := &s.Notices[i]
 		if b.notices.Full(len(n.Body)) {
-			w.tail.add(-1, -noticeRow-b.notices.Bytes()) // the group counts this page from here on
+			// flushNotices writes the page into the group, so tail must not count the page any more.
+			w.tail.add(-1, -noticeRow-b.notices.Bytes())
 			w.flushNotices(b)
 		}
 		if b.notices.First == 0 {
@@ -135,7 +138,7 @@ func (w *writer) appendNotices(b *orgState, s *Step) {
 	}
 }
 
-// flushNotices writes the open page of notices.
+// flushNotices writes the organization's open page of notices into the group.
 func (w *writer) flushNotices(b *orgState) {
 	if b.notices.First == 0 {
 		return
@@ -145,8 +148,8 @@ func (w *writer) flushNotices(b *orgState) {
 	b.notices.Reset()
 }
 
-// finishNotices writes the group's last page of notices, and hands the notices to the committer, which calls the
-// function of OnNotices with them when the group is durable.
+// finishNotices writes the group's last page of notices of the organization. It hands all the organization's notices to the
+// committer. When the group is durable, the committer calls the function of OnNotices with them.
 func (w *writer) finishNotices(b *orgState) {
 	w.flushNotices(b)
 	if len(b.newNotices) == 0 {
@@ -159,27 +162,27 @@ func (w *writer) finishNotices(b *orgState) {
 	}
 }
 
-// OnNotices sets a function that the committer (the goroutine that makes groups durable) calls for each durable group,
-// once for each organization, with the organization's notices in the order of booking, before the changes are
-// acknowledged. It runs on the committer's goroutine and must not block. The slice then belongs to fn. OnNotices must
-// be called before any Change with notices is submitted.
+// OnNotices sets a function that gets the notices of each durable group, before the group's changes are acknowledged. For
+// each organization with notices in the group, fn is called once, with these notices in the order of booking. It runs on the
+// committer, the goroutine that makes groups durable, so it must not block. fn may keep the slice. OnNotices must be called
+// before any Change with notices is submitted.
 func (j *Journal) OnNotices(fn func(org ledger.ID, notices []Notice)) { j.onNotices = fn }
 
-// KV returns the value of a key.
+// KV returns the value of the organization's KV with this key; false if there is none.
 func (v *View) KV(org ledger.ID, key []byte) ([]byte, bool, error) {
 	return v.snap.Get(store.KeyKV(nil, org, key), nil)
 }
 
-// KVsAscending calls fn with the KVs whose keys begin with prefix, beginning with the first key ≥ from
-// (nil: with the first of all). Key and value are valid until fn returns.
+// KVsAscending calls fn with the organization's KVs whose keys begin with prefix, in ascending order. It begins with the
+// first key ≥ from; if from is nil, with the first key of all. Key and value are valid until fn returns.
 func (v *View) KVsAscending(org ledger.ID, prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return v.snap.Ascend(store.KeyKV(nil, org, prefix), kvFrom(org, from), func(key, value []byte) (bool, error) {
 		return fn(store.KVKey(key), value)
 	})
 }
 
-// KVKeys is KVsAscending without the values. If fn returns a key in skipTo, the iteration continues with the
-// first key ≥ skipTo, and skipTo must be above the current key.
+// KVKeys does the work of KVsAscending without reading the values. If fn returns a key in skipTo, the iteration continues
+// with the first key ≥ skipTo. skipTo must be above the current key.
 func (v *View) KVKeys(org ledger.ID, prefix, from []byte, fn func(key []byte) (skipTo []byte, more bool, err error)) error {
 	return v.snap.AscendKeys(store.KeyKV(nil, org, prefix), kvFrom(org, from), func(key []byte) ([]byte, bool, error) {
 		skip, more, err := fn(store.KVKey(key))
@@ -190,7 +193,8 @@ func (v *View) KVKeys(org ledger.ID, prefix, from []byte, fn func(key []byte) (s
 	})
 }
 
-// KVsDescending is KVsAscending backwards, beginning with the greatest key ≤ from (nil: with the last).
+// KVsDescending does the work of KVsAscending in descending order. It begins with the greatest key ≤ from; if from is nil,
+// with the last key of all.
 func (v *View) KVsDescending(org ledger.ID, prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return v.snap.Descend(store.KeyKV(nil, org, prefix), kvFrom(org, from), func(key, value []byte) (bool, error) {
 		return fn(store.KVKey(key), value)
@@ -218,9 +222,9 @@ func (v *View) NoticesAscending(org ledger.ID, from ledger.Micros, fn func(n *No
 	return v.snap.Ascend(prefix, start, func(key, row []byte) (bool, error) { return eachNotice(key, row, fn) })
 }
 
-// NoticePages calls fn with pages of notices, the newest first, beginning with the page that
-// covers the given booked time (0: with the last page). fn may keep the notices, but their bodies are
-// valid only until fn returns.
+// NoticePages calls fn with pages of an organization's notices, the newest page first. It begins with the page that covers
+// the booked time from; if from is 0, with the last page. fn may keep the notices, but their bodies are valid only until fn
+// returns.
 func (v *View) NoticePages(org ledger.ID, from ledger.Micros, fn func(page ledger.Micros, notices []Notice) (more bool, err error)) error {
 	var start []byte
 	if from != 0 {

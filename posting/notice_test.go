@@ -17,7 +17,7 @@ import (
 	"mizan/posting/store"
 )
 
-// noticeRecorder records the notices that the journal hands over (to the function of OnNotices), in order.
+// noticeRecorder records the notices that the function of OnNotices gets, in order.
 type noticeRecorder struct {
 	mu    sync.Mutex
 	calls []noticeCall // guarded by mu
@@ -60,7 +60,9 @@ func stepWithNotices(org ledger.ID, events int, body string) posting.Step {
 	return s
 }
 
-func change(steps ...posting.Step) *posting.Change { return &posting.Change{Steps: steps} }
+func change(steps ...posting.Step) *posting.Change {
+	return &posting.Change{Author: ledger.BySystem.Author(), Steps: steps}
+}
 
 // storedNotices returns all notices of an organization, in order.
 func (f *fixture) storedNotices(orgID ledger.ID) (all []posting.Notice) {
@@ -79,7 +81,7 @@ func (f *fixture) storedNotices(orgID ledger.ID) (all []posting.Notice) {
 	return all
 }
 
-// wantNotices compares those fields of notices that are stored.
+// wantNotices compares two lists of notices. It ignores the fields that are not stored.
 func wantNotices(t *testing.T, what string, got, want []posting.Notice) {
 	t.Helper()
 	equal := func(a, b posting.Notice) bool {
@@ -103,7 +105,7 @@ func TestNoticeIsDurableWithItsChangeAndNamesItsEvent(t *testing.T) {
 		for _, n := range c.Steps[i].Notices {
 			want = append(want, posting.Notice{
 				Channel: n.Channel, To: n.To, Body: n.Body, Source: c.Steps[i].Source, Booked: c.Steps[i].Events[n.Event].Booked,
-				PageStart: c.Steps[0].Events[0].Booked, // booked time of the group's first notice
+				PageStart: c.Steps[0].Events[0].Booked, // the first event of the group has the first notice of the page
 			})
 		}
 	}
@@ -145,7 +147,7 @@ func TestRefusedChangeWritesNoNotices(t *testing.T) {
 	first.Claims, claimTaken.Claims = claim, claim
 	stale.Steps[0].Source, stale.Steps[0].Expect = first.Steps[0].Source, 7
 	stale.MustRecord = true
-	receipts := f.submitTogether(d, []*posting.Change{first, claimTaken, stale}) // in one group or in two, as it happens
+	receipts := f.submitTogether(d, []*posting.Change{first, claimTaken, stale}) // in one group or in two, by chance
 	if receipts[0].Err != nil {
 		t.Fatal(receipts[0].Err)
 	}
@@ -192,7 +194,7 @@ func TestNoticesAreNotHandedOverOnAFailedDiskAndAreReadAfterRestart(t *testing.T
 func TestNoticesAreHandedOverAfterTheSyncAndBeforeTheReceipt(t *testing.T) {
 	d := blockedDisk()
 	f := openOn(t, d)
-	var order []string // only the committer's goroutine writes it
+	var order []string // only the goroutine of the committer writes it
 	var storedCount int
 	f.OnNotices(func(org ledger.ID, notices []posting.Notice) {
 		order = append(order, "handed over")
@@ -259,7 +261,7 @@ func TestNoticesComeInBookingOrder(t *testing.T) {
 
 func TestNoticePageEndsAtItsBound(t *testing.T) {
 	f := open(t)
-	c := new(posting.Change)
+	c := &posting.Change{Author: ledger.BySystem.Author()}
 	for n := range 20 {
 		s := stepWithNotices(org, 1, "x")
 		s.Notices[0].Body = bytes.Repeat([]byte{byte(n)}, store.MaxNotice*(1+n%2)/2)
@@ -300,12 +302,13 @@ func TestNoticePageEndsAtItsBound(t *testing.T) {
 	wantNotices(t, "by pages, the newest first", readAgain, stored)
 }
 
-// Notices are stored in pages: rows of consecutive notices. A reader that asks for the notices from an instant on gets
-// whole pages. The first is the last page that begins at or before the instant or, if there is none, the oldest page.
+// Notices are stored in pages, which are rows of consecutive notices. A reader that asks for the notices from an instant on
+// gets whole pages. The first page is the last one that begins at or before the instant or, if there is none, the oldest
+// page.
 func TestNoticesAreReadFromThePageCoveringAnInstant(t *testing.T) {
 	f := open(t)
 	for range 5 {
-		f.must(change(stepWithNotices(org, 3, "x"))) // one page each
+		f.must(change(stepWithNotices(org, 3, "x"))) // the notices of each change are on a page of their own
 	}
 	all := f.storedNotices(org)
 	v := f.View()
@@ -357,7 +360,7 @@ func TestInvalidNoticePanicsInItsCaller(t *testing.T) {
 		s := stepWithNotices(org, 2, "x")
 		s.Notices = notices
 		if !panics(func() { f.submit(change(s)) }) {
-			t.Errorf("%s: it was taken", name)
+			t.Errorf("%s: it was accepted", name)
 		}
 	}
 	s := stepWithNotices(org, 2, "x")
@@ -368,20 +371,20 @@ func TestInvalidNoticePanicsInItsCaller(t *testing.T) {
 	}
 }
 
-// After random changes, groups and restarts, the stored notices are those that were handed over.
+// After random changes, groups and restarts, the stored notices equal those that OnNotices has passed on.
 func TestStoredNoticesEqualThoseHandedOver(t *testing.T) {
 	random := testseed.Random(t)
 	f := open(t)
 	var recorder noticeRecorder
 	recorder.listen(f.Journal)
-	orgs := make([]ledger.ID, 20) // more than the number of organizations whose pages are kept in memory
+	orgs := make([]ledger.ID, 20) // more organizations than the writer keeps notice buffers for
 	for i := range orgs {
 		orgs[i] = uuid.New()
 	}
 	for range 6 {
 		var pending sync.WaitGroup
 		for range 1 + random.IntN(200) {
-			c := new(posting.Change)
+			c := &posting.Change{Author: ledger.BySystem.Author()}
 			for range 1 + random.IntN(4) {
 				s := stepWithNotices(orgs[random.IntN(len(orgs))], 1+random.IntN(3), "x")
 				for i := range s.Notices {
@@ -412,7 +415,8 @@ func TestStoredNoticesEqualThoseHandedOver(t *testing.T) {
 	}
 }
 
-// Transient notices are handed over with the others and not stored, and the event's hash does not cover them.
+// Transient notices are handed over with the other notices, but not stored. The event's hash of notices does not cover
+// them.
 func TestTransientNoticesAreHandedOverAndNotStored(t *testing.T) {
 	f := open(t)
 	var recorder noticeRecorder

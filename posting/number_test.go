@@ -12,7 +12,7 @@ import (
 	"mizan/posting"
 )
 
-// numberedChange returns a change of a new record that takes the sequence's next number, and takes the claim.
+// numberedChange returns a change that creates a record with the next number of the sequence, and that takes the claim.
 func numberedChange(orgID ledger.ID, sequence, claim string) *posting.Change {
 	c := recordWithoutEntry(uuid.New())
 	s := &c.Steps[0]
@@ -36,7 +36,7 @@ func TestSequenceNumbersAreUniqueWithoutGaps(t *testing.T) {
 			if random.IntN(3) == 0 {
 				orgID = otherOrg
 			}
-			claim := fmt.Sprintf("%d-%d", round, n-random.IntN(2)) // about half of the claims are taken already
+			claim := fmt.Sprintf("%d-%d", round, n-random.IntN(2)) // for about half of the changes the claim is taken already
 			changes = append(changes, numberedChange(orgID, sequence, sequence+claim))
 			sequenceNames = append(sequenceNames, orgID.String()+sequence)
 		}
@@ -96,7 +96,7 @@ func TestRecordIsShownInEachOfItsLists(t *testing.T) {
 	defer v.Close()
 	for _, l := range lists {
 		var ids []ledger.ID
-		err := v.List(org, l, posting.Walk{}, func(row posting.Listed) (bool, error) {
+		err := v.List(org, l, posting.Walk{}, func(row posting.ListRow) (bool, error) {
 			ids = append(ids, row.ID)
 			return true, nil
 		})

@@ -6,8 +6,8 @@ import (
 	"mizan/posting/store"
 )
 
-// orgState is what the orderer (the goroutine that prepares groups of changes) knows about one organization: the end of
-// its journal, and the rows of the group being prepared.
+// orgState is what the orderer (the goroutine that prepares groups of changes) knows about one organization: where its
+// journal ends, and what the group being prepared has of it.
 type orgState struct {
 	org   ledger.ID
 	last  uint64        // seq of the last event
@@ -16,10 +16,9 @@ type orgState struct {
 	tree  tree
 	block store.Block // open block: the row of events that the group is filling
 
-	crossing   []store.Subtree // subtrees that the open block completes but that begin before the block
-	chunks     int             // number of this group's chunks (lines of one page) for the page buffer
-	bufferRows []bufferRow     // this group's page-buffer rows
-	touched    bool            // the group being prepared has changes of the organization
+	crossing  []store.Subtree // subtrees of the hash tree that begin before the open block and end in it
+	bufferRow bufferRow       // page-buffer row that the group is filling
+	touched   bool            // the group being prepared has changes of the organization
 
 	notices    store.NoticePage // open page: the row of notices that the group is filling
 	newNotices []Notice         // all notices of this group
@@ -49,7 +48,7 @@ func openOrg(snap *store.Snapshot, org ledger.ID) (*orgState, error) {
 	if err != nil {
 		return nil, err
 	}
-	row, found, err = snap.Get(store.KeyTree(nil, org, block.First), nil)
+	row, found, err = snap.Get(store.KeyTreeRow(nil, org, block.First), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +74,7 @@ func (b *orgState) next(now ledger.Micros) (uint64, ledger.Micros) {
 	return b.last, b.time
 }
 
-// append adds the event's bytes to the open block, which must have room, and to the tree.
+// append adds an event's canonical bytes to the open block and to the hash tree. The block must have room.
 func (b *orgState) append(seq uint64, canonical []byte) {
 	b.block.Add(seq, canonical)
 	first := b.block.First
@@ -86,7 +85,8 @@ func (b *orgState) append(seq uint64, canonical []byte) {
 	})
 }
 
-// appendLeaf adds an event's bytes to the open block and the tree. If the block is full, it begins a new one.
+// appendLeaf adds an event's canonical bytes to the open block and to the hash tree. If the block is full, appendLeaf writes
+// it into the group and begins a new one.
 func (w *writer) appendLeaf(b *orgState, seq uint64, canonical []byte) {
 	oldBytes := b.block.Bytes()
 	if b.block.Full(len(canonical)) {
@@ -96,12 +96,12 @@ func (w *writer) appendLeaf(b *orgState, seq uint64, canonical []byte) {
 	w.tail.bytes += b.block.Bytes() - oldBytes
 }
 
-// list adds a row to a list, on the list's open page.
-func (w *writer) list(b *orgState, l ledger.List, row store.Listed) {
+// list adds a row to a list, on the list's page in memory.
+func (w *writer) list(b *orgState, l ledger.List, row store.ListRow) {
 	k := listKey{b.org, l}
 	p, ok := w.lists.get(k)
 	if !ok {
-		p = &page{list: k, prefix: store.KeyLists(nil, b.org, l)}
+		p = &page{list: k, prefix: store.KeyListPages(nil, b.org, l)}
 		w.lists.set(k, p)
 	}
 	w.makeRoom(p, row.Booked)
@@ -110,7 +110,7 @@ func (w *writer) list(b *orgState, l ledger.List, row store.Listed) {
 	w.tail.bytes += len(p.lines) - oldLength
 }
 
-// flushOrg writes the group's last block and its notices.
+// flushOrg writes the organization's last block and last notices into the group.
 func (w *writer) flushOrg(b *orgState) {
 	w.flushBlock(b)
 	w.finishNotices(b)
@@ -118,19 +118,19 @@ func (w *writer) flushOrg(b *orgState) {
 		b.block = store.Block{}
 	}
 	if len(w.orgs) > maxBufferingOrgs {
-		b.bufferRows = nil
+		b.bufferRow = bufferRow{}
 	}
 	b.touched = false
 }
 
-// Bounds of memory that is kept from group to group for reuse.
+// Limits on the memory that is kept from group to group to be used again.
 const (
-	maxBlockOrgs     = 256     // with more organizations than this, the memory of their blocks is not reused
-	maxBufferingOrgs = 16      // with more organizations than this, the larger memory of page-buffer rows and notices is not reused
-	maxReusedBuffer  = 4 << 10 // largest capacity of a page's line buffer that is reused
+	maxBlockOrgs     = 256     // if there are more organizations, the memory of their blocks is not kept
+	maxBufferingOrgs = 16      // if there are more organizations, the memory of their page-buffer rows and notices is not kept
+	maxReusedBuffer  = 4 << 10 // largest capacity in bytes of a buffer for a page's lines that is kept
 )
 
-// flushBlock writes the open block and its tree row (the hashes of the tree after the block).
+// flushBlock writes the open block and its tree row into the group. The tree row has the hashes of the tree after the block.
 func (w *writer) flushBlock(b *orgState) {
 	if b.block.Count == 0 {
 		return
@@ -139,7 +139,7 @@ func (w *writer) flushBlock(b *orgState) {
 	w.key = store.KeyBlock(w.key[:0], b.org, first)
 	w.value = store.EncodeBlock(w.value[:0], &b.block, b.tree.root())
 	w.group.Set(w.key, w.value)
-	w.key = store.KeyTree(w.key[:0], b.org, first)
+	w.key = store.KeyTreeRow(w.key[:0], b.org, first)
 	w.value = store.EncodeTree(w.value[:0], b.tree.edge, b.crossing)
 	w.group.Set(w.key, w.value)
 	b.block.Reset()
@@ -167,7 +167,7 @@ func (t *tree) add(leaf []byte, onSubtree func(store.Subtree)) {
 	t.edge = append(t.edge, s)
 }
 
-// root returns the root hash of the tree; for a tree without leaves, the hash of an empty input.
+// root returns the root hash of the tree. For a tree without leaves it is the SHA-256 of nothing.
 func (t *tree) root() [32]byte {
 	if len(t.edge) == 0 {
 		return sha256.Sum256(nil)

@@ -10,25 +10,27 @@ import (
 	"mizan/posting/store"
 )
 
-// page collects the lines of an account (its postings), or the lines of a list, until they are written as one stored
-// page. Until then the lines are durable in the page buffer, in rows that many pages share. Without the buffer, each
-// page to which a group adds lines would get a row; if the changes of the group (which become durable together) have
-// few accounts in common, these rows would be most of the group's bytes.
+// page collects the lines of one account (its postings with the totals after them), or the rows of one list, until they are
+// written as one stored page. Until then they are durable in the page buffer, whose rows many pages share. Without the page
+// buffer, a group (changes that become durable together) would write a row for each page to which it adds lines. If the
+// changes of the group have few accounts in common, these rows would be most of the bytes that the group writes.
 type page struct {
-	balance *balance // balance of the page's account; nil: it is a page of a list
+	balance *balance // balance of the page's account; nil: the page belongs to a list
 	list    listKey
-	prefix  []byte // of the stored pages' keys
+	prefix  []byte // common prefix of the keys of the account's or list's stored pages
 
 	group         uint64        // the last group that added lines
-	bufferedSince uint64        // the group whose page-buffer rows have the oldest buffered line; 0: none is buffered
+	bufferedSince uint64        // number of the group with the page's oldest buffered line; 0: no line is buffered
 	firstBooked   ledger.Micros // booked time of the first of the lines
 	lastBooked    ledger.Micros // booked time of the last of the lines
 	lines         []byte        // lines that are not on a stored page yet; between groups nil if there are none
-	furtherRows   []rowStart    // further rows, if the lines are too long for one row
+	furtherRows   []rowStart    // where further stored pages begin, if the lines are too long for one
 	groupStart    int           // offset in lines at which the lines of the group being prepared begin
+	shared        *bufferedPage // the page in the bufferIndex, where readers find its buffered lines; nil: no line is buffered
 }
 
-// rowStart is the offset in page.lines at which a further row begins, and the booked time of its first line.
+// rowStart says where a further stored page begins: at an offset in page.lines. firstBooked is the booked time of its first
+// line.
 type rowStart struct {
 	offset      int
 	firstBooked ledger.Micros
@@ -45,34 +47,35 @@ type listKey struct {
 
 func (p *page) org() ledger.ID { return ledger.ID(p.prefix[1:17]) }
 
-// bufferedGroup has the page-buffer rows that one group wrote.
+// bufferedGroup describes the page-buffer rows that one group has written.
 type bufferedGroup struct {
 	group uint64
-	pages []*page // pages with their oldest buffered lines in this group's rows
+	pages []*page // pages whose oldest buffered lines are in the rows of this group
 	rows  []store.BufferKey
 	bytes int
 }
 
-// pageBuffer is the orderer's state of all organizations' page buffers.
+// pageBuffer is what the orderer knows about the page buffers of all organizations.
 type pageBuffer struct {
 	groups    []bufferedGroup // oldest first
 	bytes     int
 	maxGroups int  // from Options.BufferedGroups
-	lagging   bool // the last group had no room for all the lines that it should have flushed
+	lagging   bool // the last group had no room for all the lines that it should have moved to stored pages
 }
 
-// Lines move from the page buffer to a stored page in three cases: the page has flushFrom bytes of lines; or more
-// groups than Options.BufferedGroups have buffered lines, and the page's are in the oldest group; or all buffered
-// lines exceed maxBufferBytes. The bounds limit how many rows a reader searches and a starting journal reads.
+// Lines move from the page buffer to a stored page in three cases. First, the page has flushFrom bytes of lines. Second, more
+// groups than Options.BufferedGroups have buffered lines, and lines of the page are in the oldest of these groups. Third, all
+// buffered lines together have more than maxBufferBytes, and lines of the page are in the oldest group. These limits bound
+// the number of rows that a reader searches, and that Open reads.
 const (
 	flushFrom         = 1 << 10
 	maxBufferedGroups = 1024
 	maxBufferBytes    = 32 << 20
 )
 
-// makeRoom makes the page ready for a line with the given booked time, and begins a further row
-// if the last one is full. It never begins a row between two lines of one event, because a row's
-// key is the booked time of its first line.
+// makeRoom prepares the page for one more line with this booked time. If the last row of the page is full, makeRoom begins a
+// further row. It never begins a row between two lines of one event, because the key of a row is the booked time of its first
+// line.
 func (w *writer) makeRoom(p *page, booked ledger.Micros) {
 	if p.group != w.groupNumber {
 		if p.lines == nil {
@@ -103,10 +106,11 @@ func (p *page) tooLongWith(n int) bool {
 	return len(p.lines) > offset && len(p.lines)-offset+n > store.MaxPage
 }
 
-// rowBound returns how many bytes a row of the page takes at most, besides its lines.
+// rowBound returns an upper bound of the bytes that a row of the page takes in addition to its lines.
 func (p *page) rowBound() int { return chunkSize + len(p.prefix) }
 
-// flush writes the page's lines as one stored page, or as several if they are too long.
+// flush writes the lines of the page as one stored page, or as several stored pages if they are too long for one. The memory
+// of the lines is used again unless readers have it.
 func (w *writer) flush(p *page) {
 	offset, firstBooked := 0, p.firstBooked
 	for _, c := range p.furtherRows {
@@ -114,21 +118,26 @@ func (w *writer) flush(p *page) {
 		offset, firstBooked = c.offset, c.firstBooked
 	}
 	w.storePage(p, firstBooked, p.lines[offset:])
-	p.lines, p.furtherRows, p.groupStart, p.bufferedSince = p.lines[:0], nil, 0, 0
+	if p.shared != nil {
+		w.journal.bufferIndex.move(p, w.groupNumber)
+	}
+	w.recycle(p.lines)
+	p.lines, p.furtherRows, p.groupStart, p.bufferedSince = nil, nil, 0, 0
 	if p.balance != nil {
 		p.balance.hasStoredPage = true
 	}
 }
 
-// storePage writes lines as one stored page.
+// storePage writes the lines as one stored page into the group.
 func (w *writer) storePage(p *page, firstBooked ledger.Micros, lines []byte) {
 	w.key = binary.BigEndian.AppendUint64(append(w.key[:0], p.prefix...), uint64(firstBooked))
 	w.group.Set(w.key, lines)
 }
 
-// finishPages writes the lines that the group has added to pages. It flushes the pages with enough lines, and
-// puts the lines of the other pages into the page buffer. A page with enough lines is not flushed if the group has
-// no room for the page's lines of earlier groups: the estimated size of the group's changes does not include them.
+// finishPages writes the lines that the group has added to pages. A page with enough lines is flushed (written as a stored
+// page). The lines of the other pages are written into the page buffer. A page with enough lines is not flushed if the group
+// has no room for those lines of the page that earlier groups have added, because the estimated size of the group's changes
+// does not include these lines.
 func (w *writer) finishPages() {
 	room := w.room()
 	w.buffer.lagging = false
@@ -137,24 +146,23 @@ func (w *writer) finishPages() {
 		if len(p.lines) >= flushFrom || w.buffer.maxGroups < 0 || p.needsFirstPage() {
 			if p.groupStart == 0 || room.take(p.olderSize()) {
 				w.flush(p)
-				w.recycleLines(p)
 				continue
 			}
 			w.buffer.lagging = true
 		}
 		toBuffer = append(toBuffer, p)
-		w.orgs[p.org()].chunks++
 	}
 	w.bufferPages(toBuffer)
 	clear(w.pages)
 	w.pages = w.pages[:0]
 }
 
-// needsFirstPage tells whether the page is of an account without a stored page. Such a page is flushed at once, because
-// lists of accounts are read from stored pages only.
+// needsFirstPage tells whether the page belongs to an account without a stored page. Such a page is flushed at once,
+// because lists of accounts are read from stored pages only.
 func (p *page) needsFirstPage() bool { return p.balance != nil && !p.balance.hasStoredPage }
 
-// olderSize returns the size of the lines of earlier groups, which flushing the page adds to the group.
+// olderSize returns the size of those lines of the page that earlier groups have added. If the page is flushed, the group
+// grows by this size.
 func (p *page) olderSize() size {
 	bound := size{bytes: p.groupStart}
 	for _, c := range p.furtherRows {
@@ -165,21 +173,15 @@ func (p *page) olderSize() size {
 	return bound
 }
 
-// recycleLines recycles the memory of a page that has been flushed.
-func (w *writer) recycleLines(p *page) {
-	w.recycle(p.lines)
-	p.lines = nil
-}
-
 // room returns how many more rows and bytes the group can hold.
 func (w *writer) room() size {
 	limit := w.journal.limit
 	return size{limit.rows - w.group.Rows() - w.tail.rows, limit.bytes - w.group.Bytes() - w.tail.bytes}
 }
 
-// bufferPages writes the lines that the group added to these pages into page-buffer rows, a chunk for each page (its
-// head, which is the prefix without the organization, and its lines). The chunks are in the order in which the group
-// first added lines to the pages; the checker (snapshots/check) relies on that order.
+// bufferPages writes the lines that the group has added to these pages into page-buffer rows. Each page gets one chunk, which
+// has the page's head and the lines. The head is the prefix of the page's keys without the organization. The chunks are in
+// the order in which the group first added lines to the pages; the checker (snapshots/check) relies on this order.
 func (w *writer) bufferPages(pages []*page) {
 	if len(pages) == 0 {
 		return
@@ -191,25 +193,19 @@ func (w *writer) bufferPages(pages []*page) {
 			groupRows.pages = append(groupRows.pages, p)
 		}
 		w.head = store.PageHead(w.head[:0], p.prefix)
-		shard, state := store.Unsharded, w.orgs[p.org()]
-		if state.chunks >= store.ShardedFrom {
-			shard = store.Shard(w.head)
-		}
-		offset := p.groupStart
+		state, offset := w.orgs[p.org()], p.groupStart
 		for _, c := range p.furtherRows {
 			if c.offset > offset {
-				w.addChunk(state, shard, p.lines[offset:c.offset], &groupRows)
+				w.addChunk(state, p.lines[offset:c.offset], &groupRows)
 				offset = c.offset
 			}
 		}
-		w.addChunk(state, shard, p.lines[offset:], &groupRows)
+		w.addChunk(state, p.lines[offset:], &groupRows)
+		w.journal.bufferIndex.extend(p, w.groupNumber)
 	}
 	for _, state := range w.touched {
-		for i := range state.bufferRows {
-			w.writeBufferRow(state, &state.bufferRows[i], &groupRows)
-			state.bufferRows[i].part = 0
-		}
-		state.chunks = 0
+		w.writeBufferRow(state, &groupRows)
+		state.bufferRow.part = 0
 	}
 	w.buffer.groups = append(w.buffer.groups, groupRows)
 	w.buffer.bytes += groupRows.bytes
@@ -217,36 +213,23 @@ func (w *writer) bufferPages(pages []*page) {
 
 // bufferRow is a page-buffer row that is being written.
 type bufferRow struct {
-	shard byte
-	part  uint16 // number of rows of this shard that the group has written already
+	part  uint16 // number of rows that the group has written already
 	bytes []byte
 }
 
-// bufferRow returns the organization's row for a shard. A group with many pages divides them among shards, so that a
-// reader of one page searches only one shard's rows.
-func (b *orgState) bufferRow(shard byte) *bufferRow {
-	for i := range b.bufferRows {
-		if b.bufferRows[i].shard == shard {
-			return &b.bufferRows[i]
-		}
-	}
-	b.bufferRows = append(b.bufferRows, bufferRow{shard: shard})
-	return &b.bufferRows[len(b.bufferRows)-1]
-}
-
-// addChunk adds a chunk of the page with the head w.head to the shard's row. If the row has no room for the chunk,
-// the row is written first.
-func (w *writer) addChunk(state *orgState, shard byte, lines []byte, groupRows *bufferedGroup) {
-	row := state.bufferRow(shard)
+// addChunk adds a chunk to the organization's page-buffer row. The chunk has the lines of the page with the head w.head. If
+// the row has no room for the chunk, addChunk first writes the row into the group and begins a new one.
+func (w *writer) addChunk(state *orgState, lines []byte, groupRows *bufferedGroup) {
+	row := &state.bufferRow
 	if len(row.bytes) > 0 && len(row.bytes)+chunkLengths+len(w.head)+len(lines) > store.MaxPage {
-		w.writeBufferRow(state, row, groupRows)
+		w.writeBufferRow(state, groupRows)
 	}
 	row.bytes = store.AppendChunk(row.bytes, w.head, lines)
 }
 
-func (w *writer) writeBufferRow(state *orgState, row *bufferRow, groupRows *bufferedGroup) {
-	if len(row.bytes) > 0 {
-		k := store.BufferKey{Org: state.org, Shard: row.shard, Group: w.groupNumber, Part: row.part}
+func (w *writer) writeBufferRow(state *orgState, groupRows *bufferedGroup) {
+	if row := &state.bufferRow; len(row.bytes) > 0 {
+		k := store.BufferKey{Org: state.org, Group: w.groupNumber, Part: row.part}
 		w.key = store.KeyBufferRow(w.key[:0], k)
 		w.group.Set(w.key, row.bytes)
 		groupRows.rows = append(groupRows.rows, k)
@@ -256,9 +239,10 @@ func (w *writer) writeBufferRow(state *orgState, row *bufferRow, groupRows *buff
 	}
 }
 
-// drain flushes the oldest buffered lines while the page buffer exceeds its bounds and the
-// group has room.
+// drain moves the oldest buffered lines to stored pages, as long as the page buffer exceeds its limits and the group has
+// room.
 func (w *writer) drain() {
+	defer w.journal.bufferIndex.drop()
 	room := w.room()
 	buffer := &w.buffer
 	for len(buffer.groups) > max(buffer.maxGroups, 0) || buffer.bytes > maxBufferBytes {
@@ -273,8 +257,8 @@ func (w *writer) drain() {
 	}
 }
 
-// drainGroup flushes the pages with lines in an earlier group's page-buffer rows, and removes these rows. It
-// returns false if the group being prepared had no room for all of that.
+// drainGroup flushes all pages whose oldest buffered lines are in the page-buffer rows of an earlier group, and removes these
+// rows. It returns false if the group being prepared has no room for all of this.
 func (w *writer) drainGroup(groupRows *bufferedGroup, room *size) bool {
 	for n := len(groupRows.pages) - 1; n >= 0; n-- {
 		if p := groupRows.pages[n]; p.bufferedSince == groupRows.group {
@@ -283,7 +267,6 @@ func (w *writer) drainGroup(groupRows *bufferedGroup, room *size) bool {
 				return false
 			}
 			w.flush(p)
-			w.recycleLines(p)
 			p.cacheIn(w) // the page must stay cached until the group is durable
 		}
 		groupRows.pages = groupRows.pages[:n]
@@ -298,8 +281,8 @@ func (w *writer) drainGroup(groupRows *bufferedGroup, room *size) bool {
 	return true
 }
 
-// lowestBuffered returns the number of the oldest group that will have page-buffer rows when the group being
-// prepared is durable.
+// lowestBuffered returns the number of the oldest group that still has page-buffer rows after the group being prepared. If no
+// group has such rows, it is the number of the next group.
 func (w *writer) lowestBuffered() uint64 {
 	if len(w.buffer.groups) == 0 {
 		return w.groupNumber + 1
@@ -307,7 +290,7 @@ func (w *writer) lowestBuffered() uint64 {
 	return w.buffer.groups[0].group
 }
 
-// loadBuffer reads the page buffers when the journal is opened.
+// loadBuffer restores the pages from the page-buffer rows of all organizations. It is called when the journal is opened.
 func (w *writer) loadBuffer() error {
 	snap := w.journal.store.Snapshot()
 	defer snap.Close()
@@ -337,8 +320,8 @@ func (w *writer) loadBuffer() error {
 	return nil
 }
 
-// unreadable returns the error for a buffer row that cannot be parsed. If err already names the damage,
-// it is returned unchanged.
+// unreadable returns the error for a buffer row that cannot be parsed. If err wraps a *store.DamageError,
+// unreadable returns that error unchanged.
 func unreadable(k store.BufferKey, err error) error {
 	if damage, ok := errors.AsType[*store.DamageError](err); ok {
 		return damage
@@ -350,12 +333,12 @@ func unreadable(k store.BufferKey, err error) error {
 type bufferLoader struct {
 	*writer
 	snap  *store.Snapshot
-	pages map[string]*loadedPage // by prefix
+	pages map[string]*loadedPage // the key is the prefix of the page's keys
 }
 
 type loadedPage struct {
 	*page
-	flushedUntil ledger.Micros // booked time of the last line on the stored pages
+	flushedUntil ledger.Micros // booked time of the last line on the account's or list's stored pages; 0: there are none
 }
 
 // addRow adds the lines of a page-buffer row to their pages, except lines that are on stored pages already.
@@ -387,6 +370,7 @@ func (r *bufferLoader) addRow(k store.BufferKey, row []byte) error {
 		}
 		p.lastBooked = lastBooked
 		p.lines = append(p.lines, lines...)
+		r.journal.bufferIndex.extend(p.page, k.Group)
 		if p.balance == nil {
 			return nil
 		}
@@ -394,7 +378,7 @@ func (r *bufferLoader) addRow(k store.BufferKey, row []byte) error {
 	})
 }
 
-// cacheIn puts a page into the writer's caches.
+// cacheIn puts the page into the cache of balances or of lists.
 func (p *page) cacheIn(w *writer) {
 	if p.balance != nil {
 		w.balances.set(p.balance.accountKey, p.balance)
@@ -403,7 +387,7 @@ func (p *page) cacheIn(w *writer) {
 	w.lists.set(p.list, p)
 }
 
-// page returns the page to which a chunk's head belongs.
+// page returns the page to which a chunk with this head belongs. It makes the page if it is not known yet.
 func (r *bufferLoader) page(org ledger.ID, head []byte) (*loadedPage, error) {
 	prefix := store.PagePrefix(nil, org, head)
 	if p := r.pages[string(prefix)]; p != nil {

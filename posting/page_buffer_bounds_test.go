@@ -18,10 +18,10 @@ import (
 	"mizan/posting/store"
 )
 
-// blockableDisk is a journal's log in front of the disk. A test can block it, repeatedly.
+// blockableDisk is a Log in front of the store. A test can block and unblock it several times.
 type blockableDisk struct {
 	posting.Log
-	blocked       sync.Mutex // while the mutex is held no group reaches the store
+	blocked       sync.Mutex // while a test holds this mutex, no group reaches the store
 	waitingGroups atomic.Int32
 	largestGroup  struct{ rows, bytes atomic.Int64 }
 }
@@ -36,15 +36,15 @@ func (d *blockableDisk) Apply(g *store.Group) error {
 	return d.Log.Apply(g)
 }
 
-// insertDisk puts a blockable disk between the journal and its store. It takes effect when the journal is next
-// opened.
+// insertDisk returns a blockableDisk between the journal and its store. It takes effect when the journal is opened the next
+// time.
 func (d *bufferFixture) insertDisk() *blockableDisk {
 	disk := new(blockableDisk)
 	d.fixture.wrapLog = func(l posting.Log) posting.Log { disk.Log = l; return disk }
 	return disk
 }
 
-// waitUntil waits for a condition that becomes true without further action of the test.
+// waitUntil waits until happened returns true. The test need not do anything for that.
 func waitUntil(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Minute); !happened(); runtime.Gosched() {
@@ -54,14 +54,14 @@ func waitUntil(t *testing.T, what string, happened func() bool) {
 	}
 }
 
-// bookTogether books each step as a change of its own. All the changes arrive while the disk is blocked.
+// bookTogether submits each step as a change of its own. All these changes are queued while the disk is blocked.
 func (d *bufferFixture) bookTogether(disk *blockableDisk, steps ...posting.Step) {
 	d.t.Helper()
 	disk.blocked.Lock()
 	receipts := make(chan posting.Receipt, len(steps))
 	var drafts []draft
 	for _, s := range steps {
-		c := &posting.Change{Steps: []posting.Step{s}, MustRecord: true}
+		c := &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{s}, MustRecord: true}
 		drafts = append(drafts, draft{change: copyOf(c)})
 		d.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
 	}
@@ -77,78 +77,19 @@ func (d *bufferFixture) bookTogether(disk *blockableDisk, steps ...posting.Step)
 	}
 }
 
-func TestManyPagesOfOneGroupAreSharded(t *testing.T) {
-	for pages, wantSharded := range map[int]bool{store.ShardedFrom - 1: false, store.ShardedFrom: true, 4 * store.ShardedFrom: true} {
-		d := newBufferFixture(t, 3, 1)
-		var pairs [][2]ledger.Path
-		for n := range pages - 1 { // the list is one of the pages
-			pairs = append(pairs, [2]ledger.Path{accountOf(n), accountOf((n + 1) % (pages - 1))})
-		}
-		list0, list1 := listOf(7, 1), listOf(1007, 1)
-		// A new account's first lines are not buffered, so the accounts get them before the group under test.
-		d.bookGroup(d.step(d.orgs[0], ledger.List{}, pairs...), d.step(d.orgs[1], ledger.List{}, pairs...))
-		d.wantGroupsInBuffer()
-		d.bookGroup(d.step(d.orgs[0], list0, pairs...), d.step(d.orgs[1], list1, pairs[:store.ShardedFrom/2]...))
-		v := d.View()
-		chunksInShard := map[byte]int{}
-		for _, row := range d.bufferRows(v, d.orgs[0]) {
-			chunksInShard[row.Shard] += len(row.chunks)
-			for prefix := range row.chunks {
-				if want := store.Shard(store.PageHead(nil, []byte(prefix))); wantSharded && row.Shard != want || !wantSharded && row.Shard != store.Unsharded {
-					t.Errorf("of %d pages one is in shard %d, want %d if they are sharded", pages, row.Shard, want)
-				}
-			}
-		}
-		sum := 0
-		for _, n := range chunksInShard {
-			sum += n
-		}
-		if sum != pages || wantSharded != (len(chunksInShard) > 8) {
-			t.Errorf("%d chunks of %d pages are in shards %v", sum, pages, chunksInShard)
-		}
-		if rows := d.bufferRows(v, d.orgs[1]); len(rows) != 1 || rows[0].Shard != store.Unsharded {
-			t.Errorf("the other organization's few pages are in %+v", rows)
-		}
-		v.Close()
-		d.wantLikeModel()
-		d.bookGroup(d.step(d.orgs[0], list0, pairs[:5]...), d.step(d.orgs[1], list1, pairs[3:7]...))
-		v = d.View()
-		for _, row := range d.bufferRows(v, d.orgs[0]) {
-			if row.Group == 3 && row.Shard != store.Unsharded {
-				t.Errorf("a group of few pages after one of %d has a row in shard %d", pages, row.Shard)
-			}
-		}
-		v.Close()
-		d.wantSoundAcrossRestart("after a group of many pages and one of few")
-		for range 3 {
-			d.bookUnrelated()
-		}
-		d.wantGroupsInBuffer(4, 5, 6)
-		d.wantSoundAcrossRestart("after all was flushed")
-	}
-}
-
-// accountsInShard returns n accounts whose pages all belong to the given shard.
-func accountsInShard(shard byte, n int) (paths []ledger.Path) {
-	for i := 0; len(paths) < n; i++ {
-		path := accountOf(i)
-		if store.Shard(store.PageHead(nil, []byte(pagePrefixOf(path)))) == shard {
-			paths = append(paths, path)
-		}
-	}
-	return paths
-}
-
 func TestPageBufferRowIsNoLongerThanAPage(t *testing.T) {
-	fewAccounts, manyAccounts := accountsInShard(3, store.ShardedFrom-2), accountsInShard(3, 3*store.ShardedFrom/2)
-	for name, paths := range map[string][]ledger.Path{"unsharded": fewAccounts, "sharded": manyAccounts} {
-		t.Run(name, func(t *testing.T) {
+	for _, accounts := range []int{62, 96} {
+		t.Run(fmt.Sprint(accounts), func(t *testing.T) {
+			var paths []ledger.Path
+			for n := range accounts {
+				paths = append(paths, accountOf(n))
+			}
 			d := newBufferFixture(t, 2, 1)
 			var pairs [][2]ledger.Path
-			for n := range 20 * len(paths) { // forty lines for each account
+			for n := range 20 * len(paths) { // two lines in each of 20 groups for each account
 				pairs = append(pairs, [2]ledger.Path{paths[n%len(paths)], paths[(n+7)%len(paths)]})
 			}
-			d.bookGroup(d.step(org, ledger.List{}, pairs[:len(paths)]...)) // a new account's first lines are not buffered
+			d.bookGroup(d.step(org, ledger.List{}, pairs[:len(paths)]...)) // the first lines of a new account are not buffered
 			d.bookGroup(d.step(org, ledger.List{}, pairs...))
 			v := d.View()
 			rows := d.bufferRows(v, org)
@@ -157,8 +98,8 @@ func TestPageBufferRowIsNoLongerThanAPage(t *testing.T) {
 				t.Errorf("%d rows", len(rows))
 			}
 			for n, row := range rows {
-				if row.length > store.MaxPage || int(row.Part) != n || row.Shard != rows[0].Shard {
-					t.Errorf("row %d is part %d of shard %d with %d bytes", n, row.Part, row.Shard, row.length)
+				if row.length > store.MaxPage || int(row.Part) != n {
+					t.Errorf("row %d is part %d with %d bytes", n, row.Part, row.length)
 				}
 			}
 			d.wantSoundAcrossRestart("before it is flushed")
@@ -182,8 +123,8 @@ func TestBufferedPagesStayInMemoryWithSmallCaches(t *testing.T) {
 	d.wantSoundAcrossRestart("in the end")
 }
 
-// A page gets new lines while the group that flushes it, that is, stores its buffered lines as a page, is still
-// on its way to the disk.
+// A page gets new lines while the group that has moved its buffered lines to a stored page is not durable yet. The page must
+// stay in the cache.
 func TestFlushedPageStaysCachedUntilDurable(t *testing.T) {
 	for maxGroups := 1; maxGroups <= 9; maxGroups++ {
 		d := newBufferFixture(t, maxGroups, 1)
@@ -203,7 +144,7 @@ func TestFlushedPageStaysCachedUntilDurable(t *testing.T) {
 		receipts := make(chan posting.Receipt, 2)
 		var drafts []draft
 		for n, s := range []posting.Step{unrelatedStep(), d.step(org, list, [2]ledger.Path{busy1, quiet1})} {
-			c := &posting.Change{Steps: []posting.Step{s}, MustRecord: true}
+			c := &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{s}, MustRecord: true}
 			drafts = append(drafts, draft{change: copyOf(c)})
 			d.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
 			if n == 0 {
@@ -216,7 +157,7 @@ func TestFlushedPageStaysCachedUntilDurable(t *testing.T) {
 			d.wantReceipt(drafts[i], <-receipts)
 		}
 		if got := len(d.pageLengths(busy2)); got != 2 {
-			t.Errorf("with page buffers of %d groups it was not flushed by its age: %d pages", maxGroups, got)
+			t.Errorf("with at most %d groups in the page buffer, the page was not flushed by its age: %d pages", maxGroups, got)
 		}
 		d.wantSoundAcrossRestart(fmt.Sprintf("with page buffers of %d groups", maxGroups))
 	}
@@ -225,10 +166,10 @@ func TestFlushedPageStaysCachedUntilDurable(t *testing.T) {
 func TestPageBufferIsBoundedWhileEveryGroupIsFull(t *testing.T) {
 	for _, c := range []struct{ postings, accounts, maxGroups int }{
 		{2, 40, 8}, {2, 400, 8}, {2, 4_000, 8}, {20, 100, 8}, {20, 2_000, 8},
-		{2, 40, 1_000}, {2, 400, 1_000}, // no page is flushed by its age
+		{2, 40, 1_000}, {2, 400, 1_000}, // no page is flushed because its lines are the oldest
 	} {
 		if testing.Short() && c.accounts > 100 {
-			continue // a short run is one under the race detector, for which more accounts would only be more work
+			continue // under the race detector one case is enough
 		}
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
 			h := newLongLines(t, c.maxGroups)
@@ -283,7 +224,7 @@ func (h *longLines) change(accounts ...ledger.Path) *posting.Change {
 		entry.Postings = append(entry.Postings, p)
 		h.lineCounts[path]++
 	}
-	return &posting.Change{MustRecord: true, Steps: []posting.Step{{
+	return &posting.Change{Author: ledger.BySystem.Author(), MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: []ledger.Event{{Name: "move", To: "done", Entry: entry}},
 	}}}
 }
@@ -295,7 +236,7 @@ func (h *longLines) book(changes ...*posting.Change) {
 	receipts := make(chan posting.Receipt, len(changes))
 	for n, c := range changes {
 		h.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
-		if n == 0 { // the first change gets a group; all others arrive while it waits, and share the second
+		if n == 0 { // the first change is alone in a group; all others are together in the next group
 			waitUntil(h.t, "the first is at the disk", func() bool { return h.disk.waitingGroups.Load() == 1 })
 		}
 	}
@@ -312,8 +253,8 @@ func (h *longLines) book(changes ...*posting.Change) {
 	}
 }
 
-// wantLines checks that each account has the expected number of lines, and that each line has the totals after
-// all lines up to it. It reads the lines forwards and backwards.
+// wantLines checks that each account has the expected number of lines, and that the totals of each line are right. It reads
+// the lines forwards and backwards.
 func (h *longLines) wantLines() {
 	h.t.Helper()
 	v := h.View()
@@ -348,7 +289,7 @@ func (h *longLines) wantLines() {
 	}
 }
 
-// randomAccounts returns n accounts, each a random one of the accounts with the numbers below limit.
+// randomAccounts returns n random accounts with numbers below limit. An account may occur several times.
 func (h *longLines) randomAccounts(n, limit int) (accounts []ledger.Path) {
 	for range n {
 		accounts = append(accounts, accountOf(h.random.IntN(limit)))
@@ -377,10 +318,10 @@ func TestChangeOnManyBufferedPagesFitsIntoItsGroup(t *testing.T) {
 
 const hotAccount = ledger.Path("L:hot")
 
-// overfillHotPage tries to book a group after which the hot account has more buffered bytes than fit into a row,
-// and tells whether it did. First it books lines until every page that the group will touch is nearly long enough
-// to be flushed. Then the group, with the given number of changes of the hot account, makes all those pages long
-// enough, but has room to flush only some of them.
+// overfillHotPage tries to book a group after which more lines of the hot account are buffered than fit into a row, and tells
+// whether it did. First it books lines until every page of the group is nearly long enough to be flushed. Then it books the
+// group with hotChanges changes of the hot account. This makes all pages long enough, but the group has room to flush only
+// some of them.
 func (h *longLines) overfillHotPage(hotChanges int) (overfilled bool) {
 	var touched []ledger.Path
 	for n := range 80 {
@@ -423,7 +364,7 @@ func TestBufferedLinesMayExceedARow(t *testing.T) {
 		t.Errorf("%d bytes are flushed as %d pages, and %d wait", bufferedBefore, n, h.bufferedBytes(hotAccount))
 	}
 	for _, length := range h.pageLengths(hotAccount) {
-		if maxLength := store.MaxPage + 32*100; length > maxLength { // the lines of one event are never divided
+		if maxLength := store.MaxPage + 32*100; length > maxLength { // longer by the lines of one event, which are never divided
 			t.Errorf("a page has %d bytes", length)
 		}
 	}
@@ -434,7 +375,7 @@ func TestBufferedLinesMayExceedARow(t *testing.T) {
 
 func TestPageBuffersAreBoundedInBytes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it counts the bytes that are stored; the model's tests run the same goroutines")
+		t.Skip("it only counts stored bytes; the model's tests run the same goroutines")
 	}
 	d := newBufferFixture(t, 0, 0)
 	for writtenBytes, hasRestarted := 0, false; writtenBytes < posting.MaxBufferBytes*2; {
@@ -442,7 +383,7 @@ func TestPageBuffersAreBoundedInBytes(t *testing.T) {
 			d.restart()
 			hasRestarted = true
 		}
-		c := &posting.Change{MustRecord: true}
+		c := &posting.Change{Author: ledger.BySystem.Author(), MustRecord: true}
 		for k := range 20 { // many pages with long names and few buffered lines each
 			s := d.step(org, ledger.List{})
 			s.Events[0].Entry = &ledger.Entry{Phase: ledger.Posted}
@@ -472,8 +413,8 @@ func TestPageBuffersAreBoundedInBytes(t *testing.T) {
 	}
 }
 
-// A page's key has the booked time of the page's first line. All lines of an event have the same booked time, so
-// they must not be on two pages.
+// The key of a page is the booked time of the page's first line. All lines of an event have the same booked time, so they
+// must be on one page.
 func TestLinesOfOneEventAreInOneRow(t *testing.T) {
 	for _, maxGroups := range []int{-1, 3} {
 		h := newLongLines(t, maxGroups)
@@ -499,7 +440,7 @@ func TestLinesOfOneEventAreInOneRow(t *testing.T) {
 	}
 }
 
-// maxBufferedBytes returns the largest number of bytes that are buffered for one page.
+// maxBufferedBytes returns the largest number of bytes of one page that are buffered.
 func (d *bufferFixture) maxBufferedBytes() (longest int) {
 	v := d.View()
 	defer v.Close()
@@ -513,7 +454,7 @@ func (d *bufferFixture) maxBufferedBytes() (longest int) {
 	return longest
 }
 
-// bufferedBytes returns the number of bytes that are buffered for an account's next page.
+// bufferedBytes returns how many bytes of an account's lines are buffered.
 func (d *bufferFixture) bufferedBytes(path ledger.Path) (n int) {
 	v := d.View()
 	defer v.Close()

@@ -15,12 +15,12 @@ import (
 	"mizan/posting/store"
 )
 
-// bufferFixture is a journal with a page buffer (rows with lines that are on no stored page yet), and the model
-// with which the tests compare the journal.
+// bufferFixture is a journal with a page buffer, and a model with which the tests compare the journal. (The page buffer has
+// the lines that are on no stored page yet. The model is a second, naive implementation of the writer.)
 type bufferFixture struct {
 	*modelRun
-	moves       uint64 // number of moves so far, which is also the amount of the last one
-	maxCompared int    // how many accounts, and how many lists, one comparison covers
+	moves       uint64 // number of moves so far; each move has the amount of its number
+	maxCompared int    // how many accounts, and how many lists, wantLikeModel compares
 }
 
 func newBufferFixture(t *testing.T, maxGroups, cacheEntries int) *bufferFixture {
@@ -35,8 +35,8 @@ func newBufferFixture(t *testing.T, maxGroups, cacheEntries int) *bufferFixture 
 
 func accountOf(n int) ledger.Path { return ledger.Path(fmt.Sprintf("L:partner:%d:available", n)) }
 
-// step returns a step of a new record. For each pair it moves money from the pair's first account to the
-// second; each event contains two such moves.
+// step returns a step that creates a record. For each pair it moves money from the first account to the second. Each event
+// contains two such moves.
 func (d *bufferFixture) step(orgID ledger.ID, list ledger.List, pairs ...[2]ledger.Path) posting.Step {
 	s := posting.Step{Org: orgID, Source: newTransaction(), Record: []byte{1}, List: list}
 	for twoPairs := range slices.Chunk(pairs, 2) {
@@ -53,17 +53,17 @@ func (d *bufferFixture) step(orgID ledger.ID, list ledger.List, pairs ...[2]ledg
 	return s
 }
 
-// bookGroup books steps as one change, which is a group of its own.
+// bookGroup submits the steps as one change, which becomes a group of its own.
 func (d *bufferFixture) bookGroup(steps ...posting.Step) {
 	d.t.Helper()
-	c := &posting.Change{Steps: steps, MustRecord: true}
+	c := &posting.Change{Author: ledger.BySystem.Author(), Steps: steps, MustRecord: true}
 	pristine := copyOf(c)
 	receipt := d.must(c)
 	d.model.now = ledger.MicrosOf(d.clock.Now())
 	d.wantReceipt(draft{change: pristine}, receipt)
 }
 
-// bookUnrelated books a group that touches no account of the tests.
+// bookUnrelated books a group that changes none of the accounts in the tests.
 func (d *bufferFixture) bookUnrelated() {
 	d.t.Helper()
 	d.bookGroup(d.step(d.orgs[0], listOf(99, 1)))
@@ -72,11 +72,11 @@ func (d *bufferFixture) bookUnrelated() {
 // wantLikeModel compares the accounts and lists of the journal with those of the model.
 func (d *bufferFixture) wantLikeModel() {
 	d.t.Helper()
-	v := d.View()
+	v := d.anyView()
 	defer v.Close()
 	for _, orgID := range d.orgs {
 		o, remaining := d.model.org(orgID), d.maxCompared
-		for a := range o.accounts { // which accounts come first is random
+		for a := range o.accounts { // in random order, as Go's maps are
 			d.compareAccount(v, orgID, o, a)
 			if remaining--; remaining == 0 {
 				break
@@ -121,7 +121,7 @@ func (d *bufferFixture) wantSoundAcrossRestart(moment string) {
 type bufferRow struct {
 	store.BufferKey
 	length int
-	chunks map[string][]byte // lines of each page in the row, by the prefix of the page's keys
+	chunks map[string][]byte // the lines of each page in the row; the keys are the prefixes of the pages' keys
 }
 
 func (f *fixture) bufferRows(v *posting.View, org ledger.ID) (rows []bufferRow) {
@@ -146,7 +146,7 @@ func (f *fixture) bufferRows(v *posting.View, org ledger.ID) (rows []bufferRow) 
 	return rows
 }
 
-// groupsInBuffer returns, in order, the groups that have page-buffer rows of any organization.
+// groupsInBuffer returns the numbers of the groups that have page-buffer rows of any organization, in ascending order.
 func (d *bufferFixture) groupsInBuffer() []uint64 {
 	d.t.Helper()
 	v := d.View()
@@ -177,20 +177,20 @@ func (f *fixture) storedPages(v *posting.View, org ledger.ID) map[string][][]byt
 	return pages
 }
 
-// wantBufferInvariant checks the order of each page's chunks (a chunk has the page's lines in one page-buffer row):
-// the chunks that are already on stored pages come first. It also checks that readers begin at the oldest row.
+// wantBufferInvariant checks the chunks of each page. (A chunk has the page's lines in one page-buffer row.) In the order of
+// the chunks, those whose lines are also on stored pages must come first. wantBufferInvariant also checks that readers begin
+// with the oldest row.
 func (d *bufferFixture) wantBufferInvariant() {
 	d.t.Helper()
 	v := d.View()
 	defer v.Close()
 	for _, orgID := range d.orgs {
-		pages, isBuffered, nextPart := d.storedPages(v, orgID), map[string]bool{}, map[store.BufferKey]uint16{}
+		pages, isBuffered, nextPart := d.storedPages(v, orgID), map[string]bool{}, map[uint64]uint16{}
 		for _, row := range d.bufferRows(v, orgID) {
-			shard := store.BufferKey{Shard: row.Shard, Group: row.Group}
-			if row.Part != nextPart[shard] {
-				d.t.Errorf("group %d: part %d of shard %d comes where part %d should", row.Group, row.Part, row.Shard, nextPart[shard])
+			if row.Part != nextPart[row.Group] {
+				d.t.Errorf("group %d: part %d comes where part %d should", row.Group, row.Part, nextPart[row.Group])
 			}
-			nextPart[shard]++
+			nextPart[row.Group]++
 			for prefix, lines := range row.chunks {
 				isStored := bytes.Contains(bytes.Join(pages[prefix], nil), lines)
 				if isStored && isBuffered[prefix] {
@@ -338,11 +338,11 @@ func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 			must(v.Lines(org, a, 0, func(l posting.Line) (bool, error) { add(l); return true, nil }))
 			must(v.LinesAscending(org, a, func(l *posting.Line) (bool, error) { add(*l); return true, nil }))
 		}
-		must(v.List(org, list, posting.Walk{}, func(row posting.Listed) (bool, error) { add(row); return true, nil }))
+		must(v.List(org, list, posting.Walk{}, func(row posting.ListRow) (bool, error) { add(row); return true, nil }))
 		must(v.Accounts(org, "", usd.Env, func(a ledger.Account) (bool, error) { add(a); return true, nil }))
 		return texts
 	}
-	earlyView, lateView := d.View(), d.View() // earlyView is read before and after the flush, lateView only after it
+	earlyView, lateView := d.View(), d.View() // only earlyView is also read before the flush
 	defer earlyView.Close()
 	defer lateView.Close()
 	want := read(earlyView)
@@ -355,14 +355,13 @@ func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 	d.wantGroupsInBuffer(6, 7)
 	for name, v := range map[string]*posting.View{"before and after": earlyView, "only after": lateView} {
 		if got := read(v); !slices.Equal(got, want) {
-			t.Errorf("the view that is asked %s shows\n%v, want\n%v", name, got, want)
+			t.Errorf("the view that is read %s shows\n%v, want\n%v", name, got, want)
 		}
 	}
 	d.wantLikeModel()
 }
 
-// A journal opens with the page buffer that it had when it was closed, even if its options allow only a smaller
-// one now.
+// A journal opens with all page-buffer rows that it had when it was closed, even if its new options allow fewer.
 func TestPageBufferShrinksToASmallerLimitAfterRestart(t *testing.T) {
 	for _, maxGroups := range []int{4, 1, -1} {
 		d := newBufferFixture(t, 9, 1)
@@ -376,5 +375,62 @@ func TestPageBufferShrinksToASmallerLimitAfterRestart(t *testing.T) {
 		want := []uint64{7, 8, 9, 10}
 		d.wantGroupsInBuffer(want[len(want)-max(0, maxGroups):]...)
 		d.wantSoundAcrossRestart("after the next group")
+	}
+}
+
+// A view finds in memory the lines that were buffered when it was opened, even if they have moved to a stored page since. If
+// too many lines have moved, the view reads the stored rows instead.
+func TestBufferedLinesOfAnEarlierViewAreKeptForAWhile(t *testing.T) {
+	for _, c := range []struct {
+		kept      int
+		wantKnown bool
+	}{{1 << 20, true}, {0, false}} {
+		d := newBufferFixture(t, 2, 1)
+		d.KeepMoved(c.kept)
+		list := listOf(7, 1)
+		for range 3 {
+			d.bookGroup(d.step(org, list, [2]ledger.Path{busy1, busy2}))
+		}
+		account := ledger.Account{Path: busy1, Asset: usd}
+		v := d.View()
+		before, err := v.Totals(org, account)
+		if err != nil || before.DebitsPosted != amount(1+2+3) || !v.IsBuffered(org, account) {
+			t.Fatalf("%+v, %v; buffered: %v", before, err, v.IsBuffered(org, account))
+		}
+		for range 6 {
+			d.bookGroup(d.step(org, list, [2]ledger.Path{busy1, quiet1}))
+		}
+		after, err := v.Totals(org, account)
+		if err != nil || after != before {
+			t.Errorf("after later groups: %+v, %v, want %+v", after, err, before)
+		}
+		if known := v.IsBuffered(org, account); known != c.wantKnown {
+			t.Errorf("with %d bytes kept, the lines are known in memory: %v", c.kept, known)
+		}
+		v.Close()
+		stored := d.StoredView()
+		if !stored.ReadsStoreOnly() || stored.IsBuffered(org, account) {
+			t.Error("a view of the store reads the writer's memory")
+		}
+		stored.Close()
+		d.wantSoundAcrossRestart("after later groups")
+	}
+}
+
+// When all lines are on stored pages and are not kept for earlier views any more, the index has nothing in memory.
+func TestLinesOnStoredPagesLeaveMemory(t *testing.T) {
+	d := newBufferFixture(t, 3, 1)
+	d.KeepMoved(0)
+	for n := range 40 {
+		d.bookGroup(d.step(org, listOf(int64(n%5), 1), [2]ledger.Path{accountOf(n % 7), accountOf(n % 11)}))
+	}
+	if pages, runs, bytes := d.BufferedInMemory(); pages == 0 || runs != pages || bytes == 0 {
+		t.Errorf("%d pages with %d runs and %d bytes are in memory, want one run for each buffered page", pages, runs, bytes)
+	}
+	for range 4 { // the fourth group moves the lines of all four groups to stored pages
+		d.bookUnrelated()
+	}
+	if pages, runs, bytes := d.BufferedInMemory(); pages != 0 || runs != 0 || bytes != 0 {
+		t.Errorf("%d pages with %d runs and %d bytes are in memory after all lines have moved", pages, runs, bytes)
 	}
 }

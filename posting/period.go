@@ -10,30 +10,30 @@ import (
 	"mizan/posting/store"
 )
 
-// DateGuard names a day that a command chose in one of its fields. The command is refused with Invalid and the
-// field's name if the organization has closed the day's month or a later one.
+// DateGuard says that the user has chosen the day On, in the field with this name. The command is refused with the code
+// Invalid and the field's name if the organization has closed the month of this day or a later month.
 type DateGuard struct {
 	Org   ledger.ID
 	Field string
 	On    ledger.Date
 }
 
-// Closing closes an organization's month. One step of the Change must create the month's record. Afterwards no
-// entry takes effect in or before the month: a DateGuard refuses a command that names a day up to the month's
-// last, and an entry without a chosen day takes effect on the first open day at the earliest.
+// Closing closes a month of an organization. One step of the Change must create the month's record. Afterwards no entry takes
+// effect in or before the month: a DateGuard refuses a command that names a day up to the month's last day, and an entry
+// whose day nobody has chosen takes effect on the first open day at the earliest.
 //
 // Seen is the seq of the last event in the record's trial balance. If a later event may have taken effect in or
-// before the month, the Change is refused with StaleVersion, and the trial balance must be computed again. The
-// Change is refused with Conflict if the month is already closed, or has not ended at the instant at which the
-// closing would be booked.
+// before the month, the Change is refused with StaleVersion, and the caller must compute the trial balance again. The
+// Change is refused with Conflict if the month is already closed, or if the closing would be booked before the
+// month's end.
 type Closing struct {
 	Org   ledger.ID
 	Month period.Month
 	Seen  uint64
 }
 
-// checkClosing refuses a Change that has only one of these two: Change.Close, and a step with the record of the
-// month to close.
+// checkClosing returns an error if a Change has Change.Close but no step that creates the month's record, or has such a step
+// but no Change.Close.
 func (c *Change) checkClosing() error {
 	closes := 0
 	for i := range c.Steps {
@@ -52,21 +52,21 @@ func (c *Change) checkClosing() error {
 	return nil
 }
 
-// dates is what the orderer, the goroutine that orders changes, knows about the days on which an organization's
-// entries take effect.
+// dates is the orderer's state about the days on which an organization's entries take effect. (The orderer is the
+// goroutine that prepares groups of changes.)
 type dates struct {
 	closed         period.Month            // the last closed month; 0: none
 	lastBackdated  map[period.Month]uint64 // open month → seq of the last entry that took effect in it and was booked in a later month
-	uncoveredUntil uint64                  // seq of the last event that lastBackdated does not cover
+	uncoveredUntil uint64                  // lastBackdated covers only events after this seq
 
-	today           ledger.Date // the booked day of the last entry; 0: none since the start
+	today           ledger.Date // the day on which the last entry was booked; 0: none since the start
 	lastSeq         uint64      // seq of the last entry
 	lastBeforeToday uint64      // seq of the last entry booked on an earlier day
 }
 
-// setEffective sets the effective day of an event's entry to the booked day if the entry has none, and to the
-// first open day if its day is in a closed month. Entries are booked after the closing, so their booked
-// day is never in a closed month.
+// setEffective sets the effective day of an event's entry. If the entry has none, it is the booked day. If it would be in a
+// closed month, it is the first open day. The booked day itself is never in a closed month, because entries are booked after
+// the closing.
 func (d *dates) setEffective(e *ledger.Event) {
 	entry, booked := e.Entry, e.Booked.Date()
 	if entry.Effective == 0 {
@@ -111,7 +111,7 @@ func (d *dates) close(m period.Month) {
 	maps.DeleteFunc(d.lastBackdated, func(month period.Month, _ uint64) bool { return month <= m })
 }
 
-// checkClosed returns the reason why the month cannot be closed; nil if there is none.
+// checkClosed returns the reason why the month cannot be closed; nil if it can.
 func (w *writer) checkClosed(c *Closing) *ledger.Refusal {
 	const op = "posting.Close"
 	if c == nil {
@@ -129,8 +129,8 @@ func (w *writer) checkClosed(c *Closing) *ledger.Refusal {
 	return nil
 }
 
-// checkDates refuses the first field that names a day in a closed month, or in a month that is
-// being closed.
+// checkDates refuses a command because of the first guard whose day is in or before a closed month or a month that is being
+// closed.
 func (w *writer) checkDates(guards []DateGuard) *ledger.Refusal {
 	for i := range guards {
 		g := &guards[i]
@@ -181,8 +181,8 @@ func readPeriod(id ledger.ID, stored *Record) (*period.Record, error) {
 	return r, nil
 }
 
-// Periods calls fn with the records of the months that an organization has closed before the given month
-// (0: of all), the latest month first.
+// Periods calls fn with the records of closed months of an organization, the latest month first. It begins with the last
+// month before the given one; if before is 0, with the last closed month.
 func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Record) (more bool, err error)) error {
 	last, err := v.LastClosedMonth(org)
 	if err != nil {
@@ -191,7 +191,7 @@ func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Recor
 	if before != 0 {
 		last = min(last, before-1)
 	}
-	// Months are closed without a gap, so each month's predecessor is closed too.
+	// Months are closed in order and without a gap, so all earlier months have records down to the first closed one.
 	for ; last > 0; last-- {
 		r, err := v.Period(org, last)
 		if err != nil || r == nil {
@@ -204,9 +204,9 @@ func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Recor
 	return nil
 }
 
-// Overdue returns the number of an organization's records that are due before an instant. A contract also counts
-// if it is due later than that but not after now, because the entry of a contract's timer takes effect on the
-// day on which the timer was due.
+// Overdue returns the number of an organization's records that are due before an instant. A contract also counts if it is due
+// later than that, but not after now, because the entry that its timer books takes effect on the day on which the timer was
+// due.
 func (d *Due) Overdue(org ledger.ID, before, now ledger.Micros) (n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -218,8 +218,8 @@ func (d *Due) Overdue(org ledger.ID, before, now ledger.Micros) (n int) {
 	return n
 }
 
-// fences has, for each organization, the month that is being closed: commands that name a day in or before it are
-// refused. It is in memory only, so after a crash no month is fenced.
+// fences has the month that each organization is closing at present. Commands that name a day in or before this month are
+// refused. Fences are in memory only, so after a crash there are none.
 type fences struct {
 	mu     sync.Mutex
 	months map[ledger.ID]period.Month // guarded by mu
@@ -231,10 +231,10 @@ func (f *fences) monthOf(org ledger.ID) period.Month {
 	return f.months[org]
 }
 
-// Fence makes the writer refuse an organization's commands that name a day in or before the month, with Unavailable,
-// until the returned function is called. Without a fence, every command that dates an entry into the month while it is
-// being closed would force the caller to read the trial balance again. Entries of commands that were ordered before the
-// fence are in the journal after a few groups. An organization has at most one fence at a time.
+// Fence makes the writer refuse an organization's commands that name a day in or before the month, with Unavailable, until
+// the returned function is called. Without a fence, every command that dates an entry into the month during the closing would
+// force the caller to read the trial balance again. Commands that the orderer has checked before the fence was set may still
+// become durable with the next few groups. An organization has at most one fence at a time.
 func (j *Journal) Fence(org ledger.ID, m period.Month) (remove func()) {
 	j.fences.mu.Lock()
 	defer j.fences.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 // september is the month in which every fixture begins.
 var september = period.MonthOf(ledger.DateOf(start))
 
-// datedTransfer returns a transfer whose command chose the day on which it takes effect.
+// datedTransfer returns a transfer that takes effect on a day that a command has chosen.
 func datedTransfer(day ledger.Date) *posting.Change {
 	c := transfer(ledger.Posted, line(available, ledger.Debit, 1), line("A:provider:x", ledger.Credit, 1))
 	c.Steps[0].Events[0].Entry.Effective = day
@@ -31,8 +31,9 @@ func datedTransfer(day ledger.Date) *posting.Change {
 func closing(orgID ledger.ID, m period.Month, seen uint64, hash [32]byte) *posting.Change {
 	r := &period.Record{Month: m, BalanceHash: hash, ClosedBy: period.ClosedBy{Login: "auditor"}}
 	return &posting.Change{
-		Close: &posting.Closing{Org: orgID, Month: m, Seen: seen},
-		Steps: []posting.Step{{Org: orgID, Source: m.Source(), Record: period.AppendRecord(nil, r), Events: []ledger.Event{r.Event()}, Finish: true}},
+		Author: ledger.BySystem.Author(),
+		Close:  &posting.Closing{Org: orgID, Month: m, Seen: seen},
+		Steps:  []posting.Step{{Org: orgID, Source: m.Source(), Record: period.AppendRecord(nil, r), Events: []ledger.Event{r.Event()}, Finish: true}},
 	}
 }
 
@@ -84,8 +85,8 @@ func wantDateRefused(t *testing.T, err error, field string) {
 	}
 }
 
-// A command is refused if its date is in a closed month or before that month. Later dates, and dates of other
-// organizations, are accepted. All this holds after a restart too.
+// A command is refused if its date is in a closed month or before it. Later dates, and dates of other organizations, are
+// accepted. A restart changes nothing about this.
 func TestCommandsWithADateInAClosedMonthAreRefused(t *testing.T) {
 	f := open(t)
 	f.must(datedTransfer(september.LastDay()))
@@ -140,7 +141,7 @@ func TestEntryForAClosedMonthTakesTheFirstOpenDay(t *testing.T) {
 	f.wantTotalsOn(september.LastDay()+1, ledger.Totals{DebitsPosted: amount(4)})
 }
 
-// An outcome (a change marked MustRecord) is never refused, not even for its date.
+// An outcome (a change marked MustRecord) is never refused because of its date.
 func TestOutcomeIsNotRefusedForItsDate(t *testing.T) {
 	f := open(t)
 	f.moveToOctober()
@@ -192,7 +193,7 @@ func TestClosingIsRefusedAfterAnEntryDatedIntoItsMonth(t *testing.T) {
 		f.must(datedTransfer(0))
 		f.moveToOctober()
 		f.forward(48 * time.Hour)
-		f.must(datedTransfer(0)) // the first entry of this day
+		f.must(datedTransfer(0)) // the first entry that is booked on this day
 		hash, seen := f.balanceHash(september)
 		f.must(datedTransfer(c.day))
 		f.must(datedTransfer(0))
@@ -206,9 +207,9 @@ func TestClosingIsRefusedAfterAnEntryDatedIntoItsMonth(t *testing.T) {
 	}
 }
 
-// A closing is refused if its trial balance may lack an entry that took effect in the month: for example, an entry
-// booked on the month's last day in a group that became durable after the trial balance was read, an entry with
-// many later ones, or one that was booked before the journal was last opened.
+// A closing is refused if its trial balance may lack an entry that takes effect in the month. Such an entry may have been
+// booked on the month's last day, in a group that became durable after the trial balance was read. Many entries may have been
+// booked after it, or the journal may have been opened again since.
 func TestClosingIsRefusedIfItMayHaveMissedEvents(t *testing.T) {
 	for name, meanwhile := range map[string]func(f *fixture){
 		"booked in the month": func(f *fixture) { f.must(datedTransfer(0)); f.moveToOctober() },
@@ -250,7 +251,7 @@ func TestEntryDatedIntoALaterMonthDoesNotDelayAClosing(t *testing.T) {
 	f.must(datedTransfer(0))
 	f.moveToOctober()
 	f.forward(32 * 24 * time.Hour)
-	f.must(datedTransfer(0)) // the first entry of this day
+	f.must(datedTransfer(0)) // the first entry that is booked on this day
 	hash, seen := f.balanceHash(september)
 	for range 300 {
 		f.must(datedTransfer(september.LastDay() + 1))
@@ -260,8 +261,8 @@ func TestEntryDatedIntoALaterMonthDoesNotDelayAClosing(t *testing.T) {
 	}
 }
 
-// A fence, put around a month while it is being closed, refuses commands that name a day in or before the month.
-// It refuses no other changes, and does not close the month.
+// While a month is being closed, a fence refuses commands that name a day in or before the month. It refuses no other
+// changes, and does not close the month.
 func TestFencedMonthRefusesDatesOfCommands(t *testing.T) {
 	f := open(t)
 	f.moveToOctober()
@@ -270,7 +271,7 @@ func TestFencedMonthRefusesDatesOfCommands(t *testing.T) {
 	wantCode(t, f.submit(datedTransfer(september.FirstDay()-40)).Err, ledger.Unavailable)
 	f.must(datedTransfer(september.LastDay() + 1))
 	withoutGuard := datedTransfer(september.LastDay())
-	withoutGuard.Dates = nil // no command chose the date
+	withoutGuard.Dates = nil // a change whose date no command has chosen
 	f.must(withoutGuard)
 	removeFence()
 	f.must(datedTransfer(september.LastDay()))
@@ -280,8 +281,8 @@ func TestFencedMonthRefusesDatesOfCommands(t *testing.T) {
 	wantCode(t, f.submit(datedTransfer(september.LastDay())).Err, ledger.Invalid)
 }
 
-// Commands with dates in a month arrive while the month is being closed. The hashed trial balance contains the
-// entries of all accepted commands; the other commands are refused.
+// Commands with dates in a month arrive while the month is being closed. The trial balance whose hash is stored contains the
+// entries of all accepted commands. The other commands are refused.
 func TestCommandsAndTheClosingOfTheirMonthAreSerialized(t *testing.T) {
 	f := open(t)
 	f.moveToOctober()
@@ -365,8 +366,8 @@ func TestClosedMonthsAreListedLatestFirst(t *testing.T) {
 	}
 }
 
-// Overdue counts records that are due before the month's end, and contracts that are due now, because the
-// entry of a contract's timer takes effect on the day on which it was due.
+// Overdue counts records that are due before the month's end, and contracts that are due by now, because the
+// entry of a contract's timer takes effect on the day on which the timer was due.
 func TestOverdueCounts(t *testing.T) {
 	f := open(t)
 	end := september.End()
@@ -392,11 +393,11 @@ func TestOverdueCounts(t *testing.T) {
 		t.Errorf("%d are taken", len(items))
 	}
 	if got := f.Due.Overdue(org, end, end); got != 2 {
-		t.Errorf("items that were handed out and are not done count as %d", got)
+		t.Errorf("Overdue counts %d of the items that were handed out and are not done", got)
 	}
 }
 
-// Only a closing writes a month's record.
+// Only a change that closes a month can write the month's record.
 func TestMonthRecordRequiresItsClosing(t *testing.T) {
 	f := open(t)
 	f.moveToOctober()
@@ -413,7 +414,7 @@ func TestMonthRecordRequiresItsClosing(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Errorf("%s: it is taken", name)
+					t.Errorf("%s: it is accepted", name)
 				}
 			}()
 			f.Submit(c, func(posting.Receipt) {})

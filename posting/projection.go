@@ -5,13 +5,13 @@ import (
 	"mizan/ledger"
 )
 
-// projection computes the totals that accounts would have after entries are booked. It also splits each posting that
-// spills: a part of such a posting may go to a second account, its spill account. checkFunds checks the projected
-// totals.
+// projection computes the totals that accounts would have after entries are booked, without booking them. It also splits
+// postings. A posting may name a second account, its spill account; then a part of the posting may go to that account.
+// checkFunds checks the projected totals.
 type projection struct {
 	writer   *writer
-	accounts []projectedAccount // few, so they are searched linearly
-	postings []ledger.Posting   // of the entry that was booked last, as split
+	accounts []projectedAccount // accounts with projected totals; they are few, so they are searched linearly
+	postings []ledger.Posting   // postings of the entry that book has booked last, after splitting
 }
 
 type projectedAccount struct {
@@ -32,8 +32,8 @@ func (f *projection) totals(org ledger.ID, a ledger.Account) *ledger.Totals {
 	return &f.accounts[len(f.accounts)-1].totals
 }
 
-// split replaces each posting that spills by postings on its own account and on its spill account, with amounts
-// that follow from the accounts' totals.
+// split replaces each posting that may be split by one posting on its own account, one on its spill account, or both. The
+// totals of the two accounts determine the amounts.
 func (f *projection) split(org ledger.ID, entry *ledger.Entry) {
 	if !hasSpill(entry) {
 		return
@@ -52,8 +52,8 @@ func hasSpill(entry *ledger.Entry) bool {
 	return false
 }
 
-// book books an entry in the projection: first what a capture releases, then each posting, split according to
-// the totals after the previous postings.
+// book books an entry in the projection. First it books the amounts that a capture releases. Then it books each posting,
+// which it splits according to the totals after the previous postings.
 func (f *projection) book(org ledger.ID, entry *ledger.Entry) error {
 	for i := range entry.Released {
 		p := &entry.Released[i]
@@ -75,7 +75,7 @@ func (f *projection) book(org ledger.ID, entry *ledger.Entry) error {
 	return nil
 }
 
-// move adds a posting to its account's totals.
+// move adds a posting to the totals of its account.
 func move(t *ledger.Totals, phase ledger.Phase, p *ledger.Posting) error {
 	switch phase {
 	case ledger.Pending:
@@ -86,7 +86,7 @@ func move(t *ledger.Totals, phase ledger.Phase, p *ledger.Posting) error {
 	return t.Post(p.Side, p.Amount)
 }
 
-// add appends a posting to f.postings, as two postings if it spills and both accounts get a part.
+// add appends a posting to f.postings. It appends two postings if the posting is split and both accounts get a part.
 func (f *projection) add(org ledger.ID, p *ledger.Posting) {
 	ownPart := *p
 	if ownPart.Spill == "" {
@@ -96,13 +96,13 @@ func (f *projection) add(org ledger.ID, p *ledger.Posting) {
 	spillPart := ledger.Posting{Account: ownPart.Spill, Asset: ownPart.Asset, Side: ownPart.Side}
 	ownPart.Spill = ""
 	if ownPart.Side == ledger.Credit {
-		// A credit first pays the debt.
+		// A credit first pays the debt on the spill account.
 		owed := f.totals(org, ledger.Account{Path: spillPart.Account, Asset: ownPart.Asset}).Balance(ledger.Debit)
 		if !owed.Negative {
 			spillPart.Amount = owed.Abs.Min(ownPart.Amount)
 		}
 	} else {
-		// A debit takes the available balance; what is lacking becomes debt.
+		// A debit takes the available balance of its own account. The rest becomes debt on the spill account.
 		available := f.totals(org, ledger.Account{Path: ownPart.Account, Asset: ownPart.Asset}).Available()
 		spillPart.Amount = ownPart.Amount
 		if !available.Negative {
@@ -110,7 +110,7 @@ func (f *projection) add(org ledger.ID, p *ledger.Posting) {
 		}
 	}
 	remaining, err := ownPart.Amount.Sub(spillPart.Amount)
-	assert.NoError(err) // the spilled amount is a part of the posting's
+	assert.NoError(err) // the part for the spill account is at most the posting's amount
 	if ownPart.Amount = remaining; !remaining.IsZero() {
 		f.postings = append(f.postings, ownPart)
 	}

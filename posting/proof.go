@@ -7,8 +7,8 @@ import (
 	"mizan/posting/store"
 )
 
-// Inclusion proves that an event is in an organization's journal (RFC 6962, section 2.1.1): the root of
-// the tree of Size events follows from the leaf at index Seq-1 and the path.
+// Inclusion proves that an event is in an organization's journal (RFC 6962, section 2.1.1). From the leaf at index Seq-1 and
+// the hashes in Path follows the root of the tree of the first Size events.
 type Inclusion struct {
 	Seq, Size uint64
 	Leaf      []byte // the event's canonical bytes
@@ -16,7 +16,7 @@ type Inclusion struct {
 	Path      tlog.RecordProof
 }
 
-// Consistency proves that the journal of size From is the beginning of the journal of size To (RFC 6962, section
+// Consistency proves that the journal with From events is the beginning of the journal with To events (RFC 6962, section
 // 2.1.2).
 type Consistency struct {
 	From, To         uint64
@@ -24,9 +24,9 @@ type Consistency struct {
 	Path             tlog.TreeProof
 }
 
-// Inclusion proves that the event is in the tree of the first size events. It reads at most about twice as many rows as
-// the tree has levels. It requires 1 ≤ seq ≤ size ≤ the journal's size; otherwise the error is a *ledger.Refusal with
-// Code Invalid whose Field is "seq" or "size". Other errors: *store.DamageError.
+// Inclusion proves that the event is in the tree of the first size events. It reads at most about twice as many rows as the
+// tree has levels. seq must be from 1 to size, and size at most the number of events in the journal. Otherwise the error is a
+// *ledger.Refusal with Code Invalid, whose Field is "seq" or "size". Another possible error is a *store.DamageError.
 func (v *View) Inclusion(org ledger.ID, seq, size uint64) (Inclusion, error) {
 	return newBranches(v, org).inclusion(seq, size)
 }
@@ -56,9 +56,9 @@ func (b *branches) inclusion(seq, size uint64) (Inclusion, error) {
 	return p, nil
 }
 
-// Consistency proves that the journal of size from is the beginning of the journal of size to. It requires 1 ≤ from ≤
-// to ≤ the journal's size; otherwise the error is a *ledger.Refusal with Code Invalid whose Field is "from" or "to".
-// Other errors: *store.DamageError.
+// Consistency proves that the journal with from events is the beginning of the journal with to events. from must be from 1 to
+// to, and to at most the number of events in the journal. Otherwise the error is a *ledger.Refusal with Code Invalid, whose
+// Field is "from" or "to". Another possible error is a *store.DamageError.
 func (v *View) Consistency(org ledger.ID, from, to uint64) (Consistency, error) {
 	p := Consistency{From: from, To: to}
 	head, err := v.headOfAtLeast(org, "posting.Consistency", "to", to)
@@ -84,8 +84,8 @@ func (v *View) Consistency(org ledger.ID, from, to uint64) (Consistency, error) 
 	return p, nil
 }
 
-// headOfAtLeast returns the size and root of the whole journal's tree. It refuses if the journal has fewer than
-// size events, or if size is 0.
+// headOfAtLeast returns the number of events in the journal and the root of their tree. It returns a refusal if the journal
+// has fewer than size events, or if size is 0.
 func (v *View) headOfAtLeast(org ledger.ID, op, field string, size uint64) (tlog.Tree, error) {
 	n, root, err := v.Head(org)
 	if err != nil {
@@ -97,11 +97,11 @@ func (v *View) headOfAtLeast(org ledger.ID, op, field string, size uint64) (tlog
 	return tlog.Tree{N: int64(n), Hash: root}, nil
 }
 
-// branches reads the hashes of an organization's tree for proofs. It implements tlog.HashReader.
+// branches reads the hashes in an organization's tree that a proof needs. It implements tlog.HashReader.
 type branches struct {
 	view   *View
 	org    ledger.ID
-	loaded []*branch // branches already read; a proof needs few
+	loaded []*branch // branches that were read already; a proof needs few
 	rows   int       // number of rows read
 }
 
@@ -129,9 +129,9 @@ func (b *branches) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// subtree returns the hash of the complete subtree whose leaves begin at n<<level. The block that has the
-// subtree's last leaf completed the subtree. If the subtree began before that block, the subtree's hash is in
-// the tree row, which is stored beside the block; otherwise it follows from the block's events.
+// subtree returns the hash of subtree n on the given level, whose first leaf is n<<level. The block with the subtree's last
+// leaf has completed the subtree. If the subtree begins before that block, its hash is in the tree row that is stored beside
+// the block. Otherwise the hash is computed from the block's events.
 func (b *branches) subtree(level int, n uint64) (tlog.Hash, error) {
 	begin, end := n<<level, (n+1)<<level
 	part, err := b.branch(end - 1)
@@ -152,7 +152,7 @@ func (b *branches) subtree(level int, n uint64) (tlog.Hash, error) {
 	return hashOf(part.hashes[begin-part.first : end-part.first]), nil
 }
 
-// hashOf returns the root over the leaves, whose number must be a power of two.
+// hashOf returns the hash of the tree over these leaf hashes. Their number must be a power of two.
 func hashOf(leaves []tlog.Hash) tlog.Hash {
 	if len(leaves) == 1 {
 		return leaves[0]
@@ -173,8 +173,8 @@ func (b *branches) leaf(index int64) ([]byte, error) {
 	return part.leaves[uint64(index)-part.first], nil
 }
 
-// root returns the root of the tree of the first size events. The root of the whole journal is the stored one,
-// in head, so that a proof is checked against the signed value.
+// root returns the root of the tree of the first size events. For the whole journal it returns the stored root (head.Hash),
+// so that a proof is checked against the value that was signed.
 func (b *branches) root(head tlog.Tree, size uint64) (tlog.Hash, error) {
 	if int64(size) == head.N {
 		return head.Hash, nil
@@ -190,7 +190,7 @@ func (b *branches) branch(leaf uint64) (*branch, error) {
 		}
 	}
 	b.rows++
-	key, row, found, err := b.view.snap.Last(store.KeyTrees(nil, b.org), store.KeyTree(nil, b.org, leaf+1))
+	key, row, found, err := b.view.snap.Last(store.KeyTreeRows(nil, b.org), store.KeyTreeRow(nil, b.org, leaf+1))
 	if err != nil {
 		return nil, err
 	}

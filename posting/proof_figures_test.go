@@ -9,8 +9,8 @@ import (
 	"mizan/posting"
 )
 
-// TestMeasureProofs measures how long proofs take in a journal of a million entries. Each proof has a view of its
-// own.
+// TestMeasureProofs measures how long it takes to make proofs in a journal of a million entries. Each proof is made in a new
+// view.
 func TestMeasureProofs(t *testing.T) {
 	j := openMeasuredJournal(t)
 	random := rand.New(rand.NewPCG(5, 6))

@@ -15,12 +15,12 @@ import (
 	"mizan/posting/store"
 )
 
-// bookEvents books the given number of events in groups, and so in blocks, of random sizes. It returns the
+// bookEvents books this number of events in groups of random sizes, so that the blocks have random sizes too. It returns the
 // root of the RFC 6962 tree after each event, and the hash of each leaf.
 func bookEvents(t *testing.T, f *fixture, events int, random *rand.Rand) (roots []tlog.Hash, leaves []tlog.Hash) {
 	t.Helper()
 	for booked := 0; booked < events; {
-		c := new(posting.Change)
+		c := &posting.Change{Author: ledger.BySystem.Author()}
 		for range min(1+random.IntN(1+random.IntN(40)), events-booked) {
 			c.Steps = append(c.Steps, transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)).Steps...)
 		}
@@ -107,8 +107,8 @@ func TestProofOutOfRangeIsRefused(t *testing.T) {
 	defer v.Close()
 	for _, c := range []struct {
 		seqOrFrom, sizeOrTo uint64
-		inclusionField      string // field that the refusal of an inclusion proof names; empty: the proof succeeds
-		consistencyField    string // the same for a consistency proof
+		inclusionField      string // name of the field for which an inclusion proof is refused; empty: the proof succeeds
+		consistencyField    string // name of the field for which a consistency proof is refused; empty: the proof succeeds
 	}{
 		{1, 5, "", ""},
 		{5, 5, "", ""},
@@ -174,8 +174,7 @@ func TestProofDoesNotDependOnLaterEvents(t *testing.T) {
 
 func TestProofReadsAboutOneRowPerTreeLevel(t *testing.T) {
 	f := open(t)
-	// The worst case: every event has a block of its own, so the hash of every subtree is in the tree row of a
-	// different block.
+	// This is the worst case: every event is in a block of its own, so the hash of each subtree is in another tree row.
 	const events = 1500
 	for range events {
 		f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)))
@@ -183,8 +182,8 @@ func TestProofReadsAboutOneRowPerTreeLevel(t *testing.T) {
 	v := f.View()
 	defer v.Close()
 	levels := bits.Len(events)
-	// On each level, the proof needs one hash of the path, and one more where the right edge of the tree is
-	// not a complete subtree. In addition it reads a block for the leaf and one for its neighbours.
+	// A proof needs one hash on each level, and another one on those levels where the right edge of the tree is not a
+	// complete subtree. It also reads a block for the leaf and one for its neighbour.
 	bound := 2*levels + 4
 	for _, size := range []uint64{events, events - 1, 1025, 1024} {
 		for _, seq := range []uint64{1, 2, 3, 511, 512, 513, 1024, size - 1, size} {
@@ -246,7 +245,8 @@ func TestBlockLengthMustMatchItsTreeRow(t *testing.T) {
 	}
 }
 
-// spoilTree replaces the tree row (hashes of the tree of events) of the block that begins with the given event.
+// spoilTree replaces a tree row by what spoil returns. The tree row has the hashes of the tree after the block that begins
+// with the event firstSeq.
 func (f *fixture) spoilTree(firstSeq uint64, spoil func(edge, crossing []store.Subtree) []byte) {
 	f.t.Helper()
 	if err := f.Close(); err != nil {
@@ -257,7 +257,7 @@ func (f *fixture) spoilTree(firstSeq uint64, spoil func(edge, crossing []store.S
 		f.t.Fatal(err)
 	}
 	snapshot := s.Snapshot()
-	row, found, err := snapshot.Get(store.KeyTree(nil, org, firstSeq), nil)
+	row, found, err := snapshot.Get(store.KeyTreeRow(nil, org, firstSeq), nil)
 	snapshot.Close()
 	if err != nil || !found {
 		f.t.Fatalf("no tree row of event %d (%v)", firstSeq, err)
@@ -268,7 +268,7 @@ func (f *fixture) spoilTree(firstSeq uint64, spoil func(edge, crossing []store.S
 	}
 	n, hash := s.LastGroup()
 	g := store.NewGroup(n+1, hash)
-	g.Set(store.KeyTree(nil, org, firstSeq), spoil(edge, crossing))
+	g.Set(store.KeyTreeRow(nil, org, firstSeq), spoil(edge, crossing))
 	g.Seal()
 	if err := errors.Join(s.Apply(g), s.Close()); err != nil {
 		f.t.Fatal(err)

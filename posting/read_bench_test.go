@@ -56,7 +56,7 @@ func submitRecords(b *testing.B, j *posting.Journal) (sources []ledger.Source) {
 		})
 	}
 	for len(sources) < recordCount {
-		creation, secondChange := &posting.Change{MustRecord: true}, &posting.Change{MustRecord: true}
+		creation, secondChange := &posting.Change{Author: ledger.BySystem.Author(), MustRecord: true}, &posting.Change{MustRecord: true}
 		for i := range 100 {
 			s := newTransaction()
 			sources = append(sources, s)
@@ -75,7 +75,7 @@ func submitRecords(b *testing.B, j *posting.Journal) (sources []ledger.Source) {
 	return sources
 }
 
-// BenchmarkReadPage reads 100 random records, as many as one page of the API's lists has.
+// BenchmarkReadPage reads 100 random records, as many as one page of an API list has.
 func BenchmarkReadPage(b *testing.B) {
 	j, sources := openWithRecords(b)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -90,7 +90,7 @@ func BenchmarkReadPage(b *testing.B) {
 	})
 }
 
-// BenchmarkWalkList reads 100 rows of a list, only those of records' creations, from a random place in the list.
+// BenchmarkWalkList reads 100 rows of a list from a random place on. It reads only the rows of records' creations.
 func BenchmarkWalkList(b *testing.B) {
 	j, sources := openWithRecords(b)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -102,7 +102,7 @@ func BenchmarkWalkList(b *testing.B) {
 			b.Fatal(err)
 		}
 		remaining := 100
-		err = v.List(org, testList, posting.Walk{OnlyCreations: true, Before: r.Stamp.Updated + 1}, func(posting.Listed) (bool, error) {
+		err = v.List(org, testList, posting.Walk{OnlyCreations: true, Before: r.Stamp.Updated + 1}, func(posting.ListRow) (bool, error) {
 			remaining--
 			return remaining > 0, nil
 		})
@@ -156,8 +156,8 @@ const (
 	busyPartnerCount = 10
 )
 
-// openWithPageBuffer returns a journal that was just opened. Its page buffer has at most maxGroups groups, as
-// in posting.Options.BufferedGroups; with -1 everything is on stored pages.
+// openWithPageBuffer returns a journal that was just opened. Its page buffer has at most maxGroups groups. If maxGroups is
+// -1, everything is on stored pages.
 func openWithPageBuffer(b *testing.B, maxGroups int) *posting.Journal {
 	b.Helper()
 	discardLog, dir := slog.New(slog.DiscardHandler), b.TempDir()
@@ -189,10 +189,10 @@ func openWithPageBuffer(b *testing.B, maxGroups int) *posting.Journal {
 	return j
 }
 
-// payments returns a change of payments, which is a group of its own. Each payment is listed, and moves money
-// between the account of one of its partner's three terminals, the partner's balance and the fees.
+// payments returns a change with paymentsInGroup payments, which fills a group. Each payment is in a list. It moves money
+// between three accounts: one of its partner's three terminals, the partner's balance, and the fees.
 func payments(random *rand.Rand) *posting.Change {
-	c := &posting.Change{MustRecord: true}
+	c := &posting.Change{Author: ledger.BySystem.Author(), MustRecord: true}
 	for n := range paymentsInGroup {
 		partner := random.Int64N(partnerCount)
 		if n%10 == 0 {
@@ -209,8 +209,8 @@ func payments(random *rand.Rand) *posting.Change {
 	return c
 }
 
-// BenchmarkReadPageBuffer runs the API's queries with a full page buffer and, for comparison, with an empty
-// one. Each query has a view of its own.
+// BenchmarkReadPageBuffer runs queries of the API with a full page buffer and, for comparison, with an empty one. Each query
+// has a new view.
 func BenchmarkReadPageBuffer(b *testing.B) {
 	for _, c := range []struct {
 		name      string
@@ -233,7 +233,7 @@ func BenchmarkReadPageBuffer(b *testing.B) {
 	}
 }
 
-// apiQuery is a query of the API.
+// apiQuery is a query as the API makes it.
 type apiQuery struct {
 	name string
 	run  func(v *posting.View) error
@@ -257,7 +257,7 @@ func apiQueries(random *rand.Rand) []apiQuery {
 		{"list", func(v *posting.View) error {
 			return readPage(func(next func() bool) error {
 				list := listOf(random.Int64N(busyPartnerCount), 1)
-				return v.List(org, list, posting.Walk{OnlyCreations: true}, func(posting.Listed) (bool, error) { return next(), nil })
+				return v.List(org, list, posting.Walk{OnlyCreations: true}, func(posting.ListRow) (bool, error) { return next(), nil })
 			})
 		}},
 		{"accounts-of-a-partner", func(v *posting.View) error {
@@ -291,7 +291,8 @@ func readStatement(v *posting.View, path ledger.Path) error {
 	})
 }
 
-// readPage calls read, which must find 100 rows: for each row it calls next, until next returns false.
+// readPage calls read with a function next, as a query calls it for each row. It fails unless there are 100 rows: next
+// returns false after the last of them.
 func readPage(read func(next func() bool) error) error {
 	remaining := 100
 	err := read(func() bool { remaining--; return remaining > 0 })

@@ -95,7 +95,7 @@ func TestReceiptNamesTheFirstTakenClaim(t *testing.T) {
 		}
 	}
 	c := deposit()
-	c.Claims = []ledger.Claim{freeClaim(1), freeClaim(2)} // the refused changes have taken no claim
+	c.Claims = []ledger.Claim{freeClaim(1), freeClaim(2)} // the refused changes have not taken these claims
 	f.must(c)
 }
 
@@ -115,7 +115,7 @@ func TestGuardsOfOneCounterInOneChangeAddUp(t *testing.T) {
 	f.must(change(nearlyMax))
 	wantCode(t, f.submit(change(amount(6), amount(6))).Err, ledger.OutOfRange)
 	f.must(change(amount(6), amount(4)))
-	// A release makes room for the later guards of its change.
+	// A release makes room for the guards that follow it in the change.
 	c := change(amount(6))
 	c.Counters = append([]ledger.CounterGuard{ledger.ReleaseHeadroom(org, usd, amount(6))}, c.Counters...)
 	f.must(c)
@@ -133,7 +133,7 @@ func TestOutcomeIsCountedEvenByAFullCounter(t *testing.T) {
 	c := deposit()
 	c.Counters = []ledger.CounterGuard{ledger.Headroom(org, usd, amount(1))}
 	wantCode(t, f.submit(c).Err, ledger.OutOfRange)
-	for range 2 { // even after releases the counter stays full, because its true amount is unknown
+	for range 2 { // even after releases the counter stays full, because nobody knows its true amount
 		c = deposit()
 		c.Counters = []ledger.CounterGuard{ledger.ReleaseHeadroom(org, usd, money.Max)}
 		f.must(c)
@@ -311,7 +311,7 @@ func TestCloseAfterAFailureDoesNotBlock(t *testing.T) {
 	}
 	d.unblock()
 	<-f.fatal
-	_ = f.Close() // its error is the disk's, which the test expects
+	_ = f.Close() // the error is that of the simulated disk, which the test expects
 	if len(acknowledged) != 0 {
 		t.Errorf("%d acknowledged", len(acknowledged))
 	}

@@ -12,20 +12,21 @@ import (
 	"mizan/posting"
 )
 
-// sealChange returns a change of one record that replaces the sealed row (ciphertext) beside it; nil keeps the row.
+// sealChange returns a change of one record. It sets the record's sealed row (ciphertext that is stored beside it); if sealed
+// is nil, the row does not change.
 func sealChange(s ledger.Source, expect uint64, sealed []byte) *posting.Change {
-	return &posting.Change{Steps: []posting.Step{{
+	return &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 		Org: org, Source: s, Expect: expect, Record: []byte{1}, Sealed: sealed, Events: []ledger.Event{{Name: "a", To: "b"}},
 	}}}
 }
 
 func unsealChange(s ledger.Source, expect uint64) *posting.Change {
 	c := sealChange(s, expect, nil)
-	c.Steps[0].Unseal = true
+	c.Steps[0].RemoveSealed = true
 	return c
 }
 
-// wantSealed compares a record's sealed row; an empty string means that the record must have none.
+// wantSealed checks the content of a record's sealed row. If want is empty, the record must have no sealed row.
 func (f *fixture) wantSealed(s ledger.Source, want string) {
 	f.t.Helper()
 	v := f.View()
@@ -118,7 +119,7 @@ func TestSealedRowsAreListedByOrganizationKindAndID(t *testing.T) {
 	otherOrgsChange := sealChange(ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, 0, []byte("foreign"))
 	otherOrgsChange.Steps[0].Org = uuid.New()
 	f.must(otherOrgsChange)
-	want := []ledger.Source{ // in the order in which they are read
+	want := []ledger.Source{ // in the order in which SealedRows returns them
 		{Kind: ledger.Partner, ID: uuid.MustParse("ffffffff-0000-4000-8000-000000000000")},
 		{Kind: ledger.Transaction, ID: ledger.TimedID(start, uuid.MustParse("ffffffff-ffff-4fff-8fff-ffffffffffff"))},
 		{Kind: ledger.Transaction, ID: ledger.TimedID(start.Add(time.Millisecond), uuid.MustParse("00000000-0000-4000-8000-000000000000"))},
@@ -131,7 +132,7 @@ func TestSealedRowsAreListedByOrganizationKindAndID(t *testing.T) {
 	var got []ledger.Source
 	err := v.SealedRows(org, func(s ledger.Source, sealed []byte) (bool, error) {
 		if string(sealed) != string(s.ID[:]) {
-			t.Errorf("beside %v lies %x", s, sealed)
+			t.Errorf("the sealed row of %v is %x", s, sealed)
 		}
 		got = append(got, s)
 		return true, nil

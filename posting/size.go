@@ -5,9 +5,9 @@ import (
 	"mizan/posting/store"
 )
 
-// size counts rows and bytes as store.Group does. Rows that are not in a group yet count with their upper bounds, so
-// that a group (the changes that become durable together) ends before it exceeds what the store accepts in one
-// transaction.
+// size is a number of rows and bytes, counted as store.Group counts them. Rows that are not in a group yet count with upper
+// bounds of their sizes. So a group (changes that become durable together) is ended before it exceeds what the store accepts
+// in one transaction.
 type size struct{ rows, bytes int }
 
 func (s *size) add(rows, bytes int) {
@@ -17,7 +17,7 @@ func (s *size) add(rows, bytes int) {
 
 func (s size) plus(other size) size { return size{s.rows + other.rows, s.bytes + other.bytes} }
 
-// take subtracts part from the size if part fits, and tells whether it did.
+// take subtracts part from the size if it is not larger than the size. It tells whether it did.
 func (s *size) take(part size) bool {
 	if !part.within(*s) {
 		return false
@@ -28,45 +28,45 @@ func (s *size) take(part size) bool {
 
 func (s size) within(limit size) bool { return s.rows <= limit.rows && s.bytes <= limit.bytes }
 
-// Upper bounds in bytes. A number takes up to ten bytes, and an amount up to 33.
+// Upper bounds of sizes in bytes. An encoded number takes up to ten bytes, and an encoded amount up to 33.
 const (
-	rowSize    = 16 + 1 + 16                                 // a row's overhead in the store, its kind, and its organization
-	claimSize  = rowSize + 1                                 // a claim's row without key and owner
-	countSize  = rowSize + 1 + 33                            // a counter's row without key and window
-	recordSize = rowSize + 18 + 11*10 + hashSize             // a record's row without the payload
+	rowSize    = 16 + 1 + 16                                 // of each row: the store's overhead, the row's kind, its organization
+	claimSize  = rowSize + 1                                 // the row of a claim, without the claim's key and owner
+	countSize  = rowSize + 1 + 33                            // the row of a counter, without the counter's key and window
+	recordSize = rowSize + 18 + 12*10 + hashSize             // the row of a record, without the payload
 	partSize   = rowSize + 25                                // a further row of a long payload, without the payload
 	sealedSize = rowSize + 17                                // a sealed row without the ciphertext
 	dueSize    = rowSize + 1                                 // a due row without its items
 	noticeRow  = rowSize + 1 + 8 + 1                         // a page of notices without its notices
 	noticeMax  = 10 + 17 + 17 + 3                            // a notice on its page, without its body
 	itemSize   = 10 + 16 + 1 + 16                            // an item of a due row
-	listSize   = chunkSize + 17 + 2 + ledger.ListOwnerLength // a new page of a list, without its rows
-	listRow    = 10 + 16                                     // a row of a list
+	listSize   = chunkSize + 17 + 2 + ledger.ListOwnerLength // a new page of a list, without the list's rows
+	listRow    = 10 + 16                                     // a row of a list, on a page
 	pageSize   = chunkSize + 21                              // a new page of an account, without path, currency and network
 	lineSize   = 3*10 + 1 + 5*33                             // a line of an account
 
-	// What a page takes in the page buffer besides the prefix of its keys and its lines, if its chunk (the page's lines
-	// in one row) has a row of its own. A stored page takes less.
+	// A chunk that is alone in a page-buffer row, without the prefix of the page's keys and without its lines. (A chunk has
+	// the lines of one page in one page-buffer row.) A stored page takes fewer bytes.
 	chunkSize    = 16 + 28 + chunkLengths - 16
 	chunkLengths = 2 + 3                   // the lengths of the head and of the lines
 	removalSize  = 16 + 28                 // the removal of a page-buffer row
-	shiftSize    = rowSize + 18 + lineSize // a line whose effective day is not its booked day, in a row of its own
+	shiftSize    = rowSize + 18 + lineSize // a row with a line whose effective day is not the booked day
 
-	// A block (a row of consecutive events) and its tree row, without the events: for each level of a tree of
-	// 2^40 events, one subtree on the edge and one that the block completed.
+	// The row of a block (consecutive events) and its tree row, without the events. In a tree of 2^40 events there may be,
+	// for each level, one subtree on the edge and one that the block completes.
 	blockSize = 2*(rowSize+8) + 1 + 10 + 32 + 3 + 2*40*(1+10+32)
 
 	hashSize    = 32
-	eventSize   = 3 + 2 + 4*10 + 17 + 3*3 + 1 // without texts, entry and hashes
+	eventSize   = 3 + 2 + 5*10 + 18 + 3*3 + 1 // without texts, entry and hashes
 	entrySize   = 1 + 4*10
 	postingSize = 1 + 2 + 3 + 33 // in the event, without path, currency and network
 
-	// What a group may add by removing passed due rows and writing their low-water mark.
+	// Upper bounds of the rows and bytes that a group adds to remove passed due rows and to write the low-water mark.
 	removalRows  = maxDueRemovals + 1
 	removalBytes = removalRows * (rowSize + 17)
 )
 
-// size returns the most that the Change can add to a group.
+// size returns an upper bound of what the Change adds to a group.
 func (c *Change) size() (total size) {
 	for i := range c.Claims {
 		total.add(1, claimSize+len(c.Claims[i].Key)+len(c.Claims[i].Owner)+hashSize)
@@ -81,7 +81,7 @@ func (c *Change) size() (total size) {
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		if i == 0 || s.Org != c.Steps[i-1].Org {
-			blocks += 2 // the Change's own block, and one that was begun before and is full
+			blocks += 2 // the block of the Change's events, and a block of earlier changes that becomes full
 		}
 		total = total.plus(s.rowsSize())
 		for k := range s.Events {
@@ -89,7 +89,7 @@ func (c *Change) size() (total size) {
 			total = total.plus(bound)
 			events += bound.bytes
 		}
-		hashes := hashSize * (1 + len(s.Notices)) // of the record, and of each event's notices
+		hashes := hashSize * (1 + len(s.Notices)) // the hash of the record, and the hash of the notices of each event
 		total.add(0, hashes)
 		events += hashes
 	}
@@ -98,13 +98,13 @@ func (c *Change) size() (total size) {
 	return total
 }
 
-// rowsSize returns the size of what the Step writes besides its events.
+// rowsSize returns an upper bound of the rows that the Step adds besides its events.
 func (s *Step) rowsSize() (total size) {
 	if s.Record != nil {
 		parts := len(s.Record) / store.MaxPart
 		total.add(1+parts, recordSize+len(s.Record)+parts*partSize)
 	}
-	if s.Sealed != nil || s.Unseal {
+	if s.Sealed != nil || s.RemoveSealed {
 		total.add(1, sealedSize+len(s.Sealed))
 	}
 	if s.Due != 0 {
@@ -112,6 +112,9 @@ func (s *Step) rowsSize() (total size) {
 	}
 	if s.List != (ledger.List{}) {
 		total.add(1, listSize+listRow)
+	}
+	if s.Source.Kind.IsAdministration() {
+		total.add(len(s.Events), (listSize+listRow)*len(s.Events))
 	}
 	for range s.FurtherLists {
 		total.add(1, listSize+listRow)
@@ -133,8 +136,9 @@ func eventBound(e *ledger.Event) size {
 	return total
 }
 
-// entryBound counts each posting in the event, on a new page, and as a shifted line. A posting
-// that spills counts as two.
+// entryBound returns an upper bound of what an entry adds. Each posting is in the event, and on a new page in the worst case.
+// If the entry has an effective day, each posting also has a row with its shifted line (a line whose effective day is not its
+// booked day). A posting that may be split counts as two.
 func entryBound(entry *ledger.Entry) (total size) {
 	total.add(0, entrySize)
 	isShifted := entry.Effective != 0

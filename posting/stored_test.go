@@ -12,15 +12,15 @@ import (
 	"mizan/posting"
 )
 
-// claimHash computes a claim's hash independently of the writer, as docs/audit.md describes it: the length of
+// claimHash computes the hash of a claim without the code of the writer, as docs/audit.md describes it: from the length of
 // the row's key, the key, and the owner.
 func claimHash(c *ledger.Claim) ledger.Hash {
 	key := append(append(append([]byte{'c'}, c.Org[:]...), byte(c.Kind)), c.Key...)
 	return sha256.Sum256(append(append(binary.AppendUvarint(nil, uint64(len(key))), key...), c.Owner...))
 }
 
-// noticesHash computes the hash of an event's notices independently of the writer: for each notice its channel,
-// its destination, the length of its body, and the body.
+// noticesHash computes the hash of an event's notices without the code of the writer: from the channel, the destination, the
+// length of the body, and the body of each notice.
 func noticesHash(notices ...posting.Notice) ledger.Hash {
 	var b []byte
 	for _, n := range notices {
@@ -30,7 +30,7 @@ func noticesHash(notices ...posting.Notice) ledger.Hash {
 	return sha256.Sum256(b)
 }
 
-// storedHashes returns, for each event of an organization, the hashes of stored rows that the event contains.
+// storedHashes returns the hashes of stored rows that each event of an organization contains.
 func (f *fixture) storedHashes(org ledger.ID) (hashes []ledger.Stored) {
 	f.t.Helper()
 	v := f.View()
@@ -45,8 +45,8 @@ func (f *fixture) storedHashes(org ledger.ID) (hashes []ledger.Stored) {
 	return hashes
 }
 
-// recordHash returns the SHA-256 over the rows of the only record of a kind: the record's row, and the further rows
-// of a long payload.
+// recordHash returns the SHA-256 of the stored rows of a record: the record's row, and the further rows of a long payload.
+// The organization must have only one record of this kind.
 func (f *fixture) recordHash(kind ledger.Kind) ledger.Hash {
 	f.t.Helper()
 	v := f.View()
@@ -80,8 +80,8 @@ func (f *fixture) wantStored(what string, index int, want ledger.Stored) {
 	}
 }
 
-// Once a group is durable, the hashes in its events are those of the stored rows. The test has rows with fields
-// that the writer fills in, with long payloads, and with the hashes of sealed rows.
+// Once a group is durable, the hashes in its events equal the hashes of the stored rows. The test has rows with fields
+// that the writer sets, rows with long payloads, and rows with the hashes of sealed rows.
 func TestEventHasTheHashesOfItsStoredRows(t *testing.T) {
 	f := open(t)
 	user, partner := ledger.Source{Kind: ledger.User, ID: uuid.New()}, ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
@@ -97,7 +97,7 @@ func TestEventHasTheHashesOfItsStoredRows(t *testing.T) {
 		{Event: 0, Channel: posting.Operators, To: uuid.New()},
 		{Event: 1, Channel: posting.Webhook, To: uuid.New(), Body: bytes.Repeat([]byte{3}, 300)},
 	}
-	f.must(&posting.Change{Claims: claims, Steps: []posting.Step{
+	f.must(&posting.Change{Author: ledger.BySystem.Author(), Claims: claims, Steps: []posting.Step{
 		{
 			Org: org, Source: user, Record: []byte("first"), Due: ledger.MicrosOf(start) + 5, Finish: true, Sequence: "n", Sealed: []byte("card"),
 			Events: []ledger.Event{{Name: "a", To: "b"}, {Name: "b", From: "b", To: "c"}}, Notices: notices,
@@ -112,7 +112,7 @@ func TestEventHasTheHashesOfItsStoredRows(t *testing.T) {
 	hashBefore := f.recordHash(ledger.User)
 
 	f.restart() // the writer reads the record's stamp from the store
-	f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: user, Expect: 2, Record: []byte("first"), Events: []ledger.Event{{Name: "c", From: "c", To: "c"}}}}})
+	f.must(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: org, Source: user, Expect: 2, Record: []byte("first"), Events: []ledger.Event{{Name: "c", From: "c", To: "c"}}}}})
 	f.wantStored("a record beside its sealed row", 3, ledger.Stored{Record: f.recordHash(ledger.User)})
 	v := f.View()
 	record, _, err := v.Record(org, user)
@@ -120,16 +120,17 @@ func TestEventHasTheHashesOfItsStoredRows(t *testing.T) {
 	if want := sha256.Sum256([]byte("card")); err != nil || record.Stamp.Sealed != want {
 		t.Errorf("the record says that %x is sealed beside it (%v), want %x", record.Stamp.Sealed, err, want)
 	}
-	f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: user, Expect: 3, Record: []byte("first"), Unseal: true, Events: []ledger.Event{{Name: "c", From: "c", To: "c"}}}}})
+	f.must(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: org, Source: user, Expect: 3, Record: []byte("first"), RemoveSealed: true, Events: []ledger.Event{{Name: "c", From: "c", To: "c"}}}}})
 	f.wantStored("a record whose sealed row is removed", 4, ledger.Stored{Record: f.recordHash(ledger.User)})
 	if f.recordHash(ledger.User) == hashBefore {
 		t.Error("a record with another version has the same hash")
 	}
-	f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: []ledger.Event{{Name: "move"}}}}})
+	f.must(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: []ledger.Event{{Name: "move"}}}}})
 	f.wantStored("a transfer", 5, ledger.Stored{})
 }
 
-// A change with a claim whose hash has no place in an event is a caller's bug.
+// If an event must contain the hash of a claim, a change without a step, or with too many such claims, is a bug of the
+// caller.
 func TestClaimNeedsAnEventWithItsHash(t *testing.T) {
 	f := open(t)
 	owner := bytes.Repeat([]byte{7}, 17)
@@ -143,7 +144,7 @@ func TestClaimNeedsAnEventWithItsHash(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Errorf("%s: it was taken", name)
+					t.Errorf("%s: it was accepted", name)
 				}
 			}()
 			f.submit(c)

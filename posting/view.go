@@ -7,24 +7,33 @@ import (
 	"mizan/posting/store"
 )
 
-// View answers queries about what was durable at one moment. Only one goroutine may use it, and the caller must close
-// it.
+// View answers queries about the state that was durable at one moment. Only one goroutine may use it, and the caller must
+// close it.
 type View struct {
 	snap           *store.Snapshot
 	clock          clock.Clock
 	oldestBuffered uint64               // no older group has page-buffer rows, that is, rows with lines that are on no stored page yet
-	searches       int                  // how many times page buffers were searched for a single page
-	buffers        map[ledger.ID]chunks // page buffers that were loaded as a whole
-	preloaded      chunks               // buffered lines of the pages that PreloadBuffer loaded
+	bufferIndex    *bufferIndex         // the page buffer's lines in memory; nil: the view reads them from the store
+	buffers        map[ledger.ID]chunks // page buffers that were read from the store
 	blockOrg       ledger.ID
-	block          store.BlockRow // the last block read
+	block          store.BlockRow // the block (consecutive events of blockOrg) that the view has read last
 }
 
 // View opens a view of everything that is durable now.
 func (j *Journal) View() *View {
 	oldestBuffered := j.oldestBuffered.Load() // read before the snapshot is taken: a later value could exclude rows that the snapshot needs
-	return &View{snap: j.store.Snapshot(), clock: j.clock, oldestBuffered: oldestBuffered}
+	return &View{snap: j.store.Snapshot(), clock: j.clock, oldestBuffered: oldestBuffered, bufferIndex: j.bufferIndex}
 }
+
+// StoredView opens a View that reads everything from the store, and nothing from the writer's memory. Checkers use it.
+func (j *Journal) StoredView() *View {
+	v := j.View()
+	v.bufferIndex = nil
+	return v
+}
+
+// ReadsStoreOnly tells whether the view reads nothing from the writer's memory.
+func (v *View) ReadsStoreOnly() bool { return v.bufferIndex == nil }
 
 // Now returns the current business time.
 func (v *View) Now() ledger.Micros { return ledger.MicrosOf(v.clock.Now()) }
@@ -32,19 +41,19 @@ func (v *View) Now() ledger.Micros { return ledger.MicrosOf(v.clock.Now()) }
 // Close ends the view.
 func (v *View) Close() { v.snap.Close() }
 
-// Record is a stored record: its stamp (version, times and other fields of the writer) and its payload.
+// Record is a stored record. Its stamp has the fields that the writer stores beside the payload, such as the version.
 type Record struct {
 	Stamp   Stamp
 	Payload []byte
 }
 
-// Line is one posting on one account, with the account's totals after it.
+// Line is a posting on an account, with the totals of the account after the posting.
 type Line = store.Line
 
-// Listed is a row of a list.
-type Listed = store.Listed
+// ListRow is a row of a list. It stands for a record of the list, or for a change of one.
+type ListRow = store.ListRow
 
-// Record reads one record.
+// Record reads a record; false if there is none.
 func (v *View) Record(org ledger.ID, s ledger.Source) (Record, bool, error) {
 	row, found, err := v.snap.Get(store.KeyRecord(nil, org, s), nil)
 	if err != nil || !found {
@@ -58,8 +67,8 @@ func (v *View) Record(org ledger.ID, s ledger.Source) (Record, bool, error) {
 	return Record{Stamp: Stamp(stamp), Payload: payload}, err == nil, err
 }
 
-// StoredRecord returns the stored bytes of a record, whose SHA-256 is in the record's last
-// event: its row, followed by the further rows of a long payload.
+// StoredRecord returns the stored bytes of a record: those of its row, followed by the further rows of a long payload. The
+// record's last event contains their SHA-256.
 func (v *View) StoredRecord(org ledger.ID, s ledger.Source) ([]byte, bool, error) {
 	row, found, err := v.snap.Get(store.KeyRecord(nil, org, s), nil)
 	if err != nil || !found {
@@ -73,7 +82,7 @@ func (v *View) StoredRecord(org ledger.ID, s ledger.Source) ([]byte, bool, error
 	return row, err == nil, err
 }
 
-// joinParts appends the further rows of a long payload, if there are any.
+// joinParts returns the payload, followed by the further rows of the record if it has any.
 func (v *View) joinParts(org ledger.ID, s ledger.Source, stamp store.Envelope, payload []byte) ([]byte, error) {
 	if stamp.FurtherRows == 0 {
 		return payload, nil
@@ -92,8 +101,8 @@ func (v *View) joinParts(org ledger.ID, s ledger.Source, stamp store.Envelope, p
 	return payload, nil
 }
 
-// Records calls fn with every record of a kind in an organization, ordered by id, and for transactions by the ordered form of the
-// id (see ledger.OrderedID). The payload is valid during fn.
+// Records calls fn with every record of one kind in an organization, in the order of ids. Transactions are ordered by a form
+// of their ids that follows time (see ledger.OrderedID). The payload is valid until fn returns.
 func (v *View) Records(org ledger.ID, kind ledger.Kind, fn func(ledger.ID, Record) (more bool, err error)) error {
 	return v.snap.Ascend(store.KeyRecords(nil, org, kind), nil, func(key, row []byte) (bool, error) {
 		_, s, ok := store.ParseRecordKey(key)
@@ -109,14 +118,14 @@ func (v *View) Records(org ledger.ID, kind ledger.Kind, fn func(ledger.ID, Recor
 	})
 }
 
-// SealedRow returns the ciphertext that is stored beside a record.
+// SealedRow returns the ciphertext in the record's sealed row; false if there is none.
 func (v *View) SealedRow(org ledger.ID, s ledger.Source) ([]byte, bool, error) {
 	return v.snap.Get(store.KeySealed(nil, org, s), nil)
 }
 
-// SealedRows calls fn with every sealed row of an organization, ordered by the kind of its record and
-// its id (a transaction's in the ordered form, see ledger.OrderedID).
-// The row is valid during fn.
+// SealedRows calls fn with every sealed row of an organization, in the order of the kinds and ids of their records.
+// Transactions are ordered by a form of their ids that follows time (see ledger.OrderedID). The row is valid until fn
+// returns.
 func (v *View) SealedRows(org ledger.ID, fn func(s ledger.Source, sealed []byte) (more bool, err error)) error {
 	return v.snap.Ascend(store.KeySealeds(nil, org), nil, func(key, row []byte) (bool, error) {
 		s, ok := store.ParseSealedKey(key)
@@ -127,8 +136,7 @@ func (v *View) SealedRows(org ledger.ID, fn func(s ledger.Source, sealed []byte)
 	})
 }
 
-// Organizations calls fn with every organization that has records, including the platform's own
-// (the nil UUID).
+// Organizations calls fn with every organization that has records, including the platform itself, whose id is the nil UUID.
 func (v *View) Organizations(fn func(ledger.ID) (more bool, err error)) error {
 	return v.snap.AscendKeys(store.KeyAllRecords(nil), nil, func(key []byte) ([]byte, bool, error) {
 		org, _, ok := store.ParseRecordKey(key)
@@ -140,12 +148,12 @@ func (v *View) Organizations(fn func(ledger.ID) (more bool, err error)) error {
 	})
 }
 
-// Claim returns the owner of a unique key.
+// Claim returns the owner of a unique key; false if the key is free.
 func (v *View) Claim(org ledger.ID, kind ledger.ClaimKind, key string) ([]byte, bool, error) {
 	return v.snap.Get(store.KeyClaim(nil, org, kind, key), nil)
 }
 
-// Counter returns a persisted counter's amount.
+// Counter returns the amount of a counter; zero if the counter is not stored.
 func (v *View) Counter(org ledger.ID, key, window string) (money.Amount, error) {
 	row, found, err := v.snap.Get(store.KeyCounter(nil, org, key, window), nil)
 	if err != nil || !found {
@@ -154,32 +162,32 @@ func (v *View) Counter(org ledger.ID, key, window string) (money.Amount, error) 
 	return store.DecodeAmount(row)
 }
 
-// Walk selects rows of a list.
+// Walk selects rows of a list by their booked times.
 //
-// The bounds apply to Booked, which increases strictly in an organization, so that one walk can
-// continue exactly where another ended. In the row of a record's creation, Booked is the time of the last event of
-// the creating Step. The record's Started is the time of that Step's first event, at most MaxEvents microseconds
-// earlier. Rows are in the order of Started too, but a caller that needs all records with Started in a window
-// must extend the walk by MaxEvents microseconds and check each record.
+// The bounds apply to ListRow.Booked. No two rows of a list have the same Booked, so one walk can continue exactly where
+// another ended. In the row of a record's creation, Booked is the time of the last event of the Step that created the record.
+// The record's Started is the time of the first event of that Step, at most MaxEvents microseconds earlier. The rows are also
+// in the order of Started. But a caller that needs all records with Started in a window must extend the walk by MaxEvents
+// microseconds and check Started of each record.
 type Walk struct {
 	From          ledger.Micros // inclusive
 	Before        ledger.Micros // exclusive; 0: no upper bound
 	OnlyCreations bool          // only the rows of records' creations
 }
 
-// List calls fn with the rows of a list, newest first. A record that was listed again later has a newer row as well: a
-// caller that orders records by their last change must ignore the rows whose Booked differs from the record's Updated.
-// The cost is proportional to the number of all rows between the bounds, even with OnlyCreations.
-func (v *View) List(org ledger.ID, l ledger.List, w Walk, fn func(Listed) (more bool, err error)) error {
+// List calls fn with the rows of a list, newest first. A record that was listed several times has several rows. A caller that
+// orders records by their last change must ignore the rows whose Booked differs from the record's Updated. The cost is
+// proportional to the number of all rows between the bounds of the walk, even with OnlyCreations.
+func (v *View) List(org ledger.ID, l ledger.List, w Walk, fn func(ListRow) (more bool, err error)) error {
 	if w.Before < 0 {
 		return nil // nothing is booked before 1970, and keys are unsigned
 	}
 	var from []byte
 	if w.Before != 0 {
-		from = store.KeyList(nil, org, l, w.Before-1)
+		from = store.KeyListPage(nil, org, l, w.Before-1)
 	}
-	var rows []Listed
-	return v.descend(store.KeyLists(nil, org, l), from, func(page []byte) (more bool, err error) {
+	var rows []ListRow
+	return v.descend(store.KeyListPages(nil, org, l), from, func(page []byte) (more bool, err error) {
 		if rows, err = store.AppendListed(rows[:0], page); err != nil {
 			return false, err
 		}

@@ -8,16 +8,16 @@ import (
 	"mizan/posting/store"
 )
 
-// RowKind is a kind of stored row that belongs to an organization. The queries in this file read whole kinds of rows,
-// for checkers and backups.
+// RowKind is a kind of stored rows that belong to an organization. The queries in this file read all rows of a kind, for
+// checkers and backups.
 type RowKind byte
 
 // Kinds of rows.
 const (
-	Blocks       RowKind = iota + 1 // the journal
-	Trees                           // hashes of the journal
-	Pages                           // lines of accounts, with running totals
-	ShiftedLines                    // lines with an effective day other than the booked day
+	Blocks       RowKind = iota + 1 // events of the journal
+	Trees                           // hashes of the journal's tree
+	Pages                           // lines of accounts: postings with the totals after them
+	ShiftedLines                    // lines whose effective day is not the booked day
 	Records
 	RecordParts // further rows of long records
 	Claims
@@ -25,21 +25,21 @@ const (
 	Lists
 	SealedRows  // ciphertexts that are kept beside records for a while
 	PageBuffers // accounts' lines and lists' rows that are not on a stored page yet
-	KVs         // actors' own rows, and notices
+	KVs         // rows of key and value that belong to actors, and notices
 )
 
-// prefixLength is the length of what the keys of one kind and organization have in common: the kind of row and
-// the organization.
+// prefixLength is the length in bytes of the prefix that the keys of all rows of one kind and organization share: one byte
+// for the kind, and the organization's id.
 const prefixLength = 1 + 16
 
-// prefix returns the common part of the keys of an organization's rows of the kind.
+// prefix returns the common prefix of the keys of the organization's rows of this kind.
 func (k RowKind) prefix(org ledger.ID) []byte {
 	var key []byte
 	switch k {
 	case Blocks:
 		key = store.KeyBlocks(nil, org)
 	case Trees:
-		key = store.KeyTrees(nil, org)
+		key = store.KeyTreeRows(nil, org)
 	case Pages:
 		key = store.KeyPages(nil, org, ledger.Account{})
 	case ShiftedLines:
@@ -53,7 +53,7 @@ func (k RowKind) prefix(org ledger.ID) []byte {
 	case Counters:
 		key = store.KeyCounters(nil, org)
 	case Lists:
-		key = store.KeyLists(nil, org, ledger.List{})
+		key = store.KeyListPages(nil, org, ledger.List{})
 	case SealedRows:
 		key = store.KeySealeds(nil, org)
 	case PageBuffers:
@@ -64,13 +64,14 @@ func (k RowKind) prefix(org ledger.ID) []byte {
 	return key[:prefixLength]
 }
 
-// Rows calls fn with every stored row of a kind of an organization, in the order of keys.
+// Rows calls fn with all stored rows of one kind that belong to an organization, in the order of keys.
 // Checkers use it. The slices are valid until fn returns.
 func (v *View) Rows(org ledger.ID, kind RowKind, fn func(key, row []byte) (more bool, err error)) error {
 	return v.snap.Ascend(kind.prefix(org), nil, fn)
 }
 
-// RowsWith is Rows for rows without an organization: all rows whose keys begin with prefix.
+// RowsWith calls fn with all stored rows whose keys begin with prefix, in the order of their keys. It is for rows that belong
+// to no organization. The slices are valid until fn returns.
 func (v *View) RowsWith(prefix []byte, fn func(key, row []byte) (more bool, err error)) error {
 	return v.snap.Ascend(prefix, nil, fn)
 }
@@ -114,13 +115,13 @@ func (v *View) OrganizationsWith(kind RowKind, fn func(ledger.ID) (more bool, er
 	})
 }
 
-// DueItems calls fn with every item of every due row (the records that are due in one second), including stale items,
-// whose records have another due instant by now. It returns the low-water mark, a second: no reader uses due rows of
-// earlier seconds.
+// DueItems calls fn with every item of every due row. A due row has the records that one group makes due in one second. Stale
+// items are included: those whose records have another due instant by now. The returned mark is the low-water mark, a second:
+// due rows of earlier seconds are never read.
 func (v *View) DueItems(fn func(second int64, item Item)) (mark int64, err error) {
-	row, found, err := v.snap.Get(store.KeyMark, nil)
+	row, found, err := v.snap.Get(store.KeyLowWaterMark, nil)
 	if err == nil && found {
-		mark, err = store.DecodeMark(row)
+		mark, err = store.DecodeLowWaterMark(row)
 	}
 	if err != nil {
 		return 0, err
@@ -137,18 +138,18 @@ func (v *View) DueItems(fn func(second int64, item Item)) (mark int64, err error
 // GroupRow is the permanent row of one group (the changes that became durable together).
 type GroupRow struct {
 	N        uint64
-	Previous [32]byte // hash of the group before
+	Previous [32]byte // hash of the previous group's row
 	Hash     [32]byte
 }
 
-// groupKind and groupSize describe the store's group rows. Key: 'g' and the number.
-// Value: the number, the previous hash, the hash of the rows, their size in bytes.
+// Form of the store's group rows. The key is 'g' and the group's number. The value has the number, the hash of the previous
+// group's row, the hash of the group's rows, and their size in bytes.
 const (
 	groupKind = 'g'
 	groupSize = 8 + 32 + 32 + 8
 )
 
-// Groups calls fn with every group row in order.
+// Groups calls fn with the row of every group, in the order of the groups.
 func (v *View) Groups(fn func(GroupRow) (more bool, err error)) error {
 	return v.snap.Ascend([]byte{groupKind}, nil, func(key, row []byte) (bool, error) {
 		if len(key) != 1+8 || len(row) != groupSize || string(row[:8]) != string(key[1:]) {
@@ -158,20 +159,19 @@ func (v *View) Groups(fn func(GroupRow) (more bool, err error)) error {
 	})
 }
 
-// StoredRow is a row in its stored form, with the group that wrote it.
+// StoredRow is a row as the store keeps it, with the number of the group that wrote it.
 type StoredRow = store.StoredRow
 
-// StoredRows calls fn with the rows of a backup of this moment, by ascending key, beginning with the first key
-// ≥ from (nil: with the first of all). If since is not 0, it calls fn only with rows written after the group
-// since, and with all rows of the kinds that can be removed. The slices are valid until fn returns.
+// StoredRows calls fn with the rows of which a backup of this view consists, in the order of their keys. It begins with the
+// first key ≥ from; if from is nil, with the first key of all. If since is not 0, fn gets only the rows written after the
+// group since, and all rows of kinds that can be removed. The slices are valid until fn returns.
 func (v *View) StoredRows(from []byte, since uint64, fn func(StoredRow) (more bool, err error)) error {
 	return v.snap.StoredRows(from, since, fn)
 }
 
-// LastGroup returns the number and hash of the last group in the view; 0 and zeros for a store
-// without groups.
+// LastGroup returns the number and the hash of the last group in the view. For a store without groups both are zero.
 func (v *View) LastGroup() (n uint64, hash [32]byte, err error) {
-	n = v.snap.Group()
+	n = v.snap.GroupNumber()
 	if n == 0 {
 		return 0, hash, nil
 	}
@@ -182,8 +182,7 @@ func (v *View) LastGroup() (n uint64, hash [32]byte, err error) {
 	return n, hash, err
 }
 
-// GroupHash returns the hash of a group, to which the next group is chained; false if there is
-// no group with that number.
+// GroupHash returns the hash of group n, which the row of the next group contains; false if there is no group n.
 func (v *View) GroupHash(n uint64) (hash [32]byte, found bool, err error) {
 	row, found, err := v.snap.Get(store.KeyGroup(n), nil)
 	if err != nil || !found {

@@ -9,14 +9,14 @@ import (
 	"mizan/posting/store"
 )
 
-// Totals returns an account's current running totals; zero if it has no posting.
+// Totals returns the current running totals of an account; zero if it has no posting.
 func (v *View) Totals(org ledger.ID, a ledger.Account) (ledger.Totals, error) {
 	t, _, err := v.TotalsAt(org, a, maxMicros)
 	return t, err
 }
 
-// TotalsAt returns an account's running totals after everything booked at or before the instant,
-// with one backwards seek.
+// TotalsAt returns the running totals of an account after everything that was booked at or before the instant. If nothing was
+// booked by then, found is false.
 func (v *View) TotalsAt(org ledger.ID, a ledger.Account, at ledger.Micros) (t ledger.Totals, found bool, err error) {
 	err = v.descend(store.KeyPages(nil, org, a), store.KeyPage(nil, org, a, at), func(page []byte) (bool, error) {
 		err := store.DecodePage(page, func(l *Line) (bool, error) {
@@ -31,9 +31,9 @@ func (v *View) TotalsAt(org ledger.ID, a ledger.Account, at ledger.Micros) (t le
 	return t, found, err
 }
 
-// ShiftedLines calls fn with an organization's lines whose effective day is not their booked day,
-// ordered by account, day and seq, beginning with the first account whose key is ≥ from. An account's
-// key is that of store.AccountKey; it is valid until fn returns.
+// ShiftedLines calls fn with the lines of an organization whose effective day is not their booked day, in the order of
+// account, day and seq. It begins with the first account whose key is ≥ from. The key of an account is that of
+// store.AccountKey; it is valid until fn returns.
 func (v *View) ShiftedLines(org ledger.ID, from []byte, fn func(account []byte, on ledger.Date, l *Line) (more bool, err error)) error {
 	prefix := ShiftedLines.prefix(org)
 	more := true
@@ -43,7 +43,7 @@ func (v *View) ShiftedLines(org ledger.ID, from []byte, fn func(account []byte, 
 			return false, damaged("shifted line with key %x", key)
 		}
 		if bytes.Compare(account, from) < 0 {
-			return true, nil // the line's key is above from only because it also has the day and the seq
+			return true, nil // only the row's longer key, with day and seq, is above from
 		}
 		err := store.DecodePage(row, func(l *Line) (bool, error) {
 			var err error
@@ -54,13 +54,14 @@ func (v *View) ShiftedLines(org ledger.ID, from []byte, fn func(account []byte, 
 	})
 }
 
-// Accounts calls fn with every account of an organization in an environment
-// whose path begins with prefix, ordered by path, currency and network.
+// Accounts calls fn with the accounts of an organization that are in the environment env and whose path begins with prefix,
+// in the order of path, currency and network.
 func (v *View) Accounts(org ledger.ID, prefix string, env money.Env, fn func(ledger.Account) (more bool, err error)) error {
 	return v.AccountsFrom(org, prefix, env, nil, fn)
 }
 
-// AccountsFrom is Accounts, beginning after the given account.
+// AccountsFrom does the work of Accounts, and begins with the first account after the given one. If after is nil, it begins
+// with the first account of all.
 func (v *View) AccountsFrom(org ledger.ID, prefix string, env money.Env, after *ledger.Account, fn func(ledger.Account) (more bool, err error)) error {
 	var from []byte
 	if after != nil {
@@ -76,13 +77,13 @@ func (v *View) AccountsFrom(org ledger.ID, prefix string, env money.Env, after *
 	})
 }
 
-// Lines calls fn with an account's lines, newest first, beginning before the seq (0: with the
-// newest).
+// Lines calls fn with the lines of an account, the newest first. It begins with the last line before the event with the seq
+// before; if before is 0, with the newest line.
 func (v *View) Lines(org ledger.ID, a ledger.Account, before uint64, fn func(Line) (more bool, err error)) error {
 	return v.LinesUntil(org, a, maxMicros, before, fn)
 }
 
-// LinesUntil is Lines for lines booked at or before an instant.
+// LinesUntil does the work of Lines, but leaves out the lines that were booked after until.
 func (v *View) LinesUntil(org ledger.ID, a ledger.Account, until ledger.Micros, before uint64, fn func(Line) (more bool, err error)) error {
 	from := until
 	if before != 0 {
@@ -115,7 +116,7 @@ func (v *View) LinesUntil(org ledger.ID, a ledger.Account, until ledger.Micros, 
 	})
 }
 
-// Event reads one event and its canonical bytes.
+// Event reads an event and its canonical bytes; false if there is no event with this seq.
 func (v *View) Event(org ledger.ID, seq uint64) (ledger.Event, []byte, bool, error) {
 	var e ledger.Event
 	var canonicalBytes []byte
@@ -139,9 +140,9 @@ func (v *View) Event(org ledger.ID, seq uint64) (ledger.Event, []byte, bool, err
 	return e, canonicalBytes, err == nil, err
 }
 
-// blockOf returns the block (the row of consecutive events) with the event or, if the event does not exist, the
-// last block before it; the returned Count is zero if there is no such block. The view caches the block,
-// because callers often read neighbouring events.
+// blockOf returns the block (a stored row of consecutive events) that contains the event with this seq. If there is no such
+// event, it returns the last block before the seq. If there is no such block either, the Count of the result is zero. The
+// view keeps the block, because callers often read neighbouring events.
 func (v *View) blockOf(org ledger.ID, seq uint64) (store.BlockRow, error) {
 	if b := &v.block; v.blockOrg == org && seq >= b.First && seq-b.First < b.Count {
 		return *b, nil
@@ -157,8 +158,8 @@ func (v *View) blockOf(org ledger.ID, seq uint64) (store.BlockRow, error) {
 	return block, err
 }
 
-// Events calls fn with an organization's events, newest first, beginning
-// before the seq (0: with the newest).
+// Events calls fn with an organization's events, the newest first. It begins with the last event before the seq before; if
+// before is 0, with the newest event.
 func (v *View) Events(org ledger.ID, before uint64, fn func(ledger.Event) (more bool, err error)) error {
 	var from []byte
 	if before != 0 {
@@ -185,8 +186,8 @@ func (v *View) Events(org ledger.ID, before uint64, fn func(ledger.Event) (more 
 	})
 }
 
-// eachBefore calls fn with a block's events before the seq (0: with all), newest first. It
-// parses only the events that fn gets, because a block may have many.
+// eachBefore calls fn with the events of a block that come before the seq before, the newest first; if before is 0, with all
+// events of the block. A block may have many events, so eachBefore parses only those that it passes to fn.
 func eachBefore(org ledger.ID, block *store.BlockRow, before uint64, fn func(ledger.Event) (more bool, err error)) (more bool, err error) {
 	var events [][]byte
 	err = block.Each(func(seq uint64, canonical []byte) (bool, error) {
@@ -211,7 +212,8 @@ func eachBefore(org ledger.ID, block *store.BlockRow, before uint64, fn func(led
 	return true, nil
 }
 
-// EventsAscending calls fn with an organization's events, beginning with the seq.
+// EventsAscending calls fn with an organization's events, the oldest first, beginning with the seq from. canonical is valid
+// until fn returns.
 func (v *View) EventsAscending(org ledger.ID, from uint64, fn func(e ledger.Event, canonical []byte) (more bool, err error)) error {
 	from = max(from, 1)
 	start := store.KeyBlock(nil, org, from)
@@ -241,14 +243,14 @@ func (v *View) EventsAscending(org ledger.ID, from uint64, fn func(e ledger.Even
 	})
 }
 
-// SourceEvents calls fn with the events of one record, newest first. It follows the events'
-// Previous links.
+// SourceEvents calls fn with the events of one record, the newest first. Each event has the seq of the record's previous
+// event.
 func (v *View) SourceEvents(org ledger.ID, s ledger.Source, fn func(ledger.Event) (more bool, err error)) error {
 	return v.SourceEventsBefore(org, s, 0, fn)
 }
 
-// SourceEventsBefore is SourceEvents, beginning before a seq (0: with the newest). If the event
-// with that seq is the record's own, no later event is read.
+// SourceEventsBefore does the work of SourceEvents, but leaves out the event with the seq before and later ones; if before is
+// 0, it leaves out none. If the event with the seq before belongs to the record, no later event is read.
 func (v *View) SourceEventsBefore(org ledger.ID, s ledger.Source, before uint64, fn func(ledger.Event) (more bool, err error)) error {
 	r, found, err := v.Record(org, s)
 	if err != nil || !found {
@@ -288,7 +290,7 @@ func (v *View) SeqAt(org ledger.ID, at ledger.Micros) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	low, high := uint64(0), last // the answer is in [low, high]
+	low, high := uint64(0), last // the result is from low to high
 	for low < high {
 		middle := low + (high-low+1)/2
 		e, _, found, err := v.Event(org, middle)
@@ -307,7 +309,7 @@ func (v *View) SeqAt(org ledger.ID, at ledger.Micros) (uint64, error) {
 	return low, nil
 }
 
-// Head returns the size and root of the hash tree of an organization's events.
+// Head returns the number of an organization's events, and the root of their hash tree.
 func (v *View) Head(org ledger.ID) (size uint64, root [32]byte, err error) {
 	key, row, found, err := v.snap.Last(store.KeyBlocks(nil, org), store.KeyBlock(nil, org, ^uint64(0)))
 	if err != nil {

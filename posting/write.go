@@ -7,8 +7,8 @@ import (
 	"mizan/posting/store"
 )
 
-// write puts a change that passed its checks into the group (the changes that become durable together), and the stamp
-// of each of its records (version, times and such) into the receipt. It must not fail.
+// write puts a change whose checks have passed into the group (the changes that become durable together). It puts the stamp
+// of each of the change's records into the receipt. It must not fail.
 func (w *writer) write(c *Change, r *Receipt) {
 	claimHashes := w.writeClaims(c.Claims)
 	for i := range c.Counters {
@@ -19,7 +19,7 @@ func (w *writer) write(c *Change, r *Receipt) {
 	}
 	r.Stamps = w.stampsFor(len(c.Steps))
 	for i := range c.Steps {
-		r.Stamps[i] = w.writeStep(&c.Steps[i], claimHashes)
+		r.Stamps[i] = w.writeStep(&c.Steps[i], c.Author, claimHashes)
 		claimHashes = nil // only the last event of the first step has the claims' hashes
 	}
 	if c.Close != nil {
@@ -39,7 +39,7 @@ func (w *writer) nextNumber(org ledger.ID, sequence string) uint64 {
 // SequenceKey returns the key of the counter that holds the last number of a sequence.
 func SequenceKey(sequence string) string { return "number/" + sequence }
 
-// touchCounter returns a counter for writing, and makes the group write its row.
+// touchCounter returns a counter that the caller may change, and makes sure that the group writes the counter's row.
 func (w *writer) touchCounter(k counterKey) *counter {
 	c := w.counter(k)
 	if c.group != w.groupNumber {
@@ -54,8 +54,8 @@ func (w *writer) applyGuard(g *ledger.CounterGuard) {
 	c := w.touchCounter(counterKey{g.Org, g.Key, g.Window})
 	amount, err := amountAfter(c.amount, g)
 	if err != nil && !g.IsRelease {
-		// A Change marked MustRecord can't be refused. Its counter becomes full, and a full counter
-		// refuses later changes.
+		// A Change marked MustRecord can't be refused, although the amount exceeds the range. The counter becomes full, and a
+		// full counter refuses later commands.
 		amount, err = money.Max, nil
 	}
 	assert.NoError(err)
@@ -71,8 +71,8 @@ func (w *writer) putKV(s *KV) {
 	w.group.Set(w.key, s.Value)
 }
 
-// writeClaims records a change's claims (unique keys) with their owners. It returns the hashes of those claims
-// whose hash has to be in an event.
+// writeClaims writes the owners of a change's claims (unique keys). It returns the hashes of those claims whose hash an event
+// must contain (see store.ClaimIsHashed).
 func (w *writer) writeClaims(claims []ledger.Claim) (hashes []ledger.Hash) {
 	for i := range claims {
 		claim := &claims[i]
@@ -87,22 +87,22 @@ func (w *writer) writeClaims(claims []ledger.Claim) (hashes []ledger.Hash) {
 	return hashes
 }
 
-// writeStep writes one record's events, row, list rows and due instant. The row is written before the events go
-// into the hash tree, because the last event contains the row's hash.
-func (w *writer) writeStep(s *Step, claimHashes []ledger.Hash) Stamp {
+// writeStep writes everything of a step: the record's events, row, list rows and due instant. The row is written before the
+// events are appended to the hash tree, because the last event contains the hash of the row.
+func (w *writer) writeStep(s *Step, author ledger.Author, claimHashes []ledger.Hash) Stamp {
 	b := w.org(s.Org)
 	stamp := w.stamp(s)
 	previousDue := stamp.Due
 	isNew := stamp.Version == 0
 	for i := range s.Events {
 		e := &s.Events[i]
-		e.Source = s.Source
+		e.Source, e.Author = s.Source, author
 		e.Seq, e.Booked = b.next(w.now)
 		stamp.Version++
 		e.Version, e.Previous = stamp.Version, stamp.LastSeq
 		stamp.LastSeq, stamp.Updated = e.Seq, e.Booked
 		if isNew && i == 0 {
-			stamp.Started = e.Booked
+			stamp.FirstSeq, stamp.Started = e.Seq, e.Booked
 		}
 		e.Stored = ledger.Stored{}
 		w.bookEntry(b, e, &stamp)
@@ -131,20 +131,24 @@ func (w *writer) writeStep(s *Step, claimHashes []ledger.Hash) Stamp {
 		w.stamps.set(k, stamp)
 	}
 	for i := range s.Events {
-		w.canonical = s.Events[i].AppendCanonical(w.canonical[:0])
-		w.appendLeaf(b, s.Events[i].Seq, w.canonical)
+		e := &s.Events[i]
+		w.canonical = e.AppendCanonical(w.canonical[:0])
+		w.appendLeaf(b, e.Seq, w.canonical)
+		if e.IsAdministrationChange() {
+			w.list(b, ledger.AdministrationChanges, store.ListRow{Booked: e.Booked, IsCreation: e.Version == 1, ID: ledger.SeqID(e.Seq)})
+		}
 	}
 	if s.List != (ledger.List{}) {
-		w.list(b, s.List, store.Listed{Booked: stamp.Updated, IsCreation: isNew, ID: s.Source.ID})
+		w.list(b, s.List, store.ListRow{Booked: stamp.Updated, IsCreation: isNew, ID: s.Source.ID})
 	}
 	for _, l := range s.FurtherLists {
-		w.list(b, l, store.Listed{Booked: stamp.Updated, IsCreation: isNew, ID: s.Source.ID})
+		w.list(b, l, store.ListRow{Booked: stamp.Updated, IsCreation: isNew, ID: s.Source.ID})
 	}
 	return stamp
 }
 
-// writeRecord writes the record's row, and further rows for a long payload, and returns
-// their hash.
+// writeRecord writes the record's row, and further rows if the payload is too long for one. It returns the hash of these
+// rows.
 func (w *writer) writeRecord(s *Step, stamp *Stamp) ledger.Hash {
 	firstPart := s.Record
 	stamp.FurtherRows = 0
@@ -166,13 +170,13 @@ func (w *writer) writeRecord(s *Step, stamp *Stamp) ledger.Hash {
 	return store.HashRecord(w.value, parts...)
 }
 
-// writeSealed writes or removes the record's sealed row.
+// writeSealed writes or removes the record's sealed row, if the step says so.
 func (w *writer) writeSealed(s *Step, stamp *Stamp) {
-	if s.Sealed == nil && !s.Unseal {
+	if s.Sealed == nil && !s.RemoveSealed {
 		return
 	}
 	w.key = store.KeySealed(w.key[:0], s.Org, s.Source)
-	if s.Unseal {
+	if s.RemoveSealed {
 		w.group.Delete(w.key)
 		stamp.Sealed = ledger.Hash{}
 		return
@@ -181,7 +185,7 @@ func (w *writer) writeSealed(s *Step, stamp *Stamp) {
 	stamp.Sealed = store.HashSealed(s.Sealed)
 }
 
-// bookEntry books one event's entry.
+// bookEntry books the entry of an event, if the event has one.
 func (w *writer) bookEntry(b *orgState, e *ledger.Event, stamp *Stamp) {
 	if e.Entry == nil {
 		return
@@ -192,7 +196,7 @@ func (w *writer) bookEntry(b *orgState, e *ledger.Event, stamp *Stamp) {
 	w.book(b.org, e)
 }
 
-// addDue adds the record to the group's due row, which has the records that the group makes due in the same second.
+// addDue adds the record to a due row of the group: the row of all records that the group makes due in the same second.
 func (w *writer) addDue(s *Step, at ledger.Micros) {
 	second := int64(at) / 1_000_000
 	row, hasRow := w.dues[second]
@@ -208,7 +212,8 @@ func (w *writer) addDue(s *Step, at ledger.Micros) {
 	}
 }
 
-// updateHeld updates the seqs of the record's open pending entry and of its first settled entry in the stamp.
+// updateHeld updates two fields of the stamp: the seq of the record's open pending entry, and the seq of its first settled
+// entry.
 func updateHeld(e *ledger.Event, stamp *Stamp) {
 	switch e.Entry.Phase {
 	case ledger.Pending:

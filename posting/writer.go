@@ -11,19 +11,19 @@ import (
 	"mizan/posting/store"
 )
 
-// writer is the state of the orderer, the goroutine that checks changes and puts them into groups (the changes of a
-// group become durable together). Only that goroutine uses it.
+// writer is the state of the orderer, the goroutine that checks changes and puts them into groups. The changes of a group
+// become durable together. Only this goroutine uses the writer.
 type writer struct {
 	journal     *Journal
 	groupNumber uint64   // number of the group being prepared
 	previous    [32]byte // hash of the previous group
 	group       *store.Group
-	tail        size          // upper bound of what finish will add to the group
-	out         *prepared     // the group with its receipts, for the committer
+	tail        size          // upper bound of the rows and bytes that finish will add to the group
+	out         *prepared     // the group, and the receipts of its changes, for the committer
 	now         ledger.Micros // never decreases, even if the clock does
 
 	orgs          map[ledger.ID]*orgState
-	touched       []*orgState // organizations for which this group has rows
+	touched       []*orgState // organizations that have rows in this group
 	balances      *cache[accountKey, *balance]
 	lists         *cache[listKey, *page]
 	pages         []*page  // pages to which this group adds lines
@@ -31,20 +31,20 @@ type writer struct {
 	buffer        pageBuffer
 	stamps        *cache[dueKey, Stamp]
 	counters      *cache[counterKey, *counter]
-	movedCounters []*counter           // counters to write in this group
-	claims        [2]map[string][]byte // owners by claim key, of this group's claims and of the previous group's
+	movedCounters []*counter           // counters whose rows this group must write
+	claims        [2]map[string][]byte // owners by the claims' keys: of this group, and of the previous group
 	projection    projection
 
-	dues             map[int64][]byte // second → this group's row of the records that are due in it
+	dues             map[int64][]byte // maps a second to the group's due row of that second
 	longest          int              // length in bytes of the longest of these rows
 	previousEarliest ledger.Micros    // earliest due instant of the previous group; 0: none
-	lastRemoval      time.Time        // when passed due rows were last removed
+	lastRemoval      time.Time        // when passed due rows were last searched for
 	hasMoreToRemove  bool             // more passed due rows are left than one group may remove
-	removedBelow     []byte           // all due rows below this key are removed
+	removedBelow     []byte           // key of a due row; all due rows before it are removed
 
-	slab       []Stamp         // memory for receipts' stamps
-	snap       *store.Snapshot // for reads of this group's checks
-	key, value []byte          // buffers for the row being written
+	slab       []Stamp         // memory for the stamps of receipts
+	snap       *store.Snapshot // the snapshot that the checks of this group read; nil: not opened yet
+	key, value []byte          // buffers for the key and the value of a row
 	head       []byte          // buffer for the head of a page: the prefix of its keys without the organization
 	canonical  []byte          // buffer for an event's canonical bytes
 	hashed     []byte          // buffer for the input of the hash of a claim or of notices
@@ -55,11 +55,11 @@ type counterKey struct {
 	key, window string
 }
 
-// counter is a persisted counter.
+// counter is a counter that is stored in a row of its own.
 type counter struct {
 	counterKey
 	amount money.Amount
-	group  uint64 // the last group that changed it
+	group  uint64 // number of the last group that has changed it
 }
 
 func newWriter(j *Journal, groupNumber uint64, hash [32]byte, o Options) *writer {
@@ -82,8 +82,8 @@ func newWriter(j *Journal, groupNumber uint64, hash [32]byte, o Options) *writer
 	return w
 }
 
-// prepare fills the group with as many of the changes as its bounds allow and returns their
-// number: at least one, since each change fits into a group by itself.
+// prepare puts changes of the batch into the group, as many as the limits of a group allow, and returns their number. The
+// number is at least one, because each change fits into an empty group.
 func (w *writer) prepare(p *prepared, batch []submitted) int {
 	w.begin(p)
 	count := 0
@@ -95,10 +95,10 @@ func (w *writer) prepare(p *prepared, batch []submitted) int {
 	return count
 }
 
-// fits tells whether a change certainly fits into the group. All the change's due items may be in one second,
-// and the row of that second must not exceed the store's limit. If the previous group had no room for all the
-// lines that it should have flushed to stored pages, this group reserves half of its room for flushing, unless
-// it is still empty. Otherwise the page buffer would grow for as long as every group is full.
+// fits tells whether a change certainly fits into the group. In the worst case all the change's due items are in one second,
+// and the due row of that second must not exceed the store's limit. If the previous group had no room for all the lines that
+// it should have moved to stored pages, this group may only be filled to the half, unless it is still empty. The other half
+// is for moving these lines. Otherwise the page buffer would grow for as long as every group is full.
 func (w *writer) fits(s *submitted) bool {
 	used, limit := size{w.group.Rows(), w.group.Bytes()}.plus(w.tail), w.journal.limit
 	if w.buffer.lagging && used != (size{}) {
@@ -121,7 +121,7 @@ func (w *writer) begin(p *prepared) {
 	clear(w.claims[0])
 }
 
-// checkAndWrite checks one change and, unless the change is refused, writes it.
+// checkAndWrite checks a change. If the change is not refused, checkAndWrite writes it into the group.
 func (w *writer) checkAndWrite(s *submitted) {
 	receipt := w.check(s.change)
 	if receipt.Err == nil {
@@ -144,7 +144,7 @@ func (w *writer) stampsFor(n int) []Stamp {
 	return stamps
 }
 
-// finish writes the rows that the group's changes share.
+// finish writes those rows of the group that its changes share.
 func (w *writer) finish() {
 	w.finishPages()
 	for _, b := range w.touched {
@@ -164,7 +164,7 @@ func (w *writer) finish() {
 	}
 	clear(w.dues)
 	if w.group.Rows() == 0 {
-		w.groupNumber-- // the changes were all refused, so there is no group
+		w.groupNumber-- // all changes were refused, so nothing is stored and the next group gets this number
 		w.closeSnapshot()
 		return
 	}
@@ -184,8 +184,8 @@ const (
 	maxDueRemovals = 512
 )
 
-// removeEmptiedDue removes due rows whose items are all stale, without waiting for the clock, and returns their number. A due row lists the records
-// that one group makes due in one second. A row that the store has not written to its tables yet is never written there.
+// removeEmptiedDue removes due rows whose items are all stale, without waiting until their second has passed, and returns
+// their number. A row that is removed before the store has flushed it to its tables is never written to a table.
 func (w *writer) removeEmptiedDue() (removed int) {
 	rows := w.journal.Due.takeEmptied(maxDueRemovals)
 	for _, row := range rows {
@@ -195,8 +195,8 @@ func (w *writer) removeEmptiedDue() (removed int) {
 	return len(rows)
 }
 
-// removePassedDue moves the low-water mark of due rows (a second before which no due row has a current item) forward,
-// and removes the rows below the mark. removed is the number of due rows that the group removes already.
+// removePassedDue moves the low-water mark forward, and removes the due rows before the mark. The mark is a second before
+// which no due row has a current item. removed is the number of due rows that the group removes already.
 func (w *writer) removePassedDue(removed int) {
 	now := time.Now()
 	if !w.hasMoreToRemove && now.Sub(w.lastRemoval) < removalEvery {
@@ -214,7 +214,7 @@ func (w *writer) removePassedDue(removed int) {
 	}
 	from := store.KeyDueFrom(nil, d.mark)
 	if bytes.Compare(from, w.removedBelow) < 0 {
-		from = w.removedBelow // skip rows that are already removed
+		from = w.removedBelow // skip rows that were removed already
 	}
 	w.must(w.snapshot().AscendKeys(store.KeyDues(nil), from, func(key []byte) ([]byte, bool, error) {
 		at, _, ok := store.ParseDueKey(key)
@@ -231,11 +231,11 @@ func (w *writer) removePassedDue(removed int) {
 		return nil, true, nil
 	}))
 	d.mark = second
-	w.group.Set(store.KeyMark, store.EncodeMark(nil, second))
+	w.group.Set(store.KeyLowWaterMark, store.EncodeLowWaterMark(nil, second))
 }
 
-// snapshot returns the group's snapshot. It is opened at the first read, and shows what was durable then. Changes
-// that were not durable are in the caches and in claims.
+// snapshot returns the snapshot from which the checks of this group read. It is opened at the first read, and shows the state
+// that is durable then. What is not durable yet is in the caches and in w.claims.
 func (w *writer) snapshot() *store.Snapshot {
 	if w.snap == nil {
 		w.snap = w.journal.store.Snapshot()
@@ -250,7 +250,7 @@ func (w *writer) closeSnapshot() {
 	}
 }
 
-// must ends the process after a read error: the store is damaged, and writing after a failed read could
+// must ends the process if err is an error of a read. The store may be damaged, and writing after a failed read could
 // overwrite data.
 func (w *writer) must(err error) {
 	if err != nil {
@@ -259,8 +259,7 @@ func (w *writer) must(err error) {
 	}
 }
 
-// loadOrg returns an organization's state for reading. It reads the store if the state is not in
-// memory.
+// loadOrg returns an organization's state for reading. If the state is not in memory, loadOrg reads it from the store.
 func (w *writer) loadOrg(org ledger.ID) *orgState {
 	b := w.orgs[org]
 	if b == nil {
@@ -272,7 +271,7 @@ func (w *writer) loadOrg(org ledger.ID) *orgState {
 	return b
 }
 
-// org returns an organization's state for writing.
+// org returns an organization's state for a change. The group then has rows of the organization.
 func (w *writer) org(org ledger.ID) *orgState {
 	b := w.loadOrg(org)
 	if !b.touched {
@@ -287,7 +286,7 @@ func damaged(format string, args ...any) error {
 	return &store.DamageError{What: fmt.Sprintf(format, args...)}
 }
 
-// IsDamage tells whether the error reports a row that differs from what was written.
+// IsDamage tells whether the error is or wraps a *store.DamageError, which means that stored data is not as it was written.
 func IsDamage(err error) bool {
 	var damage *store.DamageError
 	return errors.As(err, &damage)

@@ -13,7 +13,7 @@ import (
 	"mizan/posting"
 )
 
-// keepIdle is how long an idle account stays in memory.
+// keepIdle is how long the actor of an account stays in memory after its last message.
 const keepIdle = time.Minute
 
 // key identifies the account of an actor.
@@ -22,7 +22,7 @@ type key struct {
 	account ledger.Account
 }
 
-// Service admits attempts and counts them against velocity limits.
+// Service decides whether attempts (requests to pay or to pay out) are admitted, and counts them against velocity limits.
 type Service struct {
 	rt           *actors.Runtime
 	registry     *actors.Registry[key]

@@ -42,7 +42,7 @@ func TestAmountUpToAvailableFundsAndOverdraftIsCovered(t *testing.T) {
 }
 
 // Admit only saves the journal's writer work: if an account cannot answer, the amount is admitted, and the writer
-// decides. Every question gets exactly one answer.
+// decides. Every call of Admit gets exactly one answer.
 func TestBusyAccountAdmits(t *testing.T) {
 	world := testkit.NewWorld(t, start)
 	world.JournalOptions.Clock, world.RuntimeOptions.Clock = clock.Real{}, clock.Real{}

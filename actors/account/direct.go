@@ -6,8 +6,8 @@ import (
 )
 
 // CountNow counts an attempt as Count does, but on the caller's goroutine and without a message. It
-// does so only if the history is loaded and every limit is so far from its bound that none can refuse
-// the attempt. If it returns false, nothing was counted and the caller must call Count.
+// does so only if the history is loaded and every limit is far from its bound, so that none refuses the
+// attempt. If it returns false, nothing was counted and the caller must call Count.
 func (s *Service) CountNow(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) (counted bool) {
 	registered, ok := s.directActors.Load(velocityKey{org, partner, a.Asset.Env})
 	if !ok {

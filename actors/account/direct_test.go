@@ -53,7 +53,7 @@ func TestActorThatMayStopCountsNothingDirectly(t *testing.T) {
 	if !f.countNow(30*time.Second, attemptWith(""), limit) {
 		t.Fatal("not counted")
 	}
-	f.setClock(80 * time.Second) // after the first attempt's window, within the second attempt's
+	f.setClock(80 * time.Second) // the first attempt does not count any more, the second does
 	f.wantUsage(limit, "", 1, startPlus(90*time.Second))
 	if !f.countNow(85*time.Second, attemptWith(""), limit) {
 		t.Error("not counted while another counts")

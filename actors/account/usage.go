@@ -36,8 +36,9 @@ func (s *Service) volumeUsage(l *directory.Limit, subject string, now time.Time)
 		return u, err
 	}
 	if u.Reserved, err = total.Sub(u.Used); err != nil {
-		// The counter of the total has stopped at its maximum, because outcomes are recorded even when it is full.
-		// So the settled counter has become larger than the total, and the reserved amount is not known.
+		// The counter of the total (reserved and settled amounts) has stopped at its maximum, but the counter of settled
+		// amounts has grown further, because outcomes are always recorded. It is now larger than the total, so the reserved
+		// amount is not known.
 		u.Reserved = money.Amount{}
 	}
 	u.Resets = ledger.MicrosOf(l.Kind.PeriodEnd(now))

@@ -14,8 +14,8 @@ import (
 	"mizan/posting"
 )
 
-// History calls fn with a partner's stored attempts in an environment since a time, the last booked (made
-// durable) first, until fn returns false. The time of an attempt is never later than the time at which it was
+// History calls fn with a partner's stored attempts in an environment since a time, until fn returns false. The attempt
+// that was booked (made durable) last comes first. The time of an attempt is never later than the time at which it was
 // booked. No attempt is passed twice.
 type History func(org ledger.ID, partner int64, env money.Env, since ledger.Micros,
 	fn func(bookedAt, attemptedAt ledger.Micros, a *directory.Attempt) (more bool)) error
@@ -111,9 +111,9 @@ type velocityActor struct {
 	service *Service
 	key     velocityKey
 
-	mu             sync.Mutex // the actor holds it while it works; CountNow only tries to lock it
+	mu             sync.Mutex // the actor holds mu while it works; CountNow only tries to lock mu
 	windows        map[ledger.ID]*window
-	countsUntil    ledger.Micros  // time until which some attempt counts
+	countsUntil    ledger.Micros  // time until which at least one attempt counts
 	reportedUntil  ledger.Micros  // the value of countsUntil that KeepUntil has returned last
 	appliedLimits  []appliedLimit // limits applied to the current attempt; its memory is reused
 	isUnregistered bool           // CountNow must not use this actor, because its counts would be lost
@@ -157,8 +157,8 @@ func (p *velocityActor) Receive(c *actors.Context, message any) {
 	}
 }
 
-// count counts the attempt towards every limit that applies, even if one of them refuses. It counts the attempt
-// towards none if the history of one cannot be read.
+// count counts the attempt towards every limit that applies, even if one of them refuses. If the history of one
+// limit cannot be read, it counts the attempt towards no limit.
 func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.Limit, err error) {
 	p.appliedLimits = p.appliedLimits[:0]
 	for _, l := range m.limits {

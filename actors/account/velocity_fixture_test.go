@@ -28,7 +28,7 @@ type fixture struct {
 
 	isRepetition func() (bool, error) // passed to Count with every attempt
 
-	history        []storedAttempt // the last booked first
+	history        []storedAttempt // the attempt that was booked last comes first
 	reads          int             // how often the history was read
 	attemptsPassed int             // number of attempts that the history has returned
 	historyError   error           // if not nil, returned instead of the history
@@ -109,7 +109,7 @@ func attemptWith(card string) *directory.Attempt {
 	return &directory.Attempt{Type: directory.PaymentTerminal, Asset: usd, Payer: directory.Payer{Card: card}}
 }
 
-// countResult is what Count answers.
+// countResult is an answer of Count.
 type countResult struct {
 	breached *directory.Limit
 	err      error

@@ -23,7 +23,7 @@ func TestVelocityLimitAdmitsItsCountPerWindow(t *testing.T) {
 	f.wantRefused(3*time.Second, attemptWith("b"), limit)
 }
 
-// The sliding window contains all attempts, also refused ones.
+// The sliding window contains all attempts, including refused ones.
 func TestRefusedAttemptsCount(t *testing.T) {
 	f, limit := newFixture(t), velocityLimit(1, directory.ScopePartner)
 	f.wantAdmitted(0, attemptWith(""), limit)
@@ -91,13 +91,13 @@ func TestRepetitionIsUncounted(t *testing.T) {
 	f.wantAdmitted(0, attemptWith(""), limit)
 	f.wantAdmitted(time.Second, attemptWith(""), limit)
 	f.Uncount(org, 1, []*directory.Limit{limit}, startPlus(time.Second), attemptWith(""))
-	f.Uncount(org, 1, []*directory.Limit{limit}, startPlus(2*time.Second), attemptWith("")) // was never counted
+	f.Uncount(org, 1, []*directory.Limit{limit}, startPlus(2*time.Second), attemptWith("")) // this attempt was never counted
 	f.Uncount(org, 1, []*directory.Limit{velocityLimit(1, directory.ScopeCard)}, 0, attemptWith("x"))
 	f.wantAdmitted(2*time.Second, attemptWith(""), limit)
 	f.wantRefused(3*time.Second, attemptWith(""), limit)
 }
 
-// Even after as many attempts as the slack were uncounted together, the limit still counts as reached.
+// The limit still counts as reached after a number of attempts, the constant slack, were uncounted together.
 func TestLimitIsReachedAfterManyUncountedAttempts(t *testing.T) {
 	f, limit := newFixture(t), velocityLimit(2, directory.ScopePartner)
 	const attempts = 2 + slack + 500
@@ -125,7 +125,7 @@ func TestMemoryOfAWindowIsBounded(t *testing.T) {
 	}
 
 	window = newWindow(velocityLimit(5, directory.ScopeCard))
-	for n := range subjects { // all in the same minute
+	for n := range subjects { // all subjects make their attempts in the same minute
 		window.count(strconv.Itoa(n), startPlus(0), 5)
 	}
 	window.count("later", startPlus(time.Minute), 5)
@@ -145,7 +145,7 @@ func TestMemoryOfAWindowIsBounded(t *testing.T) {
 		window.count("busy", startPlus(500*time.Hour+time.Duration(n)), 5)
 	}
 	if got := len(window.subjects["busy"].times); got != 5+slack {
-		t.Errorf("%d attempts are remembered of one who never rests", got)
+		t.Errorf("%d attempts are kept of a subject that makes more and more attempts", got)
 	}
 }
 
@@ -155,18 +155,18 @@ func TestAnActorStaysWhileAttemptsCount(t *testing.T) {
 	f, limit := newFixture(t), velocityLimit(3, directory.ScopePartner)
 	p := &velocityActor{service: f.Service, key: velocityKey{org, 1, money.Prod}, windows: make(map[ledger.ID]*window)}
 	if until := p.KeepUntil(); until != 0 {
-		t.Errorf("one that has counted nothing stays until %v", until.Time())
+		t.Errorf("an actor that has counted nothing is kept until %v", until.Time())
 	}
 	for _, d := range []time.Duration{0, time.Second, 500 * time.Millisecond} { // attempts may come in any order
 		p.Receive(&actors.Context{Runtime: f.Runtime}, &count{limits: []*directory.Limit{limit}, at: startPlus(d), attempt: *attemptWith(""), answer: func(*directory.Limit, error) {}})
 	}
 	if until := p.KeepUntil(); until != startPlus(time.Second+time.Minute) {
-		t.Errorf("it stays until %v", until.Time())
+		t.Errorf("the actor is kept until %v", until.Time())
 	}
 }
 
-// An actor that stays only because its attempts count is an actor without work. Otherwise the actors of partners
-// with few attempts would use up the permitted number of actors with work.
+// An actor that is kept in memory only because its attempts still count has no work. If it counted as an actor
+// with work, the actors of partners with few attempts would use up the permitted number of such actors.
 func TestActorThatOnlyHoldsAttemptsHasNoWork(t *testing.T) {
 	f, limit := newFixture(t), velocityLimit(1, directory.ScopePartner)
 	f.wantAdmitted(0, attemptWith(""), limit)
@@ -185,15 +185,15 @@ func TestNewActorReadsAttemptsFromTheStore(t *testing.T) {
 	f.setClock(time.Minute)
 	f.history = []storedAttempt{
 		{startPlus(50 * time.Second), startPlus(50 * time.Second), *attemptWith("a")},
-		{startPlus(40 * time.Second), startPlus(20 * time.Second), *attemptWith("b")}, // booked long after the attempt
+		{startPlus(40 * time.Second), startPlus(20 * time.Second), *attemptWith("b")}, // this attempt was booked long after it was made
 		{startPlus(30 * time.Second), startPlus(30 * time.Second), *attemptWith("a")},
-		{startPlus(0), startPlus(0), *attemptWith("a")}, // has left the window exactly now
+		{startPlus(0), startPlus(0), *attemptWith("a")}, // this attempt leaves the window exactly now
 	}
 	f.wantUsage(partner, "", 3, startPlus(80*time.Second))
 	f.wantRefused(time.Minute, attemptWith("b"), partner)
 	f.wantAdmitted(time.Minute, attemptWith("b"), card)
 	f.wantRefused(time.Minute, attemptWith("a"), card)
-	f.restart() // what was counted in this test was never durable
+	f.restart() // the attempts that were counted in this test were never durable
 	f.wantUsage(partner, "", 3, startPlus(80*time.Second))
 	f.setClock(81 * time.Second)
 	f.wantUsage(partner, "", 2, startPlus(90*time.Second))
@@ -253,12 +253,12 @@ func TestAPanicAnswersOnceAndTheStoreIsReadAgain(t *testing.T) {
 	}
 }
 
-// A change of a limit makes a new directory.Limit. Attempts that the old one has counted and that are not stored
-// yet still count, also if the limit was off for a while.
+// A change of a limit makes a new directory.Limit. Attempts that the old Limit has counted and that are not
+// stored yet still count, even if the limit was off for a while.
 func TestChangedLimitLosesNoAttempts(t *testing.T) {
 	f, limit := newFixture(t), velocityLimit(2, directory.ScopePartner)
-	f.wantAdmitted(0, attemptWith(""), limit)           // never durable
-	f.wantAdmitted(time.Second, attemptWith(""), limit) // durable later
+	f.wantAdmitted(0, attemptWith(""), limit)           // this attempt is never stored
+	f.wantAdmitted(time.Second, attemptWith(""), limit) // this attempt is stored later
 	f.history = []storedAttempt{{startPlus(20 * time.Second), startPlus(20 * time.Second), *attemptWith("")}, {startPlus(time.Second), startPlus(time.Second), *attemptWith("")}}
 	wider := *limit // the limit was off at 20 s, so only the store has the attempt of 20 s
 	wider.MaxCount = 5_000
@@ -266,7 +266,7 @@ func TestChangedLimitLosesNoAttempts(t *testing.T) {
 	f.wantUsage(&wider, "", 3, startPlus(time.Minute))
 	reads := f.reads
 	f.wantRefused(30*time.Second+time.Microsecond, attemptWith(""), velocityLimit(0, directory.ScopePartner))
-	f.wantRefused(30*time.Second, attemptWith(""), limit) // screened before the limit was changed
+	f.wantRefused(30*time.Second, attemptWith(""), limit) // this attempt was checked with the limit as it was before the change
 	f.wantAdmitted(30*time.Second, attemptWith(""), &wider)
 	if f.reads != reads+1 { // one read, for the limit that allows no attempt
 		t.Errorf("the past was read %d times more", f.reads-reads)
@@ -275,8 +275,8 @@ func TestChangedLimitLosesNoAttempts(t *testing.T) {
 	narrower := wider
 	narrower.MaxCount = 5
 	f.wantRefused(31*time.Second, attemptWith(""), &narrower)
-	f.wantAdmitted(32*time.Second, attemptWith(""), &wider) // its window knows both versions, so nothing is read again
-	f.wantRefused(33*time.Second, attemptWith(""), limit)   // the version two changes ago
+	f.wantAdmitted(32*time.Second, attemptWith(""), &wider) // the window was read for both versions of the limit, so nothing is read again
+	f.wantRefused(33*time.Second, attemptWith(""), limit)   // the limit as it was before its last two changes
 	f.wantRefused(34*time.Second, attemptWith(""), &narrower)
 	f.wantUsage(&narrower, "", 9, startPlus(time.Minute))
 }
@@ -305,7 +305,7 @@ func TestUsageTimesOut(t *testing.T) {
 	close(f.gate)
 }
 
-// In whatever order attempts arrive, the window counts as many as a search through a list of all attempts.
+// For attempts in any order, the window counts as many as a search through a list of all attempts.
 func TestWindowAgreesWithANaiveList(t *testing.T) {
 	random := testseed.Random(t)
 	for round := range 50 {
@@ -314,7 +314,7 @@ func TestWindowAgreesWithANaiveList(t *testing.T) {
 		now := startPlus(0)
 		for step := range 400 {
 			now += ledger.Micros(random.Int64N(20_000_000))
-			at := now - ledger.Micros(random.Int64N(3_000_000)) // slightly out of order
+			at := now - ledger.Micros(random.Int64N(3_000_000)) // the attempts come slightly out of order
 			subject := fmt.Sprint(random.IntN(3))
 			if n := len(counted[subject]); n > 0 && random.IntN(6) == 0 {
 				i := random.IntN(n)

@@ -11,12 +11,12 @@ import (
 // a card.
 type window struct {
 	limit              *directory.Limit // the version of the limit that the window was read for
-	previousLimit      *directory.Limit // the version before the last change: attempts screened with it may still arrive
+	previousLimit      *directory.Limit // the limit before its last change: attempts that were checked with this version may still arrive
 	room               int              // maximum number of attempts kept per subject
 	subjects           map[string]*attempts
 	subjectsAfterSweep int           // number of subjects after the last sweep (dropIdle)
 	dropIdleBy         ledger.Micros // time by which the next sweep takes place
-	oldest             ledger.Micros // while the store is read: the partner's oldest attempt that is kept; 0: there is room for older ones
+	oldest             ledger.Micros // while the store is read: time of the partner's oldest kept attempt; 0: older ones still fit
 }
 
 // knows tells whether the window (nil: there is none) has every attempt that the limit counts.
@@ -24,8 +24,8 @@ func (w *window) knows(l *directory.Limit) bool {
 	return w != nil && (w.limit == l || w.previousLimit == l) && w.room >= roomFor(l)
 }
 
-// slack is how many attempts beyond the limit's count are kept per subject. If that many attempts are uncounted
-// together, because they repeat earlier requests, the window still has enough.
+// slack is how many attempts are kept per subject beyond the number that the limit allows. If at most slack attempts are
+// uncounted together, because they repeat earlier requests, the window still knows whether the limit is reached.
 const slack = 1_024
 
 func newWindow(l *directory.Limit) *window {
@@ -57,8 +57,8 @@ func (w *window) within(subject string, at ledger.Micros) int64 {
 	return int64(s.within(w.since(at)))
 }
 
-// addStored adds an attempt from the store. Stored attempts come nearly in reverse order, the last booked
-// first: addStored sorts them now and then, and sortSubjects at the end.
+// addStored adds an attempt from the store. Stored attempts come nearly in reverse order, the last booked first. addStored
+// sorts a subject's attempts whenever they are twice as many as the window keeps; sortSubjects sorts them at the end.
 func (w *window) addStored(subject string, at ledger.Micros) {
 	s := w.attemptsOf(subject)
 	if s.times = append(s.times, at); len(s.times) < 2*w.room {
@@ -70,8 +70,8 @@ func (w *window) addStored(subject string, at ledger.Micros) {
 	}
 }
 
-// mayMatter tells whether attempts that were booked at the given time or earlier can still be kept. They cannot
-// be kept if the partner is the only subject and later attempts already fill the room.
+// mayMatter tells whether attempts that were booked at the given time or earlier can still be kept. They cannot be kept if
+// the partner is the only subject and the window is already full of later attempts.
 func (w *window) mayMatter(bookedAt ledger.Micros) bool { return bookedAt > w.oldest }
 
 // sortSubjects sorts every subject's attempts after the history was read.
@@ -98,8 +98,8 @@ func (w *window) attemptsOf(subject string) *attempts {
 	return s
 }
 
-// add adds an attempt and drops attempts that are more than two windows older than the newest. Otherwise a subject
-// that makes few attempts would keep all of them in memory.
+// add adds an attempt and drops attempts that are more than two window lengths older than the newest. Otherwise a
+// subject that makes few attempts would keep all of them in memory.
 func (w *window) add(s *attempts, at ledger.Micros) {
 	s.add(at, w.room)
 	s.forget(w.since(w.since(s.newest())))
@@ -186,7 +186,7 @@ func (s *attempts) within(since ledger.Micros) int {
 	return len(s.times) - i
 }
 
-// add inserts a time in order. If there are then more than room times, it drops the earliest.
+// add inserts a time in order. If there are then more times than room allows, it drops the earliest.
 func (s *attempts) add(at ledger.Micros, room int) {
 	if n := len(s.times); n == 0 || s.times[n-1] <= at {
 		s.times = append(s.times, at)

@@ -12,8 +12,8 @@ import (
 	"mizan/ledger/alerts"
 )
 
-// When the failures of MaxDetectors terminals are counted, those of a further terminal are counted only after the
-// detectors of idle terminals were evicted.
+// When the failures of MaxDetectors terminals are counted, the failures of a further terminal are counted only
+// after the detectors of idle terminals were evicted.
 func TestDetectorsAreBounded(t *testing.T) {
 	manual := clock.NewManual(time.Date(2026, 11, 19, 10, 0, 0, 0, time.UTC))
 	m := &Monitor{

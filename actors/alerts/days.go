@@ -11,7 +11,7 @@ import (
 	"mizan/posting"
 )
 
-// MaxDays is how many missed days at most are summarized after a downtime.
+// MaxDays is the maximum number of missed days that are summarized after a downtime.
 const MaxDays = 7
 
 // nextSummaryAt returns the end of the next day to summarize. If no day is stored yet, it returns
@@ -42,7 +42,7 @@ func (m *Monitor) summarizeDays(now time.Time) error {
 		m.rt.Log.Warn("missed days are too old and are not summarized", "from", day.String(), "before", (today - MaxDays).String())
 		day = today - MaxDays
 	}
-	if err := m.storeLastDay(day - 1); err != nil { // see invariant 4 in doc.go
+	if err := m.storeLastDay(day - 1); err != nil { // makes everything durable that was booked on the days that are summarized below
 		return err
 	}
 	for m.setSummarized(day - 1); day < today; day++ {

@@ -29,10 +29,10 @@ func TestDayIsSummarizedAtTheFirstInstantOfTheNext(t *testing.T) {
 	f.pay(partner, chargedCard, "EUR", 5)
 	f.advance(day(20).Add(-time.Microsecond))
 	if got := f.recorder.ofKind(alerts.Daily); len(got) != 0 {
-		t.Fatalf("told before the day was over: %+v", got)
+		t.Fatalf("posted before the day was over: %+v", got)
 	}
 	f.advance(day(20))
-	f.pay(partner, chargedCard, "USD", 100) // on the next day
+	f.pay(partner, chargedCard, "USD", 100) // this payment is on the next day
 	want := map[string]alerts.Message{
 		"Dollars": {
 			Kind: alerts.Daily, Subject: `2026-11-19 at "Dollars": 4 transactions, 2 rejected or failed`,
@@ -56,11 +56,11 @@ There was nothing.
 	}
 	got := f.recorder.ofKind(alerts.Daily)
 	if len(got) != len(want) {
-		t.Fatalf("told was %+v", got)
+		t.Fatalf("posted was %+v", got)
 	}
 	for i, name := range []string{"Dollars", "Tethers"} {
 		if got[i].org != partner.Org || got[i].message != want[name] {
-			t.Errorf("%s is told\n%+v\nwant\n%+v", name, got[i].message, want[name])
+			t.Errorf("%s is sent\n%+v\nwant\n%+v", name, got[i].message, want[name])
 		}
 	}
 	if got[0].key != "summary/"+dollars.ID.String()+"/2026-11-19" {
@@ -76,7 +76,7 @@ func TestAdvanceOverThreeMidnightsSummarizesThreeDays(t *testing.T) {
 	f.advance(day(22).Add(time.Hour))
 	const want = "2026-11-19 2026-11-20 2026-11-21"
 	if a, b := f.summaryDays(first), f.summaryDays(second); a != want || b != want {
-		t.Errorf("told were %q and %q", a, b)
+		t.Errorf("summarized were %q and %q", a, b)
 	}
 	for _, summary := range f.recorder.ofKind(alerts.Daily) {
 		hasTransaction := strings.Contains(summary.message.Subject, "1 transaction,")
@@ -98,12 +98,12 @@ func TestRestartSummarizesEachDayOnce(t *testing.T) {
 	}
 	f.restart(72 * time.Hour)
 	if got := f.summaryDays(terminal); got != "2026-11-19 2026-11-20 2026-11-21 2026-11-22" {
-		t.Errorf("told were %q", got)
+		t.Errorf("summarized were %q", got)
 	}
 	f.restart(20 * 24 * time.Hour)
 	got := strings.Fields(f.summaryDays(terminal))
 	if len(got) != 4+7 || got[4] != "2026-12-06" || got[10] != "2026-12-12" {
-		t.Errorf("told after a long time were %q", got)
+		t.Errorf("summarized after a long downtime were %q", got)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestFirstDayIsSummarized(t *testing.T) {
 	f.pay(partner, chargedCard, "USD", 100)
 	f.restart(20 * time.Hour)
 	if got := f.summaryDays(terminal); got != "2026-11-19" {
-		t.Errorf("told were %q", got)
+		t.Errorf("summarized were %q", got)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestASummaryThatCannotBePostedIsPostedLater(t *testing.T) {
 		_ = f.Runtime.Advance(f.Clock.Now())
 	}
 	if a, b := f.summaryDays(first), f.summaryDays(second); a != "2026-11-19" || b != a {
-		t.Errorf("told were %q and %q", a, b)
+		t.Errorf("summarized were %q and %q", a, b)
 	}
 }
 
@@ -145,11 +145,11 @@ func TestNewInstallationSummarizesNoEarlierDay(t *testing.T) {
 	terminal := f.createTerminal(f.createPartner("shop"), "T", "USD", contacts)
 	f.restart(0)
 	if got := f.summaryDays(terminal); got != "" {
-		t.Errorf("told were %q", got)
+		t.Errorf("summarized were %q", got)
 	}
 }
 
-// Nobody gets the summary of a day that ended before there were recipients, not even after a restart.
+// No summary is sent of a day that ended before a recipient existed, not even after a restart.
 func TestNewOperatorsGetNoEarlierSummaries(t *testing.T) {
 	f := open(t)
 	partner := f.createPartner("shop")
@@ -162,11 +162,11 @@ func TestNewOperatorsGetNoEarlierSummaries(t *testing.T) {
 	must(f.directory.PatchTerminal(t.Context(), partner.Org, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = []byte(contacts) }))
 	f.restart(0)
 	if got := f.summaryDays(terminal); got != "" {
-		t.Errorf("told on the fourth day were %q", got)
+		t.Errorf("summarized on the fourth day were %q", got)
 	}
 	f.advanceBy(24 * time.Hour)
 	if got := f.summaryDays(terminal); got != "2026-11-22" {
-		t.Errorf("told were %q", got)
+		t.Errorf("summarized were %q", got)
 	}
 	f.canReach = func(*directory.Notification) bool { return false }
 	f.advanceBy(72 * time.Hour)
@@ -174,7 +174,7 @@ func TestNewOperatorsGetNoEarlierSummaries(t *testing.T) {
 	f.restart(0)
 	f.advanceBy(24 * time.Hour)
 	if got := f.summaryDays(terminal); got != "2026-11-22 2026-11-26" {
-		t.Errorf("told were %q", got)
+		t.Errorf("summarized were %q", got)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestNewTerminalGetsNoEarlierSummaries(t *testing.T) {
 	f.recorder.failWith(nil)
 	f.restart(0)
 	if a, b := f.summaryDays(first), f.summaryDays(second); a != "2026-11-19" || b != "" {
-		t.Errorf("told were %q and %q", a, b)
+		t.Errorf("summarized were %q and %q", a, b)
 	}
 }
 
@@ -232,6 +232,6 @@ func TestUnroutedTransactionsAreSummarizedForTheNotificationTerminal(t *testing.
 		}
 	}
 	if f.summaryDays(notificationTerminal) != "2026-11-19" {
-		t.Error("nobody is told")
+		t.Error("no summary was sent")
 	}
 }

@@ -52,7 +52,7 @@ type postedMessage struct {
 type recorder struct {
 	t         *testing.T
 	mu        sync.Mutex
-	postError error           // guarded by mu: the error of Post
+	postError error           // guarded by mu: the error that Post returns
 	posts     []postedMessage // guarded by mu
 	calls     int             // guarded by mu: number of calls of Post
 }
@@ -94,12 +94,12 @@ func (r *recorder) ofKind(kind alerts.Kind) (found []postedMessage) {
 	return found
 }
 
-// fixture is a Monitor over real payments. It can be stopped and started again.
+// fixture is a Monitor that observes real payments. It can be stopped and started again.
 type fixture struct {
 	*testkit.World
 	t         *testing.T
 	recorder  *recorder
-	canReach  func(*directory.Notification) bool // what the Monitor's CanReach calls
+	canReach  func(*directory.Notification) bool // called by the Monitor's CanReach
 	simulator *simulator.Simulator
 	directory *directoryactor.Service
 	monitor   *alertactor.Monitor
@@ -209,7 +209,8 @@ func (f *fixture) createNotificationTerminal(partner *directory.Partner) *direct
 func (f *fixture) pay(partner *directory.Partner, card, currency string, amount uint64) *payment.Record {
 	f.t.Helper()
 	result, err := f.payments.Create(paymentactor.Create{
-		Org: partner.Org, Partner: partner,
+		Author: ledger.ByPayer.Author(),
+		Org:    partner.Org, Partner: partner,
 		Request: payment.Request{
 			Type: payment.Payment, Amount: money.FromUint64(amount), Asset: money.Asset{Currency: money.Currency(currency), Env: money.Prod},
 			Method: payment.BankCard, ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
@@ -226,7 +227,7 @@ func (f *fixture) pay(partner *directory.Partner, card, currency string, amount 
 func (f *fixture) refund(r *payment.Record, partner *directory.Partner, amount uint64) {
 	f.t.Helper()
 	refundAmount := money.FromUint64(amount)
-	c := paymentactor.AmountCommand{Command: paymentactor.Command{Org: partner.Org, Partner: partner.Number, ID: r.ID}, Amount: &refundAmount}
+	c := paymentactor.AmountCommand{Command: paymentactor.Command{Author: ledger.ByPayer.Author(), Org: partner.Org, Partner: partner.Number, ID: r.ID}, Amount: &refundAmount}
 	if _, err := f.payments.Refund(c); err != nil {
 		f.t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// MaxDetectors is the maximum number of terminals whose failures are counted at a time, each by a SpikeDetector.
-// A detector takes 100 bytes and 16 more per outcome, at most 14 KB. When the maximum is reached, detectors of
+// MaxDetectors is the maximum number of terminals whose failures are counted at a time, each by a SpikeDetector. A detector
+// takes 100 bytes and 16 bytes for each outcome that it holds, at most 14 KB. When the maximum is reached, detectors of
 // idle terminals are evicted.
 const MaxDetectors = 16_384
 
@@ -32,8 +32,8 @@ type Directory interface {
 
 // Notifier sends alerts that belong to no event of a record; actors/notifier implements it.
 type Notifier interface {
-	// Post makes a message to a terminal's recipients durable and queues it. If the
-	// organization has used the key before, Post does nothing and returns nil.
+	// Post makes a message to a terminal's recipients durable and queues it. If the organization has already used the same
+	// key, Post does nothing and returns nil.
 	Post(org, terminal ledger.ID, body []byte, key string) error
 }
 
@@ -55,10 +55,10 @@ type Monitor struct {
 	canReach  func(*directory.Notification) bool
 
 	mu        sync.Mutex
-	detectors map[actors.RecordKey]*alerts.SpikeDetector // guarded by mu, by terminal
+	detectors map[actors.RecordKey]*alerts.SpikeDetector // guarded by mu: the detector of each terminal
 	evictedAt ledger.Micros                              // guarded by mu: time of the last eviction
 	nextDay   ledger.Date                                // guarded by mu: the next day to summarize
-	dayStored bool                                       // guarded by mu: the store holds the day before nextDay
+	dayStored bool                                       // guarded by mu: the store has the day before nextDay as the last summarized day
 }
 
 // New makes a Monitor and registers its daily summaries with the runtime, which must not have been
@@ -128,7 +128,7 @@ func (m *Monitor) evictIdle(at ledger.Micros) bool {
 	if len(m.detectors) < MaxDetectors {
 		return true
 	}
-	m.rt.Log.Warn("more terminals than can be watched: failure spikes are detected at some of them only", "max", MaxDetectors)
+	m.rt.Log.Warn("more terminals than the maximum: failure spikes are detected at only some of them", "max", MaxDetectors)
 	return false
 }
 

@@ -28,26 +28,26 @@ func TestSpikeIsReportedOnce(t *testing.T) {
 	f.payMany(3, partner, declinedCard, "USD")
 	f.payMany(1, partner, failingCard, "USD")
 	if got := f.recorder.ofKind(alerts.Failures); len(got) != 0 {
-		t.Fatalf("told of nine outcomes: %+v", got)
+		t.Fatalf("an alert after nine outcomes: %+v", got)
 	}
 	f.payMany(1, partner, declinedCard, "USD")
 	got := f.recorder.ofKind(alerts.Failures)
 	if len(got) != 1 {
-		t.Fatalf("told %d times", len(got))
+		t.Fatalf("%d alerts", len(got))
 	}
 	if m := got[0].message; m.Subject != `5 of 10 transactions rejected or failed at "Main"` ||
 		!strings.Contains(m.Text, "Of the 10 transactions that came to an end here in the 10 minutes before 2026-11-19 10:15:30 UTC, 5 were rejected or failed.") ||
 		!strings.Contains(m.Text, terminal.ID.String()) || got[0].terminal != terminal.ID || got[0].org != partner.Org {
-		t.Errorf("told was %+v", got[0])
+		t.Errorf("the alert is %+v", got[0])
 	}
 	f.payMany(15, partner, declinedCard, "USD")
 	if n := len(f.recorder.ofKind(alerts.Failures)); n != 1 {
-		t.Errorf("told %d times", n)
+		t.Errorf("%d alerts", n)
 	}
 	f.advanceBy(25 * time.Minute)
 	f.payMany(10, partner, declinedCard, "USD")
 	if n := len(f.recorder.ofKind(alerts.Failures)); n != 2 {
-		t.Errorf("after it was calm told %d times in all", n)
+		t.Errorf("%d alerts in all after a calm time", n)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestUnroutedFailuresCountForTheNotificationTerminal(t *testing.T) {
 	f.payMany(10, partner, chargedCard, "EUR")
 	got := f.recorder.ofKind(alerts.Failures)
 	if len(got) != 1 || got[0].terminal != notificationTerminal.ID {
-		t.Errorf("told was %+v", got)
+		t.Errorf("the alerts are %+v", got)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestSpikeThatCannotBePostedIsPostedWithTheNextOutcome(t *testing.T) {
 	f.recorder.failWith(nil)
 	f.payMany(3, partner, declinedCard, "USD")
 	if got := f.recorder.ofKind(alerts.Failures); len(got) != 1 || !strings.HasPrefix(got[0].message.Subject, "12 of 12 ") {
-		t.Errorf("told was %+v", got)
+		t.Errorf("the alerts are %+v", got)
 	}
 }
 

@@ -34,7 +34,7 @@ func (m *Monitor) addPartnerDay(org ledger.ID, partner int64, terminals []*direc
 		// microseconds after the transaction was started, so the walk ends that much after the day.
 		// addTransaction leaves out transactions that were started later.
 		walk := posting.Walk{From: from, Before: to + posting.MaxEvents}
-		err := view.List(org, list, walk, func(row posting.Listed) (bool, error) {
+		err := view.List(org, list, walk, func(row posting.ListRow) (bool, error) {
 			if rowsRead++; rowsRead%rowsPerCheck == 0 && m.rt.Context().Err() != nil {
 				return false, m.rt.Context().Err()
 			}
@@ -74,7 +74,7 @@ func (m *Monitor) addTransaction(view *posting.View, org, id ledger.ID, from, to
 	return nil
 }
 
-// summaryItem returns what a transaction adds to a summary.
+// summaryItem returns a transaction's contribution to a summary.
 func summaryItem(r *payment.Record) *alerts.SummaryItem {
 	item := &alerts.SummaryItem{
 		Type: r.Type.String(), Status: string(r.Status), Asset: r.Asset, Amount: r.Settled(), Refunded: r.Refunded,

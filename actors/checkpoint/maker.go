@@ -12,30 +12,30 @@ import (
 	"mizan/posting/balances"
 )
 
-// Bounds of the wait between two runs of a Maker, in doublings of a second.
+// Bounds of the wait between two runs of a Maker. A value n of minDelay and maxDelay means 2ⁿ seconds.
 const (
 	minDelay    = 2  // 4 s
-	maxDelay    = 6  // 64 s, of which ScheduleRetry waits 60
+	maxDelay    = 6  // 64 s; ScheduleRetry waits at most 60
 	delayFactor = 50 // the wait is at least this many times as long as the run was, up to the maximum
 )
 
 // maxRemovals bounds the rows that one Change removes.
 const maxRemovals = 256
 
-// Maker makes the checkpoints that are due, in runs on the runtime's pool. A checkpoint has what an organization's
-// events since an earlier one added to the totals of its accounts.
+// Maker makes the checkpoints that are due, in runs on the runtime's pool. A checkpoint has the amounts that an
+// organization's events added to its accounts' totals since an earlier checkpoint.
 type Maker struct {
 	rt        *actors.Runtime
 	madeCount atomic.Uint64
 
 	mu        sync.Mutex // held during a run; guards the fields below
-	lastGroup uint64     // number of the journal's last durable group of Changes when the last complete run began
+	lastGroup uint64     // number of the last group of Changes that was durable when the last successful run began
 	progress  map[ledger.ID]progress
 }
 
 // progress is how far an organization's checkpoints have been made.
 type progress struct {
-	checkpoint balances.Checkpoint // the last one, without its list
+	checkpoint balances.Checkpoint // the last checkpoint, without its List
 	size       uint64              // size of the journal when no further checkpoint was due
 }
 
@@ -69,7 +69,7 @@ func (m *Maker) begin() {
 	}
 }
 
-// delayAfter returns how long to wait after a run, in doublings of a second.
+// delayAfter returns how long to wait after a run. Its result n means 2ⁿ seconds.
 func delayAfter(took time.Duration) int {
 	delay := minDelay
 	for delay < maxDelay && time.Second<<delay < delayFactor*took {
@@ -162,9 +162,9 @@ func (m *Maker) makeNext(org ledger.ID) (callAgain bool, err error) {
 	return err == nil, err
 }
 
-// verifyChain walks an organization's checkpoints up to the first one that is missing, lacks a row or is
-// known to be wrong: the checkpoint at the event wrongSeq (0: none). It removes the rows after the last good
-// checkpoint, and returns that checkpoint without its list.
+// verifyChain walks an organization's checkpoints up to the first one that is missing, lacks a row or is known to be wrong:
+// the checkpoint at the event wrongSeq (0: none). It removes the rows after the last good checkpoint, and returns that last
+// good checkpoint without its List.
 func (m *Maker) verifyChain(view *posting.View, org ledger.ID, wrongSeq uint64) (lastGood balances.Checkpoint, err error) {
 	err = balances.Checkpoints(view, org, func(c *balances.Checkpoint) (bool, error) {
 		if c.Previous != lastGood.Seq || c.Seq == wrongSeq {

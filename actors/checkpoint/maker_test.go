@@ -72,7 +72,7 @@ func (f *fixture) bookDays(org ledger.ID, days, entries int) {
 // bookDebt books an entry of 10 between the bank and an account.
 func (f *fixture) bookDebt(org ledger.ID, path string) {
 	f.t.Helper()
-	f.submit(&posting.Change{MustRecord: true, Steps: []posting.Step{debt(org, path)}})
+	f.submit(&posting.Change{Author: ledger.BySystem.Author(), MustRecord: true, Steps: []posting.Step{debt(org, path)}})
 }
 
 func debt(org ledger.ID, path string) posting.Step {
@@ -90,7 +90,7 @@ func debt(org ledger.ID, path string) posting.Step {
 // bookManyDebts books an entry of 10 between the bank and each of a number of accounts, all in one Change.
 func (f *fixture) bookManyDebts(org ledger.ID, from, count int) {
 	f.t.Helper()
-	c := &posting.Change{MustRecord: true}
+	c := &posting.Change{Author: ledger.BySystem.Author(), MustRecord: true}
 	for n := range count {
 		c.Steps = append(c.Steps, debt(org, fmt.Sprintf("L:partner:%d:available", from+n+1)))
 	}
@@ -171,7 +171,7 @@ func TestExistingCheckpointsAreNotWrittenAgain(t *testing.T) {
 func TestOrganizationWithoutAccountsHasCheckpoints(t *testing.T) {
 	f := open(t)
 	for range 3 {
-		f.submit(&posting.Change{Steps: []posting.Step{{
+		f.submit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 			Org: firstOrg, Source: ledger.Source{Kind: ledger.Partner, ID: uuid.New()}, Record: []byte{1}, Events: []ledger.Event{{Name: "made", To: "there"}},
 		}}})
 		if err := f.Clock.Set(f.Clock.Now().Add(24 * time.Hour)); err != nil {
@@ -263,12 +263,12 @@ func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	}
 }
 
-// A checkpoint that contains earlier checkpoints is computed from all of these, not only from the last one. If one of
-// them is wrong, it is made again, together with all later checkpoints.
+// A checkpoint that merges several earlier checkpoints is computed from all of them. If one of these is wrong, it is
+// made again, together with all later checkpoints.
 func TestAWrongPartOfAnEarlierCheckpointIsMadeAgain(t *testing.T) {
 	f := open(t)
 	f.bookDays(firstOrg, 1, 20)
-	f.bookDays(firstOrg, 3, 1) // checkpoints of two accounts, which rest on the first one
+	f.bookDays(firstOrg, 3, 1) // the checkpoints of these days have two accounts and are based on the first checkpoint
 	f.bookDays(firstOrg, 1, 20)
 	f.bookDebt(firstOrg, "L:partner:1:available")
 	f.makeDue()
@@ -333,7 +333,7 @@ func TestCheckpointsAreMadeLaterIfTheDiskIsLow(t *testing.T) {
 	}
 	f.JournalOptions.Store.MinFree = 0
 	f.restart()
-	refusedMaker.ContinueOn(f.Runtime) // it makes them although nothing was booked since the refusal
+	refusedMaker.ContinueOn(f.Runtime) // the Maker makes the checkpoints, although nothing was booked since the refusal
 	if err := refusedMaker.MakeDue(); err != nil {
 		t.Error(err)
 	}
@@ -345,14 +345,14 @@ func TestCheckpointsAreMadeLaterIfTheDiskIsLow(t *testing.T) {
 func TestPauseGrowsWithTheDurationOfARun(t *testing.T) {
 	for took, want := range map[time.Duration]int{0: 2, 80 * time.Millisecond: 2, 100 * time.Millisecond: 3, 600 * time.Millisecond: 5, time.Hour: 6} {
 		if got := checkpoint.DelayAfter(took); got != want {
-			t.Errorf("after %v it rests %d doublings, want %d", took, got, want)
+			t.Errorf("after %v the pause is %d doublings, want %d", took, got, want)
 		}
 	}
 }
 
-// A checkpoint of many accounts has many rows. The Maker writes each with a Change of its own, so that no group of
-// Changes becomes long because of it. A kill in between leaves rows without a head: readers do not use them, and
-// the next start removes them and makes the checkpoint as a whole.
+// A checkpoint of many accounts has many rows. The Maker writes each row with a Change of its own, so that no
+// group of Changes becomes long. A kill in between leaves rows without a head: readers do not use them, and the
+// next start removes them and makes the checkpoint as a whole.
 func TestCheckpointIsWrittenRowByRow(t *testing.T) {
 	f := open(t)
 	for n := range 8 {
@@ -368,7 +368,7 @@ func TestCheckpointIsWrittenRowByRow(t *testing.T) {
 	if groups := f.lastGroup() - before; len(want) < 4 || groups != uint64(len(want)) {
 		t.Errorf("%d rows in %d groups", len(want), groups)
 	}
-	keys := slices.Sorted(maps.Keys(want)) // the head is the first
+	keys := slices.Sorted(maps.Keys(want)) // the key of the head is the first
 	for written := range len(keys) {
 		f.submit(&posting.Change{KVs: deletionsOf(keys...)})
 		for _, key := range keys[1 : 1+written] {
@@ -382,7 +382,7 @@ func TestCheckpointIsWrittenRowByRow(t *testing.T) {
 	}
 }
 
-// More rows than one Change may remove are removed in several.
+// If there are more rows than one Change may remove, several Changes remove them.
 func TestManyRowsAreRemovedInSteps(t *testing.T) {
 	f := open(t)
 	f.bookDays(firstOrg, 3, 4)

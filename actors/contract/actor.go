@@ -13,7 +13,7 @@ import (
 
 // actMessage is the message that asks a contract's actor for an action.
 type actMessage struct {
-	Act
+	ActionRequest
 	actors.Waiter[answer]
 }
 
@@ -32,7 +32,7 @@ func (m *actMessage) Refuse(err error) { m.Answer(answer{err: err}) }
 type contractActor struct {
 	service *Service
 	key     actors.RecordKey
-	record  *contract.Record // nil: not loaded
+	record  *contract.Record // nil: the contract is not loaded
 	stamp   posting.Stamp
 
 	decision contract.Decision // the decision that is being made durable
@@ -102,6 +102,7 @@ func (a *contractActor) onAct(c *actors.Context, m *actMessage) {
 		return
 	}
 	a.readRegister(m.Action, m.Input)
+	a.record.Caller = m.Caller
 	d, err := a.record.Act(m.Action, m.Input, now)
 	if err != nil {
 		m.Refuse(err)
@@ -121,8 +122,8 @@ func (a *contractActor) handleDue(c *actors.Context, m actors.Due) {
 	}
 }
 
-// readRegister reads the part of the register of holders that the next decision needs. If the
-// register has changed since the record's version, the writer refuses the Change.
+// readRegister reads from the register of certificate holders what the next decision needs. If the register has changed
+// since the record's version, the writer refuses the Change.
 func (a *contractActor) readRegister(action contract.Action, input schema.Input) {
 	a.record.Register = contract.Register{}
 	extract := a.record.RegisterExtract(action, input)
@@ -139,8 +140,13 @@ func (a *contractActor) readRegister(action contract.Action, input schema.Input)
 }
 
 func (a *contractActor) commit(c *actors.Context, d contract.Decision, cause any) {
-	change := changeOf(a.key.Org, &d, a.stamp.Version)
-	if m, ok := cause.(*actMessage); ok {
+	m, isAction := cause.(*actMessage) // only the action's own Change has its author and reply; overdue dates that are handled first belong to the system
+	author := ledger.BySystem.Author()
+	if isAction {
+		author = m.Author
+	}
+	change := changeOf(a.key.Org, &d, a.stamp.Version, author)
+	if isAction {
 		change.Cause = &m.Origin
 		if err := a.service.addReply(change, &m.Key); err != nil {
 			m.Refuse(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mizan/actors"
+	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
@@ -18,13 +19,13 @@ import (
 // was.
 func TestContractIsShownAsOfTheClocksDay(t *testing.T) {
 	f := openFixture(t)
-	created, err := f.service.Create(Create{Org: f.org, Product: contract.InstalmentSale, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
+	created, err := f.service.Create(Create{Author: ledger.ByAdminToken.Author(), Org: f.org, Product: contract.InstalmentSale, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"AED","asset_description":"A lorry of 12 t",`+
 			`"asset_cost":"1000","markup_rate":20,"instalments":3}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := Act{Org: f.org, ID: created.Record.ID, Product: contract.InstalmentSale, Reading: contract.Secular}
+	request := ActionRequest{Author: ledger.ByAdminToken.Author(), Org: f.org, ID: created.Record.ID, Product: contract.InstalmentSale, Reading: contract.Secular}
 	act := func(action contract.Action, body, key string) Result {
 		t.Helper()
 		if request.Action, request.Input = action, parseInput(t, body); key != "" {
@@ -70,7 +71,7 @@ func TestContractIsShownAsOfTheClocksDay(t *testing.T) {
 	if err := f.Runtime.Advance(startTime.AddDate(0, 0, 40)); err != nil {
 		t.Fatal(err)
 	}
-	wantDaysPastDue(act(contract.RecordDelinquency, `{"amount":"7"}`, "k"), "5") // the cached reply
+	wantDaysPastDue(act(contract.RecordDelinquency, `{"amount":"7"}`, "k"), "5") // returns the cached reply
 	wantDaysPastDue(readContract(), "10")
 	wantDaysPastDue(act(contract.RecordPayment, `{"amount":"400"}`, ""), "0") // pays the overdue instalment
 }
@@ -84,9 +85,9 @@ func TestFullContractRefusesGiftsAndCanBeClosed(t *testing.T) {
 	}
 	f := openFixture(t)
 	f.Close()
-	f.JournalOptions.Store.MemTable = store.DefaultMemTable // the fixture's small one would refuse before the contract is full
+	f.JournalOptions.Store.MemTable = store.DefaultMemTable // with the small MemTable of the fixture the writer would refuse gifts before the contract is full
 	f.start()
-	created, err := f.service.Create(Create{Org: f.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
+	created, err := f.service.Create(Create{Author: ledger.ByAdminToken.Author(), Org: f.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
 		depositBody[:len(depositBody)-1]+`,"metadata":{"x":"`+strings.Repeat("x", 64<<10-8)+`"}}`)})
 	if err != nil {
 		t.Fatal(err)

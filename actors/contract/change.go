@@ -15,7 +15,7 @@ import (
 )
 
 // changeOf returns the Change that makes a decision durable. The first step of the Change stores the contract.
-func changeOf(org ledger.ID, decision *contract.Decision, version uint64) *posting.Change {
+func changeOf(org ledger.ID, decision *contract.Decision, version uint64, author ledger.Author) *posting.Change {
 	record := decision.Record
 	source := ledger.Source{Kind: ledger.Contract, ID: record.ID}
 	step := posting.Step{
@@ -33,7 +33,7 @@ func changeOf(org ledger.ID, decision *contract.Decision, version uint64) *posti
 	if decision.NewParty != (ledger.ID{}) {
 		step.FurtherLists = append(step.FurtherLists, ListOfPerson(record.Product, record.Reading, decision.NewParty))
 	}
-	change := &posting.Change{MustRecord: decision.MustRecord, Steps: []posting.Step{step}, KVs: registerRows(org, decision)}
+	change := &posting.Change{Author: author, MustRecord: decision.MustRecord, Steps: []posting.Step{step}, KVs: registerRows(org, decision)}
 	if version == 0 {
 		change.Counters = []ledger.CounterGuard{{
 			Org: org, Key: CountKey(record.Product, record.Reading), Window: record.Asset.Env.String(),
@@ -46,10 +46,10 @@ func changeOf(org ledger.ID, decision *contract.Decision, version uint64) *posti
 	if !decision.Reserve.IsZero() {
 		change.Counters = append(change.Counters, reservation(org, record.Asset, decision.Reserve))
 	}
-	switch decision.UnderWay {
-	case contract.Begins:
+	switch decision.BatchPhase {
+	case contract.BatchBegins:
 		change.Counters = append(change.Counters, ledger.CountBatchedAction(org))
-	case contract.Ends:
+	case contract.BatchEnds:
 		change.Counters = append(change.Counters, ledger.UncountBatchedAction(org))
 	}
 	return change
@@ -74,17 +74,17 @@ func (s *Service) addReply(change *posting.Change, key *actors.Key) error {
 	return nil
 }
 
-// maxReserved is the most that bookings on due dates may reserve together in an asset: half of an amount's range.
-// Package posting refuses commands that would bring an account's total into the upper half. That half is left for
-// the bookings on due dates, which are never refused.
+// maxReserved is the maximum that all bookings on due dates together may reserve in an asset: half of the largest amount.
+// Package posting refuses commands that would bring an account's total above that half. The other half is left for the
+// bookings on due dates, which are never refused.
 var maxReserved = func() money.Amount {
 	half, err := money.Max.DivFloor(money.FromUint64(2))
 	assert.NoError(err)
 	return half
 }()
 
-// reservation returns the guard that reserves room for bookings on due dates. The room is never released, because
-// it is far larger than all amounts that occur.
+// reservation returns the guard that reserves room for bookings on due dates. The reservation is never released, because
+// maxReserved is far larger than all amounts that occur.
 func reservation(org ledger.ID, asset money.Asset, amount money.Amount) ledger.CounterGuard {
 	return ledger.CounterGuard{Org: org, Key: "timed/" + asset.String(), Add: amount, Max: maxReserved, RefusalCode: ledger.OutOfRange}
 }
@@ -174,7 +174,7 @@ func (s *Service) readReply(view *posting.View, org, reply ledger.ID) (Result, e
 		return Result{}, err
 	}
 	if !found {
-		return Result{}, fmt.Errorf("%w: it is not there", actors.ErrReply)
+		return Result{}, fmt.Errorf("%w: it does not exist", actors.ErrReply)
 	}
 	id, storedRecord, err := splitReply(s.rt.OpenReply(actors.ContractReply, org, reply, stored.Payload))
 	if err != nil {
@@ -193,7 +193,7 @@ func (s *Service) readReply(view *posting.View, org, reply ledger.ID) (Result, e
 		return Result{}, err
 	}
 	if !found || contractEvent.Source.ID != id {
-		return Result{}, fmt.Errorf("%w: it is not behind its contract", actors.ErrReply)
+		return Result{}, fmt.Errorf("%w: no event of its contract precedes it", actors.ErrReply)
 	}
 	stamp := current.Stamp
 	stamp.Version, stamp.LastSeq, stamp.Updated = contractEvent.Version, contractEvent.Seq, contractEvent.Booked

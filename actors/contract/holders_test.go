@@ -63,13 +63,13 @@ func fillIssue(t *testing.T, reading *contract.Reading) *filledIssue {
 	t.Helper()
 	random := testseed.Random(t)
 	issue := holdersFixture{fixture: openFixture(t), reading: reading, certificatesOf: make(map[ledger.ID]int64)}
-	created, err := issue.service.Create(Create{Org: issue.org, Product: contract.Certificate, Reading: reading, Env: money.Prod, Input: parseInput(t, issueBody)})
+	created, err := issue.service.Create(Create{Author: ledger.ByAdminToken.Author(), Org: issue.org, Product: contract.Certificate, Reading: reading, Env: money.Prod, Input: parseInput(t, issueBody)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	issue.id = created.Record.ID
 	if reading.ReviewFirst {
-		issue.mustRequest(contract.Pass, `{"approved_by":"the board","fatwa_reference":"F-7"}`)
+		issue.mustRequest(contract.Approve, `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 	}
 	issue.mustRequest(contract.Offer, "")
 	for range manyHolders {
@@ -87,7 +87,7 @@ func fillIssue(t *testing.T, reading *contract.Reading) *filledIssue {
 }
 
 func (c *holdersFixture) request(action contract.Action, body, key string) (Result, error) {
-	a := Act{Org: c.org, ID: c.id, Product: contract.Certificate, Reading: c.reading, Action: action, Input: parseInput(c.t, body)}
+	a := ActionRequest{Author: ledger.ByAdminToken.Author(), Org: c.org, ID: c.id, Product: contract.Certificate, Reading: c.reading, Action: action, Input: parseInput(c.t, body)}
 	if key != "" {
 		a.Key = actors.Key{Scope: actors.UserKeyScope, Text: key, Hash: [32]byte{1}}
 	}
@@ -111,12 +111,12 @@ func (c *holdersFixture) copyIssue(t *testing.T) *holdersFixture {
 	return &copied
 }
 
-// commitWithoutActor makes an action and its first batches durable without the actor, as a kill between two batches
-// would leave them.
+// commitWithoutActor makes an action and its first batches durable without the actor, as they would be after a kill
+// between two batches.
 func (c *holdersFixture) commitWithoutActor(action contract.Action, body string, batches int64) {
 	c.t.Helper()
 	c.OpenJournal()
-	for batch := int64(-1); batch < batches; batch++ { // -1: the action itself
+	for batch := int64(-1); batch < batches; batch++ { // -1 stands for the action itself, before its first batch
 		view := c.Journal.View()
 		loaded, _, err := Load(view, c.org, c.id)
 		if err != nil {
@@ -140,7 +140,7 @@ func (c *holdersFixture) commitWithoutActor(action contract.Action, body string,
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		c.MustSubmit(changeOf(c.org, &d, loaded.Stamp.Version))
+		c.MustSubmit(changeOf(c.org, &d, loaded.Stamp.Version, ledger.BySystem.Author()))
 	}
 	c.Close()
 }
@@ -263,7 +263,7 @@ func TestRequestsDuringBatchesWait(t *testing.T) {
 	if p, running := answer.Record.Progress(); !running || p.Doing != contract.Activate || p.Done != 0 || p.Total != manyHolders || answer.Record.Status != contract.Active {
 		t.Fatalf("the answer is %s with %+v", answer.Record.Status, p)
 	}
-	profitAnswer, err := issue.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*issue.certificatesSold), "profit") // while the activation is carried out
+	profitAnswer, err := issue.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*issue.certificatesSold), "profit") // requested while the activation is carried out
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestRequestsDuringBatchesWait(t *testing.T) {
 	issue.wantBalances("", func(n int64) int64 { return 102*n - min(77777*n/issue.certificatesSold, 100*n) }, map[string]int64{"A:cash:MY": 100*issue.certificatesSold + 2*issue.certificatesSold, "I:penalty": penalties})
 	view := issue.Journal.View()
 	defer view.Close()
-	if n, err := view.Counter(issue.org, ledger.UnderWayKey, ""); err != nil || !n.IsZero() {
+	if n, err := view.Counter(issue.org, ledger.BatchedActionsKey, ""); err != nil || !n.IsZero() {
 		t.Errorf("%v actions are under way (%v)", n, err)
 	}
 }
@@ -310,11 +310,11 @@ func TestNoMonthIsClosedDuringBatches(t *testing.T) {
 	interrupted.OpenJournal()
 	receipts := make(chan posting.Receipt, 1)
 	id := uuid.New()
-	interrupted.Journal.Submit(&posting.Change{Counters: []ledger.CounterGuard{ledger.RefuseDuringBatches(issue.org)}, Steps: []posting.Step{{
+	interrupted.Journal.Submit(&posting.Change{Author: ledger.BySystem.Author(), Counters: []ledger.CounterGuard{ledger.RefuseDuringBatches(issue.org)}, Steps: []posting.Step{{
 		Org: issue.org, Source: ledger.Source{Kind: ledger.Reply, ID: id}, Record: []byte{1}, Events: []ledger.Event{{Name: "x", To: "y"}},
 	}}}, func(r posting.Receipt) { receipts <- r })
 	var refusal *ledger.Refusal
-	if r := <-receipts; !errors.As(r.Err, &refusal) || refusal.Code != ledger.Conflict || refusal.Detail != ledger.UnderWayKey {
+	if r := <-receipts; !errors.As(r.Err, &refusal) || refusal.Code != ledger.Conflict || refusal.Detail != ledger.BatchedActionsKey {
 		t.Errorf("%v", r.Err)
 	}
 	if n := interrupted.Journal.Due.Overdue(issue.org, 0, ledger.MicrosOf(issue.Clock.Now())+1_000_000); n != 1 {

@@ -28,7 +28,7 @@ type issueOnServer struct {
 	t                *testing.T
 	server           *testkit.Server
 	random           *rand.Rand
-	base             string // path of the issue in the API, with a slash at the end
+	base             string // URL path of the issue, with a slash at the end
 	certificatesOf   map[string]int64
 	certificatesSold int64
 	kills            int
@@ -41,8 +41,8 @@ func (p *issueOnServer) post(action, body, key string) (*testkit.Answer, error) 
 	return p.server.Session().With("idempotency-key", key).Post(p.base+action, body)
 }
 
-// perform carries out an action. By chance it kills the server before the response, and repeats the request with the
-// same idempotency key. At last it checks that one more repetition gets the same response.
+// perform carries out an action. In a random third of the calls it kills the server before the response, and repeats
+// the request with the same idempotency key. In the end it checks that one more repetition gets the same response.
 func (p *issueOnServer) perform(action, body string) {
 	p.t.Helper()
 	key := uuid.NewString()
@@ -139,8 +139,8 @@ func (p *issueOnServer) waitForBatches(action string) {
 	}
 }
 
-// balances returns the balances that are not zero, each on its account's normal side. It computes them from an
-// export, because each page of the list of accounts would be computed anew for the moment of the first page.
+// balances returns the balances that are not zero, each on its account's normal side. It computes them from an export,
+// because for each page of the list of accounts the server would compute all balances again.
 func (p *issueOnServer) balances() map[string]string {
 	p.t.Helper()
 	a, err := p.server.Auditor().Get("/api/v1/ledger/export?format=csv&env=prod")

@@ -25,15 +25,15 @@ func column(t *testing.T, r *contract.Record, name string) any {
 
 // newLease makes a lease for 12 months at 100 per month, and buys the leased asset. It returns the request to
 // activate the lease as of 100 days ago.
-func (f *fixture) newLease() Act {
+func (f *fixture) newLease() ActionRequest {
 	f.t.Helper()
-	created, err := f.service.Create(Create{Org: f.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: parseInput(f.t,
+	created, err := f.service.Create(Create{Author: ledger.ByAdminToken.Author(), Org: f.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: parseInput(f.t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","lease_type":"operating","asset_description":"A lorry of 12 t",`+
 			`"asset_cost":"1200","lease_term_months":12,"monthly_rental":"100"}`)})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	a := Act{Org: f.org, ID: created.Record.ID, Product: contract.Lease, Reading: contract.Secular, Action: contract.Acquire, Input: parseInput(f.t, `{"ownership_documents":["deed"]}`)}
+	a := ActionRequest{Author: ledger.ByAdminToken.Author(), Org: f.org, ID: created.Record.ID, Product: contract.Lease, Reading: contract.Secular, Action: contract.Acquire, Input: parseInput(f.t, `{"ownership_documents":["deed"]}`)}
 	if _, err := f.service.Act(a); err != nil {
 		f.t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestOverdueDatesAreHandledWhileTheClockStandsStill(t *testing.T) {
 }
 
 // commitActivation makes an activation durable without the actor.
-func (f *fixture) commitActivation(a Act) {
+func (f *fixture) commitActivation(a ActionRequest) {
 	f.t.Helper()
 	view := f.Journal.View()
 	loaded, found, err := Load(view, a.Org, a.ID)
@@ -82,7 +82,7 @@ func (f *fixture) commitActivation(a Act) {
 		f.t.Fatal(err)
 	}
 	done := make(chan posting.Receipt, 1)
-	f.Journal.Submit(changeOf(a.Org, &d, loaded.Stamp.Version), func(r posting.Receipt) { done <- r })
+	f.Journal.Submit(changeOf(a.Org, &d, loaded.Stamp.Version, ledger.BySystem.Author()), func(r posting.Receipt) { done <- r })
 	r := <-done
 	if r.Err != nil {
 		f.t.Fatal(r.Err)
@@ -92,8 +92,8 @@ func (f *fixture) commitActivation(a Act) {
 	}
 }
 
-// Dates that were already overdue are handled at a start, and also when the clock is set to the time that it already
-// shows.
+// Dates that were already overdue are handled when the service starts, and when the clock is set to the time that it
+// already shows.
 func TestStartAndUnchangedClockHandleOverdueDates(t *testing.T) {
 	f := openFixture(t)
 	a, b := f.newLease(), f.newLease()
@@ -108,28 +108,28 @@ func TestStartAndUnchangedClockHandleOverdueDates(t *testing.T) {
 	f.wantOwed(b.ID, "300")
 }
 
-// While the clock stands still, events are booked some microseconds after the time that it shows. A decision's time
-// is never before the time of an event that was booked earlier, but the dates in a decision come from the clock.
+// While the clock stands still, events are booked some microseconds after the time that it shows. A decision is never timed
+// before an event that was booked earlier, but the days that it stores come from the clock.
 func TestDecisionsTakeTimesFromBookingsAndDatesFromTheClock(t *testing.T) {
 	f := openFixture(t)
 	if err := f.Clock.Set(time.Date(2026, 12, 31, 23, 59, 59, 999_999_000, time.UTC)); err != nil {
 		t.Fatal(err)
 	}
 	for _, reading := range contract.Readings {
-		created, err := f.service.Create(Create{Org: f.org, Product: contract.Safekeeping, Reading: reading, Env: money.Prod, Input: parseInput(t,
+		created, err := f.service.Create(Create{Author: ledger.ByAdminToken.Author(), Org: f.org, Product: contract.Safekeeping, Reading: reading, Env: money.Prod, Input: parseInput(t,
 			depositBody[:len(depositBody)-1]+`,"compliance_review":{"approved_by":"the board","fatwa_reference":"F-7"}}`)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if reading == contract.Secular {
-			created, err = f.service.Act(Act{Org: f.org, ID: created.Record.ID, Product: contract.Safekeeping, Reading: reading, Action: contract.Activate,
+			created, err = f.service.Act(ActionRequest{Author: ledger.ByAdminToken.Author(), Org: f.org, ID: created.Record.ID, Product: contract.Safekeeping, Reading: reading, Action: contract.Activate,
 				Input: parseInput(t, `{"compliance_review":{"approved_by":"the board"}}`)})
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
 		for round := range 2 {
-			if round == 1 { // once more with the stored contract
+			if round == 1 { // check the same with the contract that is read from the store
 				created, err = f.service.Read(f.org, contract.Safekeeping, reading, created.Record.ID)
 			}
 			reviewedAt := contract.ReviewedAt.Get(created.Record.Values)
@@ -148,7 +148,7 @@ func TestDecisionsTakeTimesFromBookingsAndDatesFromTheClock(t *testing.T) {
 // before the times of the events that were booked earlier.
 func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
 	f := openFixture(t)
-	created, err := f.service.Create(Create{Org: f.org, Product: contract.Managed, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
+	created, err := f.service.Create(Create{Author: ledger.ByAdminToken.Author(), Org: f.org, Product: contract.Managed, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"AED","capital_amount":"1000","business_type":"trade",`+
 			`"profit_sharing_ratio":{"bank":50,"customer":50},"term_months":12}`)})
 	if err != nil {
@@ -156,14 +156,14 @@ func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
 	}
 	act := func(action contract.Action, body string) Result {
 		t.Helper()
-		r, err := f.service.Act(Act{Org: f.org, ID: created.Record.ID, Product: contract.Managed, Reading: contract.Secular, Action: action, Input: parseInput(t, body)})
+		r, err := f.service.Act(ActionRequest{Author: ledger.ByAdminToken.Author(), Org: f.org, ID: created.Record.ID, Product: contract.Managed, Reading: contract.Secular, Action: action, Input: parseInput(t, body)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
 	submitted := act(contract.Submit, `{}`)
-	reviewed := act(contract.Pass, `{"approved_by":"the board"}`)
+	reviewed := act(contract.Approve, `{"approved_by":"the board"}`)
 	reviewedAt, submittedAt, bookedAt := contract.ReviewedAt.Get(reviewed.Record.Values), submitted.Stamp.Updated, reviewed.Stamp.Updated
 	if submittedAt == created.Stamp.Started || reviewedAt < submittedAt || reviewedAt > bookedAt {
 		t.Errorf("made at %d, submitted at %d, reviewed at %d by the record and at %d by the journal", created.Stamp.Started, submittedAt, reviewedAt, bookedAt)

@@ -10,8 +10,9 @@ import (
 	"mizan/posting"
 )
 
-// RegisterRows is the first byte of the key of each row of a register, which lists the subscriptions to a contract's
-// certificates and the holders. The contract's id, the kind of row, and a number or an investor's id follow.
+// RegisterRows is the first byte of the key of each row of a register. A register lists the subscriptions to a contract's
+// certificates, and the certificates' holders. The key continues with the contract's id, the kind of row, and a number or
+// an investor's id.
 const RegisterRows = 'h'
 
 // RegisterRow is the kind of a register's row. It is stored, so the values never change their meaning.
@@ -138,7 +139,7 @@ func InvestorNumber(row []byte) (number int64, ok bool) {
 	return int64(n), size == len(row) && n > 0 && n < 1<<62 && bytes.Equal(binary.AppendUvarint(nil, n), row)
 }
 
-// Extract reads the part of a register that a decision needs; extract says which part that is.
+// Extract reads the part of a register that a decision needs; the argument extract selects the part.
 func Extract(view *posting.View, org, id ledger.ID, extract contract.Extract) (register contract.Register, err error) {
 	if extract.Investor != (ledger.ID{}) {
 		register.Position, _, err = Position(view, org, id, extract.Investor)

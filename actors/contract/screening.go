@@ -27,7 +27,7 @@ const screeningVersion = 1
 // Screen applies the screening rules to the input and stores the input with the result. With an
 // idempotency key it does so once: a repeated request gets the stored screening. The error is a Conflict if the key
 // was used for another request.
-func (s *Service) Screen(org ledger.ID, input contract.ScreeningInput, key actors.Key) (Screening, error) {
+func (s *Service) Screen(org ledger.ID, input contract.ScreeningInput, key actors.Key, author ledger.Author) (Screening, error) {
 	if earlier, found, err := s.earlierScreening(org, &key); found || err != nil {
 		return earlier, err
 	}
@@ -38,9 +38,9 @@ func (s *Service) Screen(org ledger.ID, input contract.ScreeningInput, key actor
 	}
 	receipts := make(chan posting.Receipt, 1)
 	source := ledger.Source{Kind: ledger.Screening, ID: screening.ID}
-	change := &posting.Change{Steps: []posting.Step{{
+	change := &posting.Change{Author: author, Steps: []posting.Step{{
 		Org: org, Source: source, Record: append([]byte{screeningVersion}, body...),
-		Events: []ledger.Event{{Name: "screen", To: string(screening.Decision)}}, Finish: true,
+		Events: []ledger.Event{{Name: contract.Screened, To: string(screening.Decision)}}, Finish: true,
 	}}}
 	if !key.IsZero() {
 		change.Claims = []ledger.Claim{key.Claim(org, source, nil)}

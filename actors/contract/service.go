@@ -43,20 +43,24 @@ type Create struct {
 	Reading *contract.Reading // the secular or the religious form of the product
 	Env     money.Env
 	Input   schema.Input
-	Allowed func(region string) bool // whether the organization works in the region
+	Allowed func(region string) bool // tells whether the organization works in a region
+	Caller  contract.Caller
 	Key     actors.Key
+	Author  ledger.Author
 	Origin  tracing.Origin
 }
 
-// Act is a request for an action on a contract.
-type Act struct {
+// ActionRequest is a request for an action on a contract.
+type ActionRequest struct {
 	Org     ledger.ID
 	ID      ledger.ID
 	Product *contract.Product
 	Reading *contract.Reading
 	Action  contract.Action
 	Input   schema.Input
+	Caller  contract.Caller
 	Key     actors.Key
+	Author  ledger.Author
 	Origin  tracing.Origin
 }
 
@@ -79,12 +83,12 @@ func (s *Service) Create(c Create) (Result, error) {
 	}
 	d, err := contract.Open(contract.Proposal{
 		ID: uuid.New(), Product: c.Product, Reading: c.Reading, Env: c.Env, Input: c.Input,
-		Now: ledger.MicrosOf(s.rt.Clock.Now()), Allowed: c.Allowed,
+		Now: ledger.MicrosOf(s.rt.Clock.Now()), Caller: c.Caller, Allowed: c.Allowed,
 	})
 	if err != nil {
 		return Result{}, err
 	}
-	change := changeOf(c.Org, &d, 0)
+	change := changeOf(c.Org, &d, 0, c.Author)
 	change.Cause = &c.Origin
 	if err := s.addReply(change, &c.Key); err != nil {
 		return Result{}, err
@@ -105,7 +109,7 @@ func (s *Service) Create(c Create) (Result, error) {
 }
 
 func timedOut() error {
-	return ledger.Refuse("contract", ledger.Unavailable, "it is not stored yet; ask for it again, with the same key")
+	return ledger.Refuse("contract", ledger.Unavailable, "the contract is not stored yet; send the request again, with the same key")
 }
 
 // translateRefusal translates the writer's refusal for the client.
@@ -114,19 +118,19 @@ func translateRefusal(r posting.Receipt) error {
 		return &schema.Faults{List: []schema.Fault{{Field: "amount", Message: "takes a total out of range"}}}
 	}
 	var refusal *ledger.Refusal
-	if errors.As(r.Err, &refusal) && refusal.Code == ledger.Invalid { // a date in a closed month
+	if errors.As(r.Err, &refusal) && refusal.Code == ledger.Invalid { // the refusal names a date in a closed month
 		return &schema.Faults{List: []schema.Fault{{Field: refusal.Field, Message: refusal.Detail}}}
 	}
 	return r.Err
 }
 
-// Act carries out an action on a contract. The errors are those of Create, and NotFound if no such contract
-// exists in that product and reading (secular or religious form).
-func (s *Service) Act(a Act) (Result, error) {
+// Act carries out an action on a contract. The errors are those of Create, and NotFound if no such contract exists in that
+// product and reading (secular or religious form).
+func (s *Service) Act(a ActionRequest) (Result, error) {
 	if r, found, err := s.cachedReply(a.Org, &a.Key); found || err != nil {
 		return r, err
 	}
-	m := &actMessage{Act: a}
+	m := &actMessage{ActionRequest: a}
 	if err := s.registry.Command(actors.RecordKey{Org: a.Org, ID: a.ID}, m); err != nil {
 		return Result{}, err
 	}
@@ -185,7 +189,7 @@ func Load(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 	return resultAt(r, stored.Stamp, view.Now()), true, nil
 }
 
-// Numbers of the kinds of lists in which contracts are.
+// Numbers of the kinds of lists that contain contracts.
 const (
 	listOfProduct = 1 + iota
 	listOfEnv

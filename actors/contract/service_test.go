@@ -59,7 +59,7 @@ const depositBody = `{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","regi
 // openDeposit makes an active safekeeping deposit.
 func (f *fixture) openDeposit() ledger.ID {
 	f.t.Helper()
-	created, err := f.service.Create(Create{Org: f.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: parseInput(f.t, depositBody)})
+	created, err := f.service.Create(Create{Author: ledger.ByAdminToken.Author(), Org: f.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: parseInput(f.t, depositBody)})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func (f *fixture) openDeposit() ledger.ID {
 // ask requests an action on a deposit; an empty key means a request without a key.
 func (f *fixture) ask(id ledger.ID, action contract.Action, body, key string) (Result, error) {
 	f.t.Helper()
-	a := Act{Org: f.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: action, Input: parseInput(f.t, body)}
+	a := ActionRequest{Author: ledger.ByAdminToken.Author(), Org: f.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: action, Input: parseInput(f.t, body)}
 	if key != "" {
 		a.Key = actors.Key{Scope: actors.UserKeyScope, Text: key, Hash: [32]byte{1}}
 	}
@@ -109,16 +109,17 @@ func (f *fixture) withStaleActor(id ledger.ID) (*actors.Registry[actors.RecordKe
 	return actors.NewRegistry(f.Runtime, "late", 0, func(actors.RecordKey) actors.Behaviour { return staleActor }), key, staleActor
 }
 
-// Invariant 1 (see doc.go): if the writer refuses a Change because the record has a newer version, the
-// decision is made again on the stored state.
+// If the writer refuses a Change because the record has a newer version, the decision is made again on the stored state
+// (invariant 1 in doc.go).
 func TestDecisionIsRepeatedAfterAConcurrentWrite(t *testing.T) {
 	f := openFixture(t)
 	id := f.openDeposit()
 	for _, c := range []struct{ withdrawnMeanwhile, requested, wantBalance string }{{"900", "101", ""}, {"1", "99", "0"}} {
 		registry, key, _ := f.withStaleActor(id)
 		f.act(id, contract.Withdraw, `{"amount":"`+c.withdrawnMeanwhile+`"}`, "")
-		m := &actMessage{Act: Act{
-			Org: f.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Withdraw, Input: parseInput(t, `{"amount":"`+c.requested+`"}`),
+		m := &actMessage{ActionRequest: ActionRequest{
+			Author: ledger.ByAdminToken.Author(),
+			Org:    f.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Withdraw, Input: parseInput(t, `{"amount":"`+c.requested+`"}`),
 		}}
 		if err := registry.Command(key, m); err != nil {
 			t.Fatal(err)
@@ -134,16 +135,16 @@ func TestDecisionIsRepeatedAfterAConcurrentWrite(t *testing.T) {
 	}
 }
 
-// Invariant 4: a due date is handled once, even if an actor with a stale state gets a message about it.
+// A due date is handled once, even if an actor with a stale state gets a message about it (invariant 4 in doc.go).
 func TestDueDateIsHandledOnce(t *testing.T) {
 	f := openFixture(t)
-	created, err := f.service.Create(Create{Org: f.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
+	created, err := f.service.Create(Create{Author: ledger.ByAdminToken.Author(), Org: f.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","lease_type":"operating","asset_description":"A lorry of 12 t",`+
 			`"asset_cost":"1200","lease_term_months":12,"monthly_rental":"100"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := Act{Org: f.org, ID: created.Record.ID, Product: contract.Lease, Reading: contract.Secular}
+	request := ActionRequest{Author: ledger.ByAdminToken.Author(), Org: f.org, ID: created.Record.ID, Product: contract.Lease, Reading: contract.Secular}
 	for _, step := range []struct {
 		action contract.Action
 		body   string
@@ -157,13 +158,13 @@ func TestDueDateIsHandledOnce(t *testing.T) {
 	}
 	registry, key, staleActor := f.withStaleActor(request.ID)
 	due := staleActor.stamp.Due
-	if err := f.Runtime.Advance(due.Time()); err != nil { // the first row falls due
+	if err := f.Runtime.Advance(due.Time()); err != nil { // the first date of the schedule falls due
 		t.Fatal(err)
 	}
 	registry.Tell(key, actors.Due{Key: key, At: due})
-	m := &actMessage{Act: request}
+	m := &actMessage{ActionRequest: request}
 	m.Action, m.Input = contract.PayRent, parseInput(t, `{"amount":"30"}`)
-	if err := registry.Command(key, m); err != nil { // the actor receives it after the due date
+	if err := registry.Command(key, m); err != nil { // the actor receives the message after the due date
 		t.Fatal(err)
 	}
 	r, _ := m.Wait(time.Now().Add(time.Minute))
@@ -172,8 +173,8 @@ func TestDueDateIsHandledOnce(t *testing.T) {
 	}
 }
 
-// Invariant 2: a repeated request gets the first request's reply, whatever has happened since;
-// another request with the key is refused.
+// A repeated request gets the first request's reply, even if the contract has changed since. Another request with the same
+// key is refused (invariant 2 in doc.go).
 func TestRepeatedRequestGetsTheFirstReply(t *testing.T) {
 	f := openFixture(t)
 	id := f.openDeposit()
@@ -186,14 +187,14 @@ func TestRepeatedRequestGetsTheFirstReply(t *testing.T) {
 	if !repeated.Replay || first.Replay || f.balance(repeated) != "1005" || !sameStamp || repeated.Record.Status != contract.Active {
 		t.Errorf("first %+v, again %+v", first, repeated)
 	}
-	other := Act{Org: f.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.PutIn, Input: parseInput(t, `{"amount":"6"}`),
+	other := ActionRequest{Author: ledger.ByAdminToken.Author(), Org: f.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.PutIn, Input: parseInput(t, `{"amount":"6"}`),
 		Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{2}}}
 	if _, err := f.service.Act(other); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("another request with the key: %v", err)
 	}
 }
 
-// Invariant 3: in another reading or product a contract is unknown.
+// In another reading or product a contract is unknown (invariant 3 in doc.go).
 func TestContractIsFoundInItsReadingAndProductOnly(t *testing.T) {
 	f := openFixture(t)
 	id := f.openDeposit()
@@ -207,22 +208,22 @@ func TestContractIsFoundInItsReadingAndProductOnly(t *testing.T) {
 		{f.org, contract.Lease, contract.Secular, false}, {uuid.New(), contract.Safekeeping, contract.Secular, false},
 	} {
 		_, err := f.service.Read(c.org, c.product, c.reading, id)
-		_, actErr := f.service.Act(Act{Org: c.org, ID: id, Product: c.product, Reading: c.reading, Action: contract.GrantHibah, Input: parseInput(t, `{"amount":"1","granted_by":"b"}`)})
+		_, actErr := f.service.Act(ActionRequest{Author: ledger.ByAdminToken.Author(), Org: c.org, ID: id, Product: c.product, Reading: c.reading, Action: contract.GrantHibah, Input: parseInput(t, `{"amount":"1","granted_by":"b"}`)})
 		if (err == nil) != c.known || (actErr == nil) != c.known || !c.known && (!ledger.IsRefusal(err, ledger.NotFound) || !ledger.IsRefusal(actErr, ledger.NotFound)) {
 			t.Errorf("%v %v: read %v, acted %v", c.product.Variants[c.reading], c.known, err, actErr)
 		}
 	}
 }
 
-// Invariant 6: each organization has its own numbers, and a refused creation uses none.
+// Each organization has its own numbers of contracts, and a refused creation uses no number (invariant 6 in doc.go).
 func TestEachOrganizationHasItsOwnNumbers(t *testing.T) {
 	f := openFixture(t)
 	for _, org := range []ledger.ID{f.org, uuid.New()} {
 		for n := uint64(1); n <= 3; n++ {
-			if _, err := f.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: parseInput(t, "{}")}); err == nil {
+			if _, err := f.service.Create(Create{Author: ledger.ByAdminToken.Author(), Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: parseInput(t, "{}")}); err == nil {
 				t.Error("a contract was made from an empty request")
 			}
-			created, err := f.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: parseInput(t, depositBody)})
+			created, err := f.service.Create(Create{Author: ledger.ByAdminToken.Author(), Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: parseInput(t, depositBody)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,15 +14,15 @@ import (
 
 // fundPartnership makes a funded partnership with a rent of 1, and returns the request to activate it. The activation
 // reserves room for 120 rents, because the partnership names no term.
-func (f *fixture) fundPartnership(org ledger.ID, currency string, env money.Env) Act {
+func (f *fixture) fundPartnership(org ledger.ID, currency string, env money.Env) ActionRequest {
 	f.t.Helper()
-	created, err := f.service.Create(Create{Org: org, Product: contract.Partnership, Reading: contract.Secular, Env: env, Input: parseInput(f.t,
+	created, err := f.service.Create(Create{Author: ledger.ByAdminToken.Author(), Org: org, Product: contract.Partnership, Reading: contract.Secular, Env: env, Input: parseInput(f.t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"`+currency+`","partnership_type":"permanent",`+
 			`"total_value":"2","bank_contribution":"1","customer_contribution":"1","profit_sharing_ratio":{"bank":50,"customer":50},"rental_amount":"1"}`)})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	a := Act{Org: org, ID: created.Record.ID, Product: contract.Partnership, Reading: contract.Secular, Action: contract.Fund}
+	a := ActionRequest{Author: ledger.ByAdminToken.Author(), Org: org, ID: created.Record.ID, Product: contract.Partnership, Reading: contract.Secular, Action: contract.Fund}
 	if _, err := f.service.Act(a); err != nil {
 		f.t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func (f *fixture) fundPartnership(org ledger.ID, currency string, env money.Env)
 	return a
 }
 
-// Invariant 7: a booking on a due date is never refused, so it must not bring a total out of range. A command
+// A booking on a due date is never refused, so it must not bring a total out of range (invariant 7 in doc.go). A command
 // that sets due dates is refused if there is no room for the amounts that may be booked on them.
 func TestActionIsRefusedWithoutRoomForItsDueDates(t *testing.T) {
 	f := openFixture(t)
@@ -48,7 +48,7 @@ func TestActionIsRefusedWithoutRoomForItsDueDates(t *testing.T) {
 	if d.Reserve, err = maxReserved.Sub(money.FromUint64(120)); err != nil { // as if other contracts had reserved all room but 120
 		t.Fatal(err)
 	}
-	f.MustSubmit(changeOf(f.org, &d, funded.Stamp.Version))
+	f.MustSubmit(changeOf(f.org, &d, funded.Stamp.Version, ledger.BySystem.Author()))
 	if _, err := f.service.Act(f.fundPartnership(f.org, "AED", money.Prod)); err != nil {
 		t.Errorf("there is room for one: %v", err)
 	}
@@ -61,7 +61,7 @@ func TestActionIsRefusedWithoutRoomForItsDueDates(t *testing.T) {
 		t.Errorf("the refusal has left %v, %v", r.Record, err)
 	}
 	// Each asset, environment and organization has its own room.
-	for _, a := range []Act{f.fundPartnership(f.org, "USD", money.Prod), f.fundPartnership(f.org, "AED", money.Test), f.fundPartnership(uuid.New(), "AED", money.Prod)} {
+	for _, a := range []ActionRequest{f.fundPartnership(f.org, "USD", money.Prod), f.fundPartnership(f.org, "AED", money.Test), f.fundPartnership(uuid.New(), "AED", money.Prod)} {
 		if _, err := f.service.Act(a); err != nil {
 			t.Errorf("another asset, environment or organization has no room: %v", err)
 		}

@@ -22,18 +22,17 @@ var _ Sealer = (*secret.Keyring)(nil)
 // Answer is the reply to a write that came with an idempotency key.
 type Answer struct {
 	Status int
-	Body   []byte // as made by the function that was passed to WithStoredReply
+	Body   []byte // made by the function that was passed to WithStoredReply
 
-	// Booked is the time at which the write's event was booked, and Seq is the event's number in the
-	// journal. They are known only after the body is made, so the body leaves room for them, and
-	// StoredReply fills these fields.
+	// Booked is the time at which the write's event was booked, and Seq is the event's number in the journal. They are
+	// known only after Body is made, so Body leaves room for them. StoredReply sets both fields.
 	Booked ledger.Micros
 	Seq    uint64
 }
 
 // replyType has the columns of stored replies. Only replies to successful writes are stored.
 var replyType = schema.NewType[Answer]("answer",
-	schema.NumberField(schema.DerivedInteger(1, "status", schema.NotShown, schema.Needed), func(a *Answer) *int { return &a.Status }),
+	schema.NumberField(schema.DerivedInteger(1, "status", schema.NotShown, schema.RequiredInStore), func(a *Answer) *int { return &a.Status }),
 	schema.Field(schema.Object(2, "body", schema.NotShown), func(a *Answer) *[]byte { return &a.Body }),
 ).Invariant(func(a *Answer) string {
 	if a.Status < 200 || a.Status > 299 {
@@ -48,8 +47,8 @@ type idempotentReply struct {
 	answer func(made any) Answer
 }
 
-// withReplyShowing returns a context for a write that may have an idempotency key. With it, toShown converts the
-// record that the write makes durable, and the stored reply is made from the result.
+// withReplyShowing returns a context for a write that may have an idempotency key. If the write has a key, the function
+// toShown converts the record that becomes durable, and the stored reply is made from what toShown returns.
 func withReplyShowing(ctx context.Context, toShown func(made any) any) context.Context {
 	reply, hasKey := ctx.Value(replyContextKey{}).(*idempotentReply)
 	if !hasKey {
@@ -60,14 +59,13 @@ func withReplyShowing(ctx context.Context, toShown func(made any) any) context.C
 
 type replyContextKey struct{}
 
-// WithStoredReply returns a context with which a write claims the idempotency key and stores its reply, both in the
-// write's own Change (all that one decision stores). The write calls answer with its result before
-// the Change is durable, so the times that the journal sets are still zero. answer runs on another
-// goroutine, possibly after the write has timed out.
+// WithStoredReply returns a context with which a write claims the idempotency key and stores its reply, both in the write's
+// own Change (all that one decision stores). The write calls the function answer with its result before the Change is
+// durable, so the times that the journal sets are still zero. The function answer runs on another goroutine, possibly after
+// the write has timed out.
 //
-// A write that changes nothing claims nothing. If the key is already claimed, the write is refused,
-// with the claim's error or with another refusal that applies earlier: after any error, call StoredReply
-// again.
+// A write that changes nothing claims nothing. If the key is already claimed, the write is refused. The refusal need not be
+// about the claim, because other checks come first. So the caller must call StoredReply again after any error.
 func WithStoredReply(ctx context.Context, key actors.Key, answer func(made any) Answer) context.Context {
 	return context.WithValue(ctx, replyContextKey{}, &idempotentReply{key, answer})
 }
@@ -101,7 +99,7 @@ func (s *Service) readAnswer(v *posting.View, org, id ledger.ID) (Answer, error)
 		return Answer{}, err
 	}
 	if !found {
-		return Answer{}, s.unreadableReply(org, id, errMissing)
+		return Answer{}, s.unreadableReply(org, id, errNoReply)
 	}
 	a, err := OpenAnswer(s.sealer, org, id, r.Payload)
 	if err != nil {
@@ -112,7 +110,7 @@ func (s *Service) readAnswer(v *posting.View, org, id ledger.ID) (Answer, error)
 		return Answer{}, err
 	}
 	if !found {
-		return Answer{}, s.unreadableReply(org, id, errMissing)
+		return Answer{}, s.unreadableReply(org, id, errNoEvent)
 	}
 	a.Booked, a.Seq = recordEvent.Booked, recordEvent.Seq
 	return a, nil
@@ -190,6 +188,7 @@ func (s *Service) StoreReply(ctx context.Context, org ledger.ID, change *posting
 	if !hasKey {
 		return nil
 	}
+	change.Author = authorOf(ctx)
 	answer := ledger.Source{Kind: ledger.AdminReply, ID: directory.CachedReplyID(reply.key.ClaimKey())} // no other record is stored under the key's id
 	return s.addReply("directory.StoreReply", reply, change, org, answer, result)
 }
@@ -205,10 +204,10 @@ func (s *Service) addReply(op string, reply *idempotentReply, change *posting.Ch
 	assert.NoError(err) // a reply has no secret columns, because it is sealed as a whole
 	record, err := s.sealer.Seal(plaintext, replyContext(org, id))
 	if err != nil {
-		return ledger.Refuse(op, ledger.Internal, "an answer can't be sealed: %v", err)
+		return ledger.Refuse(op, ledger.Internal, "a reply can't be encrypted: %v", err)
 	}
 	if len(record) > posting.MaxRecord {
-		return ledger.Refuse(op, ledger.Invalid, "the answer is too long to be kept for an idempotency key")
+		return ledger.Refuse(op, ledger.Invalid, "the reply is too long to be stored for an idempotency key")
 	}
 	change.Claims = append([]ledger.Claim{reply.key.Claim(directory.PlatformOrg, subject, org[:])}, change.Claims...)
 	change.Steps = append(change.Steps, step(org, 0, record, directory.NewAdminReply(id)))

@@ -18,15 +18,15 @@ import (
 // first digits): a sync.Map would copy each looked-up BIN to memory that is never wiped.
 type blocklist struct {
 	activeCount atomic.Int64                            // number of active entries
-	counts      [len(directory.BlockKinds)]atomic.Int64 // per kind, in the order of BlockKinds
+	counts      [len(directory.BlockKinds)]atomic.Int64 // number of active entries of each kind, in the order of BlockKinds
 	values      sync.Map                                // blockValue → *listing, active entries only
 	bins        struct {
 		sync.RWMutex
 		listed map[bin]bool // guarded by RWMutex: active entries only
 	}
 
-	prefixes atomic.Pointer[[]netip.Prefix] // the ranges of more than one address
-	order    atomic.Pointer[[]*listing]     // by creation; may include inactive entries
+	prefixes atomic.Pointer[[]netip.Prefix] // the listed address ranges; a single address is among values instead
+	order    atomic.Pointer[[]*listing]     // listings in the order of creation; some may be inactive
 	inactive int                            // number of inactive entries in order; only the organization's actor uses it
 }
 
@@ -55,9 +55,9 @@ func (s *Service) HasBlocks(id ledger.ID) bool {
 	return ok && o.blocks.activeCount.Load() > 0
 }
 
-// Blocked tells whether the organization's blocklist has an entry that matches the payer, and returns
-// the first matching kind in the order of directory.BlockKinds. A change applies before its caller gets
-// a response. Blocked does not read the store.
+// Blocked tells whether the organization's blocklist has an entry that matches the payer, and returns the first matching
+// kind in the order of directory.BlockKinds. A change of the blocklist applies before the method that makes it returns.
+// Blocked does not read the store.
 func (s *Service) Blocked(id ledger.ID, p *directory.Payer) (kind string, blocked bool) {
 	o, ok := s.org(id)
 	if !ok || o.blocks.activeCount.Load() == 0 {

@@ -196,7 +196,7 @@ func TestRefusedBlocks(t *testing.T) {
 // commitBlocks commits the given number of entries in few Changes, without the service.
 func (f *fixture) commitBlocks(org ledger.ID, kind directory.BlockKind, count int, value func(i int) string) {
 	f.t.Helper()
-	var change posting.Change
+	change := posting.Change{Author: ledger.BySystem.Author()}
 	for i := range count {
 		b, event, err := directory.NewBlock(org, directory.BlockDraft{Kind: kind, Value: value(i)})
 		if err != nil {
@@ -207,7 +207,7 @@ func (f *fixture) commitBlocks(org ledger.ID, kind directory.BlockKind, count in
 			if err := f.commit(&change); err != nil {
 				f.t.Fatal(err)
 			}
-			change = posting.Change{}
+			change = posting.Change{Author: ledger.BySystem.Author()}
 		}
 	}
 }
@@ -252,7 +252,7 @@ func TestListBlocksShowsActiveEntries(t *testing.T) {
 	}
 	must(f.DeleteBlock(ctx, org.ID, directory.BlockID(org.ID, directory.BlockCountry, "BB")))
 	must(f.DeleteBlock(ctx, org.ID, directory.BlockID(org.ID, directory.BlockCountry, "DE")))
-	f.newBlock(org.ID, directory.BlockCountry, "DE") // at its old place in the list
+	f.newBlock(org.ID, directory.BlockCountry, "DE") // the entry is listed at its old place
 	want := map[directory.BlockKind]string{
 		directory.BlockCountry: "EE DE CC AD ", directory.BlockBIN: "424246 424245 424244 424243 424242 ", directory.BlockCard: "",
 		"": "424246 EE 424245 DE 424244 CC 424243 424242 AD ",

@@ -82,7 +82,7 @@ func TestStartNamesTheRecordThatCantBeRead(t *testing.T) {
 	o := f.newOrganization("One")
 	id := ledger.ID{7}
 	source := ledger.Source{Kind: ledger.Partner, ID: id}
-	err := f.commit(&posting.Change{Steps: []posting.Step{{
+	err := f.commit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 		Org: o.ID, Source: source, Record: []byte{2, 0xc1}, Events: []ledger.Event{{Source: source, Name: "create", To: "active"}},
 	}}})
 	if err != nil {

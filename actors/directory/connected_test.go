@@ -94,7 +94,7 @@ func TestCredentialsForAnotherPlatformAreSealed(t *testing.T) {
 	}
 }
 
-// The secrets of a row that was moved to another terminal do not open, and the row is read without them.
+// If a row was moved to another terminal, its secrets cannot be decrypted, and the row is read without them.
 func TestSealedParametersOpenInTheirTerminalOnly(t *testing.T) {
 	f := open(t)
 	terminal := f.newConnectedTerminal(f.newPartner(f.newOrganization("A").ID, "a"))
@@ -107,7 +107,7 @@ func TestSealedParametersOpenInTheirTerminalOnly(t *testing.T) {
 	}
 }
 
-// A lost keyring makes the terminal's keys unreadable, and nothing else.
+// After the loss of the keyring only the secrets in the terminal's parameters are unreadable.
 func TestParametersThatDoNotOpenCanBeSetAgain(t *testing.T) {
 	f := open(t)
 	terminal := f.newConnectedTerminal(f.newPartner(f.newOrganization("A").ID, "a"))

@@ -46,7 +46,7 @@ func (f *fixture) start() (err error) {
 	if f.Service, err = Start(f.Runtime, f.sealer); err != nil {
 		return err
 	}
-	f.passwords.memory = 8 // the least that the algorithm accepts
+	f.passwords.memory = 8 // KiB; the least that Argon2id accepts
 	return nil
 }
 

@@ -12,9 +12,9 @@ import (
 	"mizan/posting"
 )
 
-// Limits returns a partner's active limits, oldest first; nil if there are none. The slice is shared
-// and never changes: a new slice replaces it. A change applies before its caller gets a response. Limits
-// does not read the store, because every new transaction calls it.
+// Limits returns a partner's active limits, oldest first; nil if there are none. The slice is shared and never changes: a
+// new slice replaces it. A changed limit applies before the method that changes it returns. Limits does not read the store,
+// because every new transaction calls it.
 func (s *Service) Limits(org ledger.ID, partner int64) []*directory.Limit {
 	o, ok := s.org(org)
 	if !ok {
@@ -50,8 +50,8 @@ func (s *Service) CreateLimit(ctx context.Context, org ledger.ID, draft director
 	})
 }
 
-// PatchLimit changes a limit. Errors are *ledger.Refusal, NotFound for a limit that the
-// organization does not have.
+// PatchLimit changes a limit. Errors are *ledger.Refusal. The code is NotFound for a limit that the organization does not
+// have.
 func (s *Service) PatchLimit(ctx context.Context, org, limit ledger.ID, change schema.Change[directory.Limit]) (*directory.Limit, error) {
 	const op = "directory.PatchLimit"
 	return limits.change(ctx, s, op, org, limits.at(limit), func(o *organization, old *directory.Limit, _ ledger.Micros) (*directory.Limit, ledger.Event, error) {

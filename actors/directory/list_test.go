@@ -2,12 +2,16 @@ package directory
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -69,7 +73,7 @@ func TestOrganizationsOfOneInstantAreAllListed(t *testing.T) {
 	f := open(t)
 	const n = 9
 	for i := range n {
-		f.newOrganization(fmt.Sprint("Org ", i)) // the clock stands still, so all have the same time of creation
+		f.newOrganization(fmt.Sprint("Org ", i)) // the clock stands still, so all organizations have the same time of creation
 	}
 	listed := make(map[ledger.ID]bool)
 	all, _ := readPages(t, 2, f.ListOrganizations)
@@ -152,4 +156,89 @@ func TestListsStayOrderedDuringConcurrentCreates(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+func TestEachReadsAllRecordsFromTheNewest(t *testing.T) {
+	f := open(t)
+	org := f.newOrganization("One")
+	partner := f.newPartner(org.ID, "shop")
+	const n = recordsAtOnce + 3
+	for range n {
+		f.newTerminal(partner, ``)
+	}
+	listed, _ := readPages(t, MaxPage, func(p Page) ([]*directory.Terminal, Cursor, error) { return f.ListTerminals(org.ID, p) })
+	for _, limit := range []int{n + 1, recordsAtOnce, 1} {
+		var read []*directory.Terminal
+		if err := f.EachTerminal(org.ID, func(terminal *directory.Terminal) bool {
+			read = append(read, terminal)
+			return len(read) < limit
+		}); err != nil || !slices.Equal(read, listed[:min(limit, n)]) {
+			t.Errorf("%d of %d terminals are read, or in another order: %v", len(read), limit, err)
+		}
+	}
+	wantCode(t, "an unknown organization", f.EachPartner(ledger.ID{1}, func(*directory.Partner) bool { return true }), ledger.NotFound, "")
+}
+
+// The records of one partner are listed in the order of creation, page by page, also after records were added and after a
+// user has moved to another partner.
+func TestListsOfOnePartnerHaveItsRecordsOnly(t *testing.T) {
+	f := open(t)
+	org := f.newOrganization("One")
+	var owners []*directory.Partner
+	for i := range 4 {
+		owners = append(owners, f.newPartner(org.ID, fmt.Sprint("p", i)))
+	}
+	var made [4][]ledger.ID // each partner's terminals, the oldest first
+	for round := range 12 {
+		owner := round * round % 4
+		made[owner] = append(made[owner], f.newTerminal(owners[owner], ``).ID)
+		for i, p := range owners {
+			listed, pages := readPages(t, 2, func(page Page) ([]*directory.Terminal, Cursor, error) {
+				page.Partner = p.Number
+				return f.ListTerminals(org.ID, page)
+			})
+			var ids []ledger.ID
+			for _, terminal := range slices.Backward(listed) {
+				ids = append(ids, terminal.ID)
+			}
+			if !slices.Equal(ids, made[i]) || pages != max(1, (len(ids)+1)/2) {
+				t.Fatalf("round %d: partner %d has terminals %v on %d pages, want %v", round, i, ids, pages, made[i])
+			}
+		}
+	}
+	draft := directory.User{Login: "ira", Name: "Ira", Roles: directory.Roles{"partner"}, Partner: owners[1].Number, Active: true}
+	user := must(f.CreateUser(t.Context(), org.ID, draft, []byte(goodPass)))
+	usersOf := func(p *directory.Partner) int {
+		listed, _, err := f.ListUsers(org.ID, Page{Partner: p.Number})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(listed)
+	}
+	if usersOf(owners[1]) != 1 || usersOf(owners[2]) != 0 {
+		t.Error("a new user is not listed with its partner")
+	}
+	must(f.PatchUser(t.Context(), org.ID, user.ID, func(u *directory.User, _ *schema.Faults) { u.Partner = owners[2].Number }, nil))
+	if usersOf(owners[1]) != 0 || usersOf(owners[2]) != 1 {
+		t.Error("a user that has moved to another partner is listed with the old one")
+	}
+}
+
+// A record that comes before others in the order of creation, and was published later, is listed too.
+func TestRecordInsertedBeforeOthersIsListedWithItsPartner(t *testing.T) {
+	var x index[directory.Terminal]
+	for i, started := range []ledger.Micros{10, 30, 20, 40, 5} {
+		x.put(uuid.New(), &directory.Terminal{Partner: int64(1 + i%2)}, posting.Stamp{Started: started})
+		for partner := range int64(3) {
+			var want []creation
+			for _, c := range x.inCreationOrder() {
+				if r, _ := x.get(c.id); r.record().Partner == partner {
+					want = append(want, c)
+				}
+			}
+			if got := x.ofPartner(partner, func(t *directory.Terminal) int64 { return t.Partner }); !slices.Equal(got, want) {
+				t.Errorf("after %d records partner %d has %v, want %v", i+1, partner, got, want)
+			}
+		}
+	}
 }

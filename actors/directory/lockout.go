@@ -16,18 +16,17 @@ import (
 	"mizan/ledger"
 )
 
-// Bounds of guessing passwords. After maxFailures failures of a login within failureLife, further
-// attempts are refused until the oldest failure is older than failureLife.
+// Bounds for attempts to guess a password. After maxFailures failures of a login within failureLife, further attempts are
+// refused until the oldest failure is older than failureLife.
 const (
 	maxFailures = 5
 	failureLife = ledger.Micros(15 * 60 * 1_000_000)
 )
 
 // Bounds of memory. The failures of at most maxLockouts logins are kept; if another login fails, the login
-// that has not failed for the longest time is dropped. At most maxLoginsWaiting attempts wait for other
-// attempts of their login. An attacker could cause a login to be dropped only by making maxLockouts other
-// logins fail. Each failure costs the server a password hash, and that many hashes take longer than
-// failureLife.
+// whose last failure is oldest is dropped. At most maxLoginsWaiting attempts wait for other attempts of
+// their login. An attacker could cause a login to be dropped only by making maxLockouts other logins fail.
+// Each failure costs the server a password hash, and that many hashes take longer than failureLife.
 const (
 	maxLockouts      = 131_072
 	maxLoginsWaiting = 256
@@ -56,7 +55,7 @@ type loginAttempts struct {
 	failures    []ledger.Micros // oldest first, at most maxFailures
 	inProgress  int             // attempts in progress; each counts as a failure until it ends
 	changed     chan struct{}   // closed when an attempt in progress ends; nil if no attempt waits
-	listElement *list.Element   // in lockout.failedLogins; nil if there are no failures
+	listElement *list.Element   // this login's element of lockout.failedLogins; nil if there are no failures
 }
 
 func newLockout() *lockout { return &lockout{logins: make(map[[32]byte]*loginAttempts)} }

@@ -169,7 +169,7 @@ func TestLeastRecentlyFailedLoginIsForgottenBeyondTheBound(t *testing.T) {
 	if err := guess(t, lockout, c, testLogin(0), true); err != nil {
 		t.Errorf("the first of them: %v", err)
 	}
-	if err := guess(t, lockout, c, testLogin(1), true); err != nil { // the first login failed again and has displaced this one
+	if err := guess(t, lockout, c, testLogin(1), true); err != nil { // the first login failed again and has displaced this login
 		t.Errorf("the second of them: %v", err)
 	}
 }

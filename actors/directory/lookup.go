@@ -13,8 +13,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// A lookup that finds no record continues with one of these, so that it takes as long as a lookup that
-// finds one. They are never in force.
+// A lookup that finds no record continues with one of these records, so that it takes as long as a
+// successful lookup. They are never in force.
 var (
 	noKey     = &directory.APIKey{Revoked: 1}
 	noPartner = &directory.Partner{}
@@ -129,13 +129,30 @@ func (s *Service) Terminals(org ledger.ID, partner int64) []*directory.Terminal 
 	return o.terminalsOf(partner)
 }
 
+// PartnerByID finds a partner of the organization by the id of its record.
+func (s *Service) PartnerByID(org, id ledger.ID) (*directory.Partner, bool) {
+	return partners.find(s, org, id)
+}
+
 // Terminal finds a terminal of the organization.
 func (s *Service) Terminal(org, terminal ledger.ID) (*directory.Terminal, bool) {
 	return terminals.find(s, org, terminal)
 }
 
-// APIKey finds a key of the organization by its id, in any state.
-func (s *Service) APIKey(org, key ledger.ID) (*directory.APIKey, bool) { return keys.find(s, org, key) }
+// APIKey finds a key of the organization by its id, in any state, with its latest use.
+func (s *Service) APIKey(org, key ledger.ID) (*directory.APIKey, bool) {
+	if o, ok := s.org(org); ok {
+		if c, found := o.keys.get(key); found {
+			return withLatestUse(c.record(), c), true
+		}
+	}
+	return nil, false
+}
+
+// RateByID finds a rate of the organization by its id.
+func (s *Service) RateByID(org, rate ledger.ID) (*directory.Rate, bool) {
+	return rates.find(s, org, rate)
+}
 
 // Bounds of a page, in rows.
 const (
@@ -194,7 +211,7 @@ func ParseCursor(text string) (Cursor, error) {
 // ListOrganizations returns a page of all organizations and the cursor of the next page; a zero
 // cursor means that this is the last page. Errors are *ledger.Refusal.
 func (s *Service) ListOrganizations(p Page) ([]*directory.Organization, Cursor, error) {
-	return readPage(&s.organizations, p, func(c *viewRecord[directory.Organization]) (*directory.Organization, bool) { return c.record(), true })
+	return readPage(&s.organizations, s.organizations.inCreationOrder(), p, (*viewRecord[directory.Organization]).record)
 }
 
 // ListPartners returns a page of an organization's partners.
@@ -214,9 +231,8 @@ func (s *Service) ListAPIKeys(org ledger.ID, p Page) ([]*directory.APIKey, Curso
 	if !ok {
 		return nil, Cursor{}, notFound("directory.ListAPIKeys", "organization")
 	}
-	return readPage(&o.keys, p, func(c *viewRecord[directory.APIKey]) (*directory.APIKey, bool) {
-		r := c.record()
-		return withLatestUse(r, c), p.Partner == 0 || r.Partner == p.Partner
+	return readPage(&o.keys, keys.order(o, p.Partner), p, func(c *viewRecord[directory.APIKey]) *directory.APIKey {
+		return withLatestUse(c.record(), c)
 	})
 }
 
@@ -227,36 +243,51 @@ func withLatestUse(k *directory.APIKey, keyInView *viewRecord[directory.APIKey])
 	return &latest
 }
 
+// EachPartner calls fn with all partners of an organization, the newest first, until fn returns false. Unlike lists of pages, the
+// functions Each… copy and allocate nothing, so they are made for a search among all records.
+func (s *Service) EachPartner(org ledger.ID, fn func(*directory.Partner) (more bool)) error {
+	return partners.each(s, org, func(p *directory.Partner) string { return p.Name }, fn)
+}
+
+// EachTerminal is EachPartner for terminals.
+func (s *Service) EachTerminal(org ledger.ID, fn func(*directory.Terminal) (more bool)) error {
+	return terminals.each(s, org, func(t *directory.Terminal) string { return t.Name }, fn)
+}
+
+// EachAPIKey is EachPartner for keys. Their latest use may be missing.
+func (s *Service) EachAPIKey(org ledger.ID, fn func(*directory.APIKey) (more bool)) error {
+	return keys.each(s, org, func(k *directory.APIKey) string { return k.Name }, fn)
+}
+
+// EachUser is EachPartner for users.
+func (s *Service) EachUser(org ledger.ID, fn func(*directory.User) (more bool)) error {
+	return users.each(s, org, func(u *directory.User) string { return u.Name }, fn)
+}
+
 // ListRates returns a page of an organization's rates.
 func (s *Service) ListRates(org ledger.ID, p Page) ([]*directory.Rate, Cursor, error) {
 	return rates.list(s, org, p)
 }
 
-// readPage walks an index backwards from the cursor. It looks one row beyond the page to find out
-// whether the page is the last. If row returns false, the page leaves out the record.
-func readPage[T, R any](x *index[T], p Page, row func(*viewRecord[T]) (R, bool)) (rows []R, next Cursor, err error) {
+// readPage reads a page of an index's records. It walks the given order backwards from the cursor.
+func readPage[T, R any](x *index[T], order []creation, p Page, row func(*viewRecord[T]) R) (rows []R, next Cursor, err error) {
 	if p.Limit == 0 {
 		p.Limit = DefaultPage
 	}
 	if p.Limit < 1 || p.Limit > MaxPage {
 		return nil, Cursor{}, ledger.RefuseField("directory.List", "limit", "must be from 1 to %d", MaxPage)
 	}
-	order := x.inCreationOrder()
-	end := len(order)
 	if !p.After.IsZero() {
-		end, _ = slices.BinarySearchFunc(order, creation{p.After.At, p.After.ID}, compareCreation)
+		end, _ := slices.BinarySearchFunc(order, creation{p.After.At, p.After.ID}, compareCreation)
+		order = order[:end]
 	}
-	var last creation
-	for i := end - 1; i >= 0; i-- {
-		c, _ := x.get(order[i].id)
-		r, listed := row(c)
-		if !listed {
-			continue
-		}
-		if len(rows) == p.Limit {
-			return rows, Cursor{At: last.started, ID: last.id}, nil
-		}
-		rows, last = append(rows, r), order[i]
+	page := order[max(0, len(order)-p.Limit):]
+	for _, c := range slices.Backward(page) {
+		record, _ := x.get(c.id)
+		rows = append(rows, row(record))
 	}
-	return rows, Cursor{}, nil
+	if len(page) < len(order) {
+		next = Cursor{At: page[0].started, ID: page[0].id}
+	}
+	return rows, next, nil
 }

@@ -15,7 +15,7 @@ import (
 // the records of one merchant, at most MaxMerchantRecords, fit into one Change.
 const (
 	MaxMerchantRecords = 500 // terminals and keys of one merchant together
-	recordsPerChange   = 512 // records of a Change that adds merchants
+	recordsPerChange   = 512 // maximum number of records in a Change that adds merchants
 )
 
 // Merchant is a partner that AddMerchants has created.
@@ -27,8 +27,8 @@ type Merchant struct {
 // MerchantsDraft says how many partners, terminals and keys AddMerchants makes.
 type MerchantsDraft struct {
 	Partners  int
-	Terminals int // per partner, in turn: payment and payout in prod, payment and payout in test
-	Keys      int // of all partners together, spread evenly
+	Terminals int // number for each partner, of these kinds in turn: payment and payout in prod, payment and payout in test
+	Keys      int // number for all partners together, spread evenly
 }
 
 func (d *MerchantsDraft) check(op string) error {
@@ -56,9 +56,9 @@ func (d *MerchantsDraft) keysOf(index int) int {
 
 // AddMerchants gives an organization many partners with simulator terminals and keys, for a load
 // generator that prepares a store before it starts a server. It makes the same records and events as
-// CreatePartner, CreateTerminal and CreateAPIKey, many in one Change, but the partners have no
-// password, because hashing a password for each would take longer than everything else. Merchants
-// made before an error stay. Errors are *ledger.Refusal.
+// CreatePartner, CreateTerminal and CreateAPIKey, many in one Change. But the partners have no
+// password, because hashing a password for each would take longer than everything else. Merchants made
+// before an error stay. Errors are *ledger.Refusal.
 func (s *Service) AddMerchants(ctx context.Context, org ledger.ID, draft MerchantsDraft) ([]Merchant, error) {
 	const op = "directory.AddMerchants"
 	if err := draft.check(op); err != nil {
@@ -98,8 +98,8 @@ func (s *Service) reservePartnerNumbers(ctx context.Context, n int) ([]int64, er
 	return numbers, nil
 }
 
-// addMerchants makes the merchants with these numbers durable in one Change; first is the index of
-// the first number among all partners of the draft.
+// addMerchants makes the merchants with these numbers durable in one Change; the partner with the first number has the
+// index first among all partners of the draft.
 func (s *Service) addMerchants(ctx context.Context, org ledger.ID, draft *MerchantsDraft, first int, numbers []int64) ([]Merchant, error) {
 	const op = "directory.AddMerchants"
 	var added []Merchant

@@ -14,8 +14,8 @@ type command struct {
 	op      string
 	decide  func(now ledger.Micros) (*posting.Change, error)
 	publish func([]posting.Stamp) // called with the stamp of each written record
-	reply   chan error            // has capacity 1
-	done    func(error)           // replaces reply if no caller waits; may be called twice
+	reply   chan error            // gets the command's result; has capacity 1
+	done    func(error)           // gets the command's result if no caller waits; may be called twice
 }
 
 // Refuse implements actors.Refusable.
@@ -36,7 +36,7 @@ func (m *command) answer(err error) {
 // LogValue implements slog.LogValuer.
 func (m *command) LogValue() slog.Value { return slog.StringValue(m.op) }
 
-// reload makes the actor read the organization's part of the view in memory from the store again.
+// reload makes the actor read its organization's records from the store again, into the view in memory.
 type reload struct{}
 
 // organizationActor is the actor of one organization, or of the platform. Its state is the organization's part
@@ -100,7 +100,7 @@ func (a *organizationActor) Idle() bool { return a.pending == nil }
 func (a *organizationActor) Failed(*actors.Context) {
 	a.service.mustReload.Store(a.org, true)
 	if a.pending != nil {
-		a.pending.answer(ledger.Refuse(a.pending.op, ledger.Internal, "an internal error; what was asked may or may not be done"))
+		a.pending.answer(ledger.Refuse(a.pending.op, ledger.Internal, "an internal error; the requested change may or may not be done"))
 	}
 	a.service.registry.Tell(a.org, reload{})
 }

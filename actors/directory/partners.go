@@ -24,7 +24,7 @@ func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, draft direct
 	if err := directory.Join(err, checkPass(pass, draft.Login, draft.Name, draft.Email)); err != nil || isDryRun(ctx) {
 		return nil, err
 	}
-	if o.hasLogin(draft.Login) { // before a hash and a number are spent
+	if o.hasLogin(draft.Login) { // refuse early: the next steps hash the password and reserve a number
 		return nil, loginTaken(op)
 	}
 	if draft.PassHash, err = s.passwords.hash(ctx, s.random, pass); err != nil {
@@ -76,8 +76,8 @@ func loginTaken(op string) error {
 	return refusal
 }
 
-// PatchPartner changes a partner. Errors are *ledger.Refusal, NotFound for a partner that the
-// organization does not have.
+// PatchPartner changes a partner. Errors are *ledger.Refusal. The code is NotFound for a partner that the organization does
+// not have.
 func (s *Service) PatchPartner(ctx context.Context, org ledger.ID, number int64, change schema.Change[directory.Partner]) (*directory.Partner, error) {
 	find := func(o *organization) (*viewRecord[directory.Partner], bool) { return o.partner(number) }
 	return partners.change(ctx, s, "directory.PatchPartner", org, find, func(_ *organization, old *directory.Partner, _ ledger.Micros) (*directory.Partner, ledger.Event, error) {
@@ -92,7 +92,7 @@ func (s *Service) PatchPartnerPass(ctx context.Context, org ledger.ID, number in
 	if !ok {
 		return nil, notFound("directory.PatchPartner", "partner")
 	}
-	next, _, err := current.Patch(change, s.privateAddressesAllowed.Load()) // before a hash is spent
+	next, _, err := current.Patch(change, s.privateAddressesAllowed.Load()) // refuse early: hashing is costly
 	if err != nil {
 		next = current
 	}

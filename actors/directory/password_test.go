@@ -81,7 +81,7 @@ func TestPasswordIsVerified(t *testing.T) {
 	hasher := newPasswordHasher()
 	hasher.memory = 8
 	storedHash := must(hasher.hash(t.Context(), rand.Reader, []byte("pass")))
-	hasher.memory = 16 // the string's own cost applies, not the cost of new strings
+	hasher.memory = 16 // the memory that the PHC string names applies, not the memory of new hashes
 	for what, c := range map[string]struct {
 		phc, pass string
 		want      bool

@@ -22,8 +22,8 @@ func (s *Service) MintAdminToken(ctx context.Context) (secret.Text, error) {
 	return secret.Text(token), nil
 }
 
-// AdmitAdminToken puts an administration token that the operator has chosen into force. A token that is
-// already in force changes nothing. Errors are *ledger.Refusal.
+// AdmitAdminToken adds an administration token that the operator has chosen. A token that is already in
+// force changes nothing. Errors are *ledger.Refusal.
 func (s *Service) AdmitAdminToken(ctx context.Context, token []byte) error {
 	const op = "directory.AdmitAdminToken"
 	if len(token) < MinAdminToken {
@@ -33,8 +33,8 @@ func (s *Service) AdmitAdminToken(ctx context.Context, token []byte) error {
 	return s.changePlatform(ctx, op, func(p *directory.Platform) (*directory.Platform, error) { return p.AcceptAdminToken(hash) })
 }
 
-// RotateAdminToken retires the administration token and makes another in its place, in one Change.
-// Errors are *ledger.Refusal, Unauthorized if the token is not in force.
+// RotateAdminToken retires the administration token and makes another in its place, in one Change. Errors are
+// *ledger.Refusal. The code is Unauthorized if the token is not in force.
 func (s *Service) RotateAdminToken(ctx context.Context, token []byte) (secret.Text, error) {
 	hash, retired := secret.HashToken(token), secret.Text(token)
 	return s.rotate(ctx, retired, func(p *directory.Platform, successor [32]byte) (*directory.Platform, error) {
@@ -42,8 +42,8 @@ func (s *Service) RotateAdminToken(ctx context.Context, token []byte) (secret.Te
 	})
 }
 
-// RotateAllAdminTokens retires all administration tokens and makes another. Errors are
-// *ledger.Refusal, Conflict for a store that has no token yet because no server has run on it.
+// RotateAllAdminTokens retires all administration tokens and makes another. Errors are *ledger.Refusal. The code is
+// Conflict for a store that has no token yet because no server has run on it.
 func (s *Service) RotateAllAdminTokens(ctx context.Context) (secret.Text, error) {
 	return s.rotate(ctx, "", func(p *directory.Platform, successor [32]byte) (*directory.Platform, error) {
 		if len(p.AdminTokens) == 0 {
@@ -87,7 +87,8 @@ func (s *Service) AdminTokenRetired(token []byte) bool {
 	return slices.Contains(s.platform.Load().record.RetiredTokens, secret.HashToken(token))
 }
 
-// changePlatform makes the platform's next record durable.
+// changePlatform makes the platform's next record durable. The author of its event is the service itself, not the caller,
+// because partner numbers are reserved for any organization.
 func (s *Service) changePlatform(ctx context.Context, op string, change func(*directory.Platform) (*directory.Platform, error)) error {
 	var next *directory.Platform
 	return s.run(ctx, directory.PlatformOrg, op, func(ledger.Micros) (*posting.Change, error) {
@@ -96,7 +97,7 @@ func (s *Service) changePlatform(ctx context.Context, op string, change func(*di
 		if next, err = change(old.record); err != nil || next == old.record {
 			return nil, err
 		}
-		return &posting.Change{Steps: []posting.Step{platformStep(old.stamp.Version, next)}}, nil
+		return &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{platformStep(old.stamp.Version, next)}}, nil
 	}, func(stamps []posting.Stamp) {
 		s.putPlatform(next, stamps[0])
 	})

@@ -9,7 +9,7 @@ import (
 	"mizan/posting"
 )
 
-// Rate returns an organization's rate: what one major unit of the first currency is worth in major units
+// Rate returns an organization's rate: the value of one major unit of the first currency in major units
 // of the second; false if no rate is set. Once PutRate has returned, Rate returns the new rate. It does
 // not read the store, because payments call it while they are routed.
 func (s *Service) Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool) {

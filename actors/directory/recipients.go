@@ -57,7 +57,7 @@ func (s *Service) Address(org, recipient ledger.ID) (actors.Address, bool) {
 
 // address returns the terminal's own notification address or, if it has none, the address of its
 // partner. A secret is used only with the address of its own record, terminal or partner. If neither
-// has an address, the terminal's secret comes before its partner's.
+// has an address, the terminal's secret takes precedence over its partner's.
 func (o *organization) address(t *directory.Terminal) (a actors.Address, hasAddress bool) {
 	n := &t.Notification
 	own := actors.Address{URL: n.NotifyURL, Secret: n.Secret, PreviousSecret: n.SecretPrevious}
@@ -132,16 +132,18 @@ func (s *Service) AlertTerminals(fn func(org ledger.ID, terminals []*directory.T
 	return nil
 }
 
-// Receives tells whether the organization has a terminal or a partner with the id. Nothing else can
-// have received notifications, because Destination returns only terminals and partners.
-func (s *Service) Receives(org, recipient ledger.ID) bool {
+// ReceiverOf returns the number of the partner that the recipient is or belongs to. The recipient is the id of a partner or of a
+// terminal; the result is false if the organization has neither.
+func (s *Service) ReceiverOf(org, recipient ledger.ID) (number int64, ok bool) {
 	o, ok := s.org(org)
 	if !ok {
-		return false
+		return 0, false
 	}
-	if _, ok := o.terminals.get(recipient); ok {
-		return true
+	if c, ok := o.terminals.get(recipient); ok {
+		return c.record().Partner, true
 	}
-	_, ok = o.partners.get(recipient)
-	return ok
+	if c, ok := o.partners.get(recipient); ok {
+		return c.record().Number, true
+	}
+	return 0, false
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // newTerminalWithContacts creates a terminal. merchantParams may have contacts: the chats and e-mail addresses of
-// operators who get alerts about the terminal's transactions. A MerchantTerminal makes no payments; it only has
-// addresses for notifications and alerts.
+// operators who get alerts about the terminal's transactions. A MerchantTerminal is not used for payments; it
+// only has addresses for notifications and alerts.
 func (f *fixture) newTerminalWithContacts(p *directory.Partner, kind directory.TerminalType, env money.Env, merchantParams string) *directory.Terminal {
 	f.t.Helper()
 	draft := directory.Terminal{Partner: p.Number, Name: "T", Type: kind, Env: env, MerchantParams: []byte(merchantParams), Active: true}
@@ -59,7 +59,7 @@ func TestWhichTerminalsContactsGetAnAlert(t *testing.T) {
 	}
 	must(f.PatchTerminal(t.Context(), org, notificationTerminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = false }))
 	if _, ok := f.AlertTerminal(org, p.Number, money.Test, ledger.ID{}); ok {
-		t.Error("operators of a notification-only terminal that is switched off are told")
+		t.Error("operators of a notification-only terminal that is switched off are notified")
 	}
 }
 

@@ -3,6 +3,7 @@ package directory
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"mizan/internal/assert"
 	"mizan/ledger"
@@ -14,6 +15,8 @@ import (
 var (
 	errMalformed = errors.New("malformed")
 	errMissing   = errors.New("a list names a record that does not exist")
+	errNoReply   = errors.New("the stored reply does not exist")
+	errNoEvent   = errors.New("there is no event before the stored reply")
 )
 
 // kind binds a record type to its index in the view in memory.
@@ -24,7 +27,7 @@ type kind[R any] struct {
 	put     func(*organization, *R, posting.Stamp) // publishes a durable record
 
 	partnerOf           func(*R) int64 // the number of the partner that a record belongs to; nil: lists cannot be restricted to a partner
-	derive              func(*R) error // sets the fields that follow from the stored columns; may be nil
+	derive              func(*R) error // sets the fields that are computed from the stored columns; may be nil
 	changeableInArchive bool           // records can be changed even in an archived organization
 }
 
@@ -72,10 +75,56 @@ func (k kind[R]) list(s *Service, org ledger.ID, p Page) ([]*R, Cursor, error) {
 	if !ok {
 		return nil, Cursor{}, notFound("directory.List", "organization")
 	}
-	return readPage(k.index(o), p, func(c *viewRecord[R]) (*R, bool) {
-		r := c.record()
-		return r, p.Partner == 0 || k.partnerOf == nil || k.partnerOf(r) == p.Partner
-	})
+	return readPage(k.index(o), k.order(o, p.Partner), p, (*viewRecord[R]).record)
+}
+
+// order returns the organization's records of this kind in the order of creation: those of the partner with the number; 0:
+// all.
+func (k kind[R]) order(o *organization, partner int64) []creation {
+	if partner == 0 || k.partnerOf == nil {
+		return k.index(o).inCreationOrder()
+	}
+	return k.index(o).ofPartner(partner, k.partnerOf)
+}
+
+// recordsAtOnce is how many records each reads before it calls its function with them.
+const recordsAtOnce = 64
+
+// each calls fn with the organization's records of this kind, the newest first, until fn returns false. nameOf returns the name of a
+// record, which fn will read.
+func (k kind[R]) each(s *Service, org ledger.ID, nameOf func(*R) string, fn func(*R) (more bool)) error {
+	o, ok := s.org(org)
+	if !ok {
+		return notFound("directory.Each", "organization")
+	}
+	// Each record and each name is at another place in memory. Short loops over some of them let the processor wait for several
+	// places at the same time, which takes a third of the time.
+	index := k.index(o)
+	var views [recordsAtOnce]*viewRecord[R]
+	var records [recordsAtOnce]*R
+	var firsts [recordsAtOnce]byte
+	order := index.inCreationOrder()
+	for len(order) > 0 {
+		part := order[max(0, len(order)-recordsAtOnce):]
+		order = order[:len(order)-len(part)]
+		for i := range part {
+			views[i], _ = index.get(part[i].id)
+		}
+		for i := range part {
+			records[i] = views[i].record()
+		}
+		for i := range part {
+			if name := nameOf(records[i]); name != "" {
+				firsts[i] = name[0]
+			}
+		}
+		for _, r := range slices.Backward(records[:len(part)]) {
+			if !fn(r) {
+				return nil
+			}
+		}
+	}
+	return nil
 }
 
 // load reads the organization's records of the kind from the store and publishes them.
@@ -162,7 +211,7 @@ func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.I
 	return next, nil
 }
 
-// envelopeOf returns a record's envelope: what the store keeps of the record beside its payload.
+// envelopeOf returns a record's envelope: the fields that the store keeps outside of the payload.
 func envelopeOf(org, id ledger.ID, stamp posting.Stamp) schema.Envelope {
 	return schema.Envelope{Org: org, ID: id, Created: stamp.Started, Updated: stamp.Updated, Seq: stamp.SettledSeq}
 }
@@ -172,7 +221,8 @@ func (k kind[R]) at(id ledger.ID) func(*organization) (*viewRecord[R], bool) {
 	return func(o *organization) (*viewRecord[R], bool) { return k.index(o).get(id) }
 }
 
-// recordStep returns a Step (one record's part of a Change) with the stored form of the record, its secrets sealed.
+// recordStep returns a Step (one record's part of a Change) with the stored form of the record, in which secrets
+// are sealed.
 func recordStep[R any](s *Service, columns *schema.Type[R], org ledger.ID, expect uint64, r *R, events ...ledger.Event) (posting.Step, error) {
 	stored, err := columns.AppendStored(nil, r, vault{s, org, events[0].Source.ID, columns.Name})
 	return step(org, expect, stored, events...), err
@@ -202,8 +252,8 @@ func (v vault) Seal(c *schema.Column, plaintext []byte) ([]byte, error) {
 }
 
 // Open implements schema.Vault. If a secret does not open because its sealing key is gone, the record is read without
-// it: notifications are not signed and another platform refuses requests until the secret is set again, but everything
-// else works.
+// it. Until the secret is set again, notifications are not signed, or the connected platform refuses this server's
+// requests; everything else works.
 func (v vault) Open(c *schema.Column, sealed []byte) ([]byte, bool) {
 	plaintext, err := v.service.sealer.Open(sealed, v.context(c))
 	if err != nil && v.service.sealer != NoKeys {

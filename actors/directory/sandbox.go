@@ -23,20 +23,35 @@ type SeedInput struct {
 // else.
 type Sandbox struct {
 	AdminToken secret.Text // empty if the operator supplied the token
-	First      Demo
-	Second     Demo
+	First      SandboxOrganization
+	Second     SandboxOrganization
 }
 
-// Demo is one of the sandbox's two organizations, with its partner and secrets. Fields that sandbox.json
+// SandboxOrganization is one of the sandbox's two organizations, with its partner and secrets. Fields that sandbox.json
 // does not list for this organization are empty.
-type Demo struct {
+type SandboxOrganization struct {
 	Org          ledger.ID
 	Partner      int64
 	Login        string
 	Pass         secret.Text
 	APIKey       secret.Text
-	SessionToken secret.Text // role admin
+	SessionToken secret.Text // token of a session with the role admin
 	AuditorToken secret.Text
+	Users        []DemoUser // users who can log in to the console
+}
+
+// DemoUser is a user of the sandbox with one role.
+type DemoUser struct {
+	Role directory.Role
+	Pass secret.Text
+}
+
+// Login returns the user's login.
+func (u DemoUser) Login() string { return "sandbox-" + string(u.Role) }
+
+// demoUsers are the first organization's users, without their passwords. The role partner has demoLogin instead.
+func demoUsers() []DemoUser {
+	return []DemoUser{{Role: directory.Admin}, {Role: directory.Auditor}, {Role: directory.Client}}
 }
 
 // demoLogin is the first partner's login. The second organization's partner has the same login,
@@ -50,10 +65,15 @@ func (s *Service) Seed(ctx context.Context, in SeedInput) (*Sandbox, error) {
 	if in.AdminToken != "" && len(in.AdminToken) < MinAdminToken {
 		return nil, ledger.Refuse(op, ledger.Invalid, "an administration token has at least %d bytes", MinAdminToken)
 	}
-	pass := secret.NewToken("", s.random)
-	hash, err := s.passwords.hash(ctx, s.random, []byte(pass))
+	pass, hash, err := s.newPass(ctx)
 	if err != nil {
 		return nil, err
+	}
+	users, hashes := demoUsers(), make(map[directory.Role]string)
+	for i := range users {
+		if users[i].Pass, hashes[users[i].Role], err = s.newPass(ctx); err != nil {
+			return nil, err
+		}
 	}
 	var seed *seeding
 	err = s.run(ctx, directory.PlatformOrg, op, func(now ledger.Micros) (*posting.Change, error) {
@@ -61,7 +81,7 @@ func (s *Service) Seed(ctx context.Context, in SeedInput) (*Sandbox, error) {
 			return nil, ledger.Refuse(op, ledger.Conflict, "the store isn't empty")
 		}
 		seed = &seeding{service: s, now: now, platform: s.platform.Load().record}
-		if err := seed.addEverything(in, hash); err != nil {
+		if err := seed.addEverything(in, hash, hashes); err != nil {
 			return nil, err
 		}
 		return &seed.change, nil
@@ -69,8 +89,15 @@ func (s *Service) Seed(ctx context.Context, in SeedInput) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	seed.sandbox.First.Login, seed.sandbox.First.Pass = demoLogin, secret.Text(pass)
+	seed.sandbox.First.Login, seed.sandbox.First.Pass, seed.sandbox.First.Users = demoLogin, pass, users
 	return &seed.sandbox, nil
+}
+
+// newPass returns a new password and its hash.
+func (s *Service) newPass(ctx context.Context) (pass secret.Text, hash string, err error) {
+	pass = secret.Text(secret.NewToken("", s.random))
+	hash, err = s.passwords.hash(ctx, s.random, []byte(pass))
+	return pass, hash, err
 }
 
 // seeding collects the steps of one Change and, for each step, the function that publishes it.
@@ -78,6 +105,7 @@ type seeding struct {
 	service    *Service
 	now        ledger.Micros
 	platform   *directory.Platform
+	firstOrg   *organization
 	change     posting.Change
 	publishers []func(posting.Stamp)
 	sandbox    Sandbox
@@ -95,12 +123,17 @@ func (n *seeding) publish(stamps []posting.Stamp) {
 	}
 }
 
-func (n *seeding) addEverything(in SeedInput, passHash string) (err error) {
+func (n *seeding) addEverything(in SeedInput, passHash string, userHashes map[directory.Role]string) (err error) {
 	first := directory.Organization{
 		Name: "Sandbox bank", Type: directory.Bank, Status: directory.Active, Modules: []string{directory.ParticipatoryFinance, directory.IslamicFinance},
 	}
 	if err = n.addOrganization(first, "Demo merchant", passHash, &n.sandbox.First, directory.Admin, directory.Auditor); err != nil {
 		return err
+	}
+	for _, u := range demoUsers() {
+		if err = n.addUser(n.firstOrg, demoUser(u.Role, userHashes[u.Role])); err != nil {
+			return err
+		}
 	}
 	second := directory.Organization{Name: "Sandbox merchant", Type: directory.Merchant, Status: directory.Active}
 	if err = n.addOrganization(second, "Second merchant", "", &n.sandbox.Second, directory.Admin); err != nil {
@@ -120,7 +153,7 @@ func (n *seeding) addEverything(in SeedInput, passHash string) (err error) {
 }
 
 // addOrganization adds one organization with its partner, terminals, key, sessions and balances.
-func (n *seeding) addOrganization(draft directory.Organization, partnerName, passHash string, demo *Demo, roles ...directory.Role) error {
+func (n *seeding) addOrganization(draft directory.Organization, partnerName, passHash string, demo *SandboxOrganization, roles ...directory.Role) error {
 	draft.ID = uuid.New()
 	record, event, err := directory.NewOrganization(draft)
 	if err != nil {
@@ -137,6 +170,9 @@ func (n *seeding) addOrganization(draft directory.Organization, partnerName, pas
 		return err
 	}
 	demo.Org, demo.Partner = record.ID, number
+	if n.firstOrg == nil {
+		n.firstOrg = o
+	}
 
 	if err := n.addTerminals(o, p); err != nil {
 		return err
@@ -160,6 +196,21 @@ func (n *seeding) addPartner(o *organization, draft directory.Partner) (*directo
 	step, err := recordStep(n.service, directory.Partners, o.id, 0, p, event)
 	n.add(func(stamp posting.Stamp) { o.putPartner(p, stamp) }, step, partnerClaims(p)...)
 	return p, err
+}
+
+// demoUser is the draft of a user of the sandbox.
+func demoUser(role directory.Role, passHash string) directory.User {
+	return directory.User{ID: uuid.New(), Login: DemoUser{Role: role}.Login(), Name: "Sandbox " + string(role), PassHash: passHash, Roles: directory.Roles{role}, Active: true}
+}
+
+func (n *seeding) addUser(o *organization, draft directory.User) error {
+	draft.Org = o.id
+	u, event, err := directory.NewUser(draft)
+	if err != nil {
+		return err
+	}
+	n.add(func(stamp posting.Stamp) { o.putUser(u, stamp) }, stepWithoutSecrets(directory.Users, o.id, 0, u, event), loginClaim(u))
+	return nil
 }
 
 func (n *seeding) addTerminals(o *organization, owner *directory.Partner) error {
@@ -187,7 +238,7 @@ func (n *seeding) addTerminal(o *organization, owner *directory.Partner, kind di
 	return err
 }
 
-func (n *seeding) addKey(o *organization, owner *directory.Partner, demo *Demo) (err error) {
+func (n *seeding) addKey(o *organization, owner *directory.Partner, demo *SandboxOrganization) (err error) {
 	demo.APIKey, err = n.issueKey(o, sandboxKey(owner.Number))
 	return err
 }
@@ -208,7 +259,7 @@ func sandboxKey(partner int64) directory.APIKey {
 	return directory.APIKey{Partner: partner, Name: "sandbox"}
 }
 
-func (n *seeding) addSession(o *organization, role directory.Role, demo *Demo) {
+func (n *seeding) addSession(o *organization, role directory.Role, demo *SandboxOrganization) {
 	record, event, token := n.service.newUnownedSession(o.id, role)
 	n.add(func(stamp posting.Stamp) { o.putSession(record, stamp) }, stepWithoutSecrets(directory.Sessions, o.id, 0, record, event), hashClaim(o.id, record.Hash, record.ID))
 	if role == directory.Auditor {
@@ -230,7 +281,7 @@ func (n *seeding) addOpeningBalances(owner *directory.Partner) error {
 	return nil
 }
 
-// Value names a secret of sandbox.json by its path in that file.
+// Value names a secret of sandbox.json by its field there, such as second.api_key.
 type Value string
 
 // The secrets of sandbox.json.
@@ -240,6 +291,9 @@ const (
 	APIKey             Value = "api_key"
 	SessionToken       Value = "session_token"
 	AuditorToken       Value = "auditor_token"
+	AdminPass          Value = "admin_pass"
+	AuditorPass        Value = "auditor_pass"
+	ClientPass         Value = "client_pass"
 	SecondAPIKey       Value = "second.api_key"
 	SecondSessionToken Value = "second.session_token"
 )
@@ -252,8 +306,8 @@ func (s *Service) Sandbox() (*Sandbox, bool) {
 		return nil, false
 	}
 	return &Sandbox{
-		First:  Demo{Org: demos[0].Org, Partner: demos[0].Partner, Login: demoLogin},
-		Second: Demo{Org: demos[1].Org, Partner: demos[1].Partner, Login: demoLogin},
+		First:  SandboxOrganization{Org: demos[0].Org, Partner: demos[0].Partner, Login: demoLogin, Users: demoUsers()},
+		Second: SandboxOrganization{Org: demos[1].Org, Partner: demos[1].Partner, Login: demoLogin},
 	}, true
 }
 
@@ -278,18 +332,24 @@ func (s *Service) Reissue(ctx context.Context, value Value) (secret.Text, error)
 		return s.reissueSession(ctx, sandbox.First.Org, directory.Admin)
 	case AuditorToken:
 		return s.reissueSession(ctx, sandbox.First.Org, directory.Auditor)
+	case AdminPass:
+		return s.reissueUserPass(ctx, sandbox.First.Org, directory.Admin)
+	case AuditorPass:
+		return s.reissueUserPass(ctx, sandbox.First.Org, directory.Auditor)
+	case ClientPass:
+		return s.reissueUserPass(ctx, sandbox.First.Org, directory.Client)
 	case SecondSessionToken:
 		return s.reissueSession(ctx, sandbox.Second.Org, directory.Admin)
 	}
 	return "", notFound(op, "value")
 }
 
-// PassInForce tells whether the password is the present password of the organization's partner. The
+// PassInForce tells whether the password is the present password of the login. The
 // check costs one password hash, except for an empty password, which is never right. Errors are
 // *ledger.Refusal.
-func (s *Service) PassInForce(ctx context.Context, demo Demo, pass []byte) (bool, error) {
-	p, found := s.Partner(demo.Org, demo.Partner)
-	if !found || len(pass) == 0 {
+func (s *Service) PassInForce(ctx context.Context, org ledger.ID, login string, pass []byte) (bool, error) {
+	account, hash := s.person(org, login)
+	if !account.mayLogIn() || len(pass) == 0 {
 		return false, nil
 	}
 	place, err := s.hashing.enter(ctx, netip.Addr{})
@@ -297,22 +357,49 @@ func (s *Service) PassInForce(ctx context.Context, demo Demo, pass []byte) (bool
 		return false, err
 	}
 	defer place.Leave()
-	return s.passwords.verify(p.PassHash, pass), nil
+	return s.passwords.verify(hash, pass), nil
 }
 
-func (s *Service) reissuePass(ctx context.Context, demo Demo) (secret.Text, error) {
-	pass := secret.NewToken("", s.random)
-	hash, err := s.passwords.hash(ctx, s.random, []byte(pass))
+// reissueUserPass gives the sandbox's user of the role a new password. It makes the user if a store of an earlier release has
+// none. A user who was switched off stays so: the error is a Conflict.
+func (s *Service) reissueUserPass(ctx context.Context, org ledger.ID, role directory.Role) (secret.Text, error) {
+	const op = "directory.Reissue"
+	pass, hash, err := s.newPass(ctx)
+	if err != nil {
+		return "", err
+	}
+	account, _ := s.person(org, DemoUser{Role: role}.Login())
+	switch {
+	case account.user == nil && account.partner == nil:
+		_, err = users.create(ctx, s, op, org, func(*organization, ledger.Micros) (*directory.User, ledger.Event, []ledger.Claim, error) {
+			draft := demoUser(role, hash)
+			draft.Org = org
+			u, event, err := directory.NewUser(draft)
+			return u, event, []ledger.Claim{loginClaim(&draft)}, err
+		})
+	case account.user == nil, !account.user.Active:
+		err = ledger.Refuse(op, ledger.Conflict, "the user %s is switched off, or the login belongs to another account", role)
+	default:
+		_, err = s.PatchUser(ctx, org, account.user.ID, func(u *directory.User, _ *schema.Faults) { u.PassHash = hash }, nil)
+	}
+	if err != nil {
+		return "", err
+	}
+	return pass, nil
+}
+
+func (s *Service) reissuePass(ctx context.Context, demo SandboxOrganization) (secret.Text, error) {
+	pass, hash, err := s.newPass(ctx)
 	if err != nil {
 		return "", err
 	}
 	if _, err = s.PatchPartner(ctx, demo.Org, demo.Partner, func(p *directory.Partner, _ *schema.Faults) { p.PassHash = hash }); err != nil {
 		return "", err
 	}
-	return secret.Text(pass), nil
+	return pass, nil
 }
 
-func (s *Service) reissueKey(ctx context.Context, demo Demo) (secret.Text, error) {
+func (s *Service) reissueKey(ctx context.Context, demo SandboxOrganization) (secret.Text, error) {
 	k, err := s.CreateAPIKey(ctx, demo.Org, sandboxKey(demo.Partner))
 	if err != nil {
 		return "", err

@@ -14,7 +14,7 @@ import (
 func checkSandbox(t *testing.T, f *fixture, sandbox *Sandbox) {
 	t.Helper()
 	now := ledger.MicrosOf(startTime)
-	for i, demo := range []Demo{sandbox.First, sandbox.Second} {
+	for i, demo := range []SandboxOrganization{sandbox.First, sandbox.Second} {
 		_, p, ok := f.Authenticate(demo.Org, text(demo.APIKey))
 		if !ok || p.Number != int64(i+1) || p.Number != demo.Partner {
 			t.Errorf("key %d: %v %v", i, p, ok)
@@ -50,7 +50,7 @@ func TestSeedIsOneChange(t *testing.T) {
 	if p.Login != "demo" || sandbox.First.Login != "demo" || !matches(t, p.PassHash, string(sandbox.First.Pass)) || sandbox.Second.Pass != "" {
 		t.Error("the first partner's login")
 	}
-	for _, demo := range []Demo{sandbox.First, sandbox.Second} {
+	for _, demo := range []SandboxOrganization{sandbox.First, sandbox.Second} {
 		served := 0
 		for _, env := range []money.Env{money.Prod, money.Test} {
 			for _, asset := range money.AcceptedAssets(env) {
@@ -67,7 +67,7 @@ func TestSeedIsOneChange(t *testing.T) {
 			t.Errorf("%d served by %d terminals", served, len(f.Terminals(demo.Org, demo.Partner)))
 		}
 	}
-	want := "[o:create p:create n:create n:create n:create n:create k:create s:create s:create b:settle b:settle]"
+	want := "[o:create p:create n:create n:create n:create n:create k:create s:create s:create b:settle b:settle u:create u:create u:create]"
 	if got := fmt.Sprint(f.events(sandbox.First.Org)); got != want {
 		t.Errorf("journal %s", got)
 	}
@@ -84,7 +84,7 @@ func TestSeedBalances(t *testing.T) {
 	sandbox := must(f.Seed(t.Context(), SeedInput{}))
 	v := f.Journal.View()
 	defer v.Close()
-	for _, demo := range []Demo{sandbox.First, sandbox.Second} {
+	for _, demo := range []SandboxOrganization{sandbox.First, sandbox.Second} {
 		for _, env := range []money.Env{money.Prod, money.Test} {
 			debits, credits := make(map[money.Asset]money.Amount), make(map[money.Asset]money.Amount)
 			err := v.Accounts(demo.Org, "", env, func(a ledger.Account) (bool, error) {
@@ -184,9 +184,9 @@ func TestReissueReplacesNothingButThePassword(t *testing.T) {
 func TestPassInForce(t *testing.T) {
 	f := open(t)
 	sandbox := must(f.Seed(t.Context(), SeedInput{}))
-	check := func(what string, demo Demo, pass []byte, want bool) {
+	check := func(what string, demo SandboxOrganization, pass []byte, want bool) {
 		t.Helper()
-		if got := must(f.PassInForce(t.Context(), demo, pass)); got != want {
+		if got := must(f.PassInForce(t.Context(), demo.Org, "demo", pass)); got != want {
 			t.Errorf("%s: %v, want %v", what, got, want)
 		}
 	}
@@ -194,7 +194,7 @@ func TestPassInForce(t *testing.T) {
 	check("another password", sandbox.First, []byte("another"), false)
 	check("no password", sandbox.First, nil, false)
 	check("a partner without a password", sandbox.Second, text(sandbox.First.Pass), false)
-	check("an unknown partner", Demo{Partner: 1}, text(sandbox.First.Pass), false)
+	check("an unknown partner", SandboxOrganization{Partner: 1}, text(sandbox.First.Pass), false)
 	must(f.Reissue(t.Context(), PartnerPass))
 	check("a password that was replaced", sandbox.First, text(sandbox.First.Pass), false)
 }

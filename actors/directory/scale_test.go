@@ -15,13 +15,13 @@ import (
 // heapStats returns the live heap and the total ever allocated.
 func heapStats() (m runtime.MemStats) {
 	runtime.GC()
-	runtime.GC() // frees what the first collection's sweep has found
+	runtime.GC() // frees the objects that the first collection's sweep has found
 	runtime.ReadMemStats(&m)
 	return m
 }
 
 // A server with a hundred thousand keys must start within seconds and with a few hundred MiB of memory.
-// The test bounds the objects and bytes per record, and so needs no clock.
+// The test bounds the objects and bytes per record, so it measures no time.
 func TestManyMerchantsAreLoadedInABoundedNumberOfObjects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector, which the short run is for, has objects of its own")

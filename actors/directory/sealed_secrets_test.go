@@ -131,7 +131,7 @@ func TestStoredReplyIsSealed(t *testing.T) {
 	}
 }
 
-// The secrets of a row that was moved to another record do not open, and the row is read without them.
+// If a row was moved to another record, its secrets cannot be decrypted, and the row is read without them.
 func TestSealedSecretOpensInItsRecordOnly(t *testing.T) {
 	f := open(t)
 	p, terminal := f.newSigningPair()
@@ -149,7 +149,7 @@ func TestSealedSecretOpensInItsRecordOnly(t *testing.T) {
 	}
 }
 
-// A lost keyring makes the secrets unreadable, and nothing else.
+// After the loss of the keyring only the secrets are unreadable.
 func TestSecretsThatDoNotOpenCanBeSetAgain(t *testing.T) {
 	f := open(t)
 	p, terminal := f.newSigningPair()

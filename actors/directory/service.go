@@ -82,18 +82,24 @@ func (s *Service) Empty() bool {
 	return s.platform.Load().stamp.Version == 0 && s.organizations.size() == 0
 }
 
-// run sends a command to an organization's actor, which calls decide, makes the change durable and
-// calls publish with the written records' stamps (versions and times). decide may return no change;
-// then nothing is written. Both functions run on the goroutine that runs the actor and, without a
-// time-out, before run returns. After a time-out they may still run, so the caller must not read
-// what they set.
+// run sends a command to an organization's actor, which calls decide, makes the change durable and calls publish with the
+// written records' stamps (versions and times). If decide returns no change, nothing is written. A change without an author
+// gets the author in ctx. Both functions run on the goroutine that runs the actor. They have ended when run returns, unless
+// run has timed out. After a time-out they may still run, so the caller must not read variables that they set.
 func (s *Service) run(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, error), publish func([]posting.Stamp)) error {
 	leave, err := s.commands.enter(ctx, op)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	m := &command{op: op, decide: decide, publish: publish, reply: make(chan error, 1)}
+	decideAsAuthor := func(now ledger.Micros) (*posting.Change, error) {
+		change, err := decide(now)
+		if change != nil && change.Author == (ledger.Author{}) {
+			change.Author = authorOf(ctx)
+		}
+		return change, err
+	}
+	m := &command{op: op, decide: decideAsAuthor, publish: publish, reply: make(chan error, 1)}
 	if err := s.registry.Command(org, m); err != nil {
 		return err
 	}
@@ -101,7 +107,7 @@ func (s *Service) run(ctx context.Context, org ledger.ID, op string, decide func
 	case err := <-m.reply:
 		return err
 	case <-ctx.Done():
-		return ledger.Refuse(op, ledger.Unavailable, "no answer in time; what was asked may or may not be done")
+		return ledger.Refuse(op, ledger.Unavailable, "no answer in time; the requested change may or may not be done")
 	}
 }
 
@@ -165,8 +171,8 @@ type dryRunKey struct{}
 
 // WithDryRun returns a context with which a write is a dry run: it checks everything and changes
 // nothing. The write's error is the refusal that it would get; its other results are meaningless. A dry
-// run serves a request that is already known to be wrong, so that the answer can name all faults at
-// once.
+// run is made for a request that is already known to be wrong, so that the response can name all faults
+// at once.
 func WithDryRun(ctx context.Context) context.Context {
 	return context.WithValue(ctx, dryRunKey{}, true)
 }
@@ -175,4 +181,18 @@ func WithDryRun(ctx context.Context) context.Context {
 func isDryRun(ctx context.Context) bool {
 	dry, _ := ctx.Value(dryRunKey{}).(bool)
 	return dry
+}
+
+type authorKey struct{}
+
+// WithAuthor returns a context whose writes have the author. Without one, the author of a write is the service itself.
+func WithAuthor(ctx context.Context, author ledger.Author) context.Context {
+	return context.WithValue(ctx, authorKey{}, author)
+}
+
+func authorOf(ctx context.Context) ledger.Author {
+	if author, named := ctx.Value(authorKey{}).(ledger.Author); named {
+		return author
+	}
+	return ledger.BySystem.Author()
 }

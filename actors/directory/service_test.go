@@ -202,7 +202,7 @@ func TestConcurrentCreatesCannotShareALogin(t *testing.T) {
 	id := uuid.New()
 	claim := ledger.Claim{Org: org.ID, Kind: ledger.ClaimLogin, Key: "user", Owner: id[:]}
 	user := posting.Step{Org: org.ID, Source: ledger.Source{Kind: ledger.User, ID: id}, Record: []byte{1}, Events: []ledger.Event{{Source: ledger.Source{Kind: ledger.User, ID: id}, Name: "create", To: "active"}}}
-	if err := f.commit(&posting.Change{Steps: []posting.Step{user}, Claims: []ledger.Claim{claim}}); err != nil {
+	if err := f.commit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{user}, Claims: []ledger.Claim{claim}}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = f.CreatePartner(t.Context(), org.ID, directory.Partner{Name: "x", Login: "user", Active: true}, []byte("nine-Lions-paint"))
@@ -379,20 +379,21 @@ func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = f.run(ctx, org.ID, "test", func(ledger.Micros) (*posting.Change, error) {
-		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.APIKeys, org.ID, 0, k, event)}}, nil
+		return &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{stepWithoutSecrets(directory.APIKeys, org.ID, 0, k, event)}}, nil
 	}, func([]posting.Stamp) { panic("in the publication") })
 	wantCode(t, "a panic in the publication", err, ledger.Internal, "")
 	f.Runtime.Quiesce()
 	if got, _, ok := f.Authenticate(org.ID, []byte(value)); !ok || got.ID != id {
 		t.Error("a durable key isn't in the view")
 	}
-	// After such a panic in the platform's actor, the organization that it has created must show too.
+	// After such a panic in the platform's actor, the organization that the Change has created must
+	// show too.
 	err = f.run(ctx, directory.PlatformOrg, "test", func(ledger.Micros) (*posting.Change, error) {
 		other, event, err := directory.NewOrganization(directory.Organization{ID: id, Name: "Two", Type: directory.Merchant, Status: directory.Active})
 		if err != nil {
 			return nil, err
 		}
-		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Organizations, id, 0, other, event)}}, nil
+		return &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{stepWithoutSecrets(directory.Organizations, id, 0, other, event)}}, nil
 	}, func([]posting.Stamp) { panic("in the publication") })
 	wantCode(t, "a panic in the platform's publication", err, ledger.Internal, "")
 	f.Runtime.Quiesce()
@@ -411,7 +412,7 @@ func TestStaleViewIsReadAgain(t *testing.T) {
 	newerPartner := *p
 	newerPartner.Name = "Behind the view's back"
 	event := ledger.Event{Source: ledger.Source{Kind: ledger.Partner, ID: p.ID}, Name: "update", From: "active", To: "active"}
-	if err := f.commit(&posting.Change{Steps: []posting.Step{must(recordStep(f.Service, directory.Partners, org.ID, 1, &newerPartner, event))}}); err != nil {
+	if err := f.commit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{must(recordStep(f.Service, directory.Partners, org.ID, 1, &newerPartner, event))}}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := f.PatchPartner(t.Context(), org.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = false })

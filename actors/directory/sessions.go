@@ -5,10 +5,10 @@ import (
 	"crypto/subtle"
 	"net/netip"
 	"slices"
-	"sync"
 
 	"github.com/google/uuid"
 
+	"mizan/actors/directory/logins"
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
@@ -37,124 +37,36 @@ func ownerOf(n *directory.Session) owner {
 	return owner{partner: n.Partner}
 }
 
-// Login is an attempt to log in.
-type Login struct {
-	Org    ledger.ID // the organization may not exist
-	Login  string
-	Pass   []byte     // not kept
-	Source netip.Addr // the address that the request comes from
-}
-
-// LogIn checks the login and password of a user or partner, begins a session and returns its token,
-// which is stored nowhere. Every failure is Unauthorized, after the same work, with one exception: the
-// right password of a partner that is switched off is Forbidden. If the request comes from an address
-// from which the partner may not log in, every password counts as wrong: even the right one costs the
-// same work, counts as a failure and gets the same response. The error is a *ledger.Refusal, a
-// *LockedOut or ErrCrowded.
-func (s *Service) LogIn(ctx context.Context, l Login) (*directory.Session, secret.Text, error) {
-	key := loginKey(l.Org, l.Login)
-	if err := s.lockout.check(s.rt.Clock, key); err != nil {
-		return nil, "", err // at once: a login that is locked out takes no place to hash
-	}
-	place, err := s.hashing.enter(ctx, l.Source)
-	if err != nil {
-		return nil, "", err
-	}
-	leave := sync.OnceFunc(place.Leave)
-	defer leave()
-	end, err := s.lockout.enter(ctx, s.rt.Clock, key)
-	if err != nil {
-		return nil, "", err
-	}
-	failed := false
-	defer func() { end(failed) }()
-	account, hash := s.person(l.Org, l.Login)
-	passMatches := s.passwords.verify(hash, l.Pass)
-	leave()
-	sourceAllowed := account.mayLogInFrom(l.Source)
-	if failed = !passMatches || !sourceAllowed || !account.mayLogIn(); failed {
-		return nil, "", unauthorized()
-	}
-	if account.partnerInactive() {
-		return nil, "", ledger.Refuse("directory.LogIn", ledger.Forbidden, "the partner is deactivated")
-	}
-	n, token, err := s.beginSession(ctx, &account)
-	failed = codeOf(err) == ledger.Unauthorized
-	return n, token, err
-}
-
-func unauthorized() error {
-	return ledger.Refuse("directory.LogIn", ledger.Unauthorized, "unauthorized")
-}
-
-// loginAccount is the account that a login belongs to: a user, a partner, or a user whose only role is to
-// act for a partner.
-type loginAccount struct {
-	org     *organization
-	user    *directory.User
-	partner *directory.Partner // the partner, if the account acts for that partner only; else nil
-}
-
-// person finds the account that a login belongs to, and the hash of its password. For an unknown
-// login both are empty.
-func (s *Service) person(id ledger.ID, login string) (loginAccount, string) {
-	o, ok := s.org(id)
-	if !ok {
-		return loginAccount{}, ""
-	}
-	record, _ := o.logins.Load(login)
-	userOrPartner, _ := record.(ledger.ID)
-	if c, ok := o.users.get(userOrPartner); ok {
-		found := loginAccount{org: o, user: c.record()}
-		if only := found.user.Roles; len(only) == 1 && only[0] == directory.PartnerRole {
-			if p, ok := o.partner(found.user.Partner); ok {
-				found.partner = p.record()
-			}
-		}
-		return found, found.user.PassHash
-	}
-	if c, ok := o.partners.get(userOrPartner); ok {
-		p := c.record()
-		return loginAccount{org: o, partner: p}, p.PassHash
-	}
-	return loginAccount{}, ""
-}
-
-// mayLogIn tells whether the account may begin a session with the right password. If not, the refusal must
-// look like the refusal of a wrong password.
-func (a *loginAccount) mayLogIn() bool {
-	return a.org != nil && a.org.ownRecord.record().Active() && (a.user == nil || a.user.Active)
-}
-
-// mayLogInFrom tells whether the account may log in from the address.
-func (a *loginAccount) mayLogInFrom(source netip.Addr) bool {
-	return a.partner == nil || a.partner.Admits(source)
-}
-
-// partnerInactive tells whether the account acts only for a partner that is switched off.
-func (a *loginAccount) partnerInactive() bool { return a.partner != nil && !a.partner.Active }
-
-// newSession makes a session from the current record of the account's user or partner. It returns false if the
+// newSession completes the draft of a session from the current record of the account's user or partner. It returns false if the
 // record has changed so that the checked password no longer applies.
-func (a *loginAccount) newSession(hash [32]byte, now ledger.Micros) (*directory.Session, ledger.Event, bool) {
-	id := uuid.New()
+func (a *loginAccount) newSession(draft directory.Session, now ledger.Micros) (*directory.Session, ledger.Event, bool) {
 	if a.user != nil {
 		c, _ := a.org.users.get(a.user.ID)
 		u := c.record()
-		n, event := u.BeginSession(id, hash, now)
+		n, event := u.BeginSession(draft, now)
 		return n, event, u.Active && u.Epoch == a.user.Epoch
 	}
 	c, _ := a.org.partners.get(a.partner.ID)
 	p := c.record()
-	n, event := p.BeginSession(id, hash, now)
+	n, event := p.BeginSession(draft, now)
 	return n, event, p.Active && p.Epoch == a.partner.Epoch
 }
 
-func (s *Service) beginSession(ctx context.Context, account *loginAccount) (*directory.Session, secret.Text, error) {
+// author is the account's user or partner as the author of the login.
+func (a *loginAccount) author() ledger.Author {
+	if a.user != nil {
+		return ledger.Author{Kind: ledger.BySession, Seq: a.user.FirstSeq}
+	}
+	return ledger.Author{Kind: ledger.BySession, Seq: a.partner.FirstSeq}
+}
+
+func (s *Service) beginSession(ctx context.Context, account *loginAccount, l *Login) (*directory.Session, secret.Text, error) {
 	const op = "directory.LogIn"
 	org := account.org.id
 	token := secret.NewToken(sessionPrefix, s.random)
-	hash := secret.HashToken([]byte(token))
+	draft := directory.Session{ID: uuid.New(), Hash: secret.HashToken([]byte(token)), Console: l.Console, Source: addressText(l.Source)}
+	failures := account.org.loginLog.FailuresOf(l.Login)
+	draft.Failures, draft.FailedAt, draft.FailedFrom = failures.Count, failures.At, addressText(failures.Source)
 	var created, ended *directory.Session
 	err := s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
 		o, _ := s.org(org)
@@ -162,12 +74,13 @@ func (s *Service) beginSession(ctx context.Context, account *loginAccount) (*dir
 		if !o.ownRecord.record().Active() {
 			return nil, unauthorized()
 		}
-		n, event, stillValid := account.newSession(hash, now)
+		n, event, stillValid := account.newSession(draft, now)
 		if !stillValid {
 			return nil, unauthorized()
 		}
 		created = n
 		change := &posting.Change{
+			Author: account.author(),
 			Steps:  []posting.Step{stepWithoutSecrets(directory.Sessions, org, 0, n, event)},
 			Claims: []ledger.Claim{hashClaim(org, n.Hash, n.ID)},
 		}
@@ -190,6 +103,15 @@ func (s *Service) beginSession(ctx context.Context, account *loginAccount) (*dir
 	return created, secret.Text(token), nil
 }
 
+// addressText returns an address in the text form that sessions store; empty if the address is not
+// known.
+func addressText(address netip.Addr) string {
+	if !address.IsValid() {
+		return ""
+	}
+	return address.String()
+}
+
 // LogOut ends the session. When LogOut returns, the session is already refused. A session that was over before
 // stays as it is. The error is a *ledger.Refusal.
 func (s *Service) LogOut(ctx context.Context, n *directory.Session) error {
@@ -203,17 +125,27 @@ func (s *Service) LogOut(ctx context.Context, n *directory.Session) error {
 		old := inView.now.Load()
 		var event ledger.Event
 		ended, event = old.record.Revoke(now)
-		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Sessions, n.Org, old.stamp.Version, ended, event)}}, nil
+		return &posting.Change{Author: n.Author(), Steps: []posting.Step{stepWithoutSecrets(directory.Sessions, n.Org, old.stamp.Version, ended, event)}}, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(n.Org)
 		o.endSession(ended, stamps[0])
 	})
 }
 
-// Session finds a session by its token inside the organization. The call counts as a use of the session.
+// Session finds a session of the API by its token inside the organization. The call counts as a use of the session.
 // As in Authenticate, the work is the same whether or not the session is found.
 func (s *Service) Session(id ledger.ID, token []byte, now ledger.Micros) (*directory.Session, bool) {
-	inView, n, ok := s.sessionInForce(id, token, now)
+	return s.useSession(id, token, now, false)
+}
+
+// ConsoleSession does what Session does, for a session of the console.
+func (s *Service) ConsoleSession(id ledger.ID, token []byte, now ledger.Micros) (*directory.Session, bool) {
+	return s.useSession(id, token, now, true)
+}
+
+// useSession finds a session of the console, or of the API, and records its use.
+func (s *Service) useSession(id ledger.ID, token []byte, now ledger.Micros, console bool) (*directory.Session, bool) {
+	inView, n, ok := s.sessionInForce(id, token, now, console)
 	if !ok {
 		return nil, false
 	}
@@ -225,11 +157,11 @@ func (s *Service) Session(id ledger.ID, token []byte, now ledger.Micros) (*direc
 
 // SessionInForce finds a session as Session does, but the call does not count as a use of the session.
 func (s *Service) SessionInForce(id ledger.ID, token []byte) (*directory.Session, bool) {
-	_, n, ok := s.sessionInForce(id, token, ledger.MicrosOf(s.rt.Clock.Now()))
+	_, n, ok := s.sessionInForce(id, token, ledger.MicrosOf(s.rt.Clock.Now()), false)
 	return n, ok
 }
 
-func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros) (*viewRecord[directory.Session], *directory.Session, bool) {
+func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros, console bool) (*viewRecord[directory.Session], *directory.Session, bool) {
 	hash := secret.HashToken(token)
 	o, known := s.org(id)
 	if !known {
@@ -242,7 +174,7 @@ func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros) 
 	}
 	hashMatches := subtle.ConstantTimeCompare(hash[:], n.Hash[:]) == 1
 	valid, currentEpoch, idle, active := n.Valid(now), o.inCurrentEpoch(n), n.IdleTooLong(used, now), o.ownRecord.record().Active()
-	if !(known && found && hashMatches && valid && currentEpoch && !idle && active) {
+	if !(known && found && hashMatches && n.Console == console && valid && currentEpoch && !idle && active) {
 		return nil, nil, false
 	}
 	return inView, n, true
@@ -280,6 +212,7 @@ func (o *organization) session(hash [32]byte) (*viewRecord[directory.Session], b
 // record, but sessions that are over leave the view in memory. They stay in the store.
 func (o *organization) putSession(n *directory.Session, stamp posting.Stamp) {
 	n.Created = stamp.Started
+	o.putAuthor(n, stamp)
 	if c, ok := o.session(n.Hash); ok {
 		c.set(n, stamp)
 		return
@@ -295,10 +228,26 @@ func (o *organization) putSession(n *directory.Session, stamp posting.Stamp) {
 	o.sessionHashes.Store(n.Hash, c)
 }
 
+// putAuthor sets AuthorSeq, which identifies the author of the events that the session's requests cause. It is the FirstSeq
+// of the user or partner who logged in or, if no login began the session, of the session itself. The user or partner must
+// be in the view before the session.
+func (o *organization) putAuthor(n *directory.Session, stamp posting.Stamp) {
+	n.AuthorSeq = stamp.FirstSeq
+	if n.Epoch == 0 {
+		return
+	}
+	if u, found := o.users.get(n.User); found {
+		n.AuthorSeq = u.record().FirstSeq
+	} else if p, found := o.partner(n.Partner); found {
+		n.AuthorSeq = p.record().FirstSeq
+	}
+}
+
 // endSession publishes a revoked session: a request that has already found the session sees the
 // revocation, and later requests do not find the session.
 func (o *organization) endSession(n *directory.Session, stamp posting.Stamp) {
 	n.Created = stamp.Started
+	o.putAuthor(n, stamp)
 	c, ok := o.session(n.Hash)
 	if !ok {
 		return
@@ -318,12 +267,27 @@ func (o *organization) drop(c *viewRecord[directory.Session]) {
 	o.sessionHashes.Delete(c.record().Hash)
 }
 
-// readSessions reads from the store the sessions that are not over. Users and partners must already be
-// in the view.
-func (o *organization) readSessions(v *posting.View, now ledger.Micros) ([]storedRecord[directory.Session], error) {
+// readSessions reads from the store the sessions that are not over. Users and partners must already be in the view. It
+// passes the logins that began sessions, including sessions that are over, to newest.Offer.
+func (o *organization) readSessions(v *posting.View, now ledger.Micros, newest *logins.Newest) ([]storedRecord[directory.Session], error) {
 	return readKind(v, o.id, ledger.Session, readSession, func(n *directory.Session) bool {
+		if n.Epoch != 0 {
+			newest.Offer(o.successOf(n))
+		}
 		return n.Valid(now) && o.inCurrentEpoch(n) && !n.IdleTooLong(0, now)
 	})
+}
+
+// successOf returns the login attempt that began the session.
+func (o *organization) successOf(n *directory.Session) logins.Attempt {
+	a := logins.Attempt{At: n.Created, Outcome: logins.Succeeded, User: n.User, Console: n.Console}
+	a.Source, _ = netip.ParseAddr(n.Source) // the zero address if the session has none
+	if c, ok := o.users.get(n.User); ok {
+		a.Login = c.record().Login
+	} else if c, ok := o.partner(n.Partner); ok {
+		a.Login, a.Partner = c.record().Login, n.Partner
+	}
+	return a
 }
 
 func readSession(at schema.Envelope, payload []byte) (*directory.Session, error) {
@@ -333,10 +297,12 @@ func readSession(at schema.Envelope, payload []byte) (*directory.Session, error)
 // loadSessions publishes the live sessions at start. It does not load sessions that are over,
 // because their number grows every day.
 func (o *organization) loadSessions(v *posting.View, now ledger.Micros) error {
-	live, err := o.readSessions(v, now)
+	var newest logins.Newest
+	live, err := o.readSessions(v, now, &newest)
 	if err != nil {
 		return err
 	}
+	newest.AddTo(&o.loginLog)
 	for _, n := range live {
 		o.putSession(n.record, n.stamp)
 	}
@@ -371,4 +337,69 @@ func (s *Service) newUnownedSession(org ledger.ID, role directory.Role) (*direct
 	token := secret.NewToken(sessionPrefix, s.random)
 	n, event := directory.NewSession(uuid.New(), org, secret.HashToken([]byte(token)), role)
 	return n, event, token
+}
+
+// OwnSessions returns all sessions of the person who began the session n, newest first, each with its last use. If no login began
+// n, only n is returned. The error is a *ledger.Refusal.
+func (s *Service) OwnSessions(ctx context.Context, n *directory.Session) (sessions []directory.Session, err error) {
+	err = s.run(ctx, n.Org, "directory.OwnSessions", func(now ledger.Micros) (*posting.Change, error) {
+		o, _ := s.org(n.Org)
+		for _, c := range o.ownedWith(n) {
+			if !o.sessionOver(c, now) {
+				record := *c.record()
+				record.Used = max(record.Used, ledger.Micros(c.used.Load()))
+				sessions = append(sessions, record)
+			}
+		}
+		slices.Reverse(sessions)
+		return nil, nil
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return sessions, nil
+}
+
+// ownedWith returns the sessions in memory that belong to the owner of the session n, oldest first. Only the organization's
+// actor calls it.
+func (o *organization) ownedWith(n *directory.Session) []*viewRecord[directory.Session] {
+	if n.Epoch != 0 {
+		return o.sessionsByOwner[ownerOf(n)]
+	}
+	if c, ok := o.session(n.Hash); ok {
+		return []*viewRecord[directory.Session]{c}
+	}
+	return nil
+}
+
+// EndOwnSessions ends sessions of the person who began the session n: those that the function choose selects. It returns
+// how many have ended. When it returns, these sessions are already refused. The error is a *ledger.Refusal.
+func (s *Service) EndOwnSessions(ctx context.Context, n *directory.Session, choose func(*directory.Session) bool) (count int, err error) {
+	var ended []*directory.Session
+	err = s.run(ctx, n.Org, "directory.EndOwnSessions", func(now ledger.Micros) (*posting.Change, error) {
+		o, _ := s.org(n.Org)
+		change := posting.Change{Author: n.Author()}
+		for _, c := range o.ownedWith(n) {
+			old := c.now.Load()
+			if !choose(old.record) || o.sessionOver(c, now) {
+				continue
+			}
+			next, event := old.record.Revoke(now)
+			ended = append(ended, next)
+			change.Steps = append(change.Steps, stepWithoutSecrets(directory.Sessions, n.Org, old.stamp.Version, next, event))
+		}
+		if len(ended) == 0 {
+			return nil, nil
+		}
+		return &change, nil
+	}, func(stamps []posting.Stamp) {
+		o, _ := s.org(n.Org)
+		for i, session := range ended {
+			o.endSession(session, stamps[i])
+		}
+	})
+	if err != nil {
+		return 0, err
+	}
+	return len(ended), nil
 }

@@ -31,7 +31,7 @@ func (f *fixture) logIn(org ledger.ID, login, pass string) (*directory.Session, 
 	return n, []byte(token), err
 }
 
-// Logins succeed however many passwords are being set.
+// Logins succeed even while very many passwords are being set.
 func TestUsersCanLogInDuringAFloodOfNewPasswords(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
@@ -131,7 +131,8 @@ func TestWhoLogsIn(t *testing.T) {
 	} {
 		_, _, err := f.logIn(c.orgID, c.login, c.pass)
 		wantCode(t, what, err, ledger.Unauthorized, "")
-		// No response is given before a password has been hashed, so the time of the response tells nothing.
+		// No response is given before a password has been hashed, so the time of the response reveals
+		// nothing.
 		leave := f.takePlaces()
 		f.lockout = newLockout()
 		_, _, err = f.LogIn(canceledContext(t), Login{Org: c.orgID, Login: c.login, Pass: []byte(c.pass), Source: usualAddress})
@@ -171,7 +172,7 @@ func TestSessionEndsAfter12HoursOr30IdleMinutes(t *testing.T) {
 	f.advance(time.Second)
 	f.wantLive("after half an hour of rest", org.ID, restingToken, false)
 	if f.use(org.ID, restingToken) {
-		t.Error("a session that rested too long is taken")
+		t.Error("a session that was idle too long is accepted")
 	}
 	f.wantLive("a use keeps a session alive", org.ID, usedToken, true)
 	for f.Clock.Now().Before(startTime.Add(12*time.Hour - 20*time.Minute)) {
@@ -402,7 +403,7 @@ func TestPasswordChangedDuringALoginBeginsNoSession(t *testing.T) {
 	u := f.newUser(o.ID, "anna", "client")
 	account, _ := f.person(o.ID, "anna")
 	must(f.PatchUser(t.Context(), o.ID, u.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(goodPass+" again")))
-	_, _, err := f.beginSession(context.Background(), &account)
+	_, _, err := f.beginSession(context.Background(), &account, &Login{Org: o.ID, Login: "anna"})
 	wantCode(t, "a session of an old password", err, ledger.Unauthorized, "")
 }
 

@@ -12,10 +12,10 @@ import (
 	"mizan/posting"
 )
 
-// SettlePartner books money that moved between the bank accounts of the institution and of the partner; paysOut is
-// true if the partner received the money. If the partner has used the reference for the same settlement, SettlePartner
-// returns that settlement and sets repeated; if it used the reference for a different settlement, the error is a
-// Conflict. Errors are *ledger.Refusal, NotFound for a partner that the organization does not have.
+// SettlePartner books money that moved between the bank accounts of the institution and of the partner; paysOut is true if
+// the partner received the money. If the partner has used the reference for the same settlement, SettlePartner returns that
+// settlement and sets repeated; if it used the reference for a different settlement, the error is a Conflict. Errors are
+// *ledger.Refusal. The code is NotFound for a partner that the organization does not have.
 func (s *Service) SettlePartner(ctx context.Context, org ledger.ID, number int64, paysOut bool, draft directory.SettlementDraft) (settlement *directory.Settlement, repeated bool, err error) {
 	const op = "directory.SettlePartner"
 	if _, ok := s.Partner(org, number); !ok {
@@ -28,8 +28,8 @@ func (s *Service) SettlePartner(ctx context.Context, org ledger.ID, number int64
 	})
 }
 
-// SettleProvider books what a terminal's provider has paid, less the fee that the provider kept.
-// Each terminal has its own references; a repeated reference works as in SettlePartner. Errors are *ledger.Refusal,
+// SettleProvider books a payment of a terminal's provider to the institution, less the fee that the provider kept. Each
+// terminal has its own references; a repeated reference works as in SettlePartner. Errors are *ledger.Refusal. The code is
 // NotFound for a terminal that the organization does not have.
 func (s *Service) SettleProvider(ctx context.Context, org, terminal ledger.ID, fee money.Amount, draft directory.SettlementDraft) (settlement *directory.Settlement, repeated bool, err error) {
 	const op = "directory.SettleProvider"
@@ -104,7 +104,7 @@ func (s *Service) earlierSettlement(op string, requested *directory.Settlement) 
 		return nil, err
 	}
 	if len(id) != len(ledger.ID{}) {
-		return nil, fmt.Errorf("directory: the reference of settlement %v names nothing", requested.ID)
+		return nil, fmt.Errorf("directory: the reference of settlement %v names no settlement", requested.ID)
 	}
 	earlier, found, err := readSettlement(view, requested.Org, ledger.ID(id))
 	switch {
@@ -159,10 +159,9 @@ type SettlementPage struct {
 	After Cursor // the last row of the previous page; zero: start from the newest
 }
 
-// PartnerSettlements returns a page of a partner's settlements with the partner's bank, and the
-// cursor of the next page; a zero cursor means that this is the last page. Errors are
-// *ledger.Refusal, NotFound for a partner that the organization does not have, or come from the
-// store.
+// PartnerSettlements returns a page of a partner's settlements with the partner's bank, and the cursor of the next page; a
+// zero cursor means that this is the last page. An error is a *ledger.Refusal, with the code NotFound for a partner that
+// the organization does not have, or comes from the store.
 func (s *Service) PartnerSettlements(org ledger.ID, number int64, p SettlementPage) ([]*directory.Settlement, Cursor, error) {
 	if _, ok := s.Partner(org, number); !ok {
 		return nil, Cursor{}, notFound("directory.PartnerSettlements", "partner")
@@ -171,8 +170,8 @@ func (s *Service) PartnerSettlements(org ledger.ID, number int64, p SettlementPa
 }
 
 // ProviderSettlements returns a page of a terminal's settlements with its provider, as
-// PartnerSettlements does. A page before the last may have few rows or none if most of the
-// partner's settlements are of other terminals.
+// PartnerSettlements does. A page before the last may have few rows or none if most of the partner's
+// settlements belong to other terminals.
 func (s *Service) ProviderSettlements(org, terminal ledger.ID, p SettlementPage) ([]*directory.Settlement, Cursor, error) {
 	providerTerminal, ok := s.Terminal(org, terminal)
 	if !ok {
@@ -194,7 +193,7 @@ func (s *Service) listSettlements(org ledger.ID, list ledger.List, terminal ledg
 	defer view.Close()
 	readCount := 0
 	var last Cursor // the last row that the walk has looked at
-	err = view.List(org, list, posting.Walk{Before: p.After.At}, func(row posting.Listed) (bool, error) {
+	err = view.List(org, list, posting.Walk{Before: p.After.At}, func(row posting.ListRow) (bool, error) {
 		if readCount++; readCount > maxSettlements {
 			next = last
 			return false, nil

@@ -92,8 +92,8 @@ func TestRefusedSettlements(t *testing.T) {
 	}
 }
 
-// The headroom is what the totals of all accounts can still grow by. Its counter, which all movements of money share,
-// refuses a larger amount.
+// The headroom is the amount by which the totals of all accounts can still grow. All movements of money share its
+// counter, which refuses a larger amount.
 func TestASettlementBeyondTheHeadroomIsOutOfRange(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("A")

@@ -62,7 +62,7 @@ func (s *Service) CreateUser(ctx context.Context, org ledger.ID, draft directory
 	}
 	created, err := users.create(ctx, s, op, org, func(*organization, ledger.Micros) (*directory.User, ledger.Event, []ledger.Claim, error) {
 		u, event, err := directory.NewUser(draft)
-		return u, event, []ledger.Claim{{Org: org, Kind: ledger.ClaimLogin, Key: draft.Login, Owner: draft.ID[:]}}, err
+		return u, event, []ledger.Claim{loginClaim(&draft)}, err
 	})
 	if codeOf(err) == ledger.ClaimTaken {
 		err = loginTaken(op)
@@ -70,9 +70,14 @@ func (s *Service) CreateUser(ctx context.Context, org ledger.ID, draft directory
 	return created, err
 }
 
-// PatchUser changes a user; pass is the new password, nil to keep the current one. If the
-// change ends the user's sessions (directory.User.Patch), the sessions have ended before PatchUser returns. Errors are
-// *ledger.Refusal, NotFound for a user that the organization does not have.
+// loginClaim is the claim of a user's login.
+func loginClaim(u *directory.User) ledger.Claim {
+	return ledger.Claim{Org: u.Org, Kind: ledger.ClaimLogin, Key: u.Login, Owner: u.ID[:]}
+}
+
+// PatchUser changes a user; pass is the new password, nil to keep the current one. If the change ends the user's sessions
+// (directory.User.Patch), the sessions have ended before PatchUser returns. Errors are *ledger.Refusal. The code is
+// NotFound for a user that the organization does not have.
 func (s *Service) PatchUser(ctx context.Context, org, user ledger.ID, change schema.Change[directory.User], pass []byte) (*directory.User, error) {
 	const op = "directory.PatchUser"
 	if pass != nil {
@@ -125,7 +130,7 @@ func (o *organization) checkUserPartner(op string, partner int64) error {
 
 // putUser puts a durable user into the view, where readers find it.
 func (o *organization) putUser(u *directory.User, stamp posting.Stamp) {
-	u.Created = stamp.Started
+	u.Created, u.FirstSeq = stamp.Started, stamp.FirstSeq
 	o.users.put(u.ID, u, stamp)
 	o.logins.Store(u.Login, u.ID)
 }

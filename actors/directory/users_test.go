@@ -157,7 +157,7 @@ func TestRotationOfAdminTokens(t *testing.T) {
 	}
 	running.Wait()
 	if succeeded.Load() != 1 || refused.Load() != 15 || rotations != 1 {
-		t.Fatalf("%d rotations, %d refused, %d heard of", succeeded.Load(), refused.Load(), rotations)
+		t.Fatalf("%d rotations, %d refused, %d reported", succeeded.Load(), refused.Load(), rotations)
 	}
 	successor := *newToken.Load()
 	checkTokens := func() {

@@ -28,7 +28,7 @@ type pendingUses struct {
 	reserved atomic.Int64 // uses that wait or are being written, at most maxPendingUses
 
 	mu      sync.Mutex
-	queued  map[ledger.ID][]pendingUse // guarded by mu: by organization
+	queued  map[ledger.ID][]pendingUse // guarded by mu: the waiting uses of each organization
 	writing map[ledger.ID]bool         // guarded by mu: the organization's actor has a message to write last uses
 }
 
@@ -45,8 +45,8 @@ type publishableStep struct {
 	put  func(posting.Stamp)
 }
 
-// useWrite is a command that writes last uses, without a waiting caller. As an actors.Observer it does not count against the
-// bound of waiting commands.
+// useWrite is a command that writes last uses, without a waiting caller. It is an actors.Observer, so it does not count
+// towards the maximum of waiting commands.
 type useWrite struct{ *command }
 
 // Observes implements actors.Observer.
@@ -164,7 +164,7 @@ func (p usePublishers) publish(stamps []posting.Stamp) {
 
 // changeOf makes one Change of the uses; nil if nothing is left to write.
 func changeOf(o *organization, uses []pendingUse) (*posting.Change, usePublishers) {
-	change := new(posting.Change)
+	change := &posting.Change{Author: ledger.BySystem.Author()}
 	var publishers usePublishers
 	for i := range uses {
 		if w, due := uses[i].step(o); due {
@@ -186,10 +186,10 @@ func (n *pendingUses) take(org ledger.ID) []pendingUse {
 	return batch
 }
 
-// finishBatch frees the places of a batch's uses, whether the uses were written or refused, and sends the uses
-// that were queued meanwhile. A refused write is tried again at the next use of its key or session. If the actor
-// refused the message before it took the batch, the queued uses are treated in the same way: if they were sent again
-// at once, the actor would get messages forever.
+// finishBatch frees the places of a batch's uses, whether the uses were written or refused, and sends the uses that
+// were queued meanwhile. A refused write is tried again at the next use of its key or session. If the actor refused
+// the message before it took the batch, the queued uses are dropped, because sending them again at once could go on
+// forever.
 func (s *Service) finishBatch(org ledger.ID, batch []pendingUse) {
 	pending := s.pendingUses
 	if len(batch) == 0 {

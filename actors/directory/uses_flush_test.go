@@ -28,7 +28,7 @@ func TestCleanStopStoresTheLastUses(t *testing.T) {
 	f.advance(4 * time.Minute)
 	f.Authenticate(firstOrg.ID, key)
 	if !f.use(secondOrg.ID, token) {
-		t.Fatal("not let in")
+		t.Fatal("the key is not accepted")
 	}
 	if got := f.countUses(firstOrg.ID); got != 1 {
 		t.Fatalf("%d uses of the key before the stop", got)
@@ -49,10 +49,10 @@ func TestAStopWithoutUsesWritesNothing(t *testing.T) {
 	org := f.newOrganization("One")
 	p := f.newPartner(org.ID, "one")
 	_, key := f.issueKey(p)
-	f.issueKey(p)                                       // never used
-	f.newUser(org.ID, "anna", "client")                 // a login is noted by itself
-	endedToken := f.mustLogIn(org.ID, "anna", goodPass) // logged out below
-	f.mustLogIn(org.ID, "anna", goodPass)               // never used
+	f.issueKey(p)                                       // this key is never used
+	f.newUser(org.ID, "anna", "client")                 // a login stores its own use
+	endedToken := f.mustLogIn(org.ID, "anna", goodPass) // this session is logged out below
+	f.mustLogIn(org.ID, "anna", goodPass)               // this session is never used
 	must(0, f.LogOut(t.Context(), f.sessionOf(org.ID, endedToken)))
 	f.Authenticate(org.ID, key)
 	if n := f.countChanges(func() { must(0, f.FlushUses(t.Context())) }); n != 0 {
@@ -84,7 +84,7 @@ func TestUsesAreStoredInBatches(t *testing.T) {
 	for _, m := range must(f.AddMerchants(t.Context(), org.ID, MerchantsDraft{Partners: 7, Keys: keys})) {
 		for _, value := range m.Keys {
 			if _, _, ok := f.Authenticate(org.ID, []byte(value)); !ok {
-				t.Fatal("not let in")
+				t.Fatal("the key is not accepted")
 			}
 		}
 	}
@@ -129,7 +129,7 @@ func TestRefusedNotesOfOneOrganizationDoNotAffectOthers(t *testing.T) {
 	f.Runtime.Quiesce()
 	// The key is changed in the store but not in the view in memory, so the view's version is stale.
 	usedKey, event := mustFind(f.APIKey(staleOrg.ID, staleKey.ID)).RecordUse(ledger.MicrosOf(startTime.Add(time.Hour)))
-	must(0, f.commit(&posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.APIKeys, staleOrg.ID, 2, usedKey, event)}}))
+	must(0, f.commit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{stepWithoutSecrets(directory.APIKeys, staleOrg.ID, 2, usedKey, event)}}))
 	f.advance(time.Minute)
 	f.Authenticate(staleOrg.ID, staleValue)
 	f.Authenticate(org.ID, key)

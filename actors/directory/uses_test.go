@@ -40,7 +40,7 @@ func TestLastUseOfAKeySurvivesARestart(t *testing.T) {
 	wantStoredUses := func(uses int) {
 		t.Helper()
 		if _, _, ok := f.Authenticate(org.ID, value); !ok {
-			t.Fatal("not let in")
+			t.Fatal("the key is not accepted")
 		}
 		if got := f.countUses(org.ID); got != uses {
 			t.Errorf("at %v: %d uses, want %d", f.Clock.Now(), got, uses)
@@ -76,14 +76,14 @@ func TestUseOfARefusedKeyIsNotStored(t *testing.T) {
 	}
 }
 
-// A write that is refused is tried again at the next use.
+// If the write of a key's use is refused, the next use tries again.
 func TestRefusedWriteOfAUseIsTriedAgain(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
 	key, value := f.issueKey(f.newPartner(org.ID, "one"))
 	// The key is changed in the store but not in the view in memory, so the view's version is stale.
 	usedKey, event := key.RecordUse(1)
-	if err := f.commit(&posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.APIKeys, org.ID, 1, usedKey, event)}}); err != nil {
+	if err := f.commit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{stepWithoutSecrets(directory.APIKeys, org.ID, 1, usedKey, event)}}); err != nil {
 		t.Fatal(err)
 	}
 	f.Authenticate(org.ID, value)
@@ -93,7 +93,7 @@ func TestRefusedWriteOfAUseIsTriedAgain(t *testing.T) {
 	if n := f.pendingUses.reserved.Load(); n != 0 {
 		t.Fatalf("%d places are taken by nothing", n)
 	}
-	f.Authenticate(org.ID, value) // makes the actor reload the view
+	f.Authenticate(org.ID, value) // this use makes the actor reload the view
 	f.Runtime.Quiesce()
 	f.Authenticate(org.ID, value)
 	if got := f.countUses(org.ID); got != 2 {
@@ -121,8 +121,8 @@ func TestPendingUsesAreBounded(t *testing.T) {
 	}
 }
 
-// Many keys are used for the first time at once: meanwhile commands are carried out, and in the end
-// every key's use is noted.
+// While many keys are used for the first time at once, commands are carried out. In the end every key's
+// use is stored.
 func TestManyFirstUsesDelayNoCommand(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
@@ -165,7 +165,7 @@ func TestNotesAreDroppedIfTheDirectoryCannotBeRead(t *testing.T) {
 	f.Runtime.Quiesce()
 	f.orgs.slots.Store(savedSlots)
 	if f.pendingUses.reserved.Load() != 0 || len(f.pendingUses.queued) != 0 || len(f.pendingUses.writing) != 0 {
-		t.Errorf("%d places, %d queues, %d told", f.pendingUses.reserved.Load(), len(f.pendingUses.queued), len(f.pendingUses.writing))
+		t.Errorf("%d places are reserved, %d queues are left, %d actors have a message", f.pendingUses.reserved.Load(), len(f.pendingUses.queued), len(f.pendingUses.writing))
 	}
 	f.Authenticate(org.ID, value)
 	if got := f.countUses(org.ID); got != 1 {
@@ -191,7 +191,7 @@ func TestNoRequestWaitsForANote(t *testing.T) {
 	for range 3 {
 		for _, value := range merchant.Keys {
 			if _, _, ok := f.Authenticate(org.ID, []byte(value)); !ok {
-				t.Fatal("not let in")
+				t.Fatal("the key is not accepted")
 			}
 		}
 	}

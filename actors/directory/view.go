@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"mizan/actors/directory/logins"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -51,8 +52,9 @@ func compareCreation(a, b creation) int {
 
 // index holds all records of one kind. Records are never deleted, so the table and the order only grow.
 type index[T any] struct {
-	records table[ledger.ID, viewRecord[T]]
-	order   atomic.Pointer[[]creation]
+	records  table[ledger.ID, viewRecord[T]]
+	order    atomic.Pointer[[]creation]
+	partners partnerOrders[T]
 }
 
 func (x *index[T]) get(id ledger.ID) (*viewRecord[T], bool) {
@@ -71,7 +73,9 @@ func (x *index[T]) size() int { return len(x.inCreationOrder()) }
 // put publishes a record and returns it. Only one goroutine at a time may call put.
 func (x *index[T]) put(id ledger.ID, record *T, stamp posting.Stamp) *viewRecord[T] {
 	if c, ok := x.get(id); ok {
+		old := c.record()
 		c.set(record, stamp)
+		x.partners.replaced(old, record)
 		return c
 	}
 	// The record and its first version share one object: there are very many records, and the garbage
@@ -100,6 +104,47 @@ func (x *index[T]) insert(added creation) {
 	x.order.Store(&order)
 }
 
+// partnerOrders finds the records of one partner in an index's order of creation. It is made when it is first used, and
+// extended with the records that were added since.
+type partnerOrders[T any] struct {
+	mu        sync.Mutex
+	seen      []creation        // the records whose offsets are in places, in the order of creation
+	places    map[int64][]int32 // offsets of records in seen, by the partner's number
+	partnerOf func(*T) int64
+}
+
+// ofPartner returns the records of a partner in the order of creation.
+func (x *index[T]) ofPartner(number int64, partnerOf func(*T) int64) []creation {
+	p := &x.partners
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	order := x.inCreationOrder()
+	if n := len(p.seen); n == 0 || n > len(order) || order[n-1] != p.seen[n-1] { // the last condition: a record was inserted before others
+		p.seen, p.places, p.partnerOf = nil, make(map[int64][]int32), partnerOf
+	}
+	for place := len(p.seen); place < len(order); place++ {
+		record, _ := x.get(order[place].id)
+		partner := partnerOf(record.record())
+		p.places[partner] = append(p.places[partner], int32(place))
+	}
+	p.seen = order
+	found := make([]creation, len(p.places[number]))
+	for i, place := range p.places[number] {
+		found[i] = order[place]
+	}
+	return found
+}
+
+// replaced is called after a record was replaced. If the record now belongs to another partner, the offsets of all records
+// are found anew.
+func (p *partnerOrders[T]) replaced(old, record *T) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.seen != nil && p.partnerOf(old) != p.partnerOf(record) {
+		p.seen = nil
+	}
+}
+
 // organization is one organization's part of the view.
 type organization struct {
 	id          ledger.ID
@@ -114,11 +159,12 @@ type organization struct {
 	blocks      blocklist
 
 	logins             sync.Map                            // login string → ledger.ID of the user or partner
-	terminalsByPartner table[int64, []*directory.Terminal] // by the partner's number; in order of priority
+	terminalsByPartner table[int64, []*directory.Terminal] // terminals by their partner's number, in order of priority
 	activeLimits       sync.Map                            // the partner's number (int64) → []*directory.Limit
 	sessionHashes      sync.Map                            // [32]byte → *viewRecord[directory.Session]
 	ratesByPair        sync.Map                            // pair → *viewRecord[directory.Rate]
 	sessionsByOwner    sessionsByOwner                     // sessions by their owner; only the actor uses this field
+	loginLog           logins.Log                          // the last attempts to log in
 }
 
 // pair is the two currencies of a rate: from and to.
@@ -129,8 +175,8 @@ func newOrg(id ledger.ID, global *globalIndex) *organization {
 }
 
 // globalIndex finds keys, partners and terminals of all organizations. One table per kind serves all
-// organizations, so that a lookup takes equally long whether the organization lacks the key or does
-// not exist.
+// organizations, so that a lookup takes the same time if the organization lacks the key as if the
+// organization does not exist.
 type globalIndex struct {
 	keys     table[keyPlace, viewRecord[directory.APIKey]]
 	partners table[partnerPlace, viewRecord[directory.Partner]]
@@ -165,11 +211,11 @@ func (o *organization) terminalsOf(partner int64) []*directory.Terminal {
 	return *found
 }
 
-// The put functions publish a durable record. They set Created, so no other goroutine may have seen
+// The put functions publish a durable record. They set the field Created of the record, so no other goroutine may have seen
 // the record before.
 
 func (o *organization) putPartner(p *directory.Partner, stamp posting.Stamp) {
-	p.Created = stamp.Started
+	p.Created, p.FirstSeq = stamp.Started, stamp.FirstSeq
 	c := o.partners.put(p.ID, p, stamp)
 	o.globalIndex.partners.put(partnerPlace{o.id, p.Number}, c)
 	o.logins.Store(p.Login, p.ID)
@@ -190,7 +236,7 @@ func (o *organization) putTerminal(t *directory.Terminal, stamp posting.Stamp) {
 }
 
 func (o *organization) putKey(k *directory.APIKey, stamp posting.Stamp) {
-	k.Created = stamp.Started
+	k.Created, k.FirstSeq = stamp.Started, stamp.FirstSeq
 	o.globalIndex.keys.put(keyPlace{o.id, k.Hash}, o.keys.put(k.ID, k, stamp))
 }
 
@@ -214,9 +260,9 @@ func (s *Service) putPlatform(p *directory.Platform, stamp posting.Stamp) {
 	s.platform.Store(&version[directory.Platform]{record: p, stamp: stamp})
 }
 
-// putTerminal enters a terminal into the tables of all organizations. The terminal gets a new place in the
-// view when its organization is reloaded, so it is entered again then. Notifications from other platforms
-// name only a terminal, so the table of terminals spans all organizations.
+// putTerminal enters a terminal into the tables of all organizations. A reload of an organization gives its terminals new
+// places in the view and calls putTerminal again. Notifications from other platforms name only a terminal, so the table of
+// terminals spans all organizations.
 func (g *globalIndex) putTerminal(inView *viewRecord[directory.Terminal]) {
 	t := inView.record()
 	g.terminals.put(t.ID, inView)
@@ -235,8 +281,8 @@ func (s *Service) FindTerminal(id ledger.ID) (*directory.Terminal, bool) {
 }
 
 // RemoteTerminals returns the terminals of all organizations that have the given provider and, in their
-// parameters, the address at which it is called. They are in no particular order. Switched-off terminals
-// are included, because their charges may still be reversed.
+// parameters, the address at which it is called. The order is not defined. Switched-off terminals are
+// included, because their charges may still be reversed.
 func (s *Service) RemoteTerminals(provider string) (terminals []*directory.Terminal) {
 	s.global.remote.Range(func(_, inView any) bool {
 		if t := inView.(*viewRecord[directory.Terminal]).record(); t.Provider == provider {

@@ -23,7 +23,7 @@ func (s *Service) deliver(k destinationKey, batch []pendingNotice) {
 		s.inMemory.Add(-1)
 		batchReport.attempts = append(batchReport.attempts, attemptedNotice{notice: p.notice, fromStore: p.fromStore, replayRequests: p.replayRequests, report: r})
 	}
-	defer func() { // also after a panic: the actor waits for this message, and an attempt that panicked counts
+	defer func() { // deferred, because the actor waits for this report even after a panic, and an attempt that panicked counts too
 		if attemptRunning {
 			onReport(s.unwrittenReport(batch[nextIndex].reachedOperators))
 		}
@@ -52,11 +52,12 @@ type report struct {
 	minWait          time.Duration // least time before the next attempt
 	reachedOperators []byte        // operators reached so far, by this attempt and earlier ones
 
-	// interrupted marks a result that does not count as an attempt but has reached some operators.
+	// interrupted marks a result that does not count as an attempt, although the message has reached
+	// some operators.
 	interrupted bool
 }
 
-// unwrittenReport is the result of an attempt whose message could not be written, so that nobody got it.
+// unwrittenReport is the result of an attempt whose message could not be written, so it was not sent.
 // reachedOperators are the operators whom earlier attempts have reached.
 func (s *Service) unwrittenReport(reachedOperators []byte) report {
 	return report{Attempt: Attempt{At: ledger.MicrosOf(s.runtime.Clock.Now()), Failure: "could not be written"}, reachedOperators: reachedOperators}
@@ -82,7 +83,7 @@ func (s *Service) attempt(k destinationKey, n *posting.Notice, reachedOperators 
 
 // observe calls the observer of attempts. A panic of the observer does not affect the attempt.
 func (s *Service) observe(channel posting.Channel, failed bool, took time.Duration) {
-	defer func() { s.runtime.Recovered("who observes deliveries", recover()) }()
+	defer func() { s.runtime.Recovered("the observer of delivery attempts", recover()) }()
 	s.observer(channel, failed, took)
 }
 
@@ -128,21 +129,21 @@ func (s *Service) notifyMerchant(k destinationKey, n *posting.Notice, body *acto
 	return report{Attempt: Attempt{ledger.MicrosOf(result.At), result.Status, result.Failure, result.Duration.Milliseconds()}}, result.Failure != webhook.Interrupted
 }
 
-// notifyPayer sends a payer the receipt of the notice's transaction. A sending that the end of the process interrupts
-// does not count as an attempt.
+// notifyPayer sends the payer of a transaction an e-mail with the receipt's address. An attempt that the end of the process
+// interrupts does not count.
 func (s *Service) notifyPayer(k destinationKey, n *posting.Notice) (report, bool) {
 	if s.mailReceipt == nil {
-		return report{Attempt: Attempt{At: ledger.MicrosOf(s.runtime.Clock.Now()), Failure: "nothing is configured to send receipts by"}}, true
+		return report{Attempt: Attempt{At: ledger.MicrosOf(s.runtime.Clock.Now()), Failure: "sending of receipts is not configured"}}, true
 	}
 	a := s.mailReceipt(k.org, n.Source.ID)
 	return report{Attempt: a}, a.Failure == "" || !s.stopping.Load()
 }
 
-// notifyOperators sends a message to operators. If the end of the process interrupts the sending, this does not
-// count as an attempt, but operators who were reached do not get the message again.
+// notifyOperators sends a message to operators. An attempt that the end of the process interrupts does not count, but
+// operators who were reached do not get the message again.
 func (s *Service) notifyOperators(k destinationKey, body, reachedOperators []byte) (report, bool) {
 	if s.attemptOperators == nil {
-		return report{Attempt: Attempt{At: ledger.MicrosOf(s.runtime.Clock.Now()), Failure: "nothing is configured to tell operators by"}, reachedOperators: reachedOperators}, true
+		return report{Attempt: Attempt{At: ledger.MicrosOf(s.runtime.Clock.Now()), Failure: "notification of operators is not configured"}, reachedOperators: reachedOperators}, true
 	}
 	a, reachedNow, wait := s.attemptOperators(k.org, k.to, body, reachedOperators)
 	r := report{Attempt: a, reachedOperators: reachedNow, minWait: wait}
@@ -166,7 +167,7 @@ func (s *Service) encodeBody(org ledger.ID, n *posting.Notice) (actors.Notificat
 	}
 	writer := s.writers[n.Source.Kind]
 	if writer == nil {
-		return body, buffer, fmt.Errorf("nobody tells of records of kind %c", n.Source.Kind)
+		return body, buffer, fmt.Errorf("no NotificationWriter for records of kind %c", n.Source.Kind)
 	}
 	written, err := writer.WriteNotification(body.Data, org, n)
 	if err != nil {

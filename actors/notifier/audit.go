@@ -8,18 +8,18 @@ import (
 	"mizan/posting"
 )
 
-// RowKind is the purpose of one of the rows in which this package stores deliveries. It is the first byte of the row's
-// key. The checker reads the rows with the functions below.
+// RowKind says what a stored row of this package is for. It is the first byte of the row's key. The checker
+// (snapshots/check) reads the rows with the functions below.
 type RowKind byte
 
 // The kinds of rows, with the function that reads each.
 const (
-	MarksRows       RowKind = rowMarks      // ReadMarks
-	DeliveryRows    RowKind = rowDeliveries // ReadDelivery
-	RetryRows       RowKind = rowRetries    // ReadWaiting
-	ParkedRows      RowKind = rowParked     // ReadWaiting
-	CursorRow       RowKind = rowCursor     // ReadCursor: every notice on an earlier page has a mark or a row of its own
-	BulletinKeyRows RowKind = rowPosted     // ReadBulletinKey
+	MarksRows       RowKind = rowMarks      // read by ReadMarks
+	DeliveryRows    RowKind = rowDeliveries // read by ReadDelivery
+	RetryRows       RowKind = rowRetries    // read by ReadWaiting
+	ParkedRows      RowKind = rowParked     // read by ReadWaiting
+	CursorRow       RowKind = rowCursor     // read by ReadCursor; every notice on a page before the cursor has a mark or a row of its own
+	BulletinKeyRows RowKind = rowPosted     // read by ReadBulletinKey
 	NoticesRows     RowKind = rowNotices    // written by the journal's writer; posting/store defines their form
 )
 
@@ -30,7 +30,7 @@ type Mark struct {
 }
 
 // PageOfMarks returns the page of notices that a row of marks belongs to, as the booked time of the page's first
-// notice. The error says that the key has no known form.
+// notice. The error says that the key cannot be parsed.
 func PageOfMarks(key []byte) (ledger.Micros, error) {
 	if len(key) != 1+8+idSize || key[0] != rowMarks {
 		return 0, fmt.Errorf("marks of deliveries with key %x", key)
@@ -52,7 +52,7 @@ func ReadMarks(key, value []byte, fn func(m Mark)) error {
 		fn(Mark{m.ID, Attempt{At: m.at, Status: m.status, Took: m.took}})
 	})
 	if err == nil && (isFirst || keyDiffers) {
-		err = fmt.Errorf("marks of deliveries: the first is not the key's")
+		err = fmt.Errorf("marks of deliveries: the first mark differs from the key")
 	}
 	return err
 }
@@ -60,7 +60,7 @@ func ReadMarks(key, value []byte, fn func(m Mark)) error {
 // StoredDelivery is a delivery that has a row of its own, with the fields that only the checker reads.
 type StoredDelivery struct {
 	*Delivery
-	Page                 ledger.Micros // booked time of the first notice on its notice's page; 0: a bulletin is on no page
+	Page                 ledger.Micros // booked time of the first notice on the page that has this delivery's notice; 0: a bulletin is on no page
 	Body                 []byte
 	Reached              []byte // the operators that were reached; nil: none
 	AttemptsBeforeReplay int    // number of attempts before the last request to deliver it again
@@ -81,8 +81,8 @@ func ReadDelivery(key, value []byte) (StoredDelivery, error) {
 // KeyOfDelivery returns the key of a delivery's own row. The row need not exist.
 func KeyOfDelivery(id ID) []byte { return keyDelivery(id) }
 
-// KeyOfWaiting returns the key of the row that says when a pending delivery is tried next, or that a delivery is
-// parked. It returns nil for an acknowledged delivery, which has no such row.
+// KeyOfWaiting returns the key of the row that says when a pending delivery is tried next, or that a delivery is parked
+// (given up). It returns nil for an acknowledged delivery, which has no such row.
 func (k *StoredDelivery) KeyOfWaiting(org ledger.ID) []byte {
 	switch k.State {
 	case Pending:
@@ -106,7 +106,8 @@ func ReadWaiting(key, value []byte) (ID, error) {
 	return readID(key[size-idSize:]), nil
 }
 
-// ReadCursor returns the instant in the row of the cursor. The error says that the row has no known form.
+// ReadCursor parses the row of the cursor and returns the cursor: the booked time of the first notice on a page. The error
+// says that the row has no known form.
 func ReadCursor(key, value []byte) (ledger.Micros, error) {
 	if len(key) != 1 || len(value) != 8 {
 		return 0, fmt.Errorf("row %x of deliveries: unknown form", key)

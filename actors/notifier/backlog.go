@@ -9,7 +9,7 @@ import (
 	"mizan/posting"
 )
 
-// Backlog is how many deliveries to one class of receivers wait for another attempt, or are parked.
+// Backlog is how many deliveries to one class of receivers wait for another attempt, or are parked (given up).
 type Backlog struct {
 	Receivers string // merchants, operators or payers
 	State     State  // Pending or Parked
@@ -21,22 +21,22 @@ type Backlog struct {
 var receiverNames = map[receiverClass]string{merchantClass: "merchants", operatorClass: "operators", payerClass: "payers"}
 
 const (
-	maxBacklogKeys = 1 << 20     // deliveries that are counted at most, in all
-	backlogMinAge  = time.Second // a count is not repeated before it is so old,
-	backlogShare   = 50          // nor before this many times as long as it took, so that counting takes at most 2% of a processor
+	maxBacklogKeys = 1 << 20     // maximum number of deliveries that one count visits, in all organizations together
+	backlogMinAge  = time.Second // least age of a count before it is repeated
+	backlogShare   = 50          // the least age is also this many times the duration of the count, so that counting takes at most 2% of a processor
 )
 
-// backlogCache is the last count.
+// backlogCache holds the result of the last count.
 type backlogCache struct {
 	mu        sync.Mutex
 	rows      []Backlog
 	countedAt time.Time     // in real time; zero: never
-	took      time.Duration // how long it took
+	took      time.Duration // duration of the count
 }
 
-// Backlogs returns a row for each class of receivers and each of the states Pending and Parked. Deliveries whose first attempt has not
-// been made are not in these rows, but in InMemory. The count is a second old at most, or 50 times as old as it took; it ends after a million
-// deliveries. The error comes from the store.
+// Backlogs returns a row for each class of receivers and each of the states Pending and Parked. Deliveries whose first attempt
+// has not been made are not in these rows; InMemory counts them. The rows come from the last count, which is repeated when it is
+// older than a second and than 50 times its duration. A count ends after a million deliveries. The error comes from the store.
 func (s *Service) Backlogs() ([]Backlog, error) {
 	c := &s.backlog
 	c.mu.Lock()
@@ -52,8 +52,8 @@ func (s *Service) Backlogs() ([]Backlog, error) {
 	return slices.Clone(c.rows), nil
 }
 
-// InMemory returns how many notices wait in memory for an attempt. Those that were read from the store for it also are in the rows of
-// Backlogs.
+// InMemory returns how many notices wait in memory for an attempt. Notices that were read from the store for the attempt are in
+// the rows of Backlogs, too.
 func (s *Service) InMemory() int64 { return s.inMemory.Load() }
 
 // countBacklogs counts the keys of waiting and of parked deliveries.

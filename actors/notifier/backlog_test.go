@@ -11,7 +11,7 @@ import (
 	"mizan/posting"
 )
 
-// Deliveries are counted by their receivers and states over all organizations, with the age of the oldest event.
+// Deliveries of all organizations are counted by class of receivers and state, with the age of the oldest event.
 func TestBacklogsHaveWhatWaitsAndWhatIsParked(t *testing.T) {
 	f := newFixture(t)
 	wantRows := func(want ...Backlog) {

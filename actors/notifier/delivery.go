@@ -14,7 +14,7 @@ type State byte
 // The states.
 const (
 	Pending   State = iota + 1 // another attempt follows
-	Delivered                  // acknowledged
+	Delivered                  // the receiver has acknowledged the notice
 	Parked                     // given up until someone requests it again
 )
 
@@ -27,28 +27,28 @@ func (s State) String() string {
 	return names[0]
 }
 
-// Attempt is one try to deliver.
+// Attempt is the result of one attempt to deliver.
 type Attempt struct {
 	At      ledger.Micros // when the message was formed
 	Status  int           // HTTP status of the response; 0: no response
-	Failure string        // why it was not acknowledged; empty: acknowledged
+	Failure string        // why the attempt was not acknowledged; empty: it was acknowledged
 	Took    int64         // milliseconds
 }
 
 // Delivery is a notice and the state of its delivery.
 type Delivery struct {
 	ID
-	Source   ledger.Source // the record that it reports on; a bulletin, a message to operators about no event, has none
+	Source   ledger.Source // the record that the notice reports on; a bulletin, a message to operators about no event, has none
 	To       ledger.ID     // the terminal or partner that the notice belongs to
 	State    State
 	Attempts []Attempt
-	Next     ledger.Micros // time of the next attempt, while it is pending
+	Next     ledger.Micros // time of the next attempt, if State is Pending
 
-	pageStart            ledger.Micros // booked time of the first notice on its notice's page; 0: a bulletin is on no page
+	pageStart            ledger.Micros // booked time of the first notice on the page that has this notice; 0: a bulletin is on no page
 	body                 []byte
 	reachedOperators     []byte // the operators who were reached; nil: none
-	attemptsBeforeReplay int    // number of attempts before the last request to deliver it again
-	replayRequests       int    // number of requests to deliver it again
+	attemptsBeforeReplay int    // number of attempts before the last replay (request to deliver the notice again)
+	replayRequests       int    // number of requests to deliver the notice again
 }
 
 // gaps are the times from a failed attempt to the next one. No gap follows the sixth attempt, which is the last.

@@ -20,10 +20,12 @@ type (
 	changeWritten struct{ err error }
 )
 
-// Lasting implements actors.Lasting: after a panic of the delivery log, its next behaviour receives this message again.
-func (attemptsMade) Lasting() {}
+// IsRedelivered implements actors.RedeliveredMessage: after a panic of the delivery log, its next behaviour receives this message again.
+func (attemptsMade) IsRedelivered() {}
 
-// Expected implements actors.Expected.
+var _ actors.RedeliveredMessage = attemptsMade{}
+
+// Expected implements actors.AnnouncedMessage.
 func (changeWritten) Expected() {}
 
 // attemptedNotice is a notice and the result of an attempt to deliver it.
@@ -36,8 +38,8 @@ type attemptedNotice struct {
 
 // Bounds of one Change (the rows that become durable together) of a delivery log.
 const (
-	maxEntries     = 1_024   // entries, each of which takes three rows at most
-	maxChangeBytes = 1 << 20 // bytes after which no further entry is added
+	maxEntries     = 1_024   // entries; an entry takes at most three rows
+	maxChangeBytes = 1 << 20 // size in bytes from which no further entry is added
 )
 
 // deliveryLog is the actor of an organization's delivery log: it writes down the results of deliveries.
@@ -52,11 +54,12 @@ type deliveryLog struct {
 	currentDraft        *draft           // the draft that is being made durable
 	resultsSinceCursor  int              // number of results since the cursor (where a search for lost notices starts) was last moved
 	postingKeys         map[string]bool  // keys of bulletins (messages to operators about no event) that are not durable yet
-	replayRequested     map[ID]bool      // untried deliveries that a caller has asked to deliver again
+	replayRequested     map[ID]bool      // untried deliveries of which a caller has requested a replay
 	lastBulletin        ledger.Micros    // when the last bulletin was posted
 }
 
-// entry is something to write; exactly one of attempted, postponed and command is set.
+// entry is an item that the delivery log writes; exactly one of attempted, postponed and command is
+// set.
 type entry struct {
 	at        ledger.Micros
 	attempted *attemptedNotice
@@ -97,7 +100,7 @@ func (l *deliveryLog) Idle() bool { return l.currentDraft == nil && len(l.queue)
 // rescan (a search for notices without a stored result) finds them. If a Change is in progress, the actor's next
 // behaviour starts the rescan when it receives the writer's receipt.
 func (l *deliveryLog) Failed(c *actors.Context) {
-	failure := ledger.Refuse("notifier", ledger.Internal, "an internal error; what was asked may or may not be done")
+	failure := ledger.Refuse("notifier", ledger.Internal, "an internal error; the requested change may or may not be done")
 	for i := range l.queue {
 		e := &l.queue[i]
 		switch {
@@ -173,8 +176,8 @@ func (l *deliveryLog) fill(draft *draft) {
 }
 
 // onWritten handles the writer's receipt. A refused draft, which has a single command, has stored nothing. After any
-// other error it is unknown what is stored, so a rescan reads the store. After posting.ErrStopped (the process is
-// stopping) no rescan is needed.
+// other error the delivery log does not know which rows are stored, so a rescan reads the store. After
+// posting.ErrStopped (the process is stopping) no rescan is needed.
 func (l *deliveryLog) onWritten(err error, now ledger.Micros) {
 	draft := l.currentDraft
 	if l.currentDraft = nil; draft == nil { // the Change was submitted before a panic
@@ -188,7 +191,7 @@ func (l *deliveryLog) onWritten(err error, now ledger.Micros) {
 		}
 	}
 	for _, row := range draft.postedKeys {
-		delete(l.postingKeys, row) // the store has it now, or it was refused
+		delete(l.postingKeys, row) // the store has the key now, or the bulletin was refused
 	}
 	l.release(draft)
 	if err == nil {
@@ -206,7 +209,8 @@ func (l *deliveryLog) onWritten(err error, now ledger.Micros) {
 	}
 }
 
-// release tells destinations that the results of deliveries that they had read from the store are stored.
+// release tells destinations that results are now stored, namely the results of deliveries that the destinations had read
+// from the store.
 func (l *deliveryLog) release(draft *draft) {
 	for k, ids := range draft.releasedIDs {
 		l.service.destinations.Tell(k, resultsStored{ids})
@@ -245,7 +249,7 @@ func (l *deliveryLog) writeResult(draft *draft, attempted *attemptedNotice, now 
 	case previous == nil:
 		next = pendingDelivery(&attempted.notice, now)
 	case previous.State != Pending:
-		return // another attempt has already finished it
+		return // another attempt has already finished the delivery
 	default:
 		next = previous.copy()
 	}

@@ -23,18 +23,18 @@ type (
 	// workerReport has the results of a worker's batch.
 	workerReport struct {
 		attempts []attemptedNotice
-		untried  []pendingNotice // the rest of the batch
+		untried  []pendingNotice // notices of the batch that were not tried
 	}
 )
 
-// Expected implements actors.Expected.
+// Expected implements actors.AnnouncedMessage.
 func (workerReport) Expected() {}
 
 // pendingNotice is a notice that is being delivered. It counts as waiting in memory until it is tried.
 type pendingNotice struct {
 	notice           posting.Notice
-	fromStore        bool   // it was read from the store, so it has a row of its own
-	replayRequests   int    // number of requests to deliver it again, when it was read from the store
+	fromStore        bool   // the notice was read from the store, so its delivery has a row of its own
+	replayRequests   int    // number of requests to deliver the notice again, when the notice was read from the store
 	reachedOperators []byte // the operators whom earlier attempts have reached
 }
 
@@ -47,10 +47,10 @@ type destination struct {
 	lastAcknowledged bool // the last attempt was acknowledged
 	isSlow           bool // an attempt took long, whether or not it was acknowledged
 	lastFailed       bool // the last attempt was not acknowledged; if lastAcknowledged is false too, nothing was tried yet
-	awaitsWorker     bool // no worker was free
+	awaitsWorker     bool // the destination has found no free worker
 
-	freshNotices []pendingNotice // never tried
-	dueNotices   []pendingNotice // read from the store
+	freshNotices []pendingNotice // notices that were never tried
+	dueNotices   []pendingNotice // due notices that were read from the store
 	freshNext    bool            // alternates: the next batch comes from freshNotices, unless that is empty
 	pulledIDs    map[ID]bool     // deliveries that were read from the store and whose results are not stored yet
 	moreDue      bool            // the store may have more deliveries that are due
@@ -101,7 +101,7 @@ func (d *destination) Failed(*actors.Context) {
 	d.service.rescan(d.key.org, &d.key)
 }
 
-// drop forgets what waits in memory.
+// drop drops the notices that wait in memory.
 func (d *destination) drop() {
 	d.service.inMemory.Add(-int64(len(d.freshNotices) + len(d.dueNotices)))
 	d.freshNotices, d.dueNotices, d.moreDue, d.readUpTo = nil, nil, false, nil
@@ -124,7 +124,7 @@ func (d *destination) checkStore() {
 	})
 	if err != nil {
 		d.lastFailed, d.isSlow = true, true // assumed, because the store could not be read
-		d.service.runtime.Log.Error("what waits for a destination cannot be read", "organization", d.key.org.String(), "error", err)
+		d.service.runtime.Log.Error("the waiting deliveries of a destination cannot be read", "organization", d.key.org.String(), "error", err)
 	}
 }
 
@@ -289,9 +289,9 @@ func waitingDelivery(view *posting.View, k destinationKey, dueAt ledger.Micros, 
 	return d, nil
 }
 
-// logWrongRow logs a wrong row of waiting deliveries. Only the checker finds out what is wrong.
+// logWrongRow logs a wrong row of waiting deliveries. Only the checker finds out why it is wrong.
 func (s *Service) logWrongRow(org ledger.ID, row []byte) {
-	s.runtime.Log.Error("a delivery is said to wait that cannot be read or does not", "organization", org.String(), "row", fmt.Sprintf("%x", row))
+	s.runtime.Log.Error("the row of a waiting delivery names a delivery that cannot be read or does not wait", "organization", org.String(), "row", fmt.Sprintf("%x", row))
 }
 
 // startWorkers gives waiting notices to workers, alternately fresh ones and due ones.

@@ -12,8 +12,8 @@ import (
 	"mizan/posting"
 )
 
-// An unknown receiver that is slow keeps one worker busy and a bounded number of notices in memory.
-// The others wait in the store, and each is delivered once when the receiver answers.
+// A receiver that has not answered yet keeps one worker busy and a bounded number of notices in memory. The others wait in
+// the store, and each is delivered once when the receiver answers.
 func TestNoticesBeyondADestinationsRoomWaitInTheStore(t *testing.T) {
 	f := newFixture(t)
 	gate := newGate()
@@ -23,7 +23,7 @@ func TestNoticesBeyondADestinationsRoomWaitInTheStore(t *testing.T) {
 	waitFor(t, "one attempt is in progress, and the other notices are in the store", func() bool {
 		return receiver.count() == 1 && len(f.rows(firstOrg, rowRetries)) >= n-maxWaitingUnknown-1
 	})
-	const room = maxWaitingUnknown + 3 // one in progress, and two read from the store
+	const room = maxWaitingUnknown + 3 // three more: one is in progress, and two were read from the store
 	if got := f.inMemory.Load(); got > room+maxEntries {
 		t.Errorf("%d notices wait in memory, want at most %d and those of one change that is being written", got, room)
 	}
@@ -35,7 +35,7 @@ func TestNoticesBeyondADestinationsRoomWaitInTheStore(t *testing.T) {
 		t.Errorf("%d at once, want at most %d", receiver.maxUnanswered, lastWorkerLimit)
 	}
 	if got := f.inMemory.Load(); got != 0 {
-		t.Errorf("%d notices wait in memory when all are told", got)
+		t.Errorf("%d notices wait in memory when all are delivered", got)
 	}
 	for _, id := range []ID{ids[0], ids[n/2], ids[n-1]} {
 		f.wantDelivery(id, Delivered, 1)
@@ -60,7 +60,7 @@ func TestDestinationThatStopsRespondingFreesMemory(t *testing.T) {
 	}, gate)
 	to := f.destinationOf(receiver)
 	f.notifyOne(to)
-	f.quiesce() // the destination is known to answer
+	f.quiesce() // from now on the destination is known to answer
 	failing.Store("now", true)
 	const n = 2_000
 	ids := f.notifyMany(to, n)
@@ -123,7 +123,7 @@ func TestQuickDestinationHasAtMostSixteenWorkers(t *testing.T) {
 }
 
 // The notifications of a hundred destinations hang after a failure. The other destinations get all of their
-// notifications meanwhile. The test counts notifications; it does not measure time.
+// notifications meanwhile. The test counts notifications instead of measuring time.
 func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 	const hangingCount, goodCount, noticesEach = 100, 50, 20
 	f := newFixture(t, onRealClock)
@@ -208,7 +208,7 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 	gate := newGate()
 	receiver := startReceiver(t, func(*arrival) int { gate.wait(); return 500 }, gate)
 	f.addresses.set(to, actors.Address{URL: receiver.URL})
-	f.stop() // all become due while the process is down
+	f.stop() // all deliveries become due while the service is down
 	if err := f.Clock.Set(f.Clock.Now().Add(31 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -242,10 +242,10 @@ func TestFreshNoticesDoNotWaitForDueOnes(t *testing.T) {
 	f := newFixture(t)
 	r := startReceiver(t, alwaysStatus(500))
 	to := f.destinationOf(r)
-	dueIDs := f.notifyMany(to, 300) // due again after their first attempt fails
+	dueIDs := f.notifyMany(to, 300) // these deliveries are due again after their first attempt fails
 	f.quiesce()
 	requestsBefore := r.count()
-	if err := f.Clock.Set(f.Clock.Now().Add(time.Minute)); err != nil { // no timer runs yet
+	if err := f.Clock.Set(f.Clock.Now().Add(time.Minute)); err != nil { // moves the clock without running timers
 		t.Fatal(err)
 	}
 	gate := newGate()

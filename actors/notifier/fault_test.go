@@ -180,7 +180,7 @@ func TestDuplicateAcknowledgementKeepsOtherMarks(t *testing.T) {
 	ids := f.notifyMany(to, 10)
 	f.quiesce()
 	pageStart := f.delivery(ids[0]).pageStart
-	for _, id := range ids { // each in a Change of its own
+	for _, id := range ids { // each duplicate is written in a Change of its own
 		n := posting.Notice{Channel: id.Channel, To: to, Booked: id.Booked, PageStart: pageStart, Source: f.delivery(id).Source}
 		f.rescan(uuid.New(), nil) // after a rescan duplicates are possible
 		f.quiesce()

@@ -59,12 +59,13 @@ const createForm = `{"params":{"type":"payment","amount":"%d","currency":"USD","
 	`"returnUrl":"https://shop.example/paid","failUrl":"https://shop.example/failed",` +
 	`"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"A B","exp_month":"12","exp_year":"2040","cvv":"123"}}}`
 
-// quantile returns a quantile of sorted durations.
+// quantile returns the q-quantile of sorted durations; q is from 0 to 1.
 func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))].Round(10 * time.Microsecond)
 }
 
-// deliveryTimes records, by txid, when creates got their responses and when their notifications arrived.
+// deliveryTimes records, by txid, when the requests that created transactions got their responses and when the
+// transactions' notifications arrived.
 type deliveryTimes struct {
 	mu              sync.Mutex
 	respondedAt     map[string]time.Time // guarded by mu
@@ -103,8 +104,8 @@ func (c *deliveryTimes) sink(t *testing.T, hangingCount int) *httptest.Server {
 	return s
 }
 
-// TestFigureHangingDestinations measures, with 100 of 1,000 destinations hanging, how long after a
-// create's response the notifications of the other 900 arrive.
+// TestFigureHangingDestinations measures how long the notifications of 900 destinations take while 100 other destinations
+// hang. A notification's time counts from the response to the request that created its transaction.
 func TestFigureHangingDestinations(t *testing.T) {
 	skipUnlessMeasuring(t)
 	const destinationCount, hangingCount, ratePerSecond, duration = 1_000, 100, 300, time.Minute
@@ -264,7 +265,7 @@ func plantRetries(t *testing.T, dir string, org ledger.ID, waitingCount, dueCoun
 	now := ledger.MicrosOf(time.Now())
 	var writes sync.WaitGroup
 	for chunkStart := 0; chunkStart < waitingCount; chunkStart += 500 {
-		change := &posting.Change{MustRecord: true}
+		change := &posting.Change{Author: ledger.BySystem.Author(), MustRecord: true}
 		for n := chunkStart; n < chunkStart+500; n++ {
 			delivery := &Delivery{
 				ID: ID{sample.Booked - ledger.Micros(1+n), posting.Webhook}, Source: sample.Source, To: sample.To, State: Pending,
@@ -272,7 +273,7 @@ func plantRetries(t *testing.T, dir string, org ledger.ID, waitingCount, dueCoun
 				Attempts: []Attempt{{At: sample.Booked, Status: 500, Failure: "status 500", Took: 3}},
 			}
 			switch {
-			case n < dueCount: // in the reverse order of their events
+			case n < dueCount: // the due times are in the reverse order of the events
 				delivery.Next = now - ledger.Micros(1_000_000) + ledger.Micros(n)
 				order = append(order, EventID(org, delivery.ID).String())
 			case n%2 == 0:

@@ -165,7 +165,7 @@ func (f *fixture) submit(c *posting.Change) {
 // notify books an event with a notice for each destination, in one Change.
 func (f *fixture) notify(org ledger.ID, channel posting.Channel, to ...ledger.ID) (ids []ID) {
 	f.t.Helper()
-	c := new(posting.Change)
+	c := &posting.Change{Author: ledger.BySystem.Author()}
 	for i, to := range to {
 		c.Steps = append(c.Steps, posting.Step{
 			Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: []byte{1},
@@ -290,13 +290,13 @@ func (f *fixture) fillPool(g *gate, run func(func()) error, jobs int) {
 			f.t.Fatal(err)
 		}
 	}
-	f.t.Cleanup(g.open) // before the fixture is stopped
+	f.t.Cleanup(g.open) // the gate opens before the fixture is stopped
 }
 
 // plant writes a row into an organization's delivery rows.
 func (f *fixture) plant(org ledger.ID, row, value []byte) {
 	f.t.Helper()
-	f.submit(&posting.Change{MustRecord: true, KVs: []posting.KV{{Org: org, Key: row, Value: value}}})
+	f.submit(&posting.Change{Author: ledger.BySystem.Author(), MustRecord: true, KVs: []posting.KV{{Org: org, Key: row, Value: value}}})
 }
 
 // plantRemoval stores a time before which deliveries were removed, as a retention run does.

@@ -13,10 +13,10 @@ import (
 // continue from.
 const (
 	maxListedPages    = 64     // pages of notices (stored rows of consecutive notices) that one call of List reads
-	maxUntriedPages   = 4_096  // the same for a list of deliveries that were not tried yet
-	maxListedRows     = 16_384 // after this many notices and deliveries no more are read
+	maxUntriedPages   = 4_096  // pages of notices that one call of List reads to find deliveries that were not tried yet
+	maxListedRows     = 16_384 // notices and deliveries after which a page ends
 	maxDeliveriesRead = 1_024  // deliveries with rows of their own that are read at once
-	maxEventsRead     = 256    // events of a transaction
+	maxEventsRead     = 256    // events of a transaction that are read
 	maxIndexKeys      = 65_536 // keys that are read of deliveries that wait or are parked (given up)
 )
 
@@ -95,7 +95,7 @@ type listing struct {
 	amongUntried   bool          // the search is among the pending deliveries without a row of their own
 
 	deliveries   []*Delivery
-	lastPosition Position // of the last delivery found
+	lastPosition Position // the position of the last delivery that was found
 	nextPosition Position
 	pageEnded    bool // the page is full, or a bound was reached
 	pagesRead    int  // pages of notices that were read
@@ -182,7 +182,8 @@ func (l *listing) listUntried() error {
 	})
 }
 
-// addUntried lists the notice's delivery if it has neither a mark nor a row of its own.
+// addUntried lists the notice's delivery if the store has no result of it: neither a mark of an acknowledged first attempt
+// nor a row of its own.
 func (l *listing) addUntried(n *posting.Notice, marked map[ID]mark) error {
 	id := idOf(n)
 	if _, isMarked := marked[id]; isMarked || id.compare(l.readDownTo) >= 0 || n.Booked < l.removedBefore || l.query.To != (ledger.ID{}) && l.query.To != n.To {
@@ -195,7 +196,8 @@ func (l *listing) addUntried(n *posting.Notice, marked map[ID]mark) error {
 	return err
 }
 
-// listPages reads pages of notices, the newest first, and lists the deliveries of each page's time.
+// listPages reads pages of notices, the newest first, and lists the deliveries of each page's time
+// range.
 func (l *listing) listPages() error {
 	return l.view.NoticePages(l.org, l.readDownTo.Booked, func(pageStart ledger.Micros, notices []posting.Notice) (bool, error) {
 		if l.pagesRead++; l.pagesRead > maxListedPages {
@@ -309,7 +311,7 @@ func (l *listing) listIndexed(kind byte) error {
 			return err
 		}
 		if d == nil {
-			return fmt.Errorf("a delivery waits or is parked that is not there: %x", id.append(nil))
+			return fmt.Errorf("the row of a waiting or parked delivery names a missing delivery: %x", id.append(nil))
 		}
 		l.add(d)
 	}
@@ -328,7 +330,7 @@ func (l *listing) indexedIDs(kind byte) (ids []ID, complete bool, err error) {
 	}
 	keySize := waitingPrefixLen + idSize
 	if kind == rowRetries {
-		keySize += 8 // the due time
+		keySize += 8 // the key also has the due time
 	}
 	rowCount, complete := 0, true
 	for _, prefix := range prefixes {

@@ -48,8 +48,8 @@ func describeAll(all []*Delivery) (texts []string) {
 	return texts
 }
 
-// For every query and page length, a list has the same deliveries as a test that reads all of them one by one and
-// selects those that match, newest first.
+// For every query and page length, a list has the same deliveries, newest first, as the test selects after it has read each
+// delivery by itself.
 func TestListAgreesWithSingleReads(t *testing.T) {
 	t.Parallel()
 	random := testseed.Random(t)
@@ -143,7 +143,7 @@ func TestListReadsABoundedNumberOfRows(t *testing.T) {
 		rows, _ := f.listAll(q)
 		want := n
 		if q.State == 0 {
-			want++ // the notice of the transaction, which is older than all of these
+			want++ // counts the transaction's notice, which is older than the bulletins
 		}
 		if len(rows) != want || !slices.IsSortedFunc(rows, func(a, b *Delivery) int { return b.compare(a.ID) }) {
 			t.Errorf("%+v: %d rows, want %d", q, len(rows), want)
@@ -155,7 +155,7 @@ func TestListReadsABoundedNumberOfRows(t *testing.T) {
 func (f *fixture) parkBulletins(to ledger.ID, from ledger.Micros, n int) {
 	f.t.Helper()
 	for chunkStart := 0; chunkStart < n; chunkStart += 500 {
-		c := new(posting.Change)
+		c := &posting.Change{Author: ledger.BySystem.Author()}
 		for i := chunkStart; i < min(n, chunkStart+500); i++ {
 			d := &Delivery{ID: ID{from + ledger.Micros(i), posting.Bulletin}, To: to, State: Parked, body: []byte("b")}
 			row, err := encodeDelivery(d)
@@ -271,7 +271,7 @@ func TestListOfATransactionReadsABoundedNumberOfEvents(t *testing.T) {
 				withoutNotice++
 			}
 		}
-		f.submit(&posting.Change{Steps: []posting.Step{step}})
+		f.submit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{step}})
 	}
 	f.quiesce()
 	for _, limit := range []int{7, 1_000} {
@@ -299,7 +299,7 @@ func TestOldDeliveryIsShownWhilePending(t *testing.T) {
 	f := newFixture(t)
 	to := uuid.New()
 	overdue := f.notifyOne(to)
-	f.advance(8 * time.Hour) // it is parked
+	f.advance(8 * time.Hour) // after this time the first delivery is parked
 	waiting := f.notifyOne(to)
 	f.quiesce()
 	oldest := waiting.Booked + 1

@@ -18,7 +18,7 @@ const (
 	maxListeners       = 64      // listeners of all organizations
 	maxListenersOfOrg  = 8       // listeners of one organization, so that others have places left
 	maxUnread          = 1_024   // notices that wait for one listener
-	maxUnreadRecords   = 64      // of these, the first ones that wait together with their records; the others' records are read again
+	maxUnreadRecords   = 64      // notices that keep their records in memory while they wait; the records of later ones are read again
 	maxUnreadBodyBytes = 4 << 20 // bytes of the bodies of the notices that wait for one listener
 )
 
@@ -28,23 +28,24 @@ var (
 	ErrListeningEnded = errors.New("the service is stopping")
 )
 
-// Notification is a notification for a merchant as a listener gets it: signed, and ready to be passed on.
+// Notification is a notification for a merchant in the form in which a listener gets it, signed and ready
+// to be forwarded.
 type Notification struct {
-	Event   ledger.ID // as in the ordinary delivery; zero: the subscription stream has no event ids
+	Event   ledger.ID // the event_id, as in the webhook; zero for the channel Stream, which has no event ids
 	Channel posting.Channel
 	Type    string
 	Source  ledger.Source
-	To      ledger.ID // the terminal or partner that it belongs to
+	To      ledger.ID // the terminal or partner to which the notification belongs
 	Booked  ledger.Micros
 
-	HasDelivery      bool // it is delivered to the merchant's address too
-	SignedByListener bool // the merchant has no secret, so it is signed with the listener's
+	HasDelivery      bool // the notification is also delivered to the merchant's address
+	SignedByListener bool // the merchant has no secret, so the listener's secret signs the notification
 	Message          webhook.Message
 }
 
-// Listener follows the notifications of an organization, also those for which no address is set. It gets each
-// notification once, when its event is durable, and once more if an operator has one delivery made again. Retries,
-// and notifications of earlier events, are not among them.
+// Listener follows the notifications of an organization, including those for which no address is set. It gets each
+// notification once, when its event is durable, and again if a replay of its delivery is requested (Replay). It
+// gets no retries and no notifications of earlier events.
 type Listener struct {
 	service *Service
 	org     ledger.ID
@@ -54,8 +55,8 @@ type Listener struct {
 
 	mu          sync.Mutex
 	unread      []posting.Notice // guarded by mu
-	unreadBytes int              // guarded by mu: of the bodies of unread
-	ended       error            // guarded by mu: nil while it goes on
+	unreadBytes int              // guarded by mu: bytes of the bodies in unread
+	ended       error            // guarded by mu: why the listener has ended; nil while it runs
 }
 
 // listeners are the listeners of all organizations.
@@ -64,7 +65,7 @@ type listeners struct {
 	byOrg map[ledger.ID]map[*Listener]bool // guarded by mu
 	ended bool                             // guarded by mu: no further listener begins
 
-	cutOff atomic.Uint64 // listeners that have ended because they read too slowly
+	cutOff atomic.Uint64 // number of listeners that have ended because they read too slowly
 }
 
 // Listeners returns how many listeners there are.
@@ -86,7 +87,7 @@ func (s *Service) Listen(org ledger.ID, secret string) (*Listener, error) {
 	case listening.Count(org) >= maxListenersOfOrg:
 		return nil, ledger.Refuse(op, ledger.Unavailable, "%d listeners follow this organization already", maxListenersOfOrg)
 	case listening.Total() >= maxListeners:
-		return nil, ledger.Refuse(op, ledger.Unavailable, "%d listeners are at work already", maxListeners)
+		return nil, ledger.Refuse(op, ledger.Unavailable, "%d listeners follow notifications already", maxListeners)
 	}
 	l := &Listener{service: s, org: org, secret: secret, wake: make(chan struct{}, 1)}
 	if all.byOrg == nil {
@@ -142,7 +143,7 @@ func (s *Service) endListeners() {
 	}
 }
 
-// publish passes notices on to the organization's listeners. It never waits for one.
+// publish passes notices on to the organization's listeners. It never waits for a listener.
 func (s *Service) publish(org ledger.ID, notices []posting.Notice) {
 	if !s.runtime.Listening.HasListener(org) {
 		return
@@ -181,8 +182,8 @@ func (l *Listener) add(notices []posting.Notice) {
 	}
 }
 
-// Next waits for the next notification. The error is ErrSlowListener, ErrListeningEnded or that of ctx; after the last
-// one the listener goes on.
+// Next waits for the next notification. The error is ErrSlowListener, ErrListeningEnded or ctx's error. After ctx's
+// error the listener can still be used.
 func (l *Listener) Next(ctx context.Context) (*Notification, error) {
 	for {
 		n, err := l.take()
@@ -219,7 +220,8 @@ func (l *Listener) take() (*posting.Notice, error) {
 	return &n, nil
 }
 
-// content returns a notice's event id and the content of its notification. The caller returns the buffer, also after an error.
+// content returns a notice's event id and the content of its notification. The caller returns the buffer to the pool, even
+// after an error.
 func (l *Listener) content(n *posting.Notice) (event ledger.ID, body actors.NotificationBody, buffer *[]byte, err error) {
 	if test, isTest := n.Subject.(testEvent); isTest {
 		buffer = l.service.bodyBuffers.Get().(*[]byte)

@@ -30,7 +30,7 @@ func (f *fixture) listen() *Listener {
 // notifyTransient books an event whose notice is for listeners only.
 func (f *fixture) notifyTransient(org, to ledger.ID) ID {
 	f.t.Helper()
-	c := &posting.Change{Steps: []posting.Step{{
+	c := &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: []byte{1},
 		Events:    []ledger.Event{{Name: "a", To: "b"}},
 		Transient: []posting.Notice{{Channel: posting.Webhook, To: to, Body: []byte("x")}},
@@ -137,7 +137,8 @@ func bodyData(t *testing.T, n *Notification) []byte {
 	return bytes.TrimSuffix(data, []byte("}"))
 }
 
-// A secret that is set without an address signs too, and the previous one beside it.
+// The secrets of a destination without an address sign a listener's notifications, too: the current and
+// the previous one.
 func TestListenerGetsTheSecretsThatAreSet(t *testing.T) {
 	f := newFixture(t)
 	to := uuid.New()
@@ -151,13 +152,13 @@ func TestListenerGetsTheSecretsThatAreSet(t *testing.T) {
 	}
 }
 
-// Listeners get a test notification as the address gets it, also if there is none.
+// Listeners get the same test notification as the address; they get it even if no address is set.
 func TestListenerGetsTestNotifications(t *testing.T) {
 	f := newFixture(t)
 	r := startReceiver(t, alwaysStatus(200))
 	to := f.destinationOf(r)
 	l := f.listen()
-	for range maxUnreadRecords { // later ones are kept without their records
+	for range maxUnreadRecords { // notices beyond this number are kept without their records
 		f.notifyTransient(firstOrg, uuid.New())
 	}
 	event, _, _ := f.Test(firstOrg, to)
@@ -187,7 +188,7 @@ func TestNotificationOfTheSubscriptionStreamIsUnsigned(t *testing.T) {
 	to := f.destinationOf(startReceiver(t, alwaysStatus(200)))
 	l := f.listen()
 	f.notify(firstOrg, posting.Stream, to)
-	f.notify(firstOrg, posting.Operators, to) // is for no merchant
+	f.notify(firstOrg, posting.Operators, to) // a notice for operators, so no listener gets it
 	n := f.next(l)
 	if n.Channel != posting.Stream || n.Event != (ledger.ID{}) || len(n.Message.Headers) != 1 {
 		t.Errorf("notification %+v", n)
@@ -248,7 +249,7 @@ func TestSlowListenerEnds(t *testing.T) {
 	}
 }
 
-// Notices wait until their bodies have a size, too.
+// The bytes of the waiting notices' bodies are bounded, not only their number.
 func TestListenerOfLongNotificationsEnds(t *testing.T) {
 	f := newFixture(t)
 	l := f.listen()
@@ -268,7 +269,7 @@ func TestWaitingNoticesKeepFewRecords(t *testing.T) {
 	f := newFixture(t)
 	l := f.listen()
 	for range maxUnreadRecords + 1 {
-		c := &posting.Change{Steps: []posting.Step{{
+		c := &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 			Org: firstOrg, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: []byte{1}, Events: []ledger.Event{{Name: "a", To: "b"}},
 			Transient: []posting.Notice{{Channel: posting.Webhook, Subject: "a record"}},
 		}}}
@@ -312,7 +313,7 @@ func TestListenersAreBounded(t *testing.T) {
 		t.Errorf("one more: %v", err)
 	}
 	all[0].Close()
-	all[0].Close() // counts once
+	all[0].Close() // the second call of Close changes nothing
 	if err := add(firstOrg); err != nil {
 		t.Errorf("after one has ended: %v", err)
 	}

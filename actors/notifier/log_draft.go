@@ -12,11 +12,11 @@ import (
 type draft struct {
 	change         posting.Change
 	size           int
-	markRows       map[ledger.Micros]*markRow    // by page
-	markedByPage   map[ledger.Micros]map[ID]bool // by page, if it was looked up: notices with a mark in the store or in the draft
+	markRows       map[ledger.Micros]*markRow    // rows of marks, by page
+	markedByPage   map[ledger.Micros]map[ID]bool // notices with a mark in the store or in the draft, by page; only pages that were looked up
 	deliveries     map[ID]*Delivery              // deliveries as the Change leaves them
 	callbacks      []func(error)
-	releasedIDs    map[destinationKey][]ID // by destination: deliveries that it has read from the store and whose results the draft stores
+	releasedIDs    map[destinationKey][]ID // deliveries that a destination has read from the store and whose results the draft stores, by destination
 	postponedCount int                     // number of notices that wait in memory until the Change is durable
 	postedKeys     []string                // keys with which bulletins (messages to operators about no event) are posted
 	cursor         ledger.Micros           // new page of the cursor, before which all notices have stored results; 0: it does not move
@@ -79,7 +79,7 @@ func (e *logCommand) Refuse(err error) {
 
 // run adds the command's writes to the draft. The command's caller gets the reply when the Change is durable.
 func (e *logCommand) run(l *deliveryLog, draft *draft, now ledger.Micros) {
-	draft.callbacks = append(draft.callbacks, e.Refuse) // before the decision, which may panic
+	draft.callbacks = append(draft.callbacks, e.Refuse) // added before the decision is made, because the decision may panic
 	if err := e.decide(l, draft, now); err != nil {
 		if e.mayBeRefused {
 			draft.change = posting.Change{}
@@ -114,6 +114,6 @@ func (s *Service) send(org ledger.ID, e *logCommand) error {
 	case err := <-e.result:
 		return err
 	case <-timer.C:
-		return ledger.Refuse("notifier", ledger.Unavailable, "it is not written down yet")
+		return ledger.Refuse("notifier", ledger.Unavailable, "the result is not stored yet")
 	}
 }

@@ -38,6 +38,6 @@ func TestReplayNotifiesUnreachedOperatorsOrAll(t *testing.T) {
 		f.wantDelivery(id, Delivered, MaxAttempts+len(reachedBefore))
 	}
 	if fmt.Sprint(reachedBefore) != "[one ]" {
-		t.Errorf("told already were %q: want one, then nobody", reachedBefore)
+		t.Errorf("already reached were %q: want one operator, then none", reachedBefore)
 	}
 }

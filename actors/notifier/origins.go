@@ -6,7 +6,8 @@ import (
 	"mizan/posting"
 )
 
-// maxOrigins bounds the deliveries that wait for another attempt and whose origins are kept in memory.
+// maxOrigins bounds the origins (request and trace ids, see tracing.Origin) that are kept in memory for
+// deliveries that wait for another attempt.
 const maxOrigins = 16_384
 
 // deliveryKey identifies a delivery of any organization.
@@ -15,8 +16,8 @@ type deliveryKey struct {
 	id  ID
 }
 
-// originOf returns the origin of a notice. The first attempt finds it with the notice. Later attempts read the notice from the store,
-// which has no origins; so the origins of deliveries that have failed are kept in memory, while the process lives.
+// originOf returns the origin of a notice. For the first attempt the notice itself has the origin. Later attempts read the notice
+// from the store, which has no origins, so the origins of failed deliveries are kept in memory until the process ends.
 func (s *Service) originOf(org ledger.ID, n *posting.Notice) (o tracing.Origin, isKept bool) {
 	if !n.Origin.IsZero() {
 		return n.Origin, false
@@ -24,7 +25,7 @@ func (s *Service) originOf(org ledger.ID, n *posting.Notice) (o tracing.Origin, 
 	return s.origins.Find(deliveryKey{org, idOf(n)})
 }
 
-// keepOrigin keeps the origin of a delivery after an attempt that has failed, and forgets it after one that was acknowledged.
+// keepOrigin keeps the origin of a delivery after an attempt that has failed, and forgets it after an acknowledged attempt.
 func (s *Service) keepOrigin(org ledger.ID, n *posting.Notice, o tracing.Origin, isKept, hasFailed bool) {
 	switch key := (deliveryKey{org, idOf(n)}); {
 	case hasFailed && !o.IsZero():
@@ -34,7 +35,7 @@ func (s *Service) keepOrigin(org ledger.ID, n *posting.Notice, o tracing.Origin,
 	}
 }
 
-// endHop ends the hop of an attempt.
+// endHop ends an attempt's hop (a span of its trace) with the attempt's result.
 func endHop(hop tracing.Hop, channel posting.Channel, r *report) {
 	if !hop.IsRecorded() {
 		return

@@ -16,7 +16,7 @@ import (
 type mailServer struct {
 	fixture  *fixture
 	mailed   []ledger.ID // the transactions of all attempts
-	failures int         // how many attempts still fail
+	failures int         // number of further attempts that fail
 }
 
 func (m *mailServer) mail(org, transaction ledger.ID) Attempt {
@@ -38,7 +38,8 @@ func newMailFixture(t *testing.T, failures int) (*fixture, *mailServer) {
 	return f, server
 }
 
-// A receipt is retried at the gaps of every delivery. Once it is sent, neither time nor a restart sends it again.
+// A receipt is retried at the same intervals as every other delivery. Once it is sent, neither time nor a restart sends it
+// again.
 func TestReceiptIsRetriedUntilItIsSent(t *testing.T) {
 	f, server := newMailFixture(t, 2)
 	id := f.notify(firstOrg, posting.PayerReceipt, uuid.New())[0]
@@ -77,7 +78,7 @@ func TestReceiptIsParkedAndReplayed(t *testing.T) {
 	}
 	f.quiesce()
 	transaction := f.wantDelivery(id, Delivered, MaxAttempts+1).Source.ID
-	f.replay(id) // the payer asks for it once more
+	f.replay(id) // the payer asks for the receipt once more
 	f.quiesce()
 	if len(server.mailed) != MaxAttempts+2 {
 		t.Errorf("%d attempts", len(server.mailed))
@@ -92,7 +93,7 @@ func TestReceiptFailsWithoutASender(t *testing.T) {
 	f := newFixture(t)
 	id := f.notify(firstOrg, posting.PayerReceipt, uuid.New())[0]
 	f.advance(24 * time.Hour)
-	if d := f.wantDelivery(id, Parked, MaxAttempts); d.Attempts[0].Failure != "nothing is configured to send receipts by" {
+	if d := f.wantDelivery(id, Parked, MaxAttempts); d.Attempts[0].Failure != "sending of receipts is not configured" {
 		t.Errorf("%+v", d.Attempts[0])
 	}
 }

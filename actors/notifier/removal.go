@@ -11,7 +11,7 @@ import (
 // A retention run removes the deliveries that are older than the retention time.
 const (
 	removalEvery = 24 * time.Hour  // time from one retention run to the next, by the business clock
-	removalRetry = time.Hour       // the same after a run that has failed for some organization
+	removalRetry = time.Hour       // time to the next run after a run that has failed for some organization
 	firstRemoval = time.Minute     // time from a start to the first run
 	maxRemoved   = 512             // rows that one Change removes
 	maxExamined  = 16 * maxRemoved // rows that one Change looks at; most of them may stay
@@ -78,7 +78,7 @@ type removalProgress struct {
 
 // rowProgress is the progress of a retention run with one kind of rows.
 type rowProgress struct {
-	from     []byte // nil: not begun
+	from     []byte // the row to continue from; nil: the run has not begun with these rows
 	finished bool   // all rows of this kind that are old enough were looked at
 }
 
@@ -92,12 +92,12 @@ type removal struct {
 	draft        *draft
 	view         *posting.View
 	before       ledger.Micros
-	removedRows  int // number removed
-	examinedRows int // number looked at
+	removedRows  int // number of rows that were removed
+	examinedRows int // number of rows that were looked at
 }
 
-// isFullAt tells, before a row is looked at, whether the Change is full. It records the row as the one to continue
-// from.
+// isFullAt tells, before a row is looked at, whether the Change is full. It records that the next Change continues
+// from the row.
 func (r *removal) isFullAt(at *rowProgress, row []byte) bool {
 	at.from = append([]byte(nil), row...)
 	return r.removedRows >= maxRemoved || r.examinedRows >= maxExamined
@@ -198,7 +198,7 @@ func (r *removal) removeStoredDeliveries(at *rowProgress, cursor ledger.Micros) 
 			delivery, _ = decodeDelivery(id, value)
 		}
 		if !ok || delivery == nil || delivery.State == Pending || delivery.pageStart != 0 && id.Booked >= cursor {
-			return true, nil // the row stays, also if it is wrong: the checker reports it
+			return true, nil // the row stays; if it is wrong, the checker reports it
 		}
 		if delivery.State == Parked {
 			r.draft.put(log.org, keyParked(delivery.key(log.org), id), nil)

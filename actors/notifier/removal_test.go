@@ -13,7 +13,7 @@ import (
 const month = 30 * 24 * time.Hour
 
 // After a month all rows of finished deliveries are removed: pages of notices, marks, the deliveries' own rows, and
-// the rows and keys of bulletins (messages to operators about no event). None of the deliveries is made again.
+// the rows and keys of bulletins (messages to operators about no event). No delivery is attempted again.
 func TestFinishedDeliveriesAreRemovedAfterTheRetention(t *testing.T) {
 	f := newFixture(t, func(f *fixture) {
 		f.notifyOperators = func(ledger.ID, ledger.ID, []byte, []byte) (Attempt, []byte, time.Duration) {
@@ -51,7 +51,7 @@ func TestFinishedDeliveriesAreRemovedAfterTheRetention(t *testing.T) {
 	f.restart()
 	f.advance(month)
 	if got := answering.count() + answersSecond.count() + failing.count(); got != before {
-		t.Errorf("%d old notices are told again after a restart", got-before)
+		t.Errorf("%d old notices are delivered again after a restart", got-before)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestRetentionRemovesMoreThanOneChangeHolds(t *testing.T) {
 	to := f.destinationOf(receiver)
 	f.notifyMany(toFailing, 2*maxRemoved+10)
 	for range maxRemoved + 20 {
-		f.notifyOne(to) // a page each
+		f.notifyOne(to) // each notice is on a page of its own
 	}
 	f.advance(2 * 24 * time.Hour)
 	if n := len(f.rows(firstOrg, rowParked)); n != 2*maxRemoved+10 {
@@ -127,8 +127,8 @@ func TestRetentionWithoutOldRowsWritesNothing(t *testing.T) {
 	}
 }
 
-// If the same bulletin (a message to operators about no event) is posted on many days, it is sent again only after it
-// and its key were removed.
+// A bulletin (a message to operators about no event) is posted every day with the same key. It is sent again only
+// after the first one and its key were removed.
 func TestBulletinsKeyIsKeptAsLongAsTheBulletin(t *testing.T) {
 	f := newFixture(t)
 	for day := range 32 {
@@ -221,7 +221,7 @@ func TestTheCursorNeverGoesBack(t *testing.T) {
 func TestRetentionPassesRemainingRowsOnceAndInSteps(t *testing.T) {
 	f := newFixture(t)
 	const rowCount = maxExamined + 100
-	change, to := &posting.Change{MustRecord: true}, uuid.New()
+	change, to := &posting.Change{Author: ledger.BySystem.Author(), MustRecord: true}, uuid.New()
 	for i := range rowCount {
 		d := &Delivery{ID: ID{ledger.Micros(i + 1), posting.Webhook}, To: to, State: Pending, Next: 1 << 60, pageStart: 1, Source: ledger.Source{Kind: ledger.Transaction}}
 		row, err := encodeDelivery(d)
@@ -230,7 +230,7 @@ func TestRetentionPassesRemainingRowsOnceAndInSteps(t *testing.T) {
 		}
 		if change.KVs = append(change.KVs, posting.KV{Org: firstOrg, Key: keyDelivery(d.ID), Value: row}); len(change.KVs) == 1_000 || i == rowCount-1 {
 			f.submit(change)
-			change = &posting.Change{MustRecord: true}
+			change = &posting.Change{Author: ledger.BySystem.Author(), MustRecord: true}
 		}
 	}
 	var steps []*removalProgress

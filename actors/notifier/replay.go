@@ -60,7 +60,7 @@ func (l *deliveryLog) replay(draft *draft, id ID, now ledger.Micros) (*Delivery,
 	case found.State == Delivered:
 		found.replay(now)
 		l.put(draft, found, nil)
-	default: // its first attempt is about to be made, or in progress
+	default: // the delivery's first attempt is about to be made, or in progress
 		l.replayRequested[id] = true
 	}
 	return found, err
@@ -85,7 +85,7 @@ func (l *deliveryLog) replayStored(draft *draft, previous *Delivery, now ledger.
 	return next
 }
 
-// ReplayParked makes parked deliveries of a terminal or of a partner due now: those whose events were booked no
+// ReplayParked makes parked (given up) deliveries of a terminal or of a partner due now: those whose events were booked no
 // earlier than from and no later than until (0: no upper bound). It returns their number. It uses as many Changes as
 // needed; AddToChange is called for the last one.
 func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, addRows AddToChange[int]) (replayed int, err error) {
@@ -202,15 +202,16 @@ const TestType = "transaction.test"
 var testData = []byte(`{"type":"payment","txid":null,"id":"` + uuid.Nil.String() + `","amount":"0","amount_dest":"0",` +
 	`"amount_with_fee":"0","status":"test","error_description":"","error_code":null,"merchant_meta":{}}`)
 
-// testEvent is the subject of a notice of a test notification: its event_id.
+// testEvent is the event_id of a test notification. It is the Subject of the notice, in place of a
+// record.
 type testEvent ledger.ID
 
 // onlyListeners is the Failure of a test notification that has no address to go to.
 const onlyListeners = "no notify_url is set, so only streams of notifications got it"
 
-// Test sends a notification about no transaction, signed like any other, to the notification address of a terminal
-// or partner, and to the organization's listeners, and returns the result. The notification is neither stored nor tried again. isSent
-// is false if there is neither an address nor a listener.
+// Test sends a test notification to the notification address of a terminal or partner and to the organization's listeners, and
+// returns the result. It is about no transaction, is signed like every notification, and is neither stored nor tried again.
+// isSent is false if there is neither an address nor a listener.
 func (s *Service) Test(org, to ledger.ID) (event ledger.ID, a Attempt, isSent bool) {
 	address, hasAddress := s.addresses.Address(org, to)
 	if !hasAddress && !s.runtime.Listening.HasListener(org) {

@@ -14,7 +14,7 @@ import (
 	"mizan/posting"
 )
 
-// replay requests that a delivery is made again.
+// replay requests a replay of a delivery.
 func (f *fixture) replay(id ID) {
 	f.t.Helper()
 	if _, err := f.Replay(firstOrg, id, nil); err != nil {
@@ -32,12 +32,12 @@ func TestReplayOfAnAcknowledgedDeliverySendsItAgain(t *testing.T) {
 	f.wantDelivery(id, Delivered, 2)
 	all := receiver.got()
 	if len(all) != 2 || all[0].EventID != all[1].EventID || string(all[0].Data) != string(all[1].Data) {
-		t.Errorf("told as %v", receiver.events())
+		t.Errorf("delivered as %v", receiver.events())
 	}
 	f.restart()
 	f.quiesce()
 	if receiver.count() != 2 {
-		t.Error("it is told once more by a restart")
+		t.Error("a restart delivers it once more")
 	}
 }
 
@@ -80,7 +80,7 @@ func TestReplayOfAParkedDeliveryMakesSixMoreAttempts(t *testing.T) {
 	}
 	last := f.delivery(id).Attempts
 	if want := ledger.MicrosOf(f.Clock.Now().Add(-24*time.Hour)) + ledger.Micros((30+120+600+3600+21600)*1_000_000); last[len(last)-1].At != want {
-		t.Errorf("the last attempt that is remembered was at %d, want %d", last[len(last)-1].At, want)
+		t.Errorf("the last stored attempt was at %d, want %d", last[len(last)-1].At, want)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 	post(firstOrg, "second", "b")
 	want := []string{"true first", "false theirs", "true second"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("told %q, want %q", got, want)
+		t.Errorf("notified %q, want %q", got, want)
 	}
 	f.wantRows(map[byte]int{rowDeliveries: 2, rowPosted: 2})
 	for _, key := range f.rows(firstOrg, rowDeliveries) {
@@ -209,8 +209,8 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 	}
 }
 
-// The next attempt goes only to operators who were not reached. It comes no earlier than the wait for which the
-// previous attempt has asked.
+// The next attempt goes only to operators who were not reached. It comes only after the wait that the
+// previous attempt requested.
 func TestRetryGoesToUnreachedOperatorsOnly(t *testing.T) {
 	type call struct {
 		reached string
@@ -247,7 +247,7 @@ func TestDeliveryToOperatorsFailsWithoutASender(t *testing.T) {
 	id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
 	f.advance(24 * time.Hour)
 	d := f.wantDelivery(id, Parked, MaxAttempts)
-	if d.Attempts[0].Failure != "nothing is configured to tell operators by" {
+	if d.Attempts[0].Failure != "notification of operators is not configured" {
 		t.Errorf("%+v", d.Attempts[0])
 	}
 }
@@ -272,7 +272,7 @@ func TestTestDeliveryIsSignedAndNotStored(t *testing.T) {
 	}
 }
 
-// A replayed waiting delivery has six more attempts too, however many it has had.
+// A replayed waiting delivery has six more attempts too, whatever the number of its earlier attempts.
 func TestReplayRestartsTheCountOfAttempts(t *testing.T) {
 	f := newFixture(t)
 	r := startReceiver(t, alwaysStatus(500))
@@ -327,7 +327,7 @@ func TestReplayParkedUsesBoundedChanges(t *testing.T) {
 	to := f.destinationOf(startReceiver(t, alwaysStatus(500)))
 	k := destinationKey{firstOrg, merchantClass, to}
 	const n = maxReplayed + 44
-	c := &posting.Change{MustRecord: true}
+	c := &posting.Change{Author: ledger.BySystem.Author(), MustRecord: true}
 	var rows [][]byte
 	for i := range n {
 		d := &Delivery{ID: ID{ledger.MicrosOf(f.Clock.Now()) + ledger.Micros(i), posting.Webhook}, To: to, State: Parked, pageStart: 1, Source: ledger.Source{Kind: ledger.Transaction}}
@@ -358,12 +358,12 @@ func TestReplayParkedUsesBoundedChanges(t *testing.T) {
 	}
 	first := replayFrom(parkedRow{})
 	if first.replayed != maxReplayed || first.next == nil || !bytes.Equal(first.next.row, rows[maxReplayed]) {
-		t.Fatalf("the first Change asks for %d, and goes on at %+v", first.replayed, first.next)
+		t.Fatalf("the first Change replays %d, and the next continues at %+v", first.replayed, first.next)
 	}
 	if second := replayFrom(*first.next); second.replayed != n-maxReplayed || second.next != nil {
-		t.Errorf("the second Change asks for %d, and goes on at %+v", second.replayed, second.next)
+		t.Errorf("the second Change replays %d, and the next continues at %+v", second.replayed, second.next)
 	}
-	f.limits.changeBytes = 1 // each delivery takes more
+	f.limits.changeBytes = 1 // every delivery takes more bytes than this
 	calls := 0
 	claim := ledger.Claim{Org: firstOrg, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
 	got, err := f.ReplayParked(firstOrg, to, 0, ledger.MicrosOf(f.Clock.Now())+2, func(c *posting.Change, all int) error {
@@ -438,7 +438,7 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAFault(t *testing.T) {
 	f.advance(24 * time.Hour)
 	f.wantDelivery(id, Delivered, 3)
 	if want := []string{"", "ann", "ann"}; !slices.Equal(reachedBefore, want) {
-		t.Errorf("told %q, want %q", reachedBefore, want)
+		t.Errorf("notified %q, want %q", reachedBefore, want)
 	}
 }
 
@@ -470,7 +470,7 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAStop(t *testing.T) {
 			id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
 			if !atFirstAttempt {
 				f.quiesce()
-				go func() { _ = f.Runtime.Advance(f.Clock.Now().Add(30 * time.Second)) }() // returns when the runtime ends
+				go func() { _ = f.Runtime.Advance(f.Clock.Now().Add(30 * time.Second)) }() // Advance returns when the runtime ends
 			}
 			receiveFrom(t, "under way", started)
 			f.Service.Close()
@@ -479,7 +479,7 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAStop(t *testing.T) {
 			f.advance(time.Hour)
 			f.wantDelivery(id, Delivered, map[bool]int{true: 1, false: 2}[atFirstAttempt]) // an interrupted attempt does not count
 			if want := map[bool][]string{true: {"", "bob"}, false: {"", "ann", "annbob"}}[atFirstAttempt]; !slices.Equal(reachedBefore, want) {
-				t.Errorf("told %q, want %q", reachedBefore, want)
+				t.Errorf("notified %q, want %q", reachedBefore, want)
 			}
 		})
 	}
@@ -488,7 +488,7 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAStop(t *testing.T) {
 // A replay that is requested during an attempt is not lost: if the attempt fails, the next one
 // follows at once.
 func TestAReplayDuringAnAttemptIsNotLost(t *testing.T) {
-	for _, earlierAttempts := range []int{0, 1} { // attempts before the one in progress
+	for _, earlierAttempts := range []int{0, 1} { // number of attempts before the one in progress
 		f := newFixture(t)
 		gate := newGate()
 		receiver := startReceiver(t, func(a *arrival) int {
@@ -504,7 +504,7 @@ func TestAReplayDuringAnAttemptIsNotLost(t *testing.T) {
 		id := f.notifyOne(f.destinationOf(receiver))
 		if earlierAttempts == 1 {
 			f.quiesce()
-			go f.advance(31 * time.Second) // returns when the attempt is over
+			go f.advance(31 * time.Second) // advance returns when the attempt is over
 		}
 		waitFor(t, "the attempt is under way", func() bool { return receiver.count() == earlierAttempts+1 })
 		f.replay(id)

@@ -17,7 +17,7 @@ var errPanicked = errors.New("it panicked")
 type noticeSearch struct {
 	org         ledger.ID
 	destination *destinationKey // the only destination whose notices it offers; nil: all
-	nextPage    ledger.Micros   // page to continue from; 0: the cursor, before which all notices are settled
+	nextPage    ledger.Micros   // page to continue from; 0: the cursor (all notices before it have stored results)
 	upTo        ledger.Micros   // the last page that it looks at
 
 	afterPanic bool // a panic caused it, so it also looks for deliveries that wait in the store
@@ -43,7 +43,7 @@ type panics struct {
 
 type panicRecord struct {
 	earlierPanics   int       // consecutive panics before the last one
-	lastPanic       time.Time // in real time
+	lastPanic       time.Time // real time of the last panic
 	searchScheduled bool      // a search is scheduled and has not begun
 }
 
@@ -51,7 +51,7 @@ type panicRecord struct {
 const forgetPanicAfter = 10 * time.Minute
 
 // add records a panic. It returns how many consecutive panics came before, and whether a search is already scheduled:
-// that search will also find what this panic has lost.
+// that search will also find the notices that this panic has lost.
 func (p *panics) add(k destinationKey, now time.Time) (earlierPanics int, searchScheduled bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,9 +81,9 @@ func (p *panics) searchStarted(k destinationKey) {
 	}
 }
 
-// rescan offers unsettled notices of one destination, or of a whole organization, again after a panic has lost what
-// was in memory. Some notices may be sent twice. After the first panic the search starts at once; after repeated
-// panics it is delayed.
+// After a panic has lost the notices in memory, rescan offers again the notices that have no stored result, of one
+// destination or of a whole organization. Some notices may be sent twice. After the first panic the search starts at once;
+// after repeated panics it is delayed.
 func (s *Service) rescan(org ledger.ID, destination *destinationKey) {
 	if s.stopping.Load() {
 		return
@@ -125,15 +125,15 @@ func (s *Service) searchLater(search *noticeSearch, err error) {
 	if s.stopping.Load() {
 		return
 	}
-	s.runtime.Log.Error("notices of a journal cannot be read, and are looked for again", "organization", search.org.String(), "error", err)
+	s.runtime.Log.Error("the notices of a journal cannot be read; the search is repeated", "organization", search.org.String(), "error", err)
 	s.rescanned.Store(true) // some notices of the page that the search has reached may have been offered already
 	failures := search.failures
 	search.failures++
 	s.runtime.ScheduleRetry(failures, func() { s.search(search) })
 }
 
-// offerUnsettled offers the unsettled notices of the search to their destinations, which write those that do not fit
-// in memory to the store as waiting deliveries.
+// offerUnsettled offers the notices without a stored result to their destinations. A destination writes the notices that do
+// not fit in memory to the store, as waiting deliveries.
 func (s *Service) offerUnsettled(search *noticeSearch) error {
 	for more := true; more && !s.stopping.Load(); {
 		if search.nextPage == 0 {

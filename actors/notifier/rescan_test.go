@@ -56,7 +56,7 @@ func TestUnreadableRowBlocksNothingElse(t *testing.T) {
 	for _, id := range []ID{missing, damaged, wrongTime} {
 		f.plant(firstOrg, keyRetry(k, dueAt, id), []byte{})
 	}
-	f.plant(firstOrg, keyDue(k, dueAt+1), []byte{}) // without an id
+	f.plant(firstOrg, keyDue(k, dueAt+1), []byte{}) // a row whose key lacks the delivery's id
 	f.restart()                                     // the start finds these rows, and sets the timer
 	f.advance(30 * time.Second)
 	f.wantDelivery(behindWrongRows, Delivered, 2)
@@ -126,7 +126,7 @@ func TestDestinationReadsTheStoreAgainAfterAPanic(t *testing.T) {
 	to := f.destinationOf(r)
 	id := f.notifyOne(to)
 	f.quiesce()
-	if err := f.Clock.Set(startTime.Add(time.Minute)); err != nil { // no timer runs yet
+	if err := f.Clock.Set(startTime.Add(time.Minute)); err != nil { // moves the clock without running timers
 		t.Fatal(err)
 	}
 	f.destinations.Tell(destinationKey{firstOrg, merchantClass, to}, "no message of ours")
@@ -154,8 +154,8 @@ func TestNoticesOfEarlierRunsAreOfferedWhenThereIsRoom(t *testing.T) {
 	f.wantDelivery(id, Delivered, 1)
 }
 
-// At start a row of marks cannot be read; later it can be read again. The search for notices of earlier runs is
-// repeated until then.
+// At start a row of marks cannot be read. The search for notices of earlier runs is repeated until the row can
+// be read.
 func TestFailedSearchForNoticesIsRepeated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -176,14 +176,14 @@ func TestFailedSearchForNoticesIsRepeated(t *testing.T) {
 }
 
 // The writer refuses a Change of a delivery log because of a claim (a unique key) that a caller put into it. The
-// Change had results of deliveries too, so these deliveries are made again.
+// Change had results of deliveries too, so these deliveries are attempted again.
 func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
 	responseGate, diskGate := newGate(), newGate()
 	log := &heldLog{groupArrived: make(chan struct{}), gate: diskGate}
 	f := newFixture(t, func(f *fixture) {
 		f.JournalOptions.WrapLog = func(l posting.Log) posting.Log { log.Log = l; return log }
 	})
-	t.Cleanup(diskGate.open) // before the fixture is stopped
+	t.Cleanup(diskGate.open) // the gate opens before the fixture is stopped
 	receiver := startReceiver(t, func(*arrival) int { responseGate.wait(); return 200 }, responseGate)
 	claim := ledger.Claim{Org: firstOrg, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
 	addClaim := func(_ *deliveryLog, d *draft, _ ledger.Micros) error {
@@ -214,7 +214,7 @@ func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
 	wantCode(t, receiveFrom(t, "refused", refusedCommand.result), ledger.ClaimTaken)
 	waitFor(t, "the repeated delivery is acknowledged", func() bool { f.quiesce(); return f.delivery(id).State == Delivered })
 	if got := receiver.count(); got != 2 {
-		t.Errorf("told %d times, want once more", got)
+		t.Errorf("delivered %d times, want once more", got)
 	}
 }
 
@@ -272,7 +272,7 @@ func TestPanicOfAWorkerReturnsTheUntriedBatch(t *testing.T) {
 	}
 	failed := slices.DeleteFunc(slices.Clone(ids), func(id ID) bool { return f.delivery(id).State == Delivered })
 	if len(failed) != 1 {
-		t.Errorf("%d are not told, want the one that panicked", len(failed))
+		t.Errorf("%d are not delivered, want the one that panicked", len(failed))
 	}
 	f.advance(30 * time.Second)
 	for _, id := range ids {
@@ -310,7 +310,7 @@ func TestPostponedNoticesCountInMemoryUntilStored(t *testing.T) {
 			return log
 		}
 	})
-	t.Cleanup(diskGate.open) // before the fixture is stopped
+	t.Cleanup(diskGate.open) // the gate opens before the fixture is stopped
 	f.limits.inMemory = 0
 	r := startReceiver(t, func(*arrival) int { responseGate.wait(); return 200 }, responseGate)
 	ids := f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{f.destinationOf(r)}, 100)...)
@@ -328,8 +328,8 @@ func TestPostponedNoticesCountInMemoryUntilStored(t *testing.T) {
 	}
 }
 
-// At the bound for memory no further notices are kept there, and a destination reads one delivery at a time from the
-// store.
+// When the bound for notices in memory is reached, no further notices are kept in memory, and a destination reads one
+// delivery at a time from the store.
 func TestNoticesBeyondTheMemoryBoundWaitInTheStore(t *testing.T) {
 	const destinations, noticesEach, bound = 10, 50, 100
 	f := newFixture(t)
@@ -351,7 +351,7 @@ func TestNoticesBeyondTheMemoryBoundWaitInTheStore(t *testing.T) {
 	}
 }
 
-// Of many notices that wait for an unknown destination, only the first keep their records in memory. The other
+// Of many notices that wait for a destination without a result yet, only the first keep their records in memory. The other
 // records are read again when their notices are delivered.
 func TestDroppedRecordsOfWaitingNoticesAreReadAgain(t *testing.T) {
 	f := newFixture(t)
@@ -365,7 +365,7 @@ func TestDroppedRecordsOfWaitingNoticesAreReadAgain(t *testing.T) {
 		}
 		return writeBody(dst, org, n)
 	}
-	to, c := f.destinationOf(r), new(posting.Change)
+	to, c := f.destinationOf(r), &posting.Change{Author: ledger.BySystem.Author()}
 	for range 200 {
 		c.Steps = append(c.Steps, posting.Step{
 			Org: firstOrg, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: []byte{1},

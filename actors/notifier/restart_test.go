@@ -35,7 +35,8 @@ func (f *fixture) allRows() map[string]string {
 	return rows
 }
 
-// A restart at any step of a delivery changes neither what is stored, nor what is sent, nor when.
+// A restart at any step of a delivery changes neither the stored rows, nor the sent notifications, nor
+// their times.
 func TestRestartContinuesWhereItStopped(t *testing.T) {
 	f := newFixture(t)
 	receiver := startReceiver(t, alwaysStatus(500))
@@ -122,7 +123,7 @@ func TestInterruptedRetryIsRepeated(t *testing.T) {
 	})
 	id := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
-	go func() { _ = f.Runtime.Advance(startTime.Add(30 * time.Second)) }() // returns when the runtime ends
+	go func() { _ = f.Runtime.Advance(startTime.Add(30 * time.Second)) }() // Advance returns when the runtime ends
 	waitFor(t, "under way", func() bool { return r.count() == 2 })
 	f.restart()
 	f.quiesce()
@@ -144,7 +145,7 @@ func TestNothingIsDeliveredAfterClose(t *testing.T) {
 	f.wantDelivery(id, Delivered, 1)
 }
 
-// The cursor moves up to the first notice that is not settled, and further once that notice is settled.
+// The cursor moves up to the first notice whose result is not stored, and further once that result is stored.
 func TestCursorStopsAtTheFirstUnsettledNotice(t *testing.T) {
 	f := newFixture(t)
 	gate := newGate()
@@ -152,7 +153,7 @@ func TestCursorStopsAtTheFirstUnsettledNotice(t *testing.T) {
 	to, toSlow := f.destinationOf(good), f.destinationOf(slow)
 	var pages []ledger.Micros
 	for range 3 {
-		pages = append(pages, f.notifyOne(to).Booked) // each on a page of its own
+		pages = append(pages, f.notifyOne(to).Booked) // each notice is on a page of its own
 	}
 	f.quiesce()
 	f.notifyOne(toSlow)
@@ -193,7 +194,7 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 	random := testseed.Random(t)
 	var mu sync.Mutex
 	seed := random.Uint64()
-	answer := func(a *arrival) int { // depends on event and attempt only, so it is the same in each run
+	answer := func(a *arrival) int { // the answer depends on event and attempt only, so it is the same in each run
 		return []int{200, 500, 302}[(uint64(a.EventID[35])*7+uint64(a.nth)+seed)%3]
 	}
 	receiver := startReceiver(t, answer)

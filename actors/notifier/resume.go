@@ -8,10 +8,10 @@ import (
 	"mizan/posting"
 )
 
-// After a start, Resume offers those notices of earlier runs of the process again whose deliveries have no stored
+// After a start, Resume again offers the notices of earlier runs of the process whose deliveries have no stored
 // result.
 const (
-	cursorEvery = 4_096 // results after which an organization's cursor is moved
+	cursorEvery = 4_096 // number of results after which an organization's cursor is moved
 	maxPages    = 256   // pages of notices that are read from one view
 
 	lastPage = ledger.Micros(1 << 62) // later than every page; the current time is not, because booked times may be ahead of the clock
@@ -76,7 +76,7 @@ func (s *Service) Resume() {
 	s.earlierRuns = nil
 }
 
-// cursor returns the organization's cursor: the page before which every notice is settled.
+// cursor returns the organization's cursor: the page of notices before which every notice has a stored result.
 func (s *Service) cursor(org ledger.ID) (ledger.Micros, error) {
 	view := s.runtime.Journal.View()
 	defer view.Close()
@@ -98,8 +98,8 @@ func readMicros(view *posting.View, org ledger.ID, row byte) (ledger.Micros, err
 	return ledger.Micros(binary.BigEndian.Uint64(value)), nil
 }
 
-// eachUnsettled reads the pages between from and upTo and calls fn with their unsettled notices, until fn returns
-// false or maxPages are read. It returns the page to continue from, and whether more pages follow.
+// eachUnsettled reads the pages between from and upTo and calls fn with those of their notices that have no stored result,
+// until fn returns false or maxPages are read. It returns the page to continue from, and whether more pages follow.
 func (s *Service) eachUnsettled(org ledger.ID, from, upTo ledger.Micros, fn func(n *posting.Notice) bool) (next ledger.Micros, hasMore bool, err error) {
 	view := s.runtime.Journal.View()
 	defer view.Close()
@@ -140,10 +140,10 @@ func (s *Service) moveCursor(org ledger.ID) {
 			s.runtime.Log.Warn("the cursor of notices was not moved", "organization", org.String(), "error", err)
 		}
 	}
-	_ = s.runtime.Go(job) // if the runtime is too busy, a later call moves it
+	_ = s.runtime.Go(job) // if the runtime is too busy, a later call moves the cursor
 }
 
-// advanceCursor finds the page before which all notices are settled, and makes the delivery log move the cursor to
+// advanceCursor finds the page before which all notices have a stored result, and makes the delivery log move the cursor to
 // it. The next start begins its search at this page, and retention removes only earlier pages.
 func (s *Service) advanceCursor(org ledger.ID) error {
 	page, err := s.cursor(org)

@@ -8,8 +8,8 @@ import (
 	"mizan/posting"
 )
 
-// removalEvent is the name of the event of a retention run that has removed something.
-const removalEvent = "remove_deliveries"
+// RemovalEvent is the name of the event of a retention run that has removed something.
+const RemovalEvent = "remove_deliveries"
 
 // RetentionSource is the record that says up to which time an organization's deliveries were removed. Each change
 // of the time is an event in the journal, so nobody can move the time without a trace in order to make notices
@@ -20,14 +20,14 @@ func RetentionSource(org ledger.ID) ledger.Source {
 
 // IsRetentionEvent tells whether an event may be an event of the record of RetentionSource.
 func IsRetentionEvent(e *ledger.Event) bool {
-	return e.Name == removalEvent && e.From == "" && e.To == "" && e.Entry == nil
+	return e.Name == RemovalEvent && e.From == "" && e.To == "" && e.Entry == nil
 }
 
 // ReadRetention parses the payload of the record of RetentionSource: a time in microseconds,
 // big-endian.
 func ReadRetention(payload []byte) (ledger.Micros, error) {
 	if len(payload) != 8 || payload[0] >= 0x80 {
-		return 0, fmt.Errorf("retention of deliveries: %d bytes of no instant", len(payload))
+		return 0, fmt.Errorf("retention of deliveries: %d bytes are not an instant", len(payload))
 	}
 	return ledger.Micros(binary.BigEndian.Uint64(payload)), nil
 }
@@ -56,9 +56,10 @@ func (d *draft) recordRemoval(view *posting.View, org ledger.ID, before ledger.M
 	if err != nil || at >= before {
 		return err
 	}
+	d.change.Author = ledger.BySystem.Author()
 	d.change.Steps = append(d.change.Steps, posting.Step{
 		Org: org, Source: RetentionSource(org), Expect: version,
-		Record: binary.BigEndian.AppendUint64(nil, uint64(before)), Events: []ledger.Event{{Name: removalEvent}},
+		Record: binary.BigEndian.AppendUint64(nil, uint64(before)), Events: []ledger.Event{{Name: RemovalEvent}},
 	})
 	return nil
 }

@@ -16,10 +16,10 @@ import (
 // bytes are stored, so they never change their meaning.
 //
 // A notice that is acknowledged at its first attempt, as nearly all are, shares two rows with others: its page of
-// notices, and a row of marks, which has those notices of the page that were acknowledged at about the same time.
-// Only a delivery that failed or had to wait has rows of its own: one with the delivery, and an empty one whose key
-// says when the delivery is due, or that it is parked. A million waiting deliveries cost neither memory nor
-// time at start: memory holds one instant per destination.
+// notices, and a row of marks. A row of marks names the notices of one page that were acknowledged at about the
+// same time. Only a delivery that failed or had to wait has rows of its own: one with the delivery, and an empty
+// one whose key says when the delivery is due, or that it is parked. A million waiting deliveries cost neither
+// memory nor time at start: memory holds one instant per destination.
 const (
 	rowMarks      = 'd' // d<page><id of the first mark>: acknowledged first attempts of notices of the page
 	rowDeliveries = 'e' // e<id>: a delivery whose first attempt failed or was postponed

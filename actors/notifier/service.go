@@ -19,12 +19,12 @@ const (
 	maxWaitingQuick    = 8_192           // waiting notices of one quick destination
 	maxWaitingUnknown  = 1_024           // waiting notices of a destination that is neither quick nor failing
 	maxWaitingFailing  = 64              // waiting notices of a destination that has failed
-	firstWorkerLimit   = 4               // workers for a destination once it has answered or failed; an unknown one has one worker
+	firstWorkerLimit   = 4               // workers for a destination once it has answered or failed; before that it has one worker
 	lastWorkerLimit    = 16              // the most workers, for a destination that answers quickly and has more waiting notices than its workers can take
 	maxBatch           = 32              // notices that one worker takes to a quick destination
 	slowAnswer         = time.Second     // a receiver that takes longer is slow: its worker returns the rest of the batch, and the receiver gets no more workers than a failing one
-	maxQuickWorkers    = 512             // workers for quick and unknown destinations: at most this, and at most half of Options.Connections
-	maxFailingWorkers  = 512             // the same for failing and slow destinations
+	maxQuickWorkers    = 512             // workers for quick destinations and those without a result yet: at most this, and at most half of Options.Connections
+	maxFailingWorkers  = 512             // workers for failing and slow destinations: at most this, and at most half of Options.Connections
 	maxOperatorWorkers = 8               // workers for operators, apart so that a mail server that hangs does not delay merchants
 	maxReceiptWorkers  = 8               // workers for payers' receipts, apart so that many receipts do not delay operators
 	idleTime           = time.Minute     // how long an idle destination's state is kept
@@ -44,7 +44,7 @@ type limits struct {
 type Options struct {
 	Runtime   *actors.Runtime
 	Addresses actors.Addresses
-	Writers   map[ledger.Kind]actors.NotificationWriter // by the kind of record that notices report on
+	Writers   map[ledger.Kind]actors.NotificationWriter // the writer for each kind of record that notices report on
 
 	// NotifyOperators makes one attempt to reach operators. reached has the operators whom earlier attempts
 	// have reached. reachedNow has these operators and those whom this attempt has reached; it is passed to
@@ -66,7 +66,7 @@ type Options struct {
 	// Observe, if set, is called after every attempt.
 	Observe func(channel posting.Channel, failed bool, took time.Duration)
 
-	// Tracer records a hop for every attempt; nil: none are recorded.
+	// Tracer records a hop (a span of a trace) for every attempt; nil: none are recorded.
 	Tracer *tracing.Tracer
 }
 
@@ -107,7 +107,7 @@ type Service struct {
 	origins *tracing.Memory[deliveryKey]
 	backlog backlogCache
 
-	earlierRuns []earlierRun // what New has found in the store, for Resume
+	earlierRuns []earlierRun // the earlier runs that New has found in the store, for Resume
 	removalDue  atomic.Int64 // when the next retention run starts, in µs
 }
 
@@ -191,7 +191,7 @@ func (s *Service) offer(org ledger.ID, notices []posting.Notice) {
 	}
 }
 
-// withoutTransient removes transient notices, in place.
+// withoutTransient removes the transient notices (those for listeners only), in place.
 func withoutTransient(notices []posting.Notice) []posting.Notice {
 	kept := 0
 	for i := range notices {

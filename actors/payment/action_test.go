@@ -31,15 +31,15 @@ const (
 	password = "4000002500003155"
 )
 
-func materialCommand(id ledger.ID, object string) paymentactor.Material {
-	return paymentactor.Material{Command: partnerCommand(id), Object: []byte(object)}
+func materialCommand(id ledger.ID, object string) paymentactor.PayerSubmission {
+	return paymentactor.PayerSubmission{Command: partnerCommand(id), Object: []byte(object)}
 }
 
 func choiceCommand(id ledger.ID, bank string) paymentactor.Choice {
 	return paymentactor.Choice{Command: partnerCommand(id), Bank: bank}
 }
 
-// withMethod makes a create use a method without a card.
+// withMethod makes a create request use a method without a card.
 func withMethod(name string) func(*paymentactor.Create) {
 	return func(c *paymentactor.Create) { c.Request.Method, c.Card = name, nil }
 }
@@ -136,7 +136,7 @@ func TestPasswordIsSubmittedOnceAndDecidesTheCharge(t *testing.T) {
 	}
 }
 
-// Material without the password is not sent to the rail, and the payer can still act.
+// If the payer submits no password, nothing is sent to the rail, and the payer can still act.
 func TestMaterialWithoutRequiredMembersIsNotSent(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, password, 70, "").Record.ID
@@ -388,7 +388,7 @@ func TestAlwaysReadyRailIsAskedToCompleteOnlyAtDueInstants(t *testing.T) {
 	f.wantSubmissions(id, actors.Complete, 4)
 }
 
-// However long a rail's answer is, the stored part of it fits into a record with the longest request.
+// The stored part of the longest answer of a rail fits into a record with the longest request.
 func TestProviderAnswerIsBounded(t *testing.T) {
 	long := strings.Repeat("€", 1<<20)
 	object := []byte(`{"k":"` + long + `"}`)
@@ -409,7 +409,7 @@ func TestProviderAnswerIsBounded(t *testing.T) {
 	}
 	f := openWith(t, func(f *fixture) {
 		f.useProvider(provider)
-		f.JournalOptions.Store.MemTable = store.DefaultMemTable // with a small memtable the smaller bound on a group of Changes would apply, not that on a record
+		f.JournalOptions.Store.MemTable = store.DefaultMemTable // with a small MemTable the bound on a group of Changes would be reached before the bound on a record
 	})
 	got := f.mustRecord(f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) {
 		c.Request.Customer = []byte(`"` + strings.Repeat("x", 1<<20-2) + `"`)

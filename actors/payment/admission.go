@@ -16,10 +16,10 @@ import (
 	"mizan/posting"
 )
 
-// admit carries out the tasks of the admission (the checks before a charge is sent) until the
-// admission waits for an answer or has submitted its Change (all that its decision makes durable). The
-// cause is what is being admitted: a *create, the *operation that continues a hosted transaction, or a
-// *failover.
+// admit carries out the tasks of the admission (the checks before a charge is sent) until the admission
+// waits for an answer or has submitted its Change (all that its decision makes durable). The cause is
+// the message that is being admitted: a *create, the *operation that continues a hosted transaction, or
+// a *failover.
 func (t *transaction) admit(c *actors.Context, cause any, task admission.Task) {
 	a := &t.admission
 	t.cause = cause
@@ -91,11 +91,11 @@ type velocityResult struct {
 	err      error
 }
 
-// Expected implements actors.Expected.
+// Expected implements actors.AnnouncedMessage.
 func (velocityResult) Expected() {}
 
-// countAttempt counts the attempt against the velocity limits: at once if no limit is near its bound,
-// otherwise through the account package's actor.
+// countAttempt counts the attempt against the velocity limits: at once if no limit is near its bound, otherwise through an
+// actor of package account.
 func (t *transaction) countAttempt(c *actors.Context) admission.Task {
 	a := &t.admission
 	if t.service.admission.CountNow(a.Org, a.Partner.Number, a.CountedBy, a.At, &a.Attempt) {
@@ -104,11 +104,10 @@ func (t *transaction) countAttempt(c *actors.Context) admission.Task {
 	return t.countThroughActor(c)
 }
 
-// countThroughActor makes the account package's actor count the attempt; the result arrives as a
-// velocityResult.
+// countThroughActor makes an actor of package account count the attempt; the result arrives as a velocityResult.
 func (t *transaction) countThroughActor(c *actors.Context) admission.Task {
 	service, key, a := t.service, t.key, &t.admission
-	var isRepetition func() (bool, error) // tells whether another transaction has the create's txid
+	var isRepetition func() (bool, error) // tells whether another transaction already has the txid of the request
 	if m := t.create; m != nil && m.Request.TxID != "" {
 		isRepetition = func() (bool, error) {
 			_, found, err := service.findByTxID(key.Org, m)
@@ -128,7 +127,7 @@ func (t *transaction) onVelocity(c *actors.Context, m velocityResult) {
 	}
 }
 
-// findByTxID returns the transaction that already has a create's txid; false if none has it.
+// findByTxID returns the transaction that already has the txid of a create request; false if none has it.
 func (s *Service) findByTxID(org ledger.ID, m *create) (id ledger.ID, found bool, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
@@ -140,7 +139,7 @@ func (s *Service) findByTxID(org ledger.ID, m *create) (id ledger.ID, found bool
 	return id, true, err
 }
 
-// answerWithStored answers a create whose txid is taken, with the transaction that has the txid. The create was
+// answerWithStored answers a create request whose txid is taken, with the transaction that has the txid. The request was
 // not counted as an attempt.
 func (t *transaction) answerWithStored() {
 	m := t.create
@@ -198,7 +197,7 @@ func (t *transaction) beginCharge(c *actors.Context, cause any) admission.Task {
 // fundsResult tells whether the account covers a payout.
 type fundsResult struct{ covered bool }
 
-// Expected implements actors.Expected.
+// Expected implements actors.AnnouncedMessage.
 func (fundsResult) Expected() {}
 
 // askAccount asks whether the account can cover the payout that was decided on; the answer arrives as a
@@ -252,8 +251,8 @@ func (t *transaction) refuseForTotal(c *actors.Context, m *operation) {
 	m.Refuse(refusal)
 }
 
-// objection returns the failure that the writer's refusal means for the payment; zero if the reason for
-// the refusal does not lie in the payment.
+// objection translates the writer's refusal into a failure of the payment; zero if the refusal has
+// another reason than the payment.
 func (t *transaction) objection(refusal *ledger.Refusal, r posting.Receipt) payment.Failure {
 	switch refusal.Code {
 	case ledger.LimitExceeded:
@@ -333,9 +332,9 @@ func (t *transaction) failoverRefused(c *actors.Context, m *failover, r posting.
 	t.admit(c, m, t.admission.Object(objection))
 }
 
-// settleWithRefusal takes the provider's refusal as the charge's result, because no other terminal can
-// be used. If other terminals were tried (admissionStarted), the objections against them are stored too,
-// because stored attempts count towards the velocity limits of those terminals (admission.Attempts).
+// settleWithRefusal takes the provider's refusal as the charge's result, because no other terminal can be used. If other
+// terminals were tried (admissionStarted), the reasons why they could not be used are stored as attempts, because stored
+// attempts count towards the velocity limits of those terminals (admission.Attempts).
 func (t *transaction) settleWithRefusal(c *actors.Context, m *failover) {
 	var passedOver []payment.Attempt
 	if m.admissionStarted {

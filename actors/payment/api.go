@@ -20,6 +20,7 @@ type Create struct {
 	Hosted  bool // the payer enters the credentials on the hosted page
 	Card    *secret.Card
 	Key     actors.Key // idempotency key; zero: none
+	Author  ledger.Author
 	Origin  tracing.Origin
 }
 
@@ -30,6 +31,7 @@ type Command struct {
 	ID      ledger.ID
 	Key     actors.Key
 	Attempt int // number of the payer's attempt that the request is for; 0: any attempt
+	Author  ledger.Author
 	Origin  tracing.Origin
 }
 
@@ -48,9 +50,9 @@ type AmountCommand struct {
 	Amount *money.Amount
 }
 
-// Material is a request with the data that a charge expects from the payer's side, such as a password: a
+// PayerSubmission is a request with the data that a charge expects from the payer's side, such as a password: a
 // JSON object that is never stored.
-type Material struct {
+type PayerSubmission struct {
 	Command
 	Object []byte
 }

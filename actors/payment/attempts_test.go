@@ -94,7 +94,7 @@ func TestAttemptWhoseCallNeverLeftMayBeRepeated(t *testing.T) {
 	}
 }
 
-// If an attempt's outcome is unknown, the provider's answer to an inquiry decides, also after a restart. A charge that
+// If an attempt's outcome is unknown, the provider's answer to an inquiry decides, even after a restart. A charge that
 // never arrived has failed, because its CVV is gone.
 func TestUnknownOutcomeIsInquiredByTheAttemptsReference(t *testing.T) {
 	for _, c := range []struct {
@@ -112,7 +112,7 @@ func TestUnknownOutcomeIsInquiredByTheAttemptsReference(t *testing.T) {
 			var inquired atomic.Value
 			rail := scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictRefused}, lostAnswer).answerInquiries(actors.Pay, c.answers...)
 			answer := rail.inquire
-			rail.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
+			rail.inquire = func(ctx context.Context, q *actors.Inquiry) actors.Outcome {
 				inquired.Store(q.Reference)
 				return answer(ctx, q)
 			}
@@ -141,10 +141,11 @@ func (f *fixture) reportEnded(id, reference ledger.ID) {
 	f.Runtime.Quiesce()
 }
 
-// wantLate checks that an attempt's money has gone to suspense and back, in a transaction of its own.
+// wantLate checks that an attempt's money was booked to the suspense account and from there returned to the payer, in a
+// transaction of its own.
 func (f *fixture) wantLate(id, reference ledger.ID, status payment.RefundStatus, entries ...string) {
 	f.t.Helper()
-	late := f.readRecord(paymentactor.LateID(org, f.terminals[0].ID, reference))
+	late := f.readRecord(paymentactor.LateTransactionID(org, f.terminals[0].ID, reference))
 	if late.Status != payment.Rejected || late.AttemptOf != id || string(late.MerchantMeta) != `{"attempt_of":"`+id.String()+`"}` || late.Notified+late.Unnotified+late.Unwanted != 0 {
 		f.t.Errorf("%+v", late)
 	}
@@ -160,10 +161,10 @@ const lateEntry = "settle_attempt posted: Dr A:provider 70, Cr L:suspense:1 70"
 func TestLateMoneyOfAnEndedAttemptIsReturnedWhateverTheStatus(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		prepare func(f *fixture, id ledger.ID) // after the first attempt was refused
+		prepare func(f *fixture, id ledger.ID) // called after the first attempt was refused
 		status  payment.Status
 		balance string
-		finally payment.Status // after an hour
+		finally payment.Status // the status an hour later
 	}{
 		{"created again", func(*fixture, ledger.ID) {}, payment.Created, "100000 / 0", payment.Rejected},
 		{"waits for another challenge", func(f *fixture, id ledger.ID) { f.enterCard(id, redirect) }, payment.ActionRequired, "100000 / 0", payment.Rejected},
@@ -173,7 +174,7 @@ func TestLateMoneyOfAnEndedAttemptIsReturnedWhateverTheStatus(t *testing.T) {
 			f.mustRecord(f.Refund(amountCommand(id, 30)))
 		}, payment.Refunding, "100070 / 30", payment.Refunded},
 		{"cancelled", func(f *fixture, id ledger.ID) {
-			f.mustRecord(f.CancelByPayer(paymentactor.Command{Org: org, ID: id}))
+			f.mustRecord(f.CancelByPayer(paymentactor.Command{Author: ledger.ByPayer.Author(), Org: org, ID: id}))
 		}, payment.Failed, "100000 / 0", payment.Failed},
 		{"rejected", func(f *fixture, id ledger.ID) { f.enterCard(id, declined); f.enterCard(id, declined) }, payment.Rejected, "100000 / 0", payment.Rejected},
 	} {
@@ -229,7 +230,7 @@ func TestLateMoneyOfALaterAttemptIsFoundByItsReference(t *testing.T) {
 				f.skipRailComparison = true
 				f.wrapProvider = func(p actors.Provider) actors.Provider {
 					rail.Provider = p
-					return examinableProvider{rail, func(q *actors.Question) (actors.Report, bool) {
+					return examinableProvider{rail, func(q *actors.Inquiry) (actors.Report, bool) {
 						if q.Reference != reported.Load().Reference || q.ChargedAmount != money.FromUint64(70) || q.SubmittedSince.After(start.Add(time.Second)) {
 							t.Errorf("asked about %+v", q)
 						}
@@ -245,7 +246,7 @@ func TestLateMoneyOfALaterAttemptIsFoundByItsReference(t *testing.T) {
 			reported.Store(&actors.Report{Org: org, Reference: second, Terminal: f.terminals[0].ID, Kind: actors.Settled, At: start})
 			if way == "update" {
 				f.providerUpdate(f.terminals[0].ID, second)
-				f.providerUpdate(f.terminals[1].ID, second) // another terminal's provider knows nothing of it
+				f.providerUpdate(f.terminals[1].ID, second) // the provider of the other terminal knows no charge with this reference
 			}
 			f.advance(2 * time.Minute)
 			f.providerUpdate(f.terminals[0].ID, second)
@@ -273,7 +274,7 @@ func TestLateMoneyOfAnAttemptStaysInSuspenseIfTheRailRefusesItsReturn(t *testing
 	f.wantStatus(id, payment.Created, "card_declined")
 }
 
-// An answer that comes late is about the attempt for which the provider was asked, not about the present one.
+// An answer that comes late is about the attempt for which the provider was asked. It does not decide the present attempt.
 func TestLateAnswerNeverDecidesAnotherAttempt(t *testing.T) {
 	f := openWith(t, func(f *fixture) { f.useProvider(newLateProvider()) })
 	id := f.createHosted("").Record.ID
@@ -288,14 +289,15 @@ func TestLateAnswerNeverDecidesAnotherAttempt(t *testing.T) {
 	f.wantLate(id, id, payment.RefundSucceeded, lateEntry, "gave_back posted: Cr A:provider 70, Dr L:suspense:1 70")
 }
 
-// Somebody has asked to void the charge, so the payer gets no further attempt if the provider has refused it meanwhile.
+// After a cancel was requested, the payer gets no further attempt, even if the provider has refused the charge
+// meanwhile.
 func TestRefusalAfterACancelEndsTheHostedPayment(t *testing.T) {
 	rail := scriptedProvider(actors.Void, actors.Outcome{Verdict: payment.VerdictRefused})
 	rail.inquire = answerAlways(payment.VerdictRefused)
 	f := openWith(t, func(f *fixture) { f.useProvider(rail) })
 	id := f.createHosted("").Record.ID
 	f.enterCard(id, "4000000000000077")
-	_, err := f.CancelByPayer(paymentactor.Command{Org: org, ID: id})
+	_, err := f.CancelByPayer(paymentactor.Command{Author: ledger.ByPayer.Author(), Org: org, ID: id})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ func BenchmarkCreate(b *testing.B) {
 	volumeLimits := []*directory.Limit{limit(directory.DailyVolume, 1<<60, nil), limit(directory.MonthlyVolume, 1<<60, nil)}
 	velocityLimits := []*directory.Limit{limit(directory.Velocity, 100_000, nil)}
 	for _, run := range []struct {
-		name     string // concurrent creates on two cores, and the kind of limits
+		name     string // number of concurrent requests on two cores, and the kind of limits
 		parallel int
 		limits   []*directory.Limit
 	}{
@@ -26,7 +26,7 @@ func BenchmarkCreate(b *testing.B) {
 			var creates atomic.Int64
 			b.ReportAllocs()
 			b.SetParallelism(parallel)
-			b.ResetTimer() // what the start took is not a create's
+			b.ResetTimer() // the time of the start does not count
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					create := request(payment.Payment, "4242424242424242", 100, fmt.Sprint("b", creates.Add(1)))

@@ -75,7 +75,7 @@ func boundedAction(a *payment.Action) *payment.Action {
 // the request has its maximum size. A longer answer is still accepted: a part that is too long is cut,
 // or omitted if it has no meaning when cut.
 const (
-	maxText         = 255 // in bytes, as the next three
+	maxText         = 255 // this bound and the next three are in bytes
 	maxAddress      = 2 << 10
 	maxCode         = 1 << 10 // a larger code could not be scanned from a screen
 	maxObject       = 8 << 10 // a JSON object

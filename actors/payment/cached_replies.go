@@ -14,7 +14,7 @@ import (
 )
 
 // stampNumbers is the number of integers with which a reply stores its stamp (the record's version and times).
-const stampNumbers = 8
+const stampNumbers = 9
 
 // ReplyID returns the id of the record with the cached reply to a request, derived from the
 // request's key.
@@ -22,12 +22,11 @@ func ReplyID(org ledger.ID, key string) ledger.ID {
 	return ledger.DerivedID(org, "reply|"+key)
 }
 
-// storeReply stores the reply to a request with a key before the reply is sent, so that a repeated
-// request gets the same reply even if the transaction has changed. The Change that stores the
-// request's decision also claims the key; the reply is stored by a later Change, because it is known only
-// after the provider's first answer. storeReply returns the reply, or the reply that another caller with
-// the same key has stored first.
-func (s *Service) storeReply(org ledger.ID, key *actors.Key, r Result) (Result, error) {
+// storeReply stores the reply to a request with a key before the reply is sent, so that a repeated request gets the same
+// reply even if the transaction has changed. The Change that stores the request's decision also claims the key; the reply
+// is stored by a later Change, because it is known only after the provider's first answer. storeReply returns the reply, or
+// the reply that another caller with the same key has stored first. The parameter author is the author of the request.
+func (s *Service) storeReply(org ledger.ID, key *actors.Key, author ledger.Author, r Result) (Result, error) {
 	if key.IsZero() {
 		return r, nil
 	}
@@ -37,7 +36,7 @@ func (s *Service) storeReply(org ledger.ID, key *actors.Key, r Result) (Result, 
 		return r, err
 	}
 	commitResult := make(chan error, 1)
-	s.rt.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
+	s.rt.Journal.Submit(&posting.Change{Author: author, MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: source, Record: sealed, Events: []ledger.Event{directory.NewReply(source.ID)},
 	}}}, func(receipt posting.Receipt) { commitResult <- receipt.Err })
 	timer := time.NewTimer(s.createWait)
@@ -108,7 +107,7 @@ func encodeReply(r *Result) []byte {
 	var payload []byte
 	s := &r.Stamp
 	for _, n := range [stampNumbers]uint64{
-		s.Version, s.LastSeq, uint64(s.Started), uint64(s.Updated), uint64(s.Due), s.HeldSeq, s.SettledSeq, uint64(s.Finished),
+		s.Version, s.LastSeq, uint64(s.Started), uint64(s.Updated), uint64(s.Due), s.HeldSeq, s.SettledSeq, uint64(s.Finished), s.FirstSeq,
 	} {
 		payload = binary.AppendUvarint(payload, n)
 	}
@@ -141,6 +140,6 @@ func decodeReply(plaintext []byte) (Result, error) {
 	record.Finished = ledger.Micros(numbers[7])
 	return Result{Record: record, Stamp: posting.Stamp{
 		Version: numbers[0], LastSeq: numbers[1], Started: ledger.Micros(numbers[2]), Updated: ledger.Micros(numbers[3]), Due: ledger.Micros(numbers[4]),
-		HeldSeq: numbers[5], SettledSeq: numbers[6], Finished: ledger.Micros(numbers[7]),
+		HeldSeq: numbers[5], SettledSeq: numbers[6], Finished: ledger.Micros(numbers[7]), FirstSeq: numbers[8],
 	}}, nil
 }

@@ -102,7 +102,7 @@ func TestUnknownCancelIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			provider := scriptedProvider(actors.Void, lostAnswer, done)
-			provider.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
+			provider.inquire = func(ctx context.Context, q *actors.Inquiry) actors.Outcome {
 				if q.Operation == actors.Void {
 					o := c.inquiryAnswers[0]
 					c.inquiryAnswers = c.inquiryAnswers[min(1, len(c.inquiryAnswers)-1):]
@@ -131,7 +131,7 @@ func TestOperationsWaitForTheAnswerToTheCallInProgress(t *testing.T) {
 	for name, c := range map[string]struct {
 		outcome    actors.Outcome
 		cancelCode ledger.Code // code with which the cancel is refused; empty: it succeeds
-		refundCode ledger.Code // likewise for the refund
+		refundCode ledger.Code // code with which the refund is refused; empty: it succeeds
 	}{
 		"charged":  {done, ledger.NotReversible, ""},
 		"declined": {actors.Outcome{Verdict: payment.VerdictRefused}, ledger.NotReversible, ledger.NotReversible},
@@ -238,7 +238,7 @@ func TestReturnsAndCancelsDoNotHastenTheInquiryAfterUnknownReference(t *testing.
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			f.advance(10 * time.Second)
 			if r := f.wantStatus(id, payment.Charging, ""); r.NotFoundAnswers != 1 {
-				t.Fatalf("unheard %d", r.NotFoundAnswers)
+				t.Fatalf("%d answers were: unknown reference", r.NotFoundAnswers)
 			}
 			f.advance(time.Second)
 			if got := f.mustRecord(operate(f, id)); got.Status != payment.Charging {

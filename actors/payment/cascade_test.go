@@ -22,7 +22,7 @@ func withOutcome(outcome string, priority int) func(terminalSettings) {
 }
 
 // openThreeTerminals returns a fixture with three terminals like the fixture's terminal i: two that refuse
-// every call, then one that does not.
+// every call, and a third that accepts calls.
 func openThreeTerminals(t *testing.T, i int, configure func(*fixture)) (f *fixture, ids [3]ledger.ID) {
 	f = openWith(t, func(f *fixture) {
 		f.changeTerminal(i, withOutcome(simulator.FailRejected, 1))
@@ -72,7 +72,7 @@ func TestRefusalFailsOverToTheNextTerminal(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if slices.Contains(statuses, "rejected") {
-		t.Errorf("a terminal's refusal was told: %v", statuses)
+		t.Errorf("the merchant was notified of a terminal's refusal: %v", statuses)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestUnsentInquiryDoesNotFailOver(t *testing.T) {
 	f, id := openFixtureWithLostCall(t, payment.Payment, &flaky{after: true}, func(f *fixture) { f.addTerminal(0, withOutcome("", 1)) }, func(f *fixture) {
 		provider := &fakeProvider{}
 		isFirst := true
-		provider.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
+		provider.inquire = func(ctx context.Context, q *actors.Inquiry) actors.Outcome {
 			if isFirst {
 				isFirst = false
 				return actors.Outcome{Verdict: payment.VerdictNotSent}
@@ -239,7 +239,7 @@ func TestFirstRefusalDecidesIfTheNextTerminalIsTooExpensive(t *testing.T) {
 	f.wantSubmissions(r.ID, actors.PayOut, 1)
 }
 
-// The number of terminals that are tried for a transaction is bounded, because its record lists them.
+// The number of terminals that are tried for a transaction is bounded, because the transaction's record lists them.
 func TestNumberOfTriedTerminalsIsBounded(t *testing.T) {
 	f := openWith(t, func(f *fixture) {
 		f.changeTerminal(0, withOutcome(simulator.FailRejected, 1))

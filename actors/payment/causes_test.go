@@ -11,7 +11,8 @@ import (
 	"mizan/posting"
 )
 
-// Without a tracer nobody reads the causes of a group, so a payment's Change has none, and allocates none.
+// Without a tracer the causes of a group (the origins of its Changes) are not used, so a payment's Change
+// allocates none.
 func TestGroupsHaveNoCausesWithoutATracer(t *testing.T) {
 	f := open(t)
 	f.Journal.Stats.OnGroup = func(g posting.DurableGroup) {

@@ -17,6 +17,7 @@ func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
 		claims [2]ledger.Claim
 	})
 	change := &allocation.Change
+	change.Author = authorOf(cause)
 	change.Funds, change.Counters, change.MustRecord = d.Funds, d.Counters, d.MustRecord
 	allocation.steps[0] = t.step(&d, t.stamp.Version)
 	t.keepCard(&d, &allocation.steps[0])
@@ -34,6 +35,20 @@ func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
 		change.Cause = &origin
 	}
 	c.Commit(change)
+}
+
+// authorOf returns the author of the Change to which a message leads. After a provider's answer this is the provider,
+// whoever requested the call. At a due instant it is the service itself.
+func authorOf(cause any) ledger.Author {
+	switch m := cause.(type) {
+	case *create:
+		return m.Create.Author
+	case *operation:
+		return m.Command.Author
+	case actors.Due:
+		return ledger.BySystem.Author()
+	}
+	return ledger.ByProvider.Author() // the cause is an answer, a report, or a failover after an answer
 }
 
 // claims appends the unique keys that a command claims, the caller's idempotency key first.
@@ -66,7 +81,7 @@ func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 	if version == 0 {
 		before = nil
 	}
-	countNotified(d, before, &merchant, notices)
+	updateNoticeCounts(d, before, &merchant, notices)
 	list, otherLists := payment.Lists.Of(d.Record)
 	return posting.Step{
 		Notices:      notices,
@@ -89,7 +104,7 @@ func (t *transaction) keepCard(d *payment.Decision, step *posting.Step) {
 	hasStoredCard := t.record != nil && t.record.KeepCard
 	switch {
 	case hasStoredCard && !d.Record.KeepCard:
-		step.Unseal = true
+		step.RemoveSealed = true
 	case !hasStoredCard && d.Record.KeepCard:
 		sealed, err := t.service.sealer.SealCard(t.submission.card, t.cardContext())
 		if err != nil {

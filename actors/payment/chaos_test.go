@@ -48,16 +48,16 @@ func (c *chaos) newFakeProvider() *fakeProvider {
 	provider.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		c.mayPanic(10)
 		if c.happens(10) {
-			return unknown // never arrived
+			return unknown // the call never arrived
 		}
 		o := provider.Provider.Submit(ctx, call)
 		c.mayPanic(10)
 		if c.happens(10) {
-			return unknown // the answer was lost
+			return unknown // the call arrived, but its answer was lost
 		}
 		return o
 	}
-	provider.inquire = func(ctx context.Context, _ *actors.Question) actors.Outcome {
+	provider.inquire = func(ctx context.Context, _ *actors.Inquiry) actors.Outcome {
 		c.mayPanic(5)
 		if c.happens(5) {
 			return unknown
@@ -81,7 +81,7 @@ func TestRandomFailuresLoseAndRepeatNoCall(t *testing.T) {
 		}
 		f.onTerminalLookup = func() { c.mayPanic(10) }
 		f.handling = 5 * time.Millisecond
-		f.createWait = 50 * time.Millisecond // a create without a reply is repeated soon
+		f.createWait = 50 * time.Millisecond // a create request without a reply is repeated soon
 	})
 	const transactionCount = 120
 	cards := []string{"4242424242424242", "4000000000000002", "4000000000000119", "4000000000000077", "4000000000000341"}
@@ -122,11 +122,11 @@ func TestRandomFailuresLoseAndRepeatNoCall(t *testing.T) {
 // chaoticProvider is a provider that loses some of the inquiries.
 type chaoticProvider struct {
 	*fakeProvider
-	lose func(context.Context, *actors.Question) actors.Outcome
+	lose func(context.Context, *actors.Inquiry) actors.Outcome
 }
 
 // Inquire implements actors.Provider.
-func (c chaoticProvider) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
+func (c chaoticProvider) Inquire(ctx context.Context, q *actors.Inquiry) actors.Outcome {
 	if o := c.lose(ctx, q); o.Verdict != 0 {
 		return o
 	}
@@ -232,7 +232,7 @@ func (c *chaos) requestRandomOperation(f *fixture, transactionCount int) {
 	case 3:
 		_, err = f.Commit(paymentactor.AmountCommand{Command: command, Amount: amountCommand(command.ID, amount).Amount})
 	case 4:
-		_, err = f.Complete(paymentactor.Material{Command: command, Object: []byte(`{"otp":"123456"}`)})
+		_, err = f.Complete(paymentactor.PayerSubmission{Command: command, Object: []byte(`{"otp":"123456"}`)})
 	case 5, 6:
 		_, err = f.Continue(paymentactor.Continue{Command: command, Credentials: payment.Credentials{Method: payment.BankCard},
 			Card: request(payment.Payment, card, 1, "").Card})
@@ -250,8 +250,8 @@ func (c *chaos) requestRandomOperation(f *fixture, transactionCount int) {
 }
 
 // Refunds, cancels, commits and payers' actions are requested at random while calls and answers are lost, at
-// terminals of which one holds money until a commit. In the end the ledger agrees with the rail's log, no call
-// was made twice, and all transactions have ended.
+// several terminals, one of which holds money until a commit. In the end the ledger agrees with the rail's
+// log, no call was made twice, and all transactions have ended.
 func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
 	c := &chaos{random: testseed.Random(t)}
 	f := openWith(t, func(f *fixture) {

@@ -19,8 +19,8 @@ import (
 // for which its provider could not be reached or did not answer. It is skipped for OpenTime, in real
 // time; then one charge is let through as a probe.
 type Breaker struct {
-	Failures uint32        // 0: 20
-	OpenTime time.Duration // 0: 30 s
+	Failures uint32        // 0 means 20
+	OpenTime time.Duration // 0 means 30 s
 }
 
 // circuits are the terminals' circuit breakers. A circuit breaker is created when the
@@ -86,8 +86,8 @@ type CircuitFigures struct {
 	HalfOpen map[string]int // the terminal's next charge is a probe
 }
 
-// Circuits returns the states of the terminals' circuits. Once a provider's terminal has had a failure, the provider has numbers,
-// which may be 0.
+// Circuits returns the states of the terminals' circuits. Both maps have a provider as soon as one of its terminals has had a
+// failure; its numbers may be 0.
 func (s *Service) Circuits() CircuitFigures {
 	figures := CircuitFigures{Open: make(map[string]int), HalfOpen: make(map[string]int)}
 	s.circuits.byTerminal.Range(func(_, value any) bool {

@@ -10,11 +10,11 @@ import (
 	"mizan/posting"
 )
 
-// beginCreate begins the admission of a create. The checks are, in this order: missing fields,
+// beginCreate begins the admission of a request to create a transaction. The checks are, in this order: missing fields,
 // terminal, block list, limits and, for a payout, funds.
 func (t *transaction) beginCreate(c *actors.Context, m *create) {
 	t.create, t.submission.card, t.origin.Origin = m, m.Card, m.Origin
-	refusalCode := payment.Unacceptable(&m.Request, m.Hosted)
+	refusalCode := payment.PreRoutingRejection(&m.Request, m.Hosted)
 	search := admission.Search{Org: t.key.Org, Partner: m.Partner, Request: &m.Request}
 	var task admission.Task
 	switch {
@@ -30,7 +30,7 @@ func (t *transaction) beginCreate(c *actors.Context, m *create) {
 	t.admit(c, m, task)
 }
 
-// createRefused turns the writer's refusal into the create's outcome.
+// createRefused turns the writer's refusal into the result of the create request.
 func (t *transaction) createRefused(c *actors.Context, m *create, refusal *ledger.Refusal, receipt posting.Receipt) {
 	objection := t.objection(refusal, receipt)
 	switch {
@@ -46,7 +46,7 @@ func (t *transaction) createRefused(c *actors.Context, m *create, refusal *ledge
 		m.Answer(reply{existing: id, err: err})
 	case !objection.IsZero() && t.admission.State() != "":
 		t.admit(c, m, t.admission.Object(objection))
-	default: // also if the random id of the new record is in use
+	default: // includes the case that the random id of the new record is in use
 		t.abort(m, refusal)
 	}
 }

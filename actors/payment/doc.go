@@ -1,6 +1,7 @@
-// Package payment runs one actor per live transaction. The actor decides with ledger/payment and
-// ledger/payment/admission, submits a Change (all that one decision makes durable) to the writer, and only
-// after that calls the provider or replies to the caller.
+// Package payment runs one actor (an object that handles one message at a time) for each transaction that has not
+// ended. The actor decides with ledger/payment and ledger/payment/admission and submits a Change (all that one
+// decision makes durable) to the writer. Only after that does it call the provider (the system that moves the money)
+// or reply to the caller.
 //
 // Invariants:
 //  1. The intent to call a provider is durable before the call, and so are the ids under which the provider knows the call:
@@ -9,24 +10,26 @@
 //     only asked for its outcome. In two cases the call is submitted again under the same ids: the provider says that it
 //     waits for the call; or the call is an operation or a charge with a stored credential, and the provider says twice
 //     that the call never arrived.
-//  2. A card stays in the actor's memory until no provider needs it, and is then wiped. If a later step
-//     of the rail needs the card, it is stored, encrypted and without its verification value, in a row
-//     beside the record. The row is removed with the last step.
+//  2. A card stays in the actor's memory until no provider needs it, and is then wiped. If a later step at the
+//     provider needs the card, the card is stored, encrypted and without its verification value, in a row beside the
+//     record. The row is removed with the last step.
 //  3. An unknown outcome leads to an inquiry, never to "failed". A call takes at most the provider time-out in
 //     real time; then its outcome is unknown.
 //  4. A transaction has at most one provider call at a time. Operations, reports and updates that
-//     arrive during the call wait for the provider's answer, because the answer may decide them.
-//     After the answer "unknown reference" the provider is not asked again before the record's next due
-//     instant, however often the process restarts.
-//  5. A caller gets the first outcome, or the current state after waiting for Options.CreateWait (and for a call that an
-//     adapter makes inside this process, if one runs then). If two
-//     requests race for a txid or an idempotency key, the loser gets the winner's result. The reply to
-//     a request with a key is durable before it is sent, and a repeated request gets the same reply.
+//     arrive during the call wait for the provider's answer, because the answer may decide them. After
+//     the answer "unknown reference" the provider is not asked again before the record's next due
+//     instant, even if the process restarts several times.
+//  5. A caller gets the first outcome or, after Options.CreateWait, the current state. If an adapter is then making a
+//     call inside this process (actors.LocalProvider), the caller also waits for the end of that call. If two
+//     requests race for a txid (the merchant's own id of a transaction) or an idempotency key, the loser gets the
+//     winner's result. The reply to a request with a key is durable before it is sent, and a repeated request gets
+//     the same reply.
 //  6. An actor with a call in progress or a waiting caller is never stopped. A transaction that has not
 //     ended has an instant at which it is woken, or its actor expects an answer. So a lost message can't
 //     leave the transaction waiting for ever.
-//  7. Admission begins when the payer's credentials have arrived. Another terminal is tried only if the
-//     previous one certainly moved no money: its provider refused, or the call was never sent.
+//  7. Admission (the choice of a terminal, and the checks before a call) begins when the payer's credentials have
+//     arrived. Another terminal (a connection to a provider) is tried only if the previous one certainly moved no
+//     money: its provider refused, or the call was never sent.
 //  8. The record stores the amount that a volume limit has counted, with the limit's window and
 //     subject, so that the outcome releases or settles exactly that amount.
 //  9. The size of a provider's texts is bounded before they are stored. A provider's update decides
@@ -41,12 +44,13 @@
 //     ended attempt of a hosted payment, it never decides the present attempt. Money that the ended attempt
 //     has moved gets a transaction of its own, whose id follows from the charge and which returns the money
 //     (refused_charges.go).
-//  14. The notice of a payer's receipt is in the Change that settles the payment. It exists only if e-mail is
-//     configured and the customer has an address that mail can be sent to.
+//  14. The notice that makes the notifier send the payer a receipt is in the Change that settles the payment. The notice
+//     exists only if e-mail is configured and the customer has an address that mail can be sent to.
 //
 // Callers: api (Service's methods), actors/account (Attempts), actors/subscription (Renew, Charge, Payment,
-// OnRenewal), cmd (New). Siblings never import each other: the providers, the directory, the admission of
-// accounts and the encryption of cards are interfaces.
+// OnRenewal), cmd (New). Siblings of this package never import each other, so the providers, the directory, the
+// admission of accounts and the encryption of cards are interfaces.
 //
-// Rejected: one actor per partner for all its transactions; a slow provider would hold up the others.
+// Rejected: another design would run one actor for all transactions of a partner (a merchant). It was not chosen
+// because one slow provider would then delay all other transactions of the partner.
 package payment

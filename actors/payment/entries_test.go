@@ -51,7 +51,7 @@ func (f *fixture) setFee(fixed uint64) {
 // credit restores the debt.
 func TestCreditRepaysDebtFirstAndReturnRestoresIt(t *testing.T) {
 	f := open(t)
-	f.partner = &directory.Partner{Number: 2, Org: org, Active: true} // has no balance
+	f.partner = &directory.Partner{Number: 2, Org: org, Active: true} // this partner has no balance
 	pay := func(kind payment.Type, card string, amount uint64) ledger.ID {
 		c := request(kind, card, amount, "")
 		c.Partner = f.partner
@@ -106,7 +106,8 @@ func TestCreditRepaysDebtFirstAndReturnRestoresIt(t *testing.T) {
 	t.Errorf("the returns are\n%s\n%s", firstEntries, secondEntries)
 }
 
-// headroom returns how much of the range of an asset's totals is reserved.
+// headroom returns the amount that is reserved in an asset so that later bookings cannot bring a total above the largest
+// amount.
 func (f *fixture) headroom(asset money.Asset) string {
 	f.t.Helper()
 	v := f.Journal.View()
@@ -118,8 +119,8 @@ func (f *fixture) headroom(asset money.Asset) string {
 	return amount.String()
 }
 
-// Before a call, headroom (a part of the range of totals) is reserved in the chosen terminal's asset. It is
-// released if no money has moved, and stays reserved otherwise.
+// Before a call, the amount that the call may add to the totals of accounts is reserved in the asset of the chosen
+// terminal. The reservation (headroom) is released if no money has moved, and stays otherwise.
 func TestHeadroomIsReleasedOnlyIfNoMoneyMoved(t *testing.T) {
 	f := open(t)
 	for i, terminal := range f.terminals {
@@ -135,7 +136,7 @@ func TestHeadroomIsReleasedOnlyIfNoMoneyMoved(t *testing.T) {
 		amount   string
 		change   func(*paymentactor.Create)
 		status   payment.Status
-		headroom string // after the step
+		headroom string // reserved amount after the step
 	}{
 		{"4242424242424242", "100", nil, "charged", "103"},
 		{"4000000000000002", "100", nil, "rejected", "103"},
@@ -166,7 +167,7 @@ func TestHeadroomIsReleasedOnlyIfNoMoneyMoved(t *testing.T) {
 	}
 }
 
-// A fee that exceeds the range of amounts never reaches the ledger.
+// A fee that exceeds the largest amount never reaches the ledger.
 func TestFeeBeyondTheRangeIsRejected(t *testing.T) {
 	f := open(t)
 	terminalCopy := *f.terminals[0]

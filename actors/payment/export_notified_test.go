@@ -6,9 +6,9 @@ import (
 	"mizan/posting"
 )
 
-// CountNotified calls countNotified for a merchant whose terminal selects these statuses for
+// CountNotified calls updateNoticeCounts for a merchant whose terminal selects these statuses for
 // notifications; nil: the default.
 func CountNotified(d *payment.Decision, before *payment.Record, statuses []string, notices []posting.Notice) {
 	terminal := &directory.Terminal{Notification: directory.Notification{Statuses: statuses}}
-	countNotified(d, before, &recipient{terminal: terminal}, notices)
+	updateNoticeCounts(d, before, &recipient{terminal: terminal}, notices)
 }

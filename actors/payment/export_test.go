@@ -34,10 +34,10 @@ func AnswerTo(terminal, reference ledger.ID, o actors.Outcome) any {
 // receives the error of the reply.
 func (s *Service) SendCancel(c Command) <-chan error { return s.send(c, opCancel) }
 
-// SendRefund is SendCancel for a refund of the whole amount that is not refunded yet.
+// SendRefund does what SendCancel does, for a refund of the whole amount that is not refunded yet.
 func (s *Service) SendRefund(c Command) <-chan error { return s.send(c, opRefund) }
 
-// SendContinue is SendCancel for a payer's credentials.
+// SendContinue does what SendCancel does, for a payer's credentials.
 func (s *Service) SendContinue(c Continue) <-chan error {
 	return s.sendOperation(&operation{Command: c.Command, kind: opContinue, continuation: c})
 }

@@ -64,7 +64,7 @@ func TestOperationIsAnsweredAtOnceIfItsActorPanics(t *testing.T) {
 	f.wantSubmissions(id, actors.Refund, 1)
 }
 
-// An observer is called only after a status is durable, so its panic does not change what is stored.
+// An observer is called only after a status is durable, so its panic does not change the stored record.
 func TestPanickingObserverHasNoEffect(t *testing.T) {
 	f := openWith(t, func(f *fixture) {
 		f.handling = time.Millisecond
@@ -85,8 +85,8 @@ func TestPanickingObserverHasNoEffect(t *testing.T) {
 	f.wantStatus(r.Record.ID, payment.Refunded, "")
 }
 
-// fillTotals brings the partner's totals to a quarter of their range, where no command may begin. Each
-// of the two steps moves less than a quarter, debits and credits together.
+// fillTotals raises the partner's totals to nearly a quarter of the largest amount, so the writer refuses every further
+// command. Each of the two steps moves less than a quarter, debits and credits together.
 func (f *fixture) fillTotals() {
 	f.t.Helper()
 	eighth := money.FromUint64(1)
@@ -131,7 +131,7 @@ func (f *fixture) changeVersion(id ledger.ID) {
 	r := f.mustResult(f.Find(org, id))
 	answer := make(chan error, 1)
 	list, otherLists := payment.Lists.Of(r.Record)
-	f.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
+	f.Journal.Submit(&posting.Change{Author: ledger.BySystem.Author(), MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Expect: r.Stamp.Version, Record: paymentcodec.Encode(r.Record), Due: r.Stamp.Due,
 		List: list, FurtherLists: otherLists,
 		Events: []ledger.Event{{Name: "await", From: string(r.Record.Status), To: string(r.Record.Status)}},
@@ -189,7 +189,7 @@ func TestOperationIsAnsweredIfItsSecondDecisionPanics(t *testing.T) {
 	f.wantStatus(id, payment.Created, "")
 }
 
-// The card and material of a call in progress are not wiped if the actor panics.
+// The card and the payer's data for a call in progress are not wiped if the actor panics.
 func TestPanicDoesNotWipeTheCardOfACallInProgress(t *testing.T) {
 	provider := new(fakeProvider)
 	submitted, resume := make(chan ledger.ID), make(chan struct{})

@@ -44,7 +44,7 @@ type fixture struct {
 	terminals []*directory.Terminal
 	partner   *directory.Partner
 	rates     map[string]money.Rate
-	sealer    paymentactor.Sealer // nil: the keyring
+	sealer    paymentactor.Sealer // nil: the keyring is used
 
 	realClock                   bool          // uses the machine's clock
 	createWait, providerTimeout time.Duration // if zero, createWait is patience, which no test exceeds, and providerTimeout is ten seconds
@@ -66,7 +66,7 @@ type fixture struct {
 	sendsReceipts               bool
 	returnURL                   func(org, id ledger.ID, waitUntil time.Time) string
 	history                     callHistory
-	witness                     *witness // of the current runtime
+	witness                     *witness // the witness of the current runtime
 	abandonedRuntimes           []*actors.Runtime
 }
 
@@ -214,7 +214,7 @@ func (f *fixture) fund(n uint64) { f.fundWith(money.FromUint64(n)) }
 
 func (f *fixture) fundWith(amount money.Amount) {
 	f.t.Helper()
-	f.MustSubmit(&posting.Change{Steps: []posting.Step{{
+	f.MustSubmit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()},
 		Events: []ledger.Event{{Name: "transfer", To: "posted", Entry: &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
 			{Account: ledger.Bank, Asset: usd, Side: ledger.Debit, Amount: amount},
@@ -224,7 +224,7 @@ func (f *fixture) fundWith(amount money.Amount) {
 }
 
 func request(kind payment.Type, card string, amount uint64, txid string) paymentactor.Create {
-	c := paymentactor.Create{Org: org, Request: payment.Request{
+	c := paymentactor.Create{Author: ledger.ByPayer.Author(), Org: org, Request: payment.Request{
 		Type: kind, TxID: txid, Amount: money.FromUint64(amount), Asset: usd, Method: payment.BankCard,
 		ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}}
@@ -307,7 +307,7 @@ func (f *fixture) changeTerminal(i int, change func(terminalSettings)) {
 	f.terminals[i] = &terminalCopy
 }
 
-// addTerminal inserts a changed copy of a terminal after the terminal, and returns the copy's id.
+// addTerminal makes a changed copy of a terminal, inserts it after the terminal, and returns the copy's id.
 func (f *fixture) addTerminal(i int, change func(terminalSettings)) ledger.ID {
 	terminalCopy := *f.terminals[i]
 	terminalCopy.ID = uuid.UUID{0xaa, byte(len(f.terminals))}
@@ -349,7 +349,7 @@ func (f *fixture) createWith(kind payment.Type, card string, amount uint64, chan
 
 // partnerCommand returns the partner's command about a transaction.
 func partnerCommand(id ledger.ID) paymentactor.Command {
-	return paymentactor.Command{Org: org, Partner: 1, ID: id}
+	return paymentactor.Command{Author: ledger.ByPayer.Author(), Org: org, Partner: 1, ID: id}
 }
 
 // amountCommand returns the partner's command about a part of a transaction's amount; 0: all of it.
@@ -463,8 +463,8 @@ func (f *fixture) hasSealedCard(id ledger.ID) bool {
 	return found
 }
 
-// failureText returns a short form of a failure: the code if the failure's text is the default text of
-// the code, otherwise the text.
+// failureText returns a short form of a failure: the code if the failure has the code's default text,
+// otherwise the text.
 func failureText(f payment.Failure) string {
 	if text := f.Describe("en"); f.Detail != "" || !strings.HasSuffix(text, ".") {
 		return text

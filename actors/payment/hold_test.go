@@ -46,7 +46,7 @@ func TestCommitChargesAHeldPayment(t *testing.T) {
 
 func TestPartialCommitReleasesTheRestAndChargesTheFeeOfThePart(t *testing.T) {
 	f := openTwoPhase(t, func(f *fixture) {
-		f.changeTerminal(0, func(s terminalSettings) { s.FeeBps = 1_000 }) // a tenth
+		f.changeTerminal(0, func(s terminalSettings) { s.FeeBps = 1_000 }) // the fee is a tenth of the amount
 	})
 	id := f.create(payment.Payment, "4242424242424242", 100, "").Record.ID
 	r := f.mustRecord(f.Commit(amountCommand(id, 55)))
@@ -195,7 +195,7 @@ func scriptedProvider(operation actors.Operation, outcomes ...actors.Outcome) *f
 // always with the last. The simulator answers all other inquiries.
 func (r *fakeProvider) answerInquiries(operation actors.Operation, outcomes ...actors.Outcome) *fakeProvider {
 	n := 0
-	r.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
+	r.inquire = func(ctx context.Context, q *actors.Inquiry) actors.Outcome {
 		if q.Operation != operation {
 			return r.Provider.Inquire(ctx, q)
 		}
@@ -264,7 +264,7 @@ func TestUnknownCommitIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 
 func TestExpiringHoldThatTheRailHasCapturedIsCharged(t *testing.T) {
 	provider := scriptedProvider(actors.Void, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "captured"}})
-	provider.inquire = func(context.Context, *actors.Question) actors.Outcome { return done }
+	provider.inquire = func(context.Context, *actors.Inquiry) actors.Outcome { return done }
 	f := openTwoPhase(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.advance(directory.DefaultHoldTTL)
@@ -302,7 +302,7 @@ func TestHoldCapturedByALostCommitIsChargedForItsAmount(t *testing.T) {
 		}
 		return provider.Provider.Submit(ctx, call)
 	}
-	provider.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
+	provider.inquire = func(_ context.Context, q *actors.Inquiry) actors.Outcome {
 		if q.Operation == actors.Capture {
 			return notFound
 		}

@@ -31,7 +31,7 @@ func (f *fixture) createHosted(txid string) paymentactor.Result {
 // cardContinue returns the request of a payer who enters a card on the hosted page.
 func cardContinue(id ledger.ID, number string) paymentactor.Continue {
 	return paymentactor.Continue{
-		Command:     paymentactor.Command{Org: org, ID: id}, // the page's token identifies the transaction
+		Command:     paymentactor.Command{Author: ledger.ByPayer.Author(), Org: org, ID: id}, // the page's token identifies the transaction
 		Credentials: payment.Credentials{Method: payment.BankCard, CardBIN: number[:6], CardLast4: number[12:], CardFingerprint: "f00d"},
 		Card:        &secret.Card{Number: []byte(number), CVV: []byte("123")},
 		Browser:     []byte(`{"language":"en"}`),
@@ -169,7 +169,8 @@ func TestUnofferedRouteLeavesTheHostedPaymentWaiting(t *testing.T) {
 	f.wantSubmissions(id, actors.Pay, 1)
 }
 
-// withHighMinimum returns a list with one terminal: a copy of the given one that accepts no small amounts.
+// withHighMinimum returns a list with one terminal: a copy of the given terminal that accepts no small
+// amounts.
 func withHighMinimum(terminal *directory.Terminal) []*directory.Terminal {
 	terminalCopy, minimum := *terminal, money.FromUint64(1_000_000)
 	terminalCopy.Settings.MinAmount = &minimum
@@ -203,7 +204,7 @@ func TestOneOfManyContinuesSucceeds(t *testing.T) {
 		}
 	}
 	if successes != 1 {
-		t.Errorf("%d went on", successes)
+		t.Errorf("%d requests succeeded", successes)
 	}
 	f.wantStatus(id, payment.Charged, "")
 	f.wantSubmissions(id, actors.Pay, 1)
@@ -216,7 +217,7 @@ func TestHostedPaymentTakesTheNetworkOfThePayersCredentials(t *testing.T) {
 		c.Hosted, c.Card, c.Request.Method = true, nil, ""
 		c.Request.Asset = money.Asset{Currency: "USDT", Env: money.Prod}
 	}))
-	c := paymentactor.Continue{Command: paymentactor.Command{Org: org, ID: r.ID}, Credentials: payment.Credentials{Method: "e_wallet", Network: "tron"}}
+	c := paymentactor.Continue{Command: paymentactor.Command{Author: ledger.ByPayer.Author(), Org: org, ID: r.ID}, Credentials: payment.Credentials{Method: "e_wallet", Network: "tron"}}
 	if got := f.mustRecord(f.Continue(c)); got.Status != payment.Charged || got.Asset.Network != "tron" {
 		t.Errorf("%s in %v", got.Status, got.Asset)
 	}
@@ -231,7 +232,7 @@ func TestContinueWithAClaimedKeyIsAConflictAndItsCardIsWiped(t *testing.T) {
 	continuation := cardContinue(id, "4242424242424242")
 	continuation.Key = newKey("k", "continue")
 	number := continuation.Card.Number
-	// Sent directly to the actor, without the earlier check that would find the used key.
+	// The request is sent directly to the actor, because Continue would find the used key before.
 	f.wantRefusal(receiveAnswer(t, f.SendContinue(continuation)), ledger.Conflict)
 	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
 	if !isWiped(number) {

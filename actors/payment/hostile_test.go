@@ -25,7 +25,7 @@ const patience = 2 * time.Minute
 type fakeProvider struct {
 	actors.Provider
 	submit    func(ctx context.Context, call *actors.Call) actors.Outcome
-	inquire   func(ctx context.Context, q *actors.Question) actors.Outcome
+	inquire   func(ctx context.Context, q *actors.Inquiry) actors.Outcome
 	reversals func(since, until time.Time) ([]actors.Report, error)
 	next      func(since time.Time) (time.Time, bool)
 
@@ -40,7 +40,7 @@ func (r *fakeProvider) Submit(ctx context.Context, call *actors.Call) actors.Out
 	return r.submit(ctx, call)
 }
 
-func (r *fakeProvider) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
+func (r *fakeProvider) Inquire(ctx context.Context, q *actors.Inquiry) actors.Outcome {
 	r.inquired.Add(1)
 	if r.inquire == nil {
 		return r.Provider.Inquire(ctx, q)
@@ -132,7 +132,7 @@ func TestRestartDoesNotHastenTheInquiryAfterUnknownReference(t *testing.T) {
 	for range 3 {
 		f.restart()
 		if r := f.readRecord(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
-			t.Fatalf("after another restart: %s %q, unheard %d", r.Status, failureText(r.Failure), r.NotFoundAnswers)
+			t.Fatalf("after another restart: %s %q, %d unknown references", r.Status, failureText(r.Failure), r.NotFoundAnswers)
 		}
 	}
 	f.advance(9 * time.Second)
@@ -153,7 +153,7 @@ func TestInquiryIsMadeLaterIfThePoolIsFull(t *testing.T) {
 		submit: func(context.Context, *actors.Call) actors.Outcome {
 			return actors.Outcome{Verdict: payment.VerdictUnknown, InquireAfter: time.Second}
 		},
-		inquire: func(context.Context, *actors.Question) actors.Outcome {
+		inquire: func(context.Context, *actors.Inquiry) actors.Outcome {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		},
 	}
@@ -223,8 +223,8 @@ func TestNoInquiryRunsDuringASubmissionEvenAfterAPanic(t *testing.T) {
 	}
 }
 
-// Whichever component panics while an actor calls it, the create is answered, the card is wiped, the
-// transaction ends and no money is lost.
+// Whichever component panics while an actor calls it, the create request is answered, the card is wiped, the transaction
+// ends and no money is lost.
 func TestPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 	newOnePanic := func() func() {
 		var hasPanicked atomic.Bool
@@ -310,7 +310,7 @@ func TestInquiryLostToAPanicIsMadeAgain(t *testing.T) {
 			shallPanic.Store(true)
 			return actors.Outcome{Verdict: payment.VerdictUnknown}
 		}}
-		provider.inquire = func(context.Context, *actors.Question) actors.Outcome {
+		provider.inquire = func(context.Context, *actors.Inquiry) actors.Outcome {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		}
 		f.useProvider(provider)
@@ -389,7 +389,7 @@ func isWiped(secret []byte) bool {
 	return !slices.ContainsFunc(secret, func(b byte) bool { return b != 0 })
 }
 
-// The card is wiped after its use, whether the create succeeds or fails.
+// The card is wiped after its use, whether the create request succeeds or fails.
 func TestCardIsWipedOnEveryPath(t *testing.T) {
 	release := make(chan struct{})
 	fillPool := func(f *fixture) {

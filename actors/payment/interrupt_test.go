@@ -69,7 +69,7 @@ func openFixtureWithLostCall(t *testing.T, kind payment.Type, provider *flaky, c
 		if provider.change != nil {
 			provider.change(&c)
 		}
-		_, _ = f.Create(c) // its process dies before the reply
+		_, _ = f.Create(c) // the request gets no reply, because its process dies before
 	}()
 	id := <-provider.reached
 	f.killAndReopen(reconfigure)
@@ -81,7 +81,7 @@ func TestCallThatNeverArrivedIsInquiredTwiceAndInterrupted(t *testing.T) {
 	for _, kind := range []payment.Type{payment.Payment, payment.Payout} {
 		f, id := openWithLostCall(t, kind, &flaky{before: true})
 		if r := f.readRecord(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
-			t.Fatalf("%v: right after the restart: %s, unheard %d", kind, r.Status, r.NotFoundAnswers)
+			t.Fatalf("%v: right after the restart: %s, %d unknown references", kind, r.Status, r.NotFoundAnswers)
 		}
 		f.advance(9 * time.Second)
 		if got := f.readRecord(id).Status; got != payment.Authorizing {
@@ -127,7 +127,7 @@ func (b panickingProvider) Submit(ctx context.Context, call *actors.Call) actors
 	panic("adapter bug")
 }
 
-func (b panickingProvider) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
+func (b panickingProvider) Inquire(ctx context.Context, q *actors.Inquiry) actors.Outcome {
 	return b.Provider.Inquire(ctx, q)
 }
 

@@ -105,7 +105,7 @@ func TestOperationRepeatedWithItsKeyHasOneEffect(t *testing.T) {
 			return f.Commit(paymentactor.AmountCommand{Command: c})
 		}, actors.Capture, payment.Charged},
 		"password": {password, unchanged, func(f *fixture, c paymentactor.Command) (paymentactor.Result, error) {
-			return f.Complete(paymentactor.Material{Command: c, Object: []byte(`{"otp":"123456"}`)})
+			return f.Complete(paymentactor.PayerSubmission{Command: c, Object: []byte(`{"otp":"123456"}`)})
 		}, actors.Complete, payment.Charged},
 	} {
 		t.Run(name, func(t *testing.T) {

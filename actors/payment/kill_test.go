@@ -82,7 +82,7 @@ func (d killingProvider) Submit(ctx context.Context, call *actors.Call) actors.O
 	return o
 }
 
-func (d killingProvider) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
+func (d killingProvider) Inquire(ctx context.Context, q *actors.Inquiry) actors.Outcome {
 	d.passPoint()
 	o := d.Provider.Inquire(ctx, q)
 	d.passPoint()
@@ -238,7 +238,7 @@ var scripts = []struct {
 	{"a password, a hold, a commit of part, two refunds", func(f *fixture) { f.changeTerminal(0, twoPhase) }, func(s *script) {
 		s.create(payment.Payment, password, nil)
 		s.operate("password", func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
-			return service.Complete(paymentactor.Material{Command: c, Object: []byte(`{"otp":"123456"}`)})
+			return service.Complete(paymentactor.PayerSubmission{Command: c, Object: []byte(`{"otp":"123456"}`)})
 		})
 		s.operate("commit", commitRequest(50))
 		if s.status() == payment.Charged {

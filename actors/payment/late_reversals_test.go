@@ -34,8 +34,8 @@ func (f *fixture) reportLate(id ledger.ID, kind actors.ReportKind) {
 }
 
 // If the rail takes late money back, nothing is left to return: the suspense account is empty, and the provider is not
-// asked for a refund any more. The report names the charge, so it reaches the money of an ended attempt by the attempt's
-// transaction.
+// asked for a refund any more. A report names the charge. If that is the charge of an ended attempt, the attempt's
+// transaction passes the report on to the transaction that returns the money.
 func TestChargebackEndsLateMoney(t *testing.T) {
 	refusal := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "it is charged back"}}
 	pending := actors.Outcome{Verdict: payment.VerdictPending, InquireAfter: time.Minute}
@@ -43,9 +43,9 @@ func TestChargebackEndsLateMoney(t *testing.T) {
 		name       string
 		refund     actors.Outcome
 		inquiry    actors.Outcome
-		wait       time.Duration // before the chargeback is reported
-		requested  int           // refunds
-		entriesEnd string        // after the entry of the late money
+		wait       time.Duration // time until the chargeback is reported
+		requested  int           // number of refunds that the provider was asked for
+		entriesEnd string        // entries that follow the entry of the late money
 	}{
 		{"before its refund is requested", done, done, 0, 0, takenBackEntry},
 		{"after the rail has refused its refund", refusal, done, time.Second, 1, takenBackEntry},
@@ -67,7 +67,7 @@ func TestChargebackEndsLateMoney(t *testing.T) {
 				if ended {
 					id = f.createHosted("").Record.ID
 					f.enterCard(id, declined)
-					late, entry = paymentactor.LateID(org, f.terminals[0].ID, id), lateEntry
+					late, entry = paymentactor.LateTransactionID(org, f.terminals[0].ID, id), lateEntry
 				} else {
 					id = f.create(payment.Payment, declined, 70, "").Record.ID
 					late = id
@@ -82,7 +82,7 @@ func TestChargebackEndsLateMoney(t *testing.T) {
 				f.advance(time.Hour)
 				f.wantEntries(late, entry, c.entriesEnd)
 				f.wantSubmissions(id, actors.Refund, c.requested)
-				if r := f.readRecord(late); r.Status != payment.Rejected || failureText(r.Failure) != "card_declined" || r.TakenBackLate != (c.entriesEnd == takenBackEntry) {
+				if r := f.readRecord(late); r.Status != payment.Rejected || failureText(r.Failure) != "card_declined" || r.LateChargeback != (c.entriesEnd == takenBackEntry) {
 					t.Errorf("%+v", r)
 				}
 				if got := f.suspense(); got != "0" {

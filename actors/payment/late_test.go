@@ -22,8 +22,7 @@ func (f *fixture) reportAndWait(id ledger.ID, kind actors.ReportKind, reason str
 	f.Runtime.Quiesce()
 }
 
-// Entries of a settlement that came after the transaction's end: the entry of its money, and the entry of that money's
-// return.
+// Entries of a payment that settled after its transaction had ended: the first books the money, and the second returns it.
 const (
 	suspenseEntry = "settle_late posted: Dr A:provider 70, Cr L:suspense:1 70"
 	returnEntry   = "gave_back posted: Cr A:provider 70, Dr L:suspense:1 70"
@@ -40,7 +39,7 @@ func TestLateSettlementIsHeldInSuspenseAndReturned(t *testing.T) {
 			f.reportAndWait(closedRecord.ID, actors.Settled, "")
 			f.advance(time.Second)
 			r := f.wantStatus(closedRecord.ID, closedRecord.Status, failureText(closedRecord.Failure))
-			if !r.SettledLate || refundID(r) == (ledger.ID{}) || refundMsg(r) != "refunded" || r.Finished != closedRecord.Finished {
+			if !r.LateSettlement || refundID(r) == (ledger.ID{}) || refundMsg(r) != "refunded" || r.Finished != closedRecord.Finished {
 				t.Errorf("%+v", r)
 			}
 			f.wantEntries(r.ID, suspenseEntry, returnEntry)
@@ -120,7 +119,7 @@ func TestSettlementReportedDuringAVoidIsRecordedAfterIt(t *testing.T) {
 				}
 				return provider.Provider.Submit(ctx, call)
 			}
-			provider.inquire = func(context.Context, *actors.Question) actors.Outcome { return c.inquiryAnswer }
+			provider.inquire = func(context.Context, *actors.Inquiry) actors.Outcome { return c.inquiryAnswer }
 			f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 			id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 			cancelReply := f.SendCancel(partnerCommand(id))

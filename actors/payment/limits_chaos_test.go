@@ -20,7 +20,7 @@ import (
 	"mizan/posting"
 )
 
-// limitsFilledBy returns limits that one transaction of the amount fills.
+// limitsFilledBy returns limits that are full after one transaction of the amount.
 func limitsFilledBy(amount uint64) []*directory.Limit {
 	return []*directory.Limit{
 		limit(directory.PerTransaction, amount, nil),
@@ -96,7 +96,7 @@ func TestDailyVolumeBoundsConcurrentPayoutsAndContinues(t *testing.T) {
 	f := openWithLimits(t, dailyVolume)
 	var hostedIDs [50]ledger.ID
 	for i := range hostedIDs {
-		hostedIDs[i] = f.createHosted("").Record.ID // for an amount of 70
+		hostedIDs[i] = f.createHosted("").Record.ID // the amount of each is 70
 	}
 	concurrently(100, func(i int) {
 		if i%2 == 0 {
@@ -146,10 +146,9 @@ func TestKillAtAFullLimitAdmitsNoFurtherAttempt(t *testing.T) {
 	f.wantUsage(dailyVolume, "", "300 0 0")
 }
 
-// Calls are lost, fail over, and are captured in part, cancelled or returned, components panic, and the
-// process is killed, all at random. Still the reserved and settled volume never exceeds its limit, and
-// in the end equals the amount that the transactions have moved. The checker compares the counters with
-// the transactions.
+// At random, calls are lost, charges fail over or are captured in part, cancelled or returned, components panic, and the
+// process is killed. Still the reserved and settled volume never exceeds its limit, and in the end equals the amount that
+// the transactions have moved. The checker compares the counters with the transactions.
 func TestVolumesEqualMovedMoneyAfterRandomFailures(t *testing.T) {
 	c := &chaos{random: testseed.Random(t)}
 	const maxVolume = 300

@@ -106,7 +106,7 @@ func TestObjectionsAgainstOtherTerminalsAreStoredAsAttempts(t *testing.T) {
 			limit(directory.Velocity, 1, func(l *directory.Limit) { l.Terminal = ids[2] }),
 		}
 	})
-	f.wantCreated(good, 10, payment.Charged, "") // by the third terminal
+	f.wantCreated(good, 10, payment.Charged, "") // charged by the third terminal
 	r := f.wantCreated(good, 10, payment.Rejected, "forced_by_terminal")
 	if r.Terminal != ids[0] {
 		t.Errorf("by %v", r.Terminal)
@@ -114,7 +114,7 @@ func TestObjectionsAgainstOtherTerminalsAreStoredAsAttempts(t *testing.T) {
 	wantAttempts(t, r, "stopped: limit exceeded: daily_volume", "stopped: limit exceeded: velocity")
 }
 
-// A limit cannot be evaded by naming a network that the currency does not have.
+// A request cannot evade a limit by naming a network that the currency does not have.
 func TestUnknownNetworkIsBoundedByAllLimitsOfTheCurrency(t *testing.T) {
 	tron, prod := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}, money.Prod
 	tronLimit := &directory.Limit{Kind: directory.PerTransaction, Asset: tron, Scope: directory.ScopePartner, Active: true}

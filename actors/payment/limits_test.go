@@ -309,7 +309,7 @@ func TestTerminalLimitBoundsTransactionsOfThatTerminal(t *testing.T) {
 		firstTerminal, secondTerminal = f.terminals[0].ID, f.addTerminal(0, withOutcome("", 2))
 		dailyVolume.Terminal = secondTerminal
 	})
-	f.wantCreated(good, 100, payment.Charged, "") // by the second terminal, after the first has refused
+	f.wantCreated(good, 100, payment.Charged, "") // charged by the second terminal, after the first has refused
 	f.wantUsage(dailyVolume, "", "100 0 0")
 	// The second terminal's limit is full, so the result is the refusal of the first.
 	r := f.wantCreated(good, 1, payment.Rejected, "forced_by_terminal")
@@ -319,7 +319,7 @@ func TestTerminalLimitBoundsTransactionsOfThatTerminal(t *testing.T) {
 	f.wantUsage(dailyVolume, "", "100 0 0")
 	dailyVolume = limit(directory.DailyVolume, 100, func(l *directory.Limit) { l.Terminal = firstTerminal })
 	f.limits = []*directory.Limit{dailyVolume}
-	f.wantCreated(good, 100, payment.Charged, "") // reserved for the first terminal, and released after its refusal
+	f.wantCreated(good, 100, payment.Charged, "") // the limit's amount is reserved for the first terminal, and released after its refusal
 	f.wantUsage(dailyVolume, "", "0 0 100")
 	f.wantCreated(good, 101, payment.Rejected, "limit exceeded: daily_volume")
 }
@@ -374,8 +374,8 @@ func TestBlockedPayerIsRejectedWithTheKindOfTheEntry(t *testing.T) {
 	f.wantCreated(otherCard, 50, payment.Rejected, "no terminal available") // the terminal is checked before the limit
 }
 
-// Repetitions of stored requests do not count, so no other payment is rejected because of them, even if many
-// come at once.
+// Repetitions of stored requests do not count towards a limit, so no other payment is rejected because of
+// them, even if many come at once.
 func TestRepetitionsNeverRejectAnotherPayment(t *testing.T) {
 	velocity := limit(directory.Velocity, 2, nil)
 	f := openWithLimits(t, velocity)

@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// reply is what a waiting caller gets.
+// reply is the reply to a waiting caller.
 type reply struct {
 	result   Result
 	existing ledger.ID // instead of a result: the transaction that has claimed the txid or the key
@@ -88,7 +88,7 @@ func (m *await) LogValue() slog.Value { return slog.StringValue("await") }
 // brings the card back, because another terminal or a later step may need it.
 type providerAnswer struct {
 	actors.Outcome
-	terminal  ledger.ID // where the charge is, and its reference there
+	terminal  ledger.ID // this field and reference identify the charge
 	reference ledger.ID
 
 	inquiry bool      // the answer is to an inquiry, not to a submission
@@ -98,7 +98,7 @@ type providerAnswer struct {
 	card    *secret.Card
 }
 
-// Expected implements actors.Expected.
+// Expected implements actors.AnnouncedMessage.
 func (*providerAnswer) Expected() {}
 
 // providerReport is a rail's report that was not requested.
@@ -107,8 +107,10 @@ type providerReport struct{ actors.Report }
 // failure returns the rail's reason, with its length bounded.
 func (m *providerReport) failure() payment.Failure { return boundedFailure(m.Failure) }
 
-// Lasting implements actors.Lasting: the rail does not send a report again.
-func (providerReport) Lasting() {}
+// IsRedelivered implements actors.RedeliveredMessage: the rail does not send a report again.
+func (providerReport) IsRedelivered() {}
+
+var _ actors.RedeliveredMessage = providerReport{}
 
 // operationKind is the kind of an operation on an existing transaction. The zero value is invalid.
 type operationKind uint8
@@ -135,7 +137,7 @@ type operation struct {
 	bank         string
 	onPayerPage  bool // for opReissue: the request comes from the payer's page
 	continuation Continue
-	lastRefund   ledger.ID // for opRefund: the last refund that the transaction showed before
+	lastRefund   ledger.ID // for opRefund: id of the last refund that the transaction showed before this request
 }
 
 // cancels tells whether the operation is a cancel, by the merchant or by the payer.

@@ -54,8 +54,8 @@ func (s *Service) recipient(org ledger.ID, r *payment.Record) (a recipient) {
 	return a
 }
 
-// selects tells whether the merchant's settings select the event's status for notifications. If no
-// terminal is known, the status's default applies.
+// selects tells whether the merchant's settings select the event's status for notifications. If the transaction has no
+// known terminal, the default for the status applies.
 func (a *recipient) selects(e *ledger.Event) bool {
 	byDefault := payment.NotifiedByDefault(payment.Status(e.To))
 	if a.terminal == nil {
@@ -66,8 +66,8 @@ func (a *recipient) selects(e *ledger.Event) bool {
 
 // notices returns a decision's notices to the merchant, to the terminal's operators and to the payer. A notice to the
 // merchant has the status after its own event, but its other fields have the values after the last event. A notice to
-// the payer is empty: the receipt is written from the record when it is sent. If the merchant has no address, and
-// somebody follows the organization's notifications, the notices to the merchant are transient.
+// the payer is empty: the receipt is written from the record when it is sent. If the merchant has no address and the
+// organization has a listener, the notices to the merchant are transient.
 func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipient, origin tracing.Origin) (notices, transient []posting.Notice) {
 	hasListener := s.rt.Listening.HasListener(org)
 	for i := range d.Events {
@@ -226,7 +226,7 @@ func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice
 			return actors.NotificationBody{}, err
 		}
 		if !found {
-			return actors.NotificationBody{}, fmt.Errorf("transaction %v: a notice of it, and no record", n.Source.ID)
+			return actors.NotificationBody{}, fmt.Errorf("transaction %v has a notice but no record", n.Source.ID)
 		}
 		f, err := readChangeable(n.Body, result.Record)
 		if err != nil {

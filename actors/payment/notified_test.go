@@ -9,8 +9,8 @@ import (
 	"mizan/posting"
 )
 
-// chargedDecision returns a decision with three events: a create, a request for the payer's action and a
-// charge. All three can be selected for notifications, and by default the last two are selected.
+// chargedDecision returns a decision with three events: the creation, a request for the payer's action and the charge. All
+// three can be selected for notifications, and by default the last two are selected.
 func chargedDecision() *payment.Decision {
 	return &payment.Decision{Record: new(payment.Record), Events: []ledger.Event{
 		{Name: string(payment.Create), To: string(payment.Created)},

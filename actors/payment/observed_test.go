@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// namedProvider is a provider of which only the name is asked for.
+// namedProvider is a provider that has only a name.
 type namedProvider struct{ actors.Provider }
 
 // Name implements actors.Provider.

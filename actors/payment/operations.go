@@ -14,7 +14,7 @@ import (
 )
 
 // operate decides on an operation on an existing transaction. The operation waits while a provider's
-// answer is expected, because the answer may change what is allowed.
+// answer is expected, because the answer may change which operations are allowed.
 func (t *transaction) operate(c *actors.Context, m *operation) {
 	if c.Expecting() > 0 {
 		if len(t.stashedOperations) >= maxStashed {
@@ -95,7 +95,7 @@ func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decisio
 	case opReissue:
 		if t.record.ActionIsStale(ledger.MicrosOf(decider.Now), m.onPayerPage) {
 			if err := t.ask(c, payment.AskReissue, true); err != nil {
-				t.logNotAsked(err) // the next read of the transaction asks again
+				t.logNotAsked(err) // the next read of the transaction asks the rail again
 			}
 		}
 		return d, false, nil
@@ -191,7 +191,7 @@ func (t *transaction) onPayerReturned(c *actors.Context, decider payment.Decisio
 func (t *transaction) operationRefused(c *actors.Context, m *operation, refusal *ledger.Refusal, r posting.Receipt) {
 	objection := t.objection(refusal, r)
 	switch {
-	case refusal.Code == ledger.ClaimTaken && !m.Key.IsZero(): // the other claim, of a random reference, is never taken
+	case refusal.Code == ledger.ClaimTaken && !m.Key.IsZero(): // the decision's other claim has a new random reference, which is never taken
 		t.admissionLost(c, m)
 		t.dropAdmission(c)
 		m.Answer(keyTaken(&m.Key, r.Owner))
@@ -202,7 +202,7 @@ func (t *transaction) operationRefused(c *actors.Context, m *operation, refusal 
 		t.admit(c, m, t.admission.Object(objection))
 	case refusal.Code == ledger.OutOfRange:
 		t.submission.wipe()
-		m.Refuse(ledger.Refuse("payment", ledger.Unavailable, "the totals have no room for it"))
+		m.Refuse(ledger.Refuse("payment", ledger.Unavailable, "an account's totals have no room for the amount"))
 	default:
 		t.admissionLost(c, m)
 		t.dropAdmission(c)

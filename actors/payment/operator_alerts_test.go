@@ -45,7 +45,7 @@ func (f *fixture) alertSubjects() string {
 		}
 		r := f.readRecord(n.Source.ID)
 		if n.To != r.Terminal || !strings.Contains(m.Text, r.ID.String()) {
-			f.t.Errorf("%v is told of %v: %s", n.To, r.ID, m.Text)
+			f.t.Errorf("%v is notified of %v: %s", n.To, r.ID, m.Text)
 		}
 		subject, _, _ := strings.Cut(m.Subject, " (")
 		messages = append(messages, subject)
@@ -61,7 +61,7 @@ func (f *fixture) wantAlerts(want string) {
 	f.t.Helper()
 	f.Runtime.Quiesce()
 	if got := f.alertSubjects(); got != want {
-		f.t.Errorf("operators are told %q, want %q", got, want)
+		f.t.Errorf("operators are sent %q, want %q", got, want)
 	}
 }
 

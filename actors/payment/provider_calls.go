@@ -18,7 +18,7 @@ import (
 // money, so no intent is stored before it: if the outcome is lost, the next read of the transaction asks
 // again.
 type Reissuer interface {
-	Reissue(ctx context.Context, q *actors.Question) actors.Outcome
+	Reissue(ctx context.Context, q *actors.Inquiry) actors.Outcome
 }
 
 // ask calls the provider outside of the actor, which receives the answer as a *providerAnswer. The error says why the call could
@@ -47,7 +47,7 @@ func (t *transaction) ask(c *actors.Context, ask payment.Ask, isEarly bool) erro
 		job.answer.card.Wipe()
 		return err
 	}
-	t.submission.material = nil // the call has it
+	t.submission.material = nil // the call has the material now
 	c.Expect()
 	return nil
 }
@@ -60,8 +60,8 @@ type providerJob struct {
 	provider actors.Provider
 
 	call       *actors.Call
-	inquiry    *actors.Question
-	reissuer   Reissuer // gets the inquiry and publishes the action again; nil: a plain inquiry
+	inquiry    *actors.Inquiry
+	reissuer   Reissuer // publishes the payer's action again; nil: the provider is asked for the charge's result
 	lacksToken bool     // the stored token cannot be read: the call is not made
 	isUnmade   bool     // the call was not made: the token is missing, or the terminal's circuit is open
 
@@ -108,7 +108,7 @@ func (j *providerJob) submit() {
 		j.answer.Outcome, j.isUnmade = circuitOpen(), true
 		return
 	}
-	j.answer.Unreachable = true // until Submit returns; it stays true if the adapter panics
+	j.answer.Unreachable = true // set until Submit has returned, so it stays set if the adapter panics
 	j.answer.Outcome = j.provider.Submit(&j.ctx, j.call)
 }
 
@@ -138,13 +138,13 @@ func (t *transaction) buildRequest(ask payment.Ask, job *providerJob) (err error
 	default:
 		job.inquiry = t.inquiry(job.terminal, kind, job.answer.opID)
 	}
-	job.answer.card = job.callMemory.Card // the actor gets it back
+	job.answer.card = job.callMemory.Card // the actor gets the card back
 	return nil
 }
 
 // inquiry builds the inquiry about the charge or, if opID is not zero, about the operation on it.
-func (t *transaction) inquiry(terminal *directory.Terminal, kind actors.Operation, opID ledger.ID) *actors.Question {
-	q := &actors.Question{Terminal: terminal, Reference: t.record.ChargeReference(), Operation: kind, Request: opID, ChargeState: t.chargeState()}
+func (t *transaction) inquiry(terminal *directory.Terminal, kind actors.Operation, opID ledger.ID) *actors.Inquiry {
+	q := &actors.Inquiry{Terminal: terminal, Reference: t.record.ChargeReference(), Operation: kind, Request: opID, ChargeState: t.chargeState()}
 	if opID != (ledger.ID{}) {
 		q.Amount, _ = t.record.OperationAmount()
 	}

@@ -12,14 +12,14 @@ import (
 // Examiner is a provider that can be asked whether its rail has reversed, corrected or settled a charge
 // after the charge's record here reached an end. Examine returns false if there is nothing to report.
 type Examiner interface {
-	Examine(ctx context.Context, q *actors.Question) (actors.Report, bool)
+	Examine(ctx context.Context, q *actors.Inquiry) (actors.Report, bool)
 }
 
 // providerUpdate says that a provider may have news of a transaction.
 type providerUpdate struct{ terminal, reference ledger.ID }
 
-// Refuse implements actors.Refusable. No caller waits for the update, and a later poll reports what a
-// lost update announced.
+// Refuse implements actors.Refusable. No caller waits for the update, and a later poll reports the
+// change that a lost update announced.
 func (*providerUpdate) Refuse(error) {}
 
 // LogValue implements slog.LogValuer.
@@ -104,8 +104,8 @@ func (t *transaction) examine(c *actors.Context) error {
 	return t.askExaminer(c, examiner, t.inquiry(terminal, chargeOperation(t.record), ledger.ID{}))
 }
 
-// askExaminer asks about a charge that has ended here. What the provider knows arrives as a providerReport.
-func (t *transaction) askExaminer(c *actors.Context, examiner Examiner, q *actors.Question) error {
+// askExaminer asks about a charge that has ended here. The provider's answer arrives as a providerReport.
+func (t *transaction) askExaminer(c *actors.Context, examiner Examiner, q *actors.Inquiry) error {
 	service, key := t.service, t.key
 	return c.Runtime.Go(func() {
 		ctx, cancel := context.WithTimeout(service.rt.Context(), service.providerTimeout)

@@ -15,7 +15,7 @@ import (
 )
 
 // Examine calls the wrapped provider's Examine, if the provider has this method.
-func (w *witness) Examine(ctx context.Context, q *actors.Question) (actors.Report, bool) {
+func (w *witness) Examine(ctx context.Context, q *actors.Inquiry) (actors.Report, bool) {
 	if examiner, isExaminer := w.Provider.(paymentactor.Examiner); isExaminer {
 		return examiner.Examine(ctx, q)
 	}
@@ -25,11 +25,11 @@ func (w *witness) Examine(ctx context.Context, q *actors.Question) (actors.Repor
 // examinableProvider is a provider that implements payment.Examiner with a function of the test.
 type examinableProvider struct {
 	*fakeProvider
-	examine func(q *actors.Question) (actors.Report, bool)
+	examine func(q *actors.Inquiry) (actors.Report, bool)
 }
 
 // Examine implements payment.Examiner.
-func (e examinableProvider) Examine(_ context.Context, q *actors.Question) (actors.Report, bool) {
+func (e examinableProvider) Examine(_ context.Context, q *actors.Inquiry) (actors.Report, bool) {
 	return e.examine(q)
 }
 
@@ -44,8 +44,8 @@ func (f *fixture) providerUpdate(terminal, id ledger.ID) {
 }
 
 // answerAlways returns a fake provider's answer to inquiries: always the verdict.
-func answerAlways(v payment.Verdict) func(context.Context, *actors.Question) actors.Outcome {
-	return func(context.Context, *actors.Question) actors.Outcome { return actors.Outcome{Verdict: v} }
+func answerAlways(v payment.Verdict) func(context.Context, *actors.Inquiry) actors.Outcome {
+	return func(context.Context, *actors.Inquiry) actors.Outcome { return actors.Outcome{Verdict: v} }
 }
 
 func TestProviderUpdateTriggersAnInquiry(t *testing.T) {
@@ -94,7 +94,7 @@ func TestProviderUpdateForAnotherTerminalIsIgnored(t *testing.T) {
 func TestProviderUpdateDuringACallIsHandledAfterwards(t *testing.T) {
 	inquired, release := make(chan struct{}), make(chan struct{})
 	rail := &fakeProvider{}
-	rail.inquire = func(context.Context, *actors.Question) actors.Outcome {
+	rail.inquire = func(context.Context, *actors.Inquiry) actors.Outcome {
 		if rail.inquired.Load() > 1 {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		}
@@ -120,9 +120,9 @@ func TestProviderUpdateDuringACallIsHandledAfterwards(t *testing.T) {
 }
 
 func TestProviderUpdateDuringARefundInquiresTheRefund(t *testing.T) {
-	var questions []actors.Question
+	var questions []actors.Inquiry
 	rail := &fakeProvider{}
-	rail.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
+	rail.inquire = func(_ context.Context, q *actors.Inquiry) actors.Outcome {
 		questions = append(questions, *q)
 		return actors.Outcome{Verdict: payment.VerdictCharged}
 	}
@@ -163,7 +163,7 @@ func TestProviderUpdateExaminesAnEndedTransaction(t *testing.T) {
 		"4000000000000119": {payment.Failed, actors.Settled, payment.Failed, true},
 	} {
 		examinable := examinableProvider{fakeProvider: &fakeProvider{}}
-		examinable.examine = func(q *actors.Question) (actors.Report, bool) {
+		examinable.examine = func(q *actors.Inquiry) (actors.Report, bool) {
 			return actors.Report{Org: org, Reference: q.Reference, Terminal: q.Terminal.ID, Kind: c.report, Failure: payment.Failure{Detail: "said so"}}, true
 		}
 		f := openWith(t, func(f *fixture) {
@@ -175,8 +175,8 @@ func TestProviderUpdateExaminesAnEndedTransaction(t *testing.T) {
 			t.Fatalf("%s is %s", card, got)
 		}
 		f.providerUpdate(f.terminals[0].ID, id)
-		if r := f.readRecord(id); r.Status != c.want || r.SettledLate != c.settledLate {
-			t.Errorf("%s: a report %v makes %s %s, settled late %v", card, c.report, c.status, r.Status, r.SettledLate)
+		if r := f.readRecord(id); r.Status != c.want || r.LateSettlement != c.settledLate {
+			t.Errorf("%s: a report %v makes %s %s, settled late %v", card, c.report, c.status, r.Status, r.LateSettlement)
 		}
 	}
 }
@@ -197,7 +197,7 @@ func TestInquiriesContainTheStoredChargeState(t *testing.T) {
 		states = append(states, call.ChargeState)
 		return actors.Outcome{Verdict: payment.VerdictPending, Meta: []byte(`{"their_id":"7"}`), InquireAfter: time.Second}
 	}
-	rail.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
+	rail.inquire = func(_ context.Context, q *actors.Inquiry) actors.Outcome {
 		states = append(states, q.ChargeState)
 		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail.example"}, InquireAfter: time.Second}
 	}
@@ -209,12 +209,12 @@ func TestInquiriesContainTheStoredChargeState(t *testing.T) {
 	f.providerUpdate(f.terminals[0].ID, id)
 	inCall, inFirstInquiry, inLastInquiry := states[0], states[1], states[len(states)-1]
 	if inCall.Meta != nil || inCall.ActionKnown || inCall.ChargedAmount != money.FromUint64(70) || inCall.SubmittedSince.Before(start) || inCall.SubmittedSince.After(start.Add(time.Second)) {
-		t.Errorf("the call is told %+v", inCall)
+		t.Errorf("the call has %+v", inCall)
 	}
 	if string(inFirstInquiry.Meta) != `{"their_id":"7"}` || inFirstInquiry.ActionKnown || !inFirstInquiry.SubmittedSince.Equal(inCall.SubmittedSince) {
-		t.Errorf("the first question is told %+v", inFirstInquiry)
+		t.Errorf("the first inquiry has %+v", inFirstInquiry)
 	}
 	if !inLastInquiry.ActionKnown || string(inLastInquiry.Meta) != `{"their_id":"7"}` {
-		t.Errorf("who asks for a payer is told %+v", inLastInquiry)
+		t.Errorf("the inquiry of a payer who returned has %+v", inLastInquiry)
 	}
 }

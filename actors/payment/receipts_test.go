@@ -33,7 +33,7 @@ func (f *fixture) createFor(kind payment.Type, card string, amount uint64, custo
 	return result.Record.ID
 }
 
-// wantReceipts checks which transactions have a notice of a receipt, in the order of booking.
+// wantReceipts checks for which transactions a receipt is to be sent to the payer, in the order of booking.
 func (f *fixture) wantReceipts(want ...ledger.ID) {
 	f.t.Helper()
 	f.Runtime.Quiesce()
@@ -60,7 +60,8 @@ func (f *fixture) wantReceipts(want ...ledger.ID) {
 
 const payer = `{"email":"ann@customer.example"}`
 
-// The notice of a receipt is stored with the charge, and only with a charge.
+// The notice that makes the notifier send a receipt is stored together with the charge; without a charge there is no such
+// notice.
 func TestChargedPaymentHasAReceipt(t *testing.T) {
 	f := openWithReceipts(t, unchanged)
 	f.createFor(payment.Payment, "4000000000000002", 100, payer) // rejected

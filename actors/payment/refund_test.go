@@ -253,7 +253,7 @@ func TestForeignTransactionIsNotFoundForEveryOperation(t *testing.T) {
 		f.wantRefusal(err, ledger.NotFound)
 		_, err = f.Commit(paymentactor.AmountCommand{Command: foreignCommand})
 		f.wantRefusal(err, ledger.NotFound)
-		material := paymentactor.Material{Command: foreignCommand, Object: []byte(`{"otp":"1"}`)}
+		material := paymentactor.PayerSubmission{Command: foreignCommand, Object: []byte(`{"otp":"1"}`)}
 		_, err = f.Complete(material)
 		f.wantRefusal(err, ledger.NotFound)
 		_, err = f.Choose(paymentactor.Choice{Command: foreignCommand, Bank: "sim-bank-1"})

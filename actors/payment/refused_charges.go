@@ -11,9 +11,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// This file handles what a provider says about a charge that it has refused, after which the payment went on: with another
-// terminal, or with another attempt of a hosted payment's payer. Money that such a charge has moved gets a transaction of
-// its own, so it is returned even if the payment is charged or refunded meanwhile.
+// This file handles late news of charges that a provider has refused. After such a refusal the payment may have continued
+// with another terminal, or with another attempt of a hosted payment's payer. Money that such a charge has moved gets a
+// transaction of its own, so it is returned even if the payment is charged or refunded meanwhile.
 
 // referenceClaim claims the reference of an attempt's charge for the transaction, so that the transaction is found by the
 // reference.
@@ -36,8 +36,8 @@ func (s *Service) transactionOf(org, reference ledger.ID) (ledger.ID, error) {
 	return uuid.FromBytes(owner)
 }
 
-// LateID returns the id of the transaction for money that has moved for a refused charge.
-func LateID(org, terminal, reference ledger.ID) ledger.ID {
+// LateTransactionID returns the id of the transaction for money that has moved for a refused charge.
+func LateTransactionID(org, terminal, reference ledger.ID) ledger.ID {
 	return ledger.DerivedID(org, "late|"+terminal.String()+"|"+reference.String())
 }
 
@@ -48,8 +48,10 @@ type lateAttempt struct {
 	charge *payment.RefusedCharge
 }
 
-// Lasting implements actors.Lasting: the rail does not send a report again.
-func (*lateAttempt) Lasting() {}
+// IsRedelivered implements actors.RedeliveredMessage: the rail does not send a report again.
+func (*lateAttempt) IsRedelivered() {}
+
+var _ actors.RedeliveredMessage = (*lateAttempt)(nil)
 
 // LogValue implements slog.LogValuer.
 func (m *lateAttempt) LogValue() slog.Value {
@@ -93,14 +95,14 @@ func (t *transaction) onRefusedUpdate(c *actors.Context, m *providerUpdate, char
 	if !supported {
 		return nil
 	}
-	return t.askExaminer(c, examiner, &actors.Question{
+	return t.askExaminer(c, examiner, &actors.Inquiry{
 		Terminal: terminal, Reference: charge.Reference, Operation: actors.Pay,
 		ChargeState: actors.ChargeState{SubmittedSince: t.stamp.Started.Time(), ChargedAmount: charge.Total, Meta: charge.RailMeta},
 	})
 }
 
 func (t *transaction) lateKey(charge *payment.RefusedCharge) actors.RecordKey {
-	return actors.RecordKey{Org: t.key.Org, ID: LateID(t.key.Org, charge.Terminal, charge.Reference)}
+	return actors.RecordKey{Org: t.key.Org, ID: LateTransactionID(t.key.Org, charge.Terminal, charge.Reference)}
 }
 
 // settleAttempt creates the transaction for the money that a refused charge has moved, unless this transaction exists.

@@ -12,9 +12,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// openTwoRefusers returns a fixture whose first two payment terminals refuse every charge. The first one adds a fee of 5 to
-// what the payer pays. The third terminal takes every charge; it is not there if the service has only the first two. Every
-// terminal grants refunds, and says that a charge has settled when it is asked about it.
+// openTwoRefusers returns a fixture whose first two payment terminals refuse every charge. The first terminal adds a fee of
+// 5 to the amount that the payer pays. The third terminal, which exists if hasThird is set, accepts every charge. Every
+// terminal grants refunds, and answers each inquiry that the charge has settled.
 func openTwoRefusers(t *testing.T, hasThird bool) (f *fixture, ids [3]ledger.ID) {
 	f, ids = openThreeTerminals(t, 0, func(f *fixture) {
 		f.changeTerminal(0, func(s terminalSettings) {
@@ -24,7 +24,7 @@ func openTwoRefusers(t *testing.T, hasThird bool) (f *fixture, ids [3]ledger.ID)
 		f.wrapProvider = func(p actors.Provider) actors.Provider {
 			rail := newLateProvider()
 			rail.Provider = p
-			return examinableProvider{rail, func(q *actors.Question) (actors.Report, bool) {
+			return examinableProvider{rail, func(q *actors.Inquiry) (actors.Report, bool) {
 				want := uint64(70)
 				if q.Terminal.ID == ids[0] || f.terminals[0].ID == q.Terminal.ID {
 					want = 75
@@ -90,7 +90,7 @@ func TestLateMoneyOfEveryTerminalOfAnAttemptIsReturned(t *testing.T) {
 				f.advance(time.Second)
 				f.restart()
 				for i, total := range []string{"75", "70"} {
-					late := f.readRecord(paymentactor.LateID(org, ids[i], id))
+					late := f.readRecord(paymentactor.LateTransactionID(org, ids[i], id))
 					if late.AttemptOf != id || late.Status != payment.Rejected || late.Terminal != ids[i] || late.Amount.String() != total || late.Route != "simulator" || late.RailMeta != nil {
 						t.Errorf("terminal %d: %+v", i, late)
 					}
@@ -101,7 +101,7 @@ func TestLateMoneyOfEveryTerminalOfAnAttemptIsReturned(t *testing.T) {
 					f.wantEntries(late.ID, "settle_attempt posted: Dr "+provider+" "+total+", Cr L:suspense:1 "+total, "gave_back posted: Cr "+provider+" "+total+", Dr L:suspense:1 "+total)
 				}
 				f.wantBalance(c.balance)
-				if r := f.readRecord(id); r.Status != c.status || r.SettledLate {
+				if r := f.readRecord(id); r.Status != c.status || r.LateSettlement {
 					t.Errorf("%+v", r)
 				}
 				f.wantSubmissions(id, actors.Refund, 2)
@@ -118,6 +118,6 @@ func TestLatePayoutOfARefusingTerminalIsNotBooked(t *testing.T) {
 	f.advance(time.Second)
 	f.wantStatus(id, payment.Charged, "")
 	f.wantBalance("99930 / 0")
-	_, err := f.Read(org, 1, paymentactor.LateID(org, ids[0], id))
+	_, err := f.Read(org, 1, paymentactor.LateTransactionID(org, ids[0], id))
 	f.wantRefusal(err, ledger.NotFound)
 }

@@ -18,7 +18,7 @@ import (
 
 // signedMaterial returns the command with which the payer submits the signature that the record's action
 // requires.
-func signedMaterial(t *testing.T, r *payment.Record) paymentactor.Material {
+func signedMaterial(t *testing.T, r *payment.Record) paymentactor.PayerSubmission {
 	t.Helper()
 	var published struct{ Payload string }
 	if r.Action == nil || json.Unmarshal(r.Action.Material, &published) != nil || published.Payload == "" {
@@ -117,7 +117,7 @@ func TestOnlyTheOwnPartnerReadsATransaction(t *testing.T) {
 	f := open(t)
 	r := f.createForSigning()
 	f.advance(2 * time.Minute)
-	_, err := f.Current(paymentactor.Command{Org: org, Partner: 2, ID: r.ID}, false)
+	_, err := f.Current(paymentactor.Command{Author: ledger.ByPayer.Author(), Org: org, Partner: 2, ID: r.ID}, false)
 	f.wantRefusal(err, ledger.NotFound)
 	f.wantPath(r.ID, "created new authorizing charging action_required")
 	// The payment's own partner makes the rail publish again.
@@ -129,25 +129,25 @@ func TestOnlyTheOwnPartnerReadsATransaction(t *testing.T) {
 // publisher is a provider that implements payment.Reissuer with a function of the test.
 type publisher struct {
 	*fakeProvider
-	reissue      func(q *actors.Question) actors.Outcome
+	reissue      func(q *actors.Inquiry) actors.Outcome
 	reissueCount atomic.Int64
 }
 
-func (p *publisher) Reissue(_ context.Context, q *actors.Question) actors.Outcome {
+func (p *publisher) Reissue(_ context.Context, q *actors.Inquiry) actors.Outcome {
 	p.reissueCount.Add(1)
 	return p.reissue(q)
 }
 
 // openWithPublisher opens a fixture whose rail asks for the action; the function reissue publishes the
 // action again. The returned id belongs to a payment that waits for the action.
-func openWithPublisher(t *testing.T, action payment.Action, reissue func(f *fixture, q *actors.Question) actors.Outcome) (*fixture, *publisher, ledger.ID) {
+func openWithPublisher(t *testing.T, action payment.Action, reissue func(f *fixture, q *actors.Inquiry) actors.Outcome) (*fixture, *publisher, ledger.ID) {
 	t.Helper()
 	rail := new(publisher)
 	rail.fakeProvider = scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &action}).answerInquiries(actors.Void, done)
 	f := openWith(t, func(f *fixture) {
 		f.skipRailComparison = true
 		f.wrapProvider = func(inner actors.Provider) actors.Provider { rail.fakeProvider.Provider = inner; return rail }
-		rail.reissue = func(q *actors.Question) actors.Outcome { return reissue(f, q) }
+		rail.reissue = func(q *actors.Inquiry) actors.Outcome { return reissue(f, q) }
 	})
 	return f, rail, f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 }
@@ -155,9 +155,9 @@ func openWithPublisher(t *testing.T, action payment.Action, reissue func(f *fixt
 // The address of the rail's own page may expire before the payer's time is over.
 func TestRailsPageIsReissuedOnlyForThePayer(t *testing.T) {
 	publications := 1
-	f, rail, id := openWithPublisher(t, payment.Action{Page: "https://rail.example/1", PageUntil: ledger.MicrosOf(start.Add(10 * time.Minute))}, func(f *fixture, q *actors.Question) actors.Outcome {
+	f, rail, id := openWithPublisher(t, payment.Action{Page: "https://rail.example/1", PageUntil: ledger.MicrosOf(start.Add(10 * time.Minute))}, func(f *fixture, q *actors.Inquiry) actors.Outcome {
 		if q.ActionKnown {
-			t.Error("the rail is told that the action is known")
+			t.Error("the inquiry says that the action is known")
 		}
 		publications++
 		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: fmt.Sprint("https://rail.example/", publications), PageUntil: ledger.MicrosOf(f.Clock.Now().Add(10 * time.Minute))}}
@@ -195,7 +195,7 @@ func TestReissueRefusedByTheRailReportsTheChargesState(t *testing.T) {
 		"the charge was refused":         {actors.Outcome{Verdict: payment.VerdictRefused}, payment.Rejected},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, rail, id := openWithPublisher(t, expiring, func(*fixture, *actors.Question) actors.Outcome { return c.answer })
+			f, rail, id := openWithPublisher(t, expiring, func(*fixture, *actors.Inquiry) actors.Outcome { return c.answer })
 			f.advance(2 * time.Minute)
 			versionBefore := f.version(id)
 			got := f.mustRecord(f.Current(partnerCommand(id), false))

@@ -11,7 +11,7 @@ import (
 )
 
 // TokenSealer encrypts the tokens that providers return for charged cards; *secret.Keyring implements it.
-// If Options.Sealer is no TokenSealer, no token is stored, and so no payment can be renewed.
+// If Options.Sealer does not implement TokenSealer, no token is stored, so no payment can be renewed.
 type TokenSealer interface {
 	Seal(plaintext, context []byte) ([]byte, error)
 	Open(sealed, context []byte) ([]byte, error)
@@ -91,16 +91,16 @@ func (t *transaction) renew(c *actors.Context, m renew) {
 		panic(err) // the subscription will begin the renewal again
 	}
 	if !found {
-		service.rt.Log.Error("a renewal's initial payment is not there", "transaction", m.ID.String())
+		service.rt.Log.Error("a renewal's initial payment does not exist", "transaction", m.ID.String())
 		return
 	}
 	partner, known := service.directory.Partner(m.Org, initial.Record.Partner)
 	if !known {
-		service.rt.Log.Error("a renewal's partner is not there", "transaction", m.ID.String())
+		service.rt.Log.Error("a renewal's partner does not exist", "transaction", m.ID.String())
 		return
 	}
 	newPayment := &create{
-		Create: Create{Org: m.Org, Partner: partner, Request: renewalRequest(&m.Renewal, initial.Record), Key: m.Key()},
+		Create: Create{Org: m.Org, Partner: partner, Request: renewalRequest(&m.Renewal, initial.Record), Key: m.Key(), Author: ledger.BySystem.Author()},
 		id:     m.ID,
 	}
 	newPayment.stoppedWaiting.Store(true) // no caller waits
@@ -170,7 +170,7 @@ func (t *transaction) addToken(call *actors.Call) bool {
 
 // tokenMissing returns the outcome of a renewal whose stored token is missing: the charge was never sent.
 func tokenMissing() actors.Outcome {
-	return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential can't be had any more."}}
+	return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential is no longer available."}}
 }
 
 // tokenContext returns the encryption context that binds a token to its payment. It differs from the

@@ -24,10 +24,10 @@ func TestOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 		"commit": {"4242424242424242", true, actors.Capture, func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Commit(amountCommand(id, 0)) }, payment.Charged},
 		"refund": {"4242424242424242", false, actors.Refund, func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Refund(amountCommand(id, 0)) }, payment.Refunded},
 		"cancel of a hold": {"4242424242424242", true, actors.Void, func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
-			return f.Cancel(paymentactor.Command{Org: org, Partner: 1, ID: id})
+			return f.Cancel(paymentactor.Command{Author: ledger.ByPayer.Author(), Org: org, Partner: 1, ID: id})
 		}, payment.Failed},
 		"cancel of a payment that waits for its payer": {"4000000000003220", false, actors.Void, func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
-			return f.Cancel(paymentactor.Command{Org: org, Partner: 1, ID: id})
+			return f.Cancel(paymentactor.Command{Author: ledger.ByPayer.Author(), Org: org, Partner: 1, ID: id})
 		}, payment.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestChoiceOfABankSurvivesAKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	bank := result.Record.Action.Destinations[0].ID
-	if _, err := f.Choose(paymentactor.Choice{Command: paymentactor.Command{Org: org, Partner: 1, ID: result.Record.ID}, Bank: bank}); err != nil {
+	if _, err := f.Choose(paymentactor.Choice{Command: paymentactor.Command{Author: ledger.ByPayer.Author(), Org: org, Partner: 1, ID: result.Record.ID}, Bank: bank}); err != nil {
 		t.Fatal(err)
 	}
 	f.restart()

@@ -36,7 +36,7 @@ func TestFailingPollDoesNotBlockTheClock(t *testing.T) {
 	started := time.Now()
 	mustReturnSoon(t, "the clock is moved", func() {
 		if err := f.Runtime.Advance(start.Add(time.Hour)); err == nil {
-			t.Error("the clock was moved over a poll that failed, and nobody was told")
+			t.Error("the clock was moved although a poll failed, without an error")
 		}
 	})
 	if got := f.Clock.Now(); !got.Equal(start.Add(time.Hour)) {
@@ -62,7 +62,7 @@ func TestHangingPollDoesNotDelayDueWork(t *testing.T) {
 		submit: func(context.Context, *actors.Call) actors.Outcome {
 			return actors.Outcome{Verdict: payment.VerdictUnknown, InquireAfter: time.Millisecond}
 		},
-		inquire: func(context.Context, *actors.Question) actors.Outcome {
+		inquire: func(context.Context, *actors.Inquiry) actors.Outcome {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		},
 	}
@@ -85,7 +85,7 @@ func TestReversalReportedBeforeTheChargeIsHandledAfterIt(t *testing.T) {
 			submit: func(context.Context, *actors.Call) actors.Outcome {
 				return actors.Outcome{Verdict: payment.VerdictUnknown}
 			},
-			inquire: func(context.Context, *actors.Question) actors.Outcome {
+			inquire: func(context.Context, *actors.Inquiry) actors.Outcome {
 				return actors.Outcome{Verdict: payment.VerdictCharged}
 			},
 		}
@@ -112,8 +112,8 @@ func TestReversalReportedBeforeTheChargeIsHandledAfterIt(t *testing.T) {
 	}
 }
 
-// However often a payment's reversal is reported, there is one return. A report about a payment that was
-// declined, or that does not exist, is ignored.
+// If a payment's reversal is reported several times, there is still one return. A report about a payment
+// that was declined, or that does not exist, is ignored.
 func TestRepeatedReversalReportsReturnAPaymentOnce(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4000000000000259", 70, "").Record.ID

@@ -71,8 +71,8 @@ type Options struct {
 	CanReachOperators CanReachOperators // nil: no operator is alerted
 	SendsReceipts     bool              // payers get the addresses of their receipts by e-mail
 	CreateWait        time.Duration     // real time that a request waits for its first outcome: the create-wait
-	ProviderTimeout   time.Duration     // a call is stopped after this real time; an unknown outcome is inquired after it, by the runtime's clock
-	ActionTTL         time.Duration     // time, by the runtime's clock, that a payer may take
+	ProviderTimeout   time.Duration     // a call is stopped after this real time; a call without an outcome is inquired about after the same time by the runtime's clock
+	ActionTTL         time.Duration     // time, by the runtime's clock, within which a payer must act
 	Breaker           Breaker           // settings of the terminals' circuit breakers
 
 	// ReturnURL, if set, returns the address to which a rail sends the payer after the payer has acted.
@@ -84,9 +84,9 @@ type Options struct {
 	// Tracer records a hop for every call and inquiry of a provider; nil: none are recorded.
 	Tracer *tracing.Tracer
 
-	// Observe, if set, is called after every durable change of a transaction's status, on its actor's
-	// goroutine: with the previous status (payment.Absent: the transaction is new) and the record,
-	// which Observe must not modify.
+	// Observe, if set, is called on the actor's goroutine after every durable change of a transaction's
+	// status. from is the previous status (payment.Absent: the transaction is new). Observe must not
+	// modify the record.
 	Observe func(org ledger.ID, from payment.Status, r *payment.Record)
 }
 
@@ -138,16 +138,16 @@ func New(o Options) *Service {
 // instant. This is true for all transactions, so that the provider's result is inquired early.
 func ResumesAtStart(item posting.Item) bool { return item.Source.Kind == ledger.Transaction }
 
-// Create creates a transaction and waits for its first outcome, or for the create-wait. The error is a
-// *ledger.Refusal. A transaction may be stored in spite of the error only if the error's code is Internal or,
-// after the create-wait, Unavailable.
+// Create creates a transaction and waits for its first outcome, at most for Options.CreateWait (the create-wait). The error
+// is a *ledger.Refusal. A transaction may be stored in spite of the error only if the error's code is Internal or, after
+// the create-wait, Unavailable.
 func (s *Service) Create(c Create) (Result, error) {
 	if existing, found, err := s.findByKey(c.Org, &c.Key); found || err != nil {
 		c.Card.Wipe()
 		if err != nil {
 			return Result{}, err
 		}
-		return s.replay(c.Org, c.Partner.Number, existing, &c.Key)
+		return s.replay(c.Org, c.Partner.Number, existing, &c.Key, c.Author)
 	}
 	deadline := time.Now().Add(s.createWait)
 	id := s.rt.NewTransactionID()
@@ -161,14 +161,14 @@ func (s *Service) Create(c Create) (Result, error) {
 	case !answered:
 		r.result, r.err = s.currentState(c.Org, id)
 	case r.existing != (ledger.ID{}) && r.byKey:
-		return s.replay(c.Org, c.Partner.Number, r.existing, &c.Key)
+		return s.replay(c.Org, c.Partner.Number, r.existing, &c.Key, c.Author)
 	case r.existing != (ledger.ID{}):
 		return s.awaitFirstOutcome(c.Org, c.Partner.Number, r.existing, deadline)
 	}
 	if r.err != nil {
 		return Result{}, r.err
 	}
-	return s.storeReply(c.Org, &c.Key, r.result)
+	return s.storeReply(c.Org, &c.Key, c.Author, r.result)
 }
 
 // findByKey finds the transaction of the first request with an idempotency key.
@@ -185,7 +185,7 @@ func (s *Service) findByKey(org ledger.ID, key *actors.Key) (id ledger.ID, found
 // replay returns the reply to the first request with the same key. If that reply can't be
 // decrypted, or was not stored because the process ended first, replay returns the current state of the
 // first request's transaction.
-func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors.Key) (Result, error) {
+func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors.Key, author ledger.Author) (Result, error) {
 	stored, state, err := s.storedReply(org, key)
 	if err != nil || state == replyReadable {
 		stored.Replay = true
@@ -202,7 +202,7 @@ func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors
 	if state == replyUnreadable {
 		return result, nil // a reply record with this key's id exists, so no other can be stored
 	}
-	return s.storeReply(org, key, result)
+	return s.storeReply(org, key, author, result)
 }
 
 // awaitFirstOutcome waits until the transaction of a repeated request has its first outcome, or until

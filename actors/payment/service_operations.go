@@ -32,7 +32,7 @@ func (s *Service) Commit(a AmountCommand) (Result, error) {
 }
 
 // Complete passes the data that the payer's side has submitted to the provider.
-func (s *Service) Complete(m Material) (Result, error) {
+func (s *Service) Complete(m PayerSubmission) (Result, error) {
 	return s.operate(m.Command, &operation{kind: opComplete, material: m.Object})
 }
 
@@ -49,7 +49,7 @@ func (s *Service) Continue(c Continue) (Result, error) {
 
 // OnReturn reports that the payer came back from the rail, and inquires of the provider.
 func (s *Service) OnReturn(org, id ledger.ID) (Result, error) {
-	return s.operate(Command{Org: org, ID: id}, &operation{kind: opPayerReturned})
+	return s.operate(Command{Org: org, ID: id, Author: ledger.ByPayer.Author()}, &operation{kind: opPayerReturned})
 }
 
 // OnChargeReturn does what OnReturn does, for the transaction whose charge a provider knows by the reference.
@@ -92,7 +92,7 @@ func (s *Service) operate(c Command, m *operation) (Result, error) {
 	partner := found.Partner
 	if repeated {
 		m.wipe()
-		return m.replyToRepetition(s.replay(c.Org, partner, c.ID, &c.Key))
+		return m.replyToRepetition(s.replay(c.Org, partner, c.ID, &c.Key, c.Author))
 	}
 	deadline := time.Now().Add(s.createWait)
 	m.Command, m.lastRefund = c, lastRefund(found)
@@ -105,13 +105,13 @@ func (s *Service) operate(c Command, m *operation) (Result, error) {
 	case !answered:
 		return s.replyAfterWait(&c, m)
 	case r.existing != (ledger.ID{}):
-		return m.replyToRepetition(s.replay(c.Org, partner, c.ID, &c.Key))
+		return m.replyToRepetition(s.replay(c.Org, partner, c.ID, &c.Key, c.Author))
 	}
 	if r.err != nil {
 		s.storeLateCancel(&c, m)
 		return Result{}, r.err
 	}
-	return s.storeReply(c.Org, &c.Key, r.result)
+	return s.storeReply(c.Org, &c.Key, c.Author, r.result)
 }
 
 // storeLateCancel handles a cancel that had begun when the charge settled: it stores the charged
@@ -124,17 +124,17 @@ func (s *Service) storeLateCancel(c *Command, m *operation) {
 		return
 	}
 	if found, err := s.Find(c.Org, c.ID); err == nil && found.Record.Status == payment.Charged {
-		_, _ = s.storeReply(c.Org, &c.Key, found) // after an error, the transaction's state decides about the repetition
+		_, _ = s.storeReply(c.Org, &c.Key, c.Author, found) // after an error, the transaction's state decides about the repetition
 	}
 }
 
-// replyAfterWait returns the reply to an operation whose create-wait is over: the transaction's current
-// state. If the operation has not begun, or is not stored yet, it is refused, and its key may be used
-// again. Without a key, only a refund that the state does not show is known not to be stored yet.
+// replyAfterWait returns the reply to an operation whose create-wait is over: the transaction's current state. If the
+// operation has not begun, or is not stored yet, it is refused, and its key may be used again. For a request without a key,
+// only a refund is known to be stored or not, because the state shows it.
 func (s *Service) replyAfterWait(c *Command, m *operation) (Result, error) {
 	const op = "payment.overdue"
 	if m.kind != opPayerReturned && m.kind != opReissue && m.giveUp() {
-		return Result{}, ledger.Refuse(op, ledger.Unavailable, "another operation takes its time; nothing was done")
+		return Result{}, ledger.Refuse(op, ledger.Unavailable, "another operation is still in progress; nothing was done")
 	}
 	result, err := s.currentState(c.Org, c.ID)
 	if err != nil {
@@ -147,9 +147,9 @@ func (s *Service) replyAfterWait(c *Command, m *operation) (Result, error) {
 		return result, nil
 	}
 	if _, keyUsed, err := s.findByKey(c.Org, &c.Key); err != nil || !keyUsed {
-		return Result{}, ledger.Refuse(op, ledger.Unavailable, "it is not stored yet; ask again with the same key")
+		return Result{}, ledger.Refuse(op, ledger.Unavailable, "the operation is not stored yet; send the request again with the same key")
 	}
-	return s.storeReply(c.Org, &c.Key, result)
+	return s.storeReply(c.Org, &c.Key, c.Author, result)
 }
 
 // lastRefund returns the id of the last refund that a transaction shows; the zero id if there is none.
@@ -195,5 +195,5 @@ func (m *operation) replyToRepetition(r Result, err error) (Result, error) {
 
 // errSettledFirst returns the error of a cancel that came too late.
 func errSettledFirst() error {
-	return ledger.Refuse("payment.Cancel", ledger.NotReversible, "the provider has settled it")
+	return ledger.Refuse("payment.Cancel", ledger.NotReversible, "the provider has settled the charge")
 }

@@ -20,7 +20,7 @@ type transaction struct {
 	service *Service
 	key     actors.RecordKey
 	record  *payment.Record // nil: not loaded, or not created yet
-	stamp   posting.Stamp   // what the store keeps about the record: version, due instant and others
+	stamp   posting.Stamp   // the record's metadata in the store, such as its version and due instant
 
 	create            *create             // the request that creates the transaction, until its Change (what one decision writes) is durable or refused
 	admission         admission.Admission // the checks before the charge, until their Change is durable
@@ -30,16 +30,16 @@ type transaction struct {
 	cause             any              // the message that is being admitted or decided on; it is handled again if the writer refuses the decision
 	stashedOperations []*operation     // operations that wait for the answer to the provider call in progress
 	waiters           []*caller        // callers that get the first outcome as their reply
-	waiterMemory      [1]*caller       // memory of waiters: nearly always one waits
+	waiterMemory      [1]*caller       // backing array of waiters, enough for the usual single waiter
 	deferred          deferred
 	origin            origin
 }
 
 // submission has the values that are passed to the provider and never stored.
 type submission struct {
-	card     *secret.Card // until no provider needs it
+	card     *secret.Card // the card, until no provider needs it
 	browser  []byte       // browser_data, until the provider has it
-	material []byte       // what the payer's side submitted, until the provider has it
+	material []byte       // the data that the payer's side submitted, until the provider has it
 }
 
 // wipe overwrites the secrets and drops all fields.
@@ -52,9 +52,9 @@ func (s *submission) wipe() {
 // deferred has the rail's reports and updates that arrived while a provider call was in progress or a
 // decision was being made durable.
 type deferred struct {
-	settled   *providerReport // money has moved after all
-	takenBack *providerReport // settled money was taken back; the report came during a refund, or before we knew that the money had settled
-	update    *providerUpdate // the provider is to be asked again
+	settled   *providerReport // a report that money has moved after all
+	takenBack *providerReport // a report that settled money was taken back; it came during a refund, or before we knew that the money had settled
+	update    *providerUpdate // the last update after which the provider is to be asked again
 }
 
 // maxStashed bounds the operations that wait for one answer.
@@ -229,7 +229,7 @@ func (t *transaction) load() bool {
 func (t *transaction) decisionContext(c *actors.Context) payment.DecisionContext {
 	s := t.service
 	return payment.DecisionContext{
-		Org: t.key.Org, Now: c.Now(), Due: t.stamp.Due, InquiryTimeout: s.providerTimeout, ActionTTL: s.actionTTL, Room: t.decision.Counters[:0],
+		Org: t.key.Org, Now: c.Now(), Due: t.stamp.Due, InquiryTimeout: s.providerTimeout, ActionTTL: s.actionTTL, CounterBuffer: t.decision.Counters[:0],
 	}
 }
 

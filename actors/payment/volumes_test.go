@@ -30,14 +30,14 @@ func TestChangedVolumeLimitAppliesToTheNextPayment(t *testing.T) {
 	f.wantCreated(good, 60, payment.Charged, "")
 	f.wantCreated(good, 60, payment.Rejected, "limit exceeded: daily_volume")
 	widerLimit := *l
-	widerLimit.MaxAmount = money.FromUint64(150) // the same limit, changed
+	widerLimit.MaxAmount = money.FromUint64(150) // a changed version of the same limit
 	f.limits = []*directory.Limit{&widerLimit}
 	f.wantCreated(good, 60, payment.Charged, "")
 	monthlyLimit := limit(directory.MonthlyVolume, 20, nil)
 	f.limits = []*directory.Limit{&widerLimit, monthlyLimit}
 	f.wantCreated(good, 30, payment.Rejected, "limit exceeded: monthly_volume")
 	f.wantCreated(good, 20, payment.Charged, "")
-	f.wantUsage(&widerLimit, "", "140 0 10") // used, reserved, remaining
+	f.wantUsage(&widerLimit, "", "140 0 10") // used, reserved and remaining amount
 	f.wantUsage(monthlyLimit, "", "20 0 0")
 	f.limits = []*directory.Limit{monthlyLimit}
 	f.wantCreated(good, 1, payment.Rejected, "limit exceeded: monthly_volume")

@@ -20,7 +20,7 @@ import (
 
 // witness wraps a provider and checks the calls that the service makes: a call's intent is durable before
 // the call, each call is made once, a charge has at most one request in progress, and a card is passed only
-// to calls that need it. In a fixture every provider is wrapped, also after restarts.
+// to calls that need it. A fixture wraps every provider, even after restarts.
 type witness struct {
 	actors.Provider
 	fixture *fixture
@@ -40,7 +40,7 @@ type reissuingWitness struct {
 }
 
 // Reissue implements payment.Reissuer.
-func (r reissuingWitness) Reissue(ctx context.Context, q *actors.Question) actors.Outcome {
+func (r reissuingWitness) Reissue(ctx context.Context, q *actors.Inquiry) actors.Outcome {
 	defer r.witness.fixture.history.beginRequest(r.witness.fixture.t, r.witness.journal, q.Terminal.ID, q.Reference)()
 	return r.Reissuer.Reissue(ctx, q)
 }
@@ -194,7 +194,7 @@ func (w *witness) requireIntent(call *actors.Call) {
 func (w *witness) recordOf(call *actors.Call) *payment.Record {
 	v := w.journal.View()
 	defer v.Close()
-	ids := []ledger.ID{paymentactor.LateID(call.Org, call.Terminal.ID, call.Reference), call.Reference}
+	ids := []ledger.ID{paymentactor.LateTransactionID(call.Org, call.Terminal.ID, call.Reference), call.Reference}
 	owner, claimed, err := v.Claim(call.Org, ledger.ClaimReference, paymentactor.ReferenceKey(call.Reference))
 	if claimed {
 		ids = append(ids, ledger.ID(owner))
@@ -217,7 +217,7 @@ func (w *witness) recordOf(call *actors.Call) *payment.Record {
 }
 
 // Inquire implements actors.Provider.
-func (w *witness) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
+func (w *witness) Inquire(ctx context.Context, q *actors.Inquiry) actors.Outcome {
 	if w.dead.Load() {
 		return lostAnswer
 	}
@@ -230,7 +230,7 @@ func (w *witness) Inquire(ctx context.Context, q *actors.Question) actors.Outcom
 // needsWakeup tells whether a transaction must have a due instant, because it has not ended.
 func needsWakeup(r *payment.Record) bool {
 	switch {
-	case r.Op != nil, r.SettledLate && !r.TakenBackLate && r.Type == payment.Payment && refundID(r) == ledger.ID{}:
+	case r.Op != nil, r.LateSettlement && !r.LateChargeback && r.Type == payment.Payment && refundID(r) == ledger.ID{}:
 		return true
 	}
 	return !r.Status.Final() && r.Status != payment.Refunded

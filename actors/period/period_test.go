@@ -48,7 +48,7 @@ func (f *fixture) start() {
 
 // transferChange returns a Change with a transfer that takes effect on a day; 0: the day of booking.
 func transferChange(org ledger.ID, day ledger.Date) *posting.Change {
-	return &posting.Change{Steps: []posting.Step{{
+	return &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
 		Events: []ledger.Event{{Name: "settle", To: "settled", Entry: &ledger.Entry{Phase: ledger.Posted, Effective: day, Postings: []ledger.Posting{
 			{Account: ledger.Bank, Asset: eur, Side: ledger.Debit, Amount: money.FromUint64(1)},
@@ -90,7 +90,7 @@ func (f *fixture) setClockAfter(m period.Month) {
 }
 
 func (f *fixture) close(m period.Month) (Result, error) {
-	return f.service.Close(Close{Org: f.org, Month: m, ClosedBy: period.ClosedBy{Login: "chief"}})
+	return f.service.Close(CloseRequest{Author: ledger.ByAdminToken.Author(), Org: f.org, Month: m, ClosedBy: period.ClosedBy{Login: "chief"}})
 }
 
 func (f *fixture) mustClose(m period.Month) *period.Record {
@@ -130,7 +130,7 @@ func TestClosedMonthAgreesWithItsEventAndRecord(t *testing.T) {
 		v := f.Journal.View()
 		stored, err := v.Period(f.org, september)
 		if err != nil || *stored != *closed || closed.ClosedBy.Login != "chief" || closed.Rows != 2 || closed.BalanceHash != f.balanceHash(september) {
-			t.Errorf("%+v is stored, %v; %+v was told", stored, err, closed)
+			t.Errorf("%+v is stored, %v; %+v was returned", stored, err, closed)
 		}
 		e, _, _, err := v.Event(f.org, closed.Seq)
 		if m, hash, ok := period.ReadEvent(&e); err != nil || !ok || m != september || hash != closed.BalanceHash || e.Booked != closed.At {
@@ -146,7 +146,7 @@ func TestClosedMonthAgreesWithItsEventAndRecord(t *testing.T) {
 func TestMonthsAreClosedInOrderFromTheFirstOn(t *testing.T) {
 	f := openFixture(t)
 	_, err := f.close(september)
-	f.wantCode(err, ledger.Conflict) // it has not ended
+	f.wantCode(err, ledger.Conflict) // the month has not ended
 	f.setClockAfter(september + 2)
 	_, err = f.close(september - 1)
 	f.wantCode(err, ledger.Invalid)
@@ -158,7 +158,7 @@ func TestMonthsAreClosedInOrderFromTheFirstOn(t *testing.T) {
 		f.wantCode(err, ledger.Conflict)
 	}
 	_, err = f.close(september + 3)
-	f.wantCode(err, ledger.Conflict) // it has not ended
+	f.wantCode(err, ledger.Conflict) // the month has not ended
 }
 
 // The books of an organization without any record begin in the current month.
@@ -174,20 +174,20 @@ func TestMonthWithDueItemsIsNotClosed(t *testing.T) {
 	f := openFixture(t)
 	pending := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
 	setDue := func(version uint64, due ledger.Micros) {
-		f.MustSubmit(&posting.Change{Steps: []posting.Step{{
+		f.MustSubmit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 			Org: f.org, Source: pending, Expect: version, Record: []byte{1}, Due: due, Events: []ledger.Event{{Name: "wait", To: "waiting"}},
 		}}})
 	}
 	setDue(0, september.End()-1)
-	f.setClockAfter(september) // the runtime does not notice, as after a sleep of the machine: it wakes nothing and reads no due items
+	f.setClockAfter(september) // moves the clock without the runtime, as a sleep of the machine does: no record is woken, and no due items are read
 	_, err := f.close(september)
 	f.wantCode(err, ledger.Conflict)
 	setDue(1, (september + 1).End())
 	f.mustClose(september)
 }
 
-// Invariant 2 (see doc.go): if an entry with a date in the month is booked while the month's balance is
-// read, the closing is computed again from the current state. Commands can cause this only once.
+// If an entry with a date in the month is booked while the month's balance is read, the closing is computed again from the
+// current state (invariant 2 in doc.go). Commands can cause this only once.
 func TestClosingIsComputedAgainAfterALateEntry(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september)
@@ -208,7 +208,7 @@ func TestClosingIsComputedAgainAfterALateEntry(t *testing.T) {
 	f.wantCode(f.submit(september.LastDay()), ledger.Invalid)
 }
 
-// Invariant 2: after a closing that failed, commands are accepted again.
+// After a closing that failed, commands are accepted again (invariant 2 in doc.go).
 func TestFailedClosingBlocksNoCommands(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september)
@@ -219,7 +219,7 @@ func TestFailedClosingBlocksNoCommands(t *testing.T) {
 			return
 		}
 		f.wantCode(f.submit(september.LastDay()), ledger.Unavailable)
-		if _, err := New(f.service.rt).Close(Close{Org: f.org, Month: september}); err != nil {
+		if _, err := New(f.service.rt).Close(CloseRequest{Author: ledger.ByAdminToken.Author(), Org: f.org, Month: september}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -230,7 +230,7 @@ func TestFailedClosingBlocksNoCommands(t *testing.T) {
 	f.book((september + 1).LastDay())
 }
 
-// Invariant 2: the number of attempts is bounded.
+// The number of times that one request computes the closing is bounded (invariant 2 in doc.go).
 func TestClosingFailsAfterTooManyLateEntries(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september)
@@ -248,11 +248,11 @@ func TestClosingFailsAfterTooManyLateEntries(t *testing.T) {
 	f.mustClose(september)
 }
 
-// Invariant 4: a repeated request gets the closed month's record, also after later months were closed.
+// A repeated request gets the closed month's record, even after later months were closed (invariant 4 in doc.go).
 func TestRepeatedRequestGetsItsClosedMonth(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september + 1)
-	request := Close{Org: f.org, Month: september, Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}}
+	request := CloseRequest{Author: ledger.ByAdminToken.Author(), Org: f.org, Month: september, Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}}
 	firstResult, err := f.service.Close(request)
 	if err != nil || firstResult.Replay {
 		t.Fatal(firstResult, err)
@@ -277,7 +277,7 @@ func TestConcurrentRequestsCloseAMonthOnce(t *testing.T) {
 		results := make(chan Result, 64)
 		for range 64 {
 			callers.Go(func() {
-				c := Close{Org: f.org, Month: september}
+				c := CloseRequest{Author: ledger.ByAdminToken.Author(), Org: f.org, Month: september}
 				if hasKey {
 					c.Key = actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}
 				}
@@ -300,17 +300,17 @@ func TestConcurrentRequestsCloseAMonthOnce(t *testing.T) {
 			}
 		}
 		if want := map[bool]int{false: 1, true: 64}[hasKey]; closings != 1 || replies != want {
-			t.Errorf("keyed %v: %d have closed it and %d were told so", hasKey, closings, replies)
+			t.Errorf("keyed %v: %d requests closed the month and %d got its record", hasKey, closings, replies)
 		}
 	}
 }
 
-// Invariant 4: a second request with the key also gets the closed month if the first request closes it
-// while the second one reads the trial balance.
+// A second request with the same key also gets the closed month if the first request closes the month while the second one
+// reads the trial balance (invariant 4 in doc.go).
 func TestRequestGetsTheMonthThatItsKeyClosedMeanwhile(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september)
-	request := Close{Org: f.org, Month: september, Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}}
+	request := CloseRequest{Author: ledger.ByAdminToken.Author(), Org: f.org, Month: september, Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}}
 	var firstResult Result
 	f.service.afterRead = func() {
 		var err error
@@ -324,7 +324,7 @@ func TestRequestGetsTheMonthThatItsKeyClosedMeanwhile(t *testing.T) {
 	}
 }
 
-// Invariant 3: however many closings are requested at once, one trial balance is read at a time.
+// Of many closings that are requested at once, only one reads a trial balance at a time (invariant 3 in doc.go).
 func TestOneTrialBalanceIsReadAtATime(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september)
@@ -348,11 +348,11 @@ func TestOneTrialBalanceIsReadAtATime(t *testing.T) {
 	}
 }
 
-// Invariant 4: a repeated request reads no trial balance, so it does not wait for its turn.
+// A repeated request reads no trial balance, so it does not wait for its turn (invariant 4 in doc.go).
 func TestRepeatedRequestDoesNotWaitForItsTurn(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september)
-	request := Close{Org: f.org, Month: september, Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}}
+	request := CloseRequest{Author: ledger.ByAdminToken.Author(), Org: f.org, Month: september, Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}}
 	if _, err := f.service.Close(request); err != nil {
 		t.Fatal(err)
 	}
@@ -363,8 +363,8 @@ func TestRepeatedRequestDoesNotWaitForItsTurn(t *testing.T) {
 	}
 }
 
-// Invariant 3: a request whose time is over before it may read the trial balance is refused with "try again",
-// and has closed nothing.
+// A request whose time is over before it may read the trial balance is refused with "try again", and has closed nothing
+// (invariant 3 in doc.go).
 func TestRequestThatTimesOutInTheQueueClosesNothing(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september)
@@ -383,11 +383,12 @@ func TestKeyWithoutAClosedMonthIsAnError(t *testing.T) {
 	f.setClockAfter(september)
 	key := actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}
 	f.MustSubmit(&posting.Change{
+		Author: ledger.BySystem.Author(),
 		Claims: []ledger.Claim{key.Claim(f.org, september.Source(), nil)},
 		Steps: []posting.Step{{Org: f.org, Source: ledger.Source{Kind: ledger.User, ID: uuid.New()}, Record: []byte{1},
 			Events: []ledger.Event{{Name: "create", To: "active"}}}},
 	})
-	if _, err := f.service.Close(Close{Org: f.org, Month: september, Key: key}); !errors.Is(err, errDamagedClaim) {
+	if _, err := f.service.Close(CloseRequest{Author: ledger.ByAdminToken.Author(), Org: f.org, Month: september, Key: key}); !errors.Is(err, errDamagedClaim) {
 		t.Errorf("%v", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // Service closes months.
 type Service struct {
 	rt          *actors.Runtime
-	wait        time.Duration // closeWait; tests change it
+	wait        time.Duration // closeWait, unless a test has changed it
 	balanceTurn chan struct{} // full while a trial balance is read
 
 	afterRead func() // test hook: called between reading a trial balance and submitting its closing
@@ -32,12 +32,13 @@ func New(rt *actors.Runtime) *Service {
 	return &Service{rt: rt, wait: closeWait, balanceTurn: make(chan struct{}, 1)}
 }
 
-// Close is a request to close a month.
-type Close struct {
+// CloseRequest is a request to close a month.
+type CloseRequest struct {
 	Org      ledger.ID
 	Month    period.Month
 	ClosedBy period.ClosedBy
 	Key      actors.Key
+	Author   ledger.Author
 }
 
 // Result is a closed month in the response to a request.
@@ -46,12 +47,11 @@ type Result struct {
 	Replay bool // an earlier request with the same key has closed the month
 }
 
-// Close closes a month of the organization. The error is a *ledger.Refusal: Invalid for a month before
-// the books began; Conflict for a month that is closed, has not ended, is not the next one, or has due
-// items; Unavailable if entries with a date in the month are booked again and again, or if the time
-// for the request is over. After any refusal except Unavailable, nothing was stored. Other errors come
-// from the store.
-func (s *Service) Close(c Close) (Result, error) {
+// Close closes a month of the organization. The error is a *ledger.Refusal: Invalid for a month before the books began;
+// Conflict for a month that is closed, has not ended, is not the next one, or has due items; Unavailable if entries with a
+// date in the month are booked again and again, or if the time for the request is over. After any refusal except
+// Unavailable, nothing was stored. Other errors come from the store.
+func (s *Service) Close(c CloseRequest) (Result, error) {
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
 	if r, found, err := s.findClosedByKey(&c); found || err != nil {
@@ -89,24 +89,24 @@ func (s *Service) Close(c Close) (Result, error) {
 			return Result{}, errTimedOut()
 		}
 	}
-	return Result{}, ledger.Refuse("period.Close", ledger.Unavailable, "something is dated into %v all the time: ask again", c.Month)
+	return Result{}, ledger.Refuse("period.Close", ledger.Unavailable, "entries dated in %v are booked again and again: try again later", c.Month)
 }
 
 // toClientRefusal translates the writer's refusal for the client.
 func toClientRefusal(err error) error {
 	var refusal *ledger.Refusal
-	if errors.As(err, &refusal) && refusal.Code == ledger.Conflict && refusal.Detail == ledger.UnderWayKey {
+	if errors.As(err, &refusal) && refusal.Code == ledger.Conflict && refusal.Detail == ledger.BatchedActionsKey {
 		return ledger.Refuse("period.Close", ledger.Conflict, "a distribution to the holders of certificates is under way: ask again when it is done")
 	}
 	return err
 }
 
 func errTimedOut() error {
-	return ledger.Refuse("period.Close", ledger.Unavailable, "it is not closed yet; ask for it again, with the same key")
+	return ledger.Refuse("period.Close", ledger.Unavailable, "the month is not closed yet; send the request again, with the same key")
 }
 
 // prepare checks whether the month can be closed, and computes its closing.
-func (s *Service) prepare(c *Close) (*period.Record, *posting.Change, error) {
+func (s *Service) prepare(c *CloseRequest) (*period.Record, *posting.Change, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
 	books, err := s.readBooks(view, c)
@@ -125,6 +125,7 @@ func (s *Service) prepare(c *Close) (*period.Record, *posting.Change, error) {
 		return nil, nil, err
 	}
 	change := &posting.Change{
+		Author:   c.Author,
 		Counters: []ledger.CounterGuard{ledger.RefuseDuringBatches(c.Org)},
 		Close:    &posting.Closing{Org: c.Org, Month: c.Month, Seen: lastSeq},
 		Steps: []posting.Step{{
@@ -139,7 +140,7 @@ func (s *Service) prepare(c *Close) (*period.Record, *posting.Change, error) {
 
 // readBooks reads the state of the organization's books. Due items that are added later need no check: they
 // take effect on the first open day.
-func (s *Service) readBooks(view *posting.View, c *Close) (books period.Books, err error) {
+func (s *Service) readBooks(view *posting.View, c *CloseRequest) (books period.Books, err error) {
 	books.Now = ledger.MicrosOf(s.rt.Clock.Now())
 	books.FirstMonth = period.MonthOf(books.Now.Date())
 	err = view.EventsAscending(c.Org, 1, func(e ledger.Event, _ []byte) (bool, error) {
@@ -162,7 +163,7 @@ func (s *Service) readBooks(view *posting.View, c *Close) (books period.Books, e
 
 // findClosedByKey returns the month that the first request with the key has closed; false if no request had
 // the key. The error is a Conflict if the key was used for another request.
-func (s *Service) findClosedByKey(c *Close) (Result, bool, error) {
+func (s *Service) findClosedByKey(c *CloseRequest) (Result, bool, error) {
 	if c.Key.IsZero() {
 		return Result{}, false, nil
 	}
@@ -183,11 +184,11 @@ func (s *Service) findClosedByKey(c *Close) (Result, bool, error) {
 	return Result{Record: r, Replay: true}, err == nil, err
 }
 
-var errDamagedClaim = errors.New("period: a key that names no closed month")
+var errDamagedClaim = errors.New("period: the claim of an idempotency key names no closed month")
 
 // closedByKeyOrRefusal returns the closed month if an earlier request with the key has closed it meanwhile,
 // else the refusal.
-func (s *Service) closedByKeyOrRefusal(c *Close, refusal error) (Result, error) {
+func (s *Service) closedByKeyOrRefusal(c *CloseRequest, refusal error) (Result, error) {
 	if r, found, err := s.findClosedByKey(c); found || err != nil {
 		return r, err
 	}

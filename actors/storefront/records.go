@@ -22,7 +22,7 @@ func orMissing(err error) error {
 	return err
 }
 
-// setCreated sets the time of creation, which only the writer knows.
+// setCreated sets the time of creation, which only the journal's writer knows.
 func setCreated(record any, at ledger.Micros) {
 	switch r := record.(type) {
 	case *storefront.Link:
@@ -75,8 +75,8 @@ func assetIsFixed(field string) error {
 	return ledger.RefuseField("storefront.PatchLink", field, "never changes after the first payment")
 }
 
-// fixedAsset refuses another asset for a link that has payments. One of the returned guards, which the writer checks,
-// refuses it too if a payment begins meanwhile.
+// fixedAsset refuses a change of the asset (currency and network) of a link that has payments. The writer checks the
+// returned guards. One of them refuses the change too if a payment begins meanwhile.
 func (s *Service) fixedAsset(view *posting.View, old, next *storefront.Link) ([]ledger.CounterGuard, error) {
 	if next.Asset() == old.Asset() {
 		return nil, nil
@@ -196,7 +196,7 @@ func (s *Service) PublicProduct(id ledger.ID) (*storefront.Product, error) {
 	return public(s, &products, id)
 }
 
-// public finds a record of any organization by its address.
+// public finds a record of any organization by the id in its public address.
 func public[R any](s *Service, t *recordKind[R], id ledger.ID) (*R, error) {
 	view := s.journal.View()
 	defer view.Close()

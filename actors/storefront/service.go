@@ -16,8 +16,8 @@ import (
 // Writer makes an organization's records durable, and knows its partners; *Service of actors/directory implements it.
 type Writer interface {
 	// Write calls decide in the organization's actor, makes the Change durable and then calls publish with the stamps of
-	// its steps. decide also returns the record; a reply that is stored with an idempotency key is made from it. Without a
-	// Change nothing is written.
+	// its steps. decide also returns the record; a reply that is stored with an idempotency key is made from that record.
+	// If decide returns no Change, nothing is written.
 	Write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.Stamp)) error
 
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
@@ -36,7 +36,7 @@ func New(journal *posting.Journal, writer Writer, base string) *Service {
 	return &Service{journal: journal, writer: writer, base: base}
 }
 
-// recordKind has what the service needs to know about one type of records.
+// recordKind describes one type of records: how its records are stored, listed and shown.
 type recordKind[R any] struct {
 	kind    ledger.Kind
 	columns *schema.Type[R]
@@ -166,8 +166,8 @@ func (t *recordKind[R]) step(org ledger.ID, expect uint64, r *R, event ledger.Ev
 type Page struct {
 	Env    money.Env
 	Active *bool         // only records that are active, or only those that are not; nil: all
-	Before ledger.Micros // created before; 0: from the newest
-	Limit  int           // above zero
+	Before ledger.Micros // only records created before this time; 0: start from the newest
+	Limit  int           // maximum number of records, above zero
 }
 
 // maxRead bounds the records that are read for one page. A page that reaches the bound is returned short, with the
@@ -181,7 +181,7 @@ func (t *recordKind[R]) list(s *Service, org ledger.ID, partner int64, p Page, i
 	defer view.Close()
 	readCount := 0
 	var last ledger.Micros // creation time of the last record that was read
-	err = view.List(org, t.all.Of(partner, p.Env), posting.Walk{Before: p.Before}, func(row posting.Listed) (bool, error) {
+	err = view.List(org, t.all.Of(partner, p.Env), posting.Walk{Before: p.Before}, func(row posting.ListRow) (bool, error) {
 		if readCount++; readCount > maxRead {
 			next = last
 			return false, nil

@@ -18,7 +18,7 @@ type subscriptionActor struct {
 	stamp   posting.Stamp
 
 	decision subscription.Decision // the decision that is being made durable
-	cause    any                   // the message that caused it
+	cause    any                   // the message that caused the decision
 }
 
 // Receive implements actors.Behaviour.
@@ -162,13 +162,13 @@ func (a *subscriptionActor) commit(c *actors.Context, d subscription.Decision, c
 		Org: a.key.Org, Source: source, Expect: a.stamp.Version, Record: Encode(r), Due: d.Due, Events: d.Events,
 		Notices: notices, Transient: transient,
 	}
-	change := &posting.Change{MustRecord: d.MustRecord}
+	change := &posting.Change{Author: ledger.BySystem.Author(), MustRecord: d.MustRecord}
 	if step.Expect == 0 {
 		step.List, step.FurtherLists = subscription.Lists.Of(r)
 	}
 	change.Steps = []posting.Step{step}
 	if request != nil {
-		change.Cause = &request.origin
+		change.Author, change.Cause = request.author, &request.origin
 	}
 	if request != nil && !request.key.IsZero() {
 		key := request.key
@@ -195,8 +195,8 @@ func callerOf(cause any) *caller {
 }
 
 // buildNotices returns the decision's notices, which are the stored form of notifications to the merchant. If the
-// initial payment's notifications have no address to go to, they are transient, and there are none unless somebody
-// follows the organization's notifications.
+// notifications of the initial payment have no address, the notices are transient: only listeners (clients that receive
+// notifications as they happen) get them, and they are made only if the organization has a listener.
 func (a *subscriptionActor) buildNotices(d *subscription.Decision, request *caller) (notices, transient []posting.Notice) {
 	if len(d.Notifications) == 0 {
 		return nil, nil
@@ -268,6 +268,6 @@ func (a *subscriptionActor) onRefusal(c *actors.Context, cause any, err error) {
 		return
 	}
 	if !errors.Is(err, posting.ErrStopped) {
-		a.service.runtime.Log.Error("a subscription was not moved", "subscription", a.key.ID.String(), "error", err)
+		a.service.runtime.Log.Error("a subscription's change was refused", "subscription", a.key.ID.String(), "error", err)
 	}
 }

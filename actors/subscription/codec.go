@@ -20,7 +20,8 @@ import (
 // recordVersion is the first byte of a subscription's payload; a msgpack map follows.
 const recordVersion = 1
 
-// storedRecord has the names in the map. A name is never reused with another meaning.
+// storedRecord has the fields of the stored msgpack map and their names in the map. A name is never reused with another
+// meaning.
 type storedRecord struct {
 	Partner    int64  `msgpack:"partner"`
 	Initial    []byte `msgpack:"initial"`

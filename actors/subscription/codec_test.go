@@ -63,7 +63,7 @@ func TestADamagedSubscriptionIsAnErrorAndNeverAPanic(t *testing.T) {
 		for bit := range 8 {
 			damaged := append([]byte(nil), payload...)
 			damaged[i] ^= 1 << bit
-			_, _ = subscriptionactor.Decode(r.ID, damaged) // an error or another record; the store's checksum would detect it
+			_, _ = subscriptionactor.Decode(r.ID, damaged) // returns an error or another record; in the store a checksum detects the damage
 		}
 	}
 }

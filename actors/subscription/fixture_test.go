@@ -51,11 +51,11 @@ type fixture struct {
 	directory *directoryactor.Service
 	payments  *paymentactor.Service
 	*subscriptionactor.Service
-	firstDemo, secondDemo directoryactor.Demo
+	firstDemo, secondDemo directoryactor.SandboxOrganization
 
 	wrapPayments  func(subscriptionactor.Payments) subscriptionactor.Payments   // wraps the payments; nil: not wrapped
 	wrapProvider  func(actors.Provider) actors.Provider                         // wraps the simulator; nil: not wrapped
-	sealer        paymentactor.Sealer                                           // nil: the keyring
+	sealer        paymentactor.Sealer                                           // nil: the keyring is used
 	wrapDirectory func(subscriptionactor.Directory) subscriptionactor.Directory // wraps the directory; nil: not wrapped
 
 	mu      sync.Mutex
@@ -163,7 +163,7 @@ func (f *fixture) stop() {
 	}
 }
 
-// restart stops and starts everything again on the same store: only what is in memory is lost.
+// restart stops and starts everything again on the same store: only the state in memory is lost.
 func (f *fixture) restart() {
 	f.t.Helper()
 	f.stop()
@@ -171,7 +171,7 @@ func (f *fixture) restart() {
 	f.Runtime.Quiesce()
 }
 
-// checkStore runs the checker on what the test has done.
+// checkStore runs the checker on the store that the test has written.
 func (f *fixture) checkStore() {
 	f.t.Helper()
 	report, err := check.Check(context.Background(), f.Journal, check.Inputs{Data: f.Dir, Log: slog.New(slog.DiscardHandler)})
@@ -198,7 +198,8 @@ func (f *fixture) pay(change func(*paymentactor.Create)) *payment.Record {
 	f.t.Helper()
 	partner, _ := f.directory.Partner(f.firstDemo.Org, f.firstDemo.Partner)
 	c := paymentactor.Create{
-		Org: f.firstDemo.Org, Partner: partner,
+		Author: ledger.ByPayer.Author(),
+		Org:    f.firstDemo.Org, Partner: partner,
 		Request: payment.Request{
 			Type: payment.Payment, Amount: money.FromUint64(5000), Asset: usd, Method: payment.BankCard,
 			ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no", Lang: "en",
@@ -229,7 +230,8 @@ func terms(initial ledger.ID) subscription.Terms {
 // create requests a subscription for the first partner; refused lists the fields that were refused, with details.
 func (f *fixture) create(t subscription.Terms, key actors.Key) (r subscriptionactor.Result, refused []string, err error) {
 	r, err = f.Create(subscriptionactor.Create{
-		Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, Terms: t, Key: key,
+		Author: ledger.ByAdminToken.Author(),
+		Org:    f.firstDemo.Org, Partner: f.firstDemo.Partner, Terms: t, Key: key,
 		Refuse: func(field, detail string) { refused = append(refused, field+": "+detail) },
 	})
 	return r, refused, err
@@ -274,7 +276,7 @@ func (f *fixture) renewals(id ledger.ID) (list []*payment.Record) {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
-	err := v.List(f.firstDemo.Org, payment.Transactions.Of(f.firstDemo.Partner, money.Test), posting.Walk{OnlyCreations: true}, func(row posting.Listed) (bool, error) {
+	err := v.List(f.firstDemo.Org, payment.Transactions.Of(f.firstDemo.Partner, money.Test), posting.Walk{OnlyCreations: true}, func(row posting.ListRow) (bool, error) {
 		if !row.IsCreation {
 			return true, nil
 		}
@@ -354,7 +356,7 @@ func (f *fixture) streamNotifications() (list []map[string]any) {
 		n.Subject = nil
 		repeatedBody, err := f.WriteNotification(nil, f.firstDemo.Org, &n)
 		if err != nil || repeatedBody.Type != firstBody.Type || !bytes.Equal(repeatedBody.Data, firstBody.Data) {
-			f.t.Errorf("told again as %s %s (%v), at first %s", repeatedBody.Type, repeatedBody.Data, err, firstBody.Data)
+			f.t.Errorf("written again as %s %s (%v), at first %s", repeatedBody.Type, repeatedBody.Data, err, firstBody.Data)
 		}
 		decoder := json.NewDecoder(bytes.NewReader(firstBody.Data))
 		decoder.UseNumber()
@@ -377,7 +379,7 @@ func (f *fixture) eventNames() (names []string) {
 }
 
 func (f *fixture) commandFor(id ledger.ID) subscriptionactor.Command {
-	return subscriptionactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: id}
+	return subscriptionactor.Command{Author: ledger.ByAdminToken.Author(), Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: id}
 }
 
 func idempotencyKey(text string) actors.Key {

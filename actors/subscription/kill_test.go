@@ -62,7 +62,7 @@ func killDuring(t *testing.T, s *testkit.Server, newCharges int, sendRequest fun
 // Even if SIGKILLs come at any point of the renewals, each subscription is renewed once per period, and one
 // payment for each renewal is requested from the simulator.
 func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
-	const subscriptions, periodDays, renewalsEach = 8, 3, 4 // renewalsEach: of each subscription
+	const subscriptions, periodDays, renewalsEach = 8, 3, 4 // renewalsEach is the number of renewals of each subscription
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	var ids []string
 	for i := range subscriptions {

@@ -17,8 +17,8 @@ const maxRecordsRead = 500
 type Page struct {
 	Env           money.Env
 	Status        string        // one of subscription.Statuses; empty: any
-	CreatedBefore ledger.Micros // created before; 0: from the newest
-	Limit         int           // rows, above zero
+	CreatedBefore ledger.Micros // only subscriptions created before this time; 0: start from the newest
+	Limit         int           // maximum number of rows, above zero
 }
 
 // List returns a page of a partner's subscriptions, and the creation time before which the next page
@@ -27,8 +27,8 @@ func (s *Service) List(org ledger.ID, partner int64, p Page) (rows []Result, nex
 	view := s.runtime.Journal.View()
 	defer view.Close()
 	rowsRead := 0
-	var lastSeen ledger.Micros // creation time of the last row that was looked at
-	err = view.List(org, subscription.All.Of(partner, p.Env), posting.Walk{Before: p.CreatedBefore}, func(row posting.Listed) (bool, error) {
+	var lastSeen ledger.Micros // creation time of the last subscription that was looked at
+	err = view.List(org, subscription.All.Of(partner, p.Env), posting.Walk{Before: p.CreatedBefore}, func(row posting.ListRow) (bool, error) {
 		if rowsRead++; rowsRead > maxRecordsRead {
 			next = lastSeen
 			return false, nil
@@ -54,7 +54,7 @@ func (s *Service) List(org ledger.ID, partner int64, p Page) (rows []Result, nex
 
 func orMissingError(err error, id ledger.ID) error {
 	if err == nil {
-		err = fmt.Errorf("subscription %v is listed and not there", id)
+		err = fmt.Errorf("subscription %v is listed but does not exist", id)
 	}
 	return err
 }

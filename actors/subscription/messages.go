@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// reply is what a waiting caller gets.
+// reply is the reply to a waiting caller.
 type reply struct {
 	result Result
 	err    error
@@ -19,6 +19,7 @@ type reply struct {
 type caller struct {
 	actors.Waiter[reply]
 	key    *actors.Key
+	author ledger.Author
 	origin tracing.Origin
 }
 
@@ -51,6 +52,8 @@ type renewalEnded struct {
 	paid        bool
 }
 
-// Lasting implements actors.Lasting: the message is delivered again after a panic, because the payment's actor would
+// IsRedelivered implements actors.RedeliveredMessage: the message is delivered again after a panic, because the payment's actor would
 // not soon send it again.
-func (renewalEnded) Lasting() {}
+func (renewalEnded) IsRedelivered() {}
+
+var _ actors.RedeliveredMessage = renewalEnded{}

@@ -48,7 +48,7 @@ func (s *Service) readRecord(org, id ledger.ID) (*subscription.Record, error) {
 	defer view.Close()
 	r, found, err := load(view, org, id)
 	if err == nil && !found {
-		err = fmt.Errorf("subscription %v has a notice and no record", id)
+		err = fmt.Errorf("subscription %v has a notice but no record", id)
 	}
 	return r.Record, err
 }

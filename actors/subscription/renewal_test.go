@@ -171,7 +171,7 @@ func TestARenewalThatIsNotPaidIsRetriedAndThenPaused(t *testing.T) {
 	f.wantState(subscription.ID, "paused", 0, 4)
 	const failed, paused = "subscription.payment_failed", "subscription.paused"
 	if got := f.eventNames(); !slices.Equal(got, []string{failed, failed, failed, failed, paused}) {
-		t.Errorf("told %q", got)
+		t.Errorf("notified %q", got)
 	}
 	// The terminal works again; the resumed subscription is renewed at once, and once.
 	f.setTerminal(`{}`, "")
@@ -180,7 +180,7 @@ func TestARenewalThatIsNotPaidIsRetriedAndThenPaused(t *testing.T) {
 	}
 	f.Runtime.Quiesce()
 	r := f.wantState(subscription.ID, "active", 1, 5)
-	if want := ledger.MicrosOf(start.Add(420 * day)); r.NextCharge != want { // the schedule follows the creation
+	if want := ledger.MicrosOf(start.Add(420 * day)); r.NextCharge != want { // the schedule counts from the creation
 		t.Errorf("next at %v, want %v", r.NextCharge.Time(), want.Time())
 	}
 	var attempts []string
@@ -426,7 +426,7 @@ func TestARenewalThatIsHeldWaitsForItsCapture(t *testing.T) {
 		t.Fatalf("%s, and the subscription %s", held.Status, r.State)
 	}
 	f.advance(12 * time.Hour)
-	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: r.LastTransaction}}); err != nil {
+	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Author: ledger.ByPayer.Author(), Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: r.LastTransaction}}); err != nil {
 		t.Fatal(err)
 	}
 	f.Runtime.Quiesce()

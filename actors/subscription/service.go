@@ -19,7 +19,7 @@ import (
 type Payments interface {
 	// Payment returns a stored transaction of any partner; false if it does not exist.
 	Payment(org, id ledger.ID) (*payment.Record, bool, error)
-	// Renew begins a renewal's payment, unless it exists. The request may be lost.
+	// Renew begins a renewal's payment, unless the payment exists. The request may be lost.
 	Renew(actors.Renewal)
 	// Charge returns the state of a renewal's payment.
 	Charge(org, id ledger.ID) (actors.Charge, error)
@@ -35,8 +35,8 @@ type Directory interface {
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
 }
 
-// commandWait is how long a partner waits for a write, in real time; afterwards the partner is told that the write
-// may or may not be done.
+// commandWait is how long a partner waits for a write, in real time; afterwards the error says that the write may
+// or may not be done.
 const commandWait = 15 * time.Second
 
 // Options configure the service.
@@ -80,6 +80,7 @@ type Create struct {
 	Partner int64
 	Terms   subscription.Terms
 	Key     actors.Key
+	Author  ledger.Author
 	Origin  tracing.Origin
 
 	// Malformed says that the request could not be parsed completely. Create then checks the terms, so
@@ -111,7 +112,7 @@ func (s *Service) Create(c Create) (Result, error) {
 		return Result{}, ErrTerms
 	}
 	id := uuid.New()
-	m := &createMessage{caller: &caller{key: &c.Key, origin: c.Origin}, partner: c.Partner, terms: c.Terms, credential: credential}
+	m := &createMessage{caller: &caller{key: &c.Key, author: c.Author, origin: c.Origin}, partner: c.Partner, terms: c.Terms, credential: credential}
 	return s.ask(actors.RecordKey{Org: c.Org, ID: id}, m.caller, m)
 }
 
@@ -132,6 +133,7 @@ type Command struct {
 	Partner int64
 	ID      ledger.ID
 	Key     actors.Key
+	Author  ledger.Author
 	Origin  tracing.Origin
 }
 
@@ -155,7 +157,7 @@ func (s *Service) execute(c Command, event subscription.Event) (Result, error) {
 	if _, err := s.Read(c.Org, c.Partner, c.ID); err != nil {
 		return Result{}, err // no actor is started for an unknown id, or for another partner's subscription
 	}
-	m := &commandMessage{caller: &caller{key: &c.Key, origin: c.Origin}, event: event}
+	m := &commandMessage{caller: &caller{key: &c.Key, author: c.Author, origin: c.Origin}, event: event}
 	return s.ask(actors.RecordKey{Org: c.Org, ID: c.ID}, m.caller, m)
 }
 
@@ -167,7 +169,7 @@ func (s *Service) ask(key actors.RecordKey, c *caller, m actors.Refusable) (Resu
 	r, answered := c.Wait(time.Now().Add(commandWait))
 	switch {
 	case !answered:
-		return Result{}, ledger.Refuse("subscription.Command", ledger.Unavailable, "it took too long and may or may not be done")
+		return Result{}, ledger.Refuse("subscription.Command", ledger.Unavailable, "no answer in time; the requested change may or may not be done")
 	case ledger.IsRefusal(r.err, ledger.ClaimTaken): // another request with the key was faster
 		repeated, wasUsed, err := s.cachedReply(key.Org, c.key)
 		if err == nil && !wasUsed {

@@ -28,14 +28,14 @@ func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 	f.setTerminal(`{"two_phase":true}`, "")
 	heldPayment := f.pay(nil)
 	captured := f.pay(nil)
-	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: captured.ID}}); err != nil {
+	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Author: ledger.ByPayer.Author(), Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: captured.ID}}); err != nil {
 		t.Fatal(err)
 	}
 	f.setTerminal(`{}`, "")
 	wallet := func(c *paymentactor.Create) { c.Request.Method, c.Card = "e_wallet", nil }
 	declined := f.pay(withCard("4000000000000002"))
 	refunded := f.pay(nil)
-	if _, err := f.payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: refunded.ID}}); err != nil {
+	if _, err := f.payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Author: ledger.ByPayer.Author(), Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: refunded.ID}}); err != nil {
 		t.Fatal(err)
 	}
 	withRenewal := f.subscribe(nil)
@@ -66,7 +66,7 @@ func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
 	f := startFixture(t)
 	subscription := f.subscribe(nil)
 	var refused []string
-	_, err := f.Create(subscriptionactor.Create{Org: f.secondDemo.Org, Partner: f.secondDemo.Partner, Terms: terms(subscription.InitialPayment), Refuse: func(field, detail string) {
+	_, err := f.Create(subscriptionactor.Create{Author: ledger.ByAdminToken.Author(), Org: f.secondDemo.Org, Partner: f.secondDemo.Partner, Terms: terms(subscription.InitialPayment), Refuse: func(field, detail string) {
 		refused = append(refused, field+": "+detail)
 	}})
 	if !errors.Is(err, subscriptionactor.ErrTerms) || !slices.Equal(refused, []string{"initial_payment_id: there is no such payment"}) {
@@ -106,8 +106,8 @@ func (p tokenProvider) Submit(ctx context.Context, call *actors.Call) actors.Out
 	return o
 }
 
-// A valid token is sealed and stored. A token that is too long or not a text is not stored, and the
-// payment is charged nevertheless.
+// A valid token is sealed and stored. A token that is too long or not a text is not stored, but the
+// payment is still charged.
 func TestATokenIsBoundedAndKeptSealed(t *testing.T) {
 	for token, wantStored := range map[secret.Text]bool{
 		"t": true, secret.Text(strings.Repeat("t", actors.MaxToken)): true,
@@ -129,7 +129,7 @@ type forgetfulKeyring struct{ *secret.Keyring }
 // Open implements payment.TokenSealer.
 func (forgetfulKeyring) Open([]byte, []byte) ([]byte, error) { return nil, secret.ErrUnopened }
 
-var credentialLost = payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential can't be had any more."}
+var credentialLost = payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential is no longer available."}
 
 // Nothing replaces a missing credential: the renewal is not sent, and not paid.
 func TestARenewalWhoseCredentialIsLostIsNotSent(t *testing.T) {
@@ -151,7 +151,7 @@ func TestRepeatedRequestGetsTheFirstReplyDespiteLaterChanges(t *testing.T) {
 	if err != nil || created.Replay {
 		t.Fatal(err)
 	}
-	paused, err := f.Pause(subscriptionactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: created.Record.ID, Key: idempotencyKey("pause")})
+	paused, err := f.Pause(subscriptionactor.Command{Author: ledger.ByAdminToken.Author(), Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: created.Record.ID, Key: idempotencyKey("pause")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestRepeatedRequestGetsTheFirstReplyDespiteLaterChanges(t *testing.T) {
 	if err != nil || !repeatedCreate.Replay || repeatedCreate.Record.Progress != created.Record.Progress || repeatedCreate.Stamp.Started != created.Stamp.Started || repeatedCreate.Record.ID != created.Record.ID {
 		t.Errorf("%+v (%v), want %+v", repeatedCreate.Record, err, created.Record)
 	}
-	repeatedPause, err := f.Pause(subscriptionactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: created.Record.ID, Key: idempotencyKey("pause")})
+	repeatedPause, err := f.Pause(subscriptionactor.Command{Author: ledger.ByAdminToken.Author(), Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: created.Record.ID, Key: idempotencyKey("pause")})
 	if err != nil || !repeatedPause.Replay || repeatedPause.Record.Progress != paused.Record.Progress {
 		t.Errorf("%+v (%v), want %+v", repeatedPause.Record, err, paused.Record)
 	}
@@ -290,7 +290,7 @@ func TestEachLifecycleEventIsNotified(t *testing.T) {
 	}
 	want := []string{"subscription.renewed", "subscription.paused", "subscription.resumed", "subscription.cancelled"}
 	if got := f.eventNames(); !slices.Equal(got, want) {
-		t.Fatalf("told %q, want %q", got, want)
+		t.Fatalf("notified %q, want %q", got, want)
 	}
 	notifications := f.streamNotifications()
 	first := notifications[0]
@@ -331,7 +331,7 @@ func TestEachLifecycleEventIsNotified(t *testing.T) {
 	}
 }
 
-// The amount has all of its digits, however many.
+// An amount of any length has all of its digits.
 func TestNotifiedAmountIsExact(t *testing.T) {
 	f := startFixture(t)
 	f.setTerminal("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
@@ -366,7 +366,7 @@ func TestNotificationsGoToTheInitialPaymentsAddress(t *testing.T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.notices) != 1 || f.notices[0].To != s.Terminal || f.notices[0].Source != (ledger.Source{Kind: ledger.Subscription, ID: s.ID}) {
-		t.Errorf("told %+v", f.notices)
+		t.Errorf("notices are %+v", f.notices)
 	}
 }
 
@@ -387,12 +387,12 @@ func TestDamagedNoticeIsAnError(t *testing.T) {
 	for i := range body {
 		notice.Body = body[:i]
 		if _, err := f.WriteNotification(nil, f.firstDemo.Org, &notice); err == nil {
-			t.Errorf("cut to %d bytes it was told", i)
+			t.Errorf("cut to %d bytes it was written", i)
 		}
 	}
 	notice.Body, notice.Source.ID = body, randomID()
 	if _, err := f.WriteNotification(nil, f.firstDemo.Org, &notice); err == nil {
-		t.Error("a subscription that is not there was told of")
+		t.Error("a notification of a missing subscription was written")
 	}
 }
 
@@ -447,7 +447,7 @@ func TestDecisionIsRepeatedAfterAConcurrentChange(t *testing.T) {
 		}
 		decision.Record.Unnotified++
 		done := make(chan error, 1)
-		f.Journal.Submit(&posting.Change{Steps: []posting.Step{{
+		f.Journal.Submit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 			Org: f.firstDemo.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: subscription.ID}, Expect: 1,
 			Record: subscriptionactor.Encode(decision.Record), Events: decision.Events,
 		}}}, func(r posting.Receipt) { done <- r.Err })

@@ -8,23 +8,24 @@ import (
 	"mizan/ledger/schema"
 )
 
-// maxLine is how long a line may be without an allocation. The longest route makes a line of less than half of it.
+// maxLine is the length in bytes up to which a line is encoded without an allocation. The line of the longest route needs
+// less than half of it.
 const maxLine = 1 << 10
 
-// Line is what the log says of a request.
+// Line describes a request and its response.
 type Line struct {
 	At           time.Time // when the response was complete
 	RequestID    []byte    // the response's x-request-id
-	Method       string    // of a closed set
-	Route        string    // a pattern, not a path
+	Method       string    // a known HTTP method, or "other"
+	Route        string    // the path pattern of the route, not the request's path
 	Status       int
 	Took         time.Duration
-	Organization ledger.ID // zero: not known
+	Organization ledger.ID // the nil UUID if it is unknown
 	Partner      int64     // number of the partner; 0: none
-	Bytes        int64     // length of the response's body
+	Bytes        int64     // length of the response's body in bytes
 }
 
-// appendTo appends the line, in the form that package slog gives its own lines. What is not known is left out or, in JSON, null.
+// appendTo appends the line in the format of package slog. Unknown values are left out; in JSON they are null.
 func (l *Line) appendTo(dst []byte, asJSON bool) []byte {
 	if asJSON {
 		return l.appendJSON(dst)

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// Mode says for which requests there are lines.
+// Mode selects the requests that are logged.
 type Mode int32
 
 // The modes. The zero value is Off.
 const (
-	Off    Mode = iota // for none
-	Errors             // for those that were answered with a status from 400 up
+	Off    Mode = iota // no requests
+	Errors             // requests whose response has a status of at least 400
 	All
 )
 
-// modeNames are the modes as they are configured.
+// modeNames are the names of the modes in the configuration.
 var modeNames = [...]string{Off: "off", Errors: "errors", All: "all"}
 
-// String returns the mode as it is configured.
+// String returns the mode's name in the configuration.
 func (m Mode) String() string { return modeNames[m] }
 
 // ParseMode is the inverse of String.
@@ -35,14 +35,14 @@ func ParseMode(text string) (Mode, error) {
 	return Off, fmt.Errorf("%q is no mode of the access log", text)
 }
 
-// firstError is the lowest status of an error.
+// firstError is the lowest HTTP status that counts as an error.
 const firstError = 400
 
 // Bounds of the buffer.
 const (
 	defaultBuffer = 1 << 20               // bytes of lines that wait to be written
 	maxWrite      = 16 << 10              // bytes of lines that are written at once
-	writeInterval = 10 * time.Millisecond // how long lines are gathered before they are written
+	writeInterval = 10 * time.Millisecond // how long the log collects lines before it writes them
 	closePatience = time.Second           // how long Close waits for the output
 )
 
@@ -50,11 +50,11 @@ const (
 type Options struct {
 	Mode   Mode
 	JSON   bool      // a JSON object a line; false: key=value pairs
-	Out    io.Writer // is written by one goroutine at a time
-	Buffer int       // bytes of lines that wait to be written; 0: 1 MiB
+	Out    io.Writer // called by one goroutine at a time
+	Buffer int       // greatest number of bytes that wait to be written; 0: 1 MiB
 }
 
-// Log writes lines. A nil *Log writes none. Its methods are safe for concurrent use.
+// Log is an access log. A nil *Log writes nothing. The methods are safe for concurrent use.
 type Log struct {
 	mode     atomic.Int32
 	json     bool
@@ -63,7 +63,7 @@ type Log struct {
 	dropped  atomic.Uint64
 
 	mu       sync.Mutex
-	waiting  []byte // guarded by mu: lines that are to be written
+	waiting  []byte // guarded by mu: lines that are not written yet
 	isClosed bool   // guarded by mu
 
 	wake  chan struct{} // gets a value when lines wait, and is closed by Close
@@ -78,7 +78,7 @@ func New(o Options) *Log {
 	return l
 }
 
-// SetMode changes for which requests there are lines, from the next one on.
+// SetMode changes which requests are logged, from the next request on.
 func (l *Log) SetMode(m Mode) { l.mode.Store(int32(m)) }
 
 // Wants tells whether a request with this status gets a line.
@@ -103,7 +103,7 @@ func (l *Log) Dropped() uint64 {
 	return l.dropped.Load()
 }
 
-// Add adds a line. It never waits for the output.
+// Add adds a line to the log. It never waits for the output; a line that does not fit into the buffer is dropped.
 func (l *Log) Add(line Line) {
 	var memory [maxLine]byte
 	encoded := line.appendTo(memory[:0], l.json)
@@ -113,7 +113,7 @@ func (l *Log) Add(line Line) {
 	if !isFull {
 		l.waiting = append(l.waiting, encoded...)
 		if wasEmpty {
-			l.wake <- struct{}{} // it has room: the writer has emptied waiting since the last value
+			l.wake <- struct{}{} // never blocks: run receives the previous value before it empties waiting
 		}
 	}
 	l.mu.Unlock()
@@ -129,7 +129,7 @@ func (l *Log) run() {
 	pause := time.NewTimer(writeInterval)
 	defer pause.Stop()
 	for range l.wake {
-		// More lines come soon under load. They are written together.
+		// Under load more lines arrive within the interval. They are written together.
 		pause.Reset(writeInterval)
 		<-pause.C
 		lines = l.take(lines)
@@ -138,7 +138,7 @@ func (l *Log) run() {
 	l.write(l.take(lines))
 }
 
-// take returns the lines that wait. Further lines get the memory of the written ones.
+// take returns the lines that wait. The buffer of the lines that were written before is reused for new lines.
 func (l *Log) take(written []byte) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,7 +147,7 @@ func (l *Log) take(written []byte) []byte {
 	return lines
 }
 
-// write writes lines in pieces of at most maxWrite bytes, so that other writers of the same output get their turn.
+// write writes lines in pieces of at most maxWrite bytes, so that other writers of the same output need not wait long.
 func (l *Log) write(lines []byte) {
 	for len(lines) > 0 {
 		n := len(lines)
@@ -159,7 +159,8 @@ func (l *Log) write(lines []byte) {
 	}
 }
 
-// lastLineEnd returns the length of the whole lines in a piece. Every line is shorter than a piece.
+// lastLineEnd returns the length of the whole lines at the start of a piece. Every piece has at least one whole line,
+// because a line is shorter than a piece.
 func lastLineEnd(piece []byte) int {
 	n := len(piece)
 	for piece[n-1] != '\n' {

@@ -14,7 +14,7 @@ import (
 	"mizan/ledger"
 )
 
-// output collects what is written. While it is held, writes wait.
+// output is a writer that records each call of Write. While a test holds the mutex held, calls of Write wait.
 type output struct {
 	mu     sync.Mutex
 	held   sync.Mutex
@@ -70,7 +70,7 @@ func TestLineHasTheDocumentedFields(t *testing.T) {
 	}
 }
 
-// Programs that read the log must not need two forms: a line looks like those of the service's own log.
+// A line has the same form as the lines of the service's own log, so that programs need to read only one form.
 func TestLineHasTheFormOfTheServicesLog(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		var own bytes.Buffer
@@ -120,7 +120,7 @@ func TestModeSelectsRequests(t *testing.T) {
 	}
 }
 
-// While the output hangs, Add returns at once, and what does not fit is dropped and counted.
+// While the output hangs, Add returns at once, and lines that don't fit into the buffer are dropped and counted.
 func TestSlowOutputDropsLinesAndHoldsUpNobody(t *testing.T) {
 	const buffer, added = 4 << 10, 1000
 	out := new(output)
@@ -206,7 +206,7 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// discard is an output that takes no time.
+// discard is a writer that discards everything immediately.
 type discard struct{}
 
 // Write implements io.Writer.

@@ -15,7 +15,7 @@ import (
 // BackupBase identifies the backup on which an incremental backup is based.
 type BackupBase struct {
 	ID        string // a UUID
-	Group     uint64 // the number of the last group in the backup; a group has the changes that became durable with one sync
+	Group     uint64 // the number of the last group in the backup; a group is the changes that became durable with one sync
 	GroupHash string // the hash of that group: 64 hex digits
 	Depth     int    // how many backups the chain has, from the full one to this one
 }
@@ -31,7 +31,8 @@ func (h *Handlers) takeBackup(req *web.Request) error {
 		return err
 	}
 	f := form{&records.Form{Object: object, Order: []string{"since"}}}
-	// A misspelt "since" must not lead to a full backup in place of an increment.
+	// All other fields are refused. Otherwise a caller who misspells "since" would get a full backup in place of an incremental
+	// one.
 	f.allowOnly("since")
 	since := f.parseBase()
 	if err := f.Problems.Err(); err != nil {
@@ -51,7 +52,7 @@ func (h *Handlers) takeBackup(req *web.Request) error {
 
 // allowOnly refuses a body that has other fields than those in names. The refusal names the first such field.
 func (f form) allowOnly(names ...string) {
-	const maxNameBytes = 64 // how much of a field's name the refusal quotes, because a name may be as long as the body
+	const maxNameBytes = 64 // the refusal quotes at most so much of a field's name, because a name may be as long as the body
 	members := jsonwalk.MembersOf(f.Object)
 	for name, _, found := members.Next(); found; name, _, found = members.Next() {
 		if text := string(name); !slices.Contains(names, text) {

@@ -34,8 +34,8 @@ func (h *Handlers) createBlock(req *web.Request) error {
 	})
 }
 
-// blockDraft reads the entry to be added. A card number is returned only as its fingerprint and its masked
-// digits.
+// blockDraft reads the entry to be added from the body. If the entry is a card number, the draft has only the number's
+// fingerprint and its masked digits.
 func (h *Handlers) blockDraft(f form) directory.BlockDraft {
 	d := directory.BlockDraft{Kind: directory.BlockKind(f.TextOrEmpty("kind"))}
 	if d.Kind == "" && !f.Problems.HasField("kind") {
@@ -60,7 +60,7 @@ func (h *Handlers) blockDraft(f form) directory.BlockDraft {
 		d.Value = h.cfg.Fingerprint(number)
 		d.Masked = maskCard(number)
 	}
-	clear(number) // it may be a copy; the server itself wipes the body
+	clear(number) // number may be a copy of bytes of the body; the server wipes only the body itself
 	return d
 }
 

@@ -13,8 +13,8 @@ import (
 	"mizan/ledger"
 )
 
-// Bounds of the sandbox's clock, which an operator moves by hand: the longest move of advance_seconds, and the last
-// year. The year 9999, the last one of RFC 3339, is left for the times of events and of due work, which may be later
+// Bounds of the sandbox's clock, which an operator moves by hand: the longest move by advance_seconds, and the last
+// year. The clock never reaches 9999, the last year of RFC 3339, because the times of events and of due work may be later
 // than the clock.
 const (
 	maxAdvance = 100 * 365 * 24 * time.Hour
@@ -28,8 +28,8 @@ func (h *Handlers) readClock(req *web.Request) error {
 }
 
 // moveClock is PUT /sandbox/clock with body {"now": RFC 3339} or {"advance_seconds": N}. It
-// responds after all work that became due is done. The request is not a command, because moveClock waits
-// until all commands have ended.
+// responds after all work that became due is done. The route is not a command: moveClock waits until all commands
+// have ended, so a command would wait for itself.
 func (h *Handlers) moveClock(req *web.Request) error {
 	body, err := req.Object()
 	if err != nil {

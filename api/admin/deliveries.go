@@ -15,7 +15,7 @@ import (
 )
 
 // Deliveries shows the notifications to merchants and operators, and sends them again;
-// *notifier.Service is one. Errors are *ledger.Refusal, or the store's.
+// *notifier.Service implements it. Errors are *ledger.Refusal, or the store's.
 type Deliveries interface {
 	Read(org ledger.ID, id notifier.ID) (*notifier.Delivery, error)
 	List(org ledger.ID, q notifier.Query) (rows []*notifier.Delivery, next notifier.Position, err error)
@@ -42,6 +42,9 @@ func (h *Handlers) listDeliveries(req *web.Request) error {
 	if err := q.Problems.Err(); err != nil {
 		return err
 	}
+	if !h.mayList(req, org, &query) {
+		return ledger.RefuseField("admin.listDeliveries", "terminal_id", "terminal_id must be a terminal's or the partner's own")
+	}
 	if sentNilID(q, "transaction_id", query.Transaction) || sentNilID(q, "terminal_id", query.To) {
 		web.WriteJSON(req.RequestCtx, fiber.StatusOK, web.NewList().Finish(deliveryCursorField, ""))
 		return nil
@@ -56,6 +59,19 @@ func (h *Handlers) listDeliveries(req *web.Request) error {
 	}
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Finish(deliveryCursorField, deliveryCursor(org, next)))
 	return nil
+}
+
+// mayList tells whether the caller may see the deliveries that the query selects. A partner may see the deliveries to itself and
+// to its terminals, and those about one of its transactions.
+func (h *Handlers) mayList(req *web.Request, org ledger.ID, q *notifier.Query) bool {
+	if req.OwnPartner == 0 || h.receives(req, org, q.To) {
+		return true
+	}
+	if q.Transaction == (ledger.ID{}) || q.To != (ledger.ID{}) {
+		return false
+	}
+	_, err := h.cfg.Transactions.Read(org, req.OwnPartner, q.Transaction)
+	return err == nil
 }
 
 // untriedPrefix begins a cursor whose position is among the pending deliveries without an attempt.
@@ -79,8 +95,8 @@ func deliveryCursor(org ledger.ID, at notifier.Position) string {
 // deliveryCursorField is the name of the field from which the cursor is made.
 const deliveryCursorField = "event_id"
 
-// sentNilID tells whether the parameter is the nil UUID. No record has the nil UUID, but a search
-// would ignore the condition.
+// sentNilID tells whether the client sent the nil UUID as the parameter. No record has this id, so the list must be empty. A
+// search would take the nil UUID for an absent condition.
 func sentNilID(q *web.Query, name string, id ledger.ID) bool {
 	_, sent := q.Sent(name)
 	return sent && id == (ledger.ID{})
@@ -98,8 +114,8 @@ func deliveryState(q *web.Query) notifier.State {
 	return states[q.Choice(name, notifier.Pending.String(), notifier.Delivered.String(), notifier.Parked.String())]
 }
 
-// deliveryPosition parses a cursor that deliveryCursor wrote. "untried" is accepted only in a list of pending
-// deliveries, because all others have an attempt.
+// deliveryPosition parses a cursor that deliveryCursor has made. The prefix "untried" is accepted only in a list of pending
+// deliveries, because all other deliveries have had an attempt.
 func deliveryPosition(q *web.Query, org ledger.ID) (at notifier.Position) {
 	text, sent := q.Sent("cursor")
 	if !sent {
@@ -141,12 +157,21 @@ func (h *Handlers) readDelivery(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	d, err := h.cfg.Deliveries.Read(org, id)
+	d, err := h.readOwn(req, org, id)
 	if err != nil {
-		return orNotFound(err)
+		return err
 	}
 	web.WriteData(req, fiber.StatusOK, wholeDelivery(org, d))
 	return nil
+}
+
+// readOwn returns a delivery. The error is NotFound if the request is restricted to a partner that is not its receiver.
+func (h *Handlers) readOwn(req *web.Request, org ledger.ID, id notifier.ID) (*notifier.Delivery, error) {
+	d, err := h.cfg.Deliveries.Read(org, id)
+	if err == nil && req.OwnPartner != 0 && !h.receives(req, org, d.To) {
+		err = web.NotFound()
+	}
+	return d, orNotFound(err)
 }
 
 // orNotFound replaces the error for a missing delivery by web.NotFound, the error for all other missing records.
@@ -162,7 +187,7 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
-	var org ledger.ID // the organization of the delivery, once the delivery is found
+	var org ledger.ID // is set to the organization of the delivery when the delivery is found
 	reply := records.Reply[*notifier.Delivery]{Status: fiber.StatusOK, Show: func(d *notifier.Delivery) any { return wholeDelivery(org, d) }}
 	return run(h, req, reply, func(ctx context.Context) (*notifier.Delivery, error) {
 		deliveryOrg, id, err := h.deliveryAt(req)
@@ -170,6 +195,11 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 			return nil, err
 		}
 		org = deliveryOrg
+		if req.OwnPartner != 0 {
+			if _, err := h.readOwn(req, org, id); err != nil {
+				return nil, err
+			}
+		}
 		d, err := h.cfg.Deliveries.Replay(org, id, func(change *posting.Change, d *notifier.Delivery) error {
 			return h.cfg.Directory.StoreReply(ctx, deliveryOrg, change, d)
 		})
@@ -199,7 +229,7 @@ func (h *Handlers) replayParked(req *web.Request) error {
 		if err := f.Problems.Err(); err != nil {
 			return 0, err
 		}
-		if !h.cfg.Directory.Receives(org, *terminal) {
+		if !h.receives(req, org, *terminal) {
 			return 0, web.NotFound()
 		}
 		return h.cfg.Deliveries.ReplayParked(org, *terminal, from, until, func(change *posting.Change, n int) error {
@@ -225,16 +255,16 @@ func (f form) upperBound(name string, now time.Time) ledger.Micros {
 // responds.
 const maxTestDeliveries = 16
 
-// testDeliveries has a place for each test delivery that may be under way.
+// testDeliveries is a semaphore: it bounds the test deliveries under way.
 type testDeliveries struct{ places chan struct{} }
 
 func newTestDeliveries(allowed int) *testDeliveries {
 	return &testDeliveries{make(chan struct{}, allowed)}
 }
 
-// sendTestDelivery is POST /terminal/{id}/test-delivery: it immediately sends one notification to the
-// terminal's address, and to the organization's streams of notifications. The notification is about no transaction. The response
-// is 200 whether or not the notification arrives.
+// sendTestDelivery is POST /terminal/{id}/test-delivery: it immediately sends one notification, without a transaction, to the
+// terminal's address and to the organization's open notification streams. The response is 200 whether or not the notification
+// arrives.
 func (h *Handlers) sendTestDelivery(req *web.Request) error {
 	tests := h.testDeliveries
 	if err := noneOrObject(req.Request.Body()); err != nil {

@@ -15,7 +15,8 @@ import (
 	"mizan/posting"
 )
 
-// Directory changes and lists the directory's records (organizations, partners, users, keys, …); *directory.Service of actors is one.
+// Directory changes and lists the directory's records (organizations, partners, users, keys, …); *directory.Service of
+// package actors/directory implements it.
 // Errors are *ledger.Refusal, or directory.Refusals if several fields are wrong.
 type Directory interface {
 	auth.Directory
@@ -36,11 +37,19 @@ type Directory interface {
 	PatchTerminal(ctx context.Context, org, id ledger.ID, change schema.Change[directory.Terminal]) (*directory.Terminal, error)
 	ListTerminals(ledger.ID, directoryactor.Page) ([]*directory.Terminal, directoryactor.Cursor, error)
 
+	APIKey(org, id ledger.ID) (*directory.APIKey, bool)
 	CreateAPIKey(context.Context, ledger.ID, directory.APIKey) (*directory.APIKey, error)
 	RevokeAPIKey(ctx context.Context, org, id ledger.ID) (*directory.APIKey, error)
 	ListAPIKeys(ledger.ID, directoryactor.Page) ([]*directory.APIKey, directoryactor.Cursor, error)
 
+	// The functions Each call fn with all records of an organization, the newest first, until fn returns false.
+	EachPartner(org ledger.ID, fn func(*directory.Partner) (more bool)) error
+	EachTerminal(org ledger.ID, fn func(*directory.Terminal) (more bool)) error
+	EachAPIKey(org ledger.ID, fn func(*directory.APIKey) (more bool)) error
+	EachUser(org ledger.ID, fn func(*directory.User) (more bool)) error
+
 	PutRate(context.Context, ledger.ID, directory.Rate) (*directory.Rate, error)
+	RateByID(org, id ledger.ID) (*directory.Rate, bool)
 	ListRates(ledger.ID, directoryactor.Page) ([]*directory.Rate, directoryactor.Cursor, error)
 
 	Settlements
@@ -49,19 +58,23 @@ type Directory interface {
 
 	People
 
+	Own
+
 	// StoredReply returns the cached reply of the write that was made with the idempotency key.
 	StoredReply(actors.Key) (answer directoryactor.Answer, found bool, err error)
 
-	// StoreReply adds the reply of another actor's write to that write's Change (what one decision stores).
-	// The context must come from directory.Once.
+	// StoreReply is for writes that another package's actor makes. It adds the reply to the write's Change, so that both are
+	// stored together. The reply can then be sent again for the request's Idempotency-Key. The context must come from
+	// directory.Once.
 	StoreReply(ctx context.Context, org ledger.ID, change *posting.Change, result any) error
 
-	// Receives tells whether the organization has a terminal or a partner with the id, which may have
-	// received notifications.
-	Receives(org, recipient ledger.ID) bool
+	// ReceiverOf returns the number of the partner to which an id belongs: the id of the partner itself or of one of its
+	// terminals, which receive notifications. ok is false if the organization has no such partner or terminal.
+	ReceiverOf(org, recipient ledger.ID) (number int64, ok bool)
 }
 
-// parsePage reads the parameters that the administration's lists share. known are the list's other parameters.
+// parsePage reads the query parameters that all lists of the administration share. known are the names of the list's other
+// parameters.
 func parsePage(req *web.Request, known ...string) (directoryactor.Page, error) {
 	q := web.QueryOf(req.RequestCtx, append(known, "limit", "cursor")...)
 	p := directoryactor.Page{Limit: q.Limit()}
@@ -71,6 +84,9 @@ func parsePage(req *web.Request, known ...string) (directoryactor.Page, error) {
 			q.Problems.Add("partner_id", "partner_id must be a positive integer")
 		}
 		p.Partner = n
+	}
+	if req.OwnPartner != 0 {
+		p.Partner = req.OwnPartner
 	}
 	p.After = rowCursor(q)
 	return p, q.Problems.Err()
@@ -95,6 +111,9 @@ func partnerNumber(req *web.Request) (int64, error) {
 	text := req.Parameter("id")
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 || strconv.FormatInt(n, 10) != text {
+		return 0, web.NotFound()
+	}
+	if req.OwnPartner != 0 && n != req.OwnPartner {
 		return 0, web.NotFound()
 	}
 	return n, nil

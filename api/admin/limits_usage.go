@@ -21,8 +21,7 @@ type UsageReader interface {
 	Usage(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error)
 }
 
-// readUsage is GET /limits/{id}/usage. If the limit's scope is not the partner, the query must
-// name one payer.
+// readUsage is GET /limits/{id}/usage. The query must name one payer, unless the limit's scope is the whole partner.
 func (h *Handlers) readUsage(req *web.Request) error {
 	l, err := recordAt(h, req, h.cfg.Directory.Limit)
 	if err != nil {
@@ -42,7 +41,7 @@ func (h *Handlers) readUsage(req *web.Request) error {
 		return err
 	}
 	if l.Kind.Measure() == directory.Attempts {
-		remaining, _ := usage.Remaining(l).Uint64() // at most MaxCount
+		remaining, _ := usage.Remaining(l).Uint64() // fits, because a limit counts at most MaxCount attempts
 		web.WriteData(req, fiber.StatusOK, usageJSON[int64]{Used: usage.Count, Remaining: int64(remaining), Resets: web.Instant(usage.Resets)})
 	} else {
 		web.WriteData(req, fiber.StatusOK, usageJSON[money.Amount]{usage.Used, usage.Reserved, usage.Remaining(l), web.Instant(usage.Resets)})
@@ -125,11 +124,11 @@ func addressOf(q *web.Query, name string) netip.Addr {
 		q.Problems.Add(name, name+" must be an IP address")
 		return netip.Addr{}
 	}
-	return directory.NormalAddress(address)
+	return directory.NormalIP(address)
 }
 
-// usageJSON is the usage of a limit: amounts as strings of minor units, or numbers of attempts. Attempts are
-// never reserved.
+// usageJSON is the usage of a limit: amounts as strings of minor units, or numbers of attempts. Reserved is 0 for
+// attempts.
 type usageJSON[N money.Amount | int64] struct {
 	Used      N           `json:"used"`
 	Reserved  N           `json:"reserved"`

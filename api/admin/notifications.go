@@ -17,16 +17,16 @@ import (
 
 // Bounds of a stream of notifications, in real time.
 const (
-	streamTime   = time.Hour        // a longer stream ends, so that its caller has to show its token again
-	streamQuiet  = 15 * time.Second // a comment is sent after so long a time without a notification
-	callerLookup = time.Second      // how often a quiet stream looks whether its caller is still there
+	streamTime   = time.Hour        // a stream ends after this time, so that its caller must authenticate again
+	streamQuiet  = 15 * time.Second // after this time without a notification, a comment is sent to keep the connection open
+	callerLookup = time.Second      // how often a quiet stream checks whether its caller is still connected
 )
 
-// secretLabel separates the secrets of streams from other keyed hashes.
+// secretLabel is a prefix of the hash's input, so that a stream's secret never equals another hash with the same key.
 const secretLabel = "mizan notification stream: "
 
-// streamNotifications is GET /notifications/stream?stream_id: server-sent events with the notifications of an
-// organization from now on, signed. stream_id continues a stream that has broken off: with it the secret stays the same.
+// streamNotifications is GET /notifications/stream?stream_id: server-sent events with the signed notifications of an organization
+// from now on. A client whose stream broke off sends the stream's id as stream_id, so that the new stream has the same secret.
 func (h *Handlers) streamNotifications(req *web.Request) error {
 	if err := req.RequireChunks(); err != nil {
 		return err
@@ -43,8 +43,8 @@ func (h *Handlers) streamNotifications(req *web.Request) error {
 	if !isContinued {
 		id = uuid.New()
 	}
-	// Nothing of a stream is stored. So its secret is computed from its id, which anybody with the admin token may know, and a key of
-	// the server.
+	// Streams are not stored. So the secret is a keyed hash of the organization and the stream's id, which are not secret. Only
+	// the server has the key.
 	secret := "whsec_" + h.cfg.Fingerprint(append([]byte(secretLabel), org.String()+" "+id.String()...))
 	if req.IsHead() {
 		req.SetStreamHeaders(eventStreamType)
@@ -71,7 +71,7 @@ const eventStreamType = "text/event-stream; charset=utf-8"
 type streamReadyJSON struct {
 	Stream       ledger.ID `json:"stream_id"`
 	Organization ledger.ID `json:"organization_id"`
-	Secret       string    `json:"secret"` // signs notifications of terminals and partners that have no secret
+	Secret       string    `json:"secret"` // the key that signs notifications of terminals and partners without a secret of their own
 }
 
 // streamEndJSON is the last event of a stream.
@@ -119,13 +119,13 @@ func newStreamedJSON(n *notifier.Notification) *streamedJSON {
 	return r
 }
 
-// follower is what a stream needs of a *notifier.Listener.
+// follower has the methods of *notifier.Listener that a stream calls.
 type follower interface {
 	Next(context.Context) (*notifier.Notification, error)
 	Close()
 }
 
-// notificationStream is the body of the response: server-sent events, which are formed as they are read.
+// notificationStream is the body of the response: server-sent events. Each event is encoded when fasthttp reads it.
 type notificationStream struct {
 	listener     follower
 	serving      context.Context // ends when the server begins to stop
@@ -134,7 +134,7 @@ type notificationStream struct {
 	lookup, quiet    time.Duration
 	endsAt, lastSent time.Time
 
-	unread  []byte // formed and not yet read
+	unread  []byte // encoded events that fasthttp has not read yet
 	isEnded bool   // nothing follows unread
 }
 
@@ -162,7 +162,8 @@ func (s *notificationStream) Close() error {
 	return nil
 }
 
-// next waits for a notification, at most until the next look at the caller. Also a stream that is never quiet ends in time.
+// next waits for a notification, but no longer than until the next check of the caller's connection. It checks the end of the
+// stream first, so that a stream with steady notifications ends after streamTime too.
 func (s *notificationStream) next() error {
 	if time.Now().After(s.endsAt) {
 		s.end("time", "the stream has lasted "+streamTime.String()+": connect again")
@@ -186,14 +187,14 @@ func (s *notificationStream) next() error {
 	return nil
 }
 
-// send forms an event.
+// send encodes an event.
 func (s *notificationStream) send(event string, data []byte) {
 	s.unread = append(s.unread, "event: "+event+"\ndata: "...)
 	s.unread = append(append(s.unread, data...), "\n\n"...)
 	s.lastSent = time.Now()
 }
 
-// end forms the last event.
+// end encodes the last event.
 func (s *notificationStream) end(reason, message string) {
 	s.send("end", web.Marshal(streamEndJSON{reason, message}))
 	s.isEnded = true

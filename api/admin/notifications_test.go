@@ -12,13 +12,13 @@ import (
 	"mizan/actors/notifier"
 )
 
-// followed is a follower that has ten notifications a second until a time, and none afterwards.
+// followed is a follower with ten notifications a second until busyUntil, and none afterwards.
 type followed struct{ busyUntil time.Time }
 
 // Next implements follower.
 func (f followed) Next(ctx context.Context) (*notifier.Notification, error) {
 	if time.Now().Before(f.busyUntil) {
-		<-time.After(100 * time.Millisecond) // of the bubble's time
+		<-time.After(100 * time.Millisecond) // in the fake time of package synctest
 		return &notifier.Notification{Type: "transaction.charged"}, nil
 	}
 	<-ctx.Done()
@@ -36,7 +36,7 @@ func streamOf(t *testing.T, listener follower, isCallerGone func() bool) *notifi
 	}
 }
 
-// The caller of a stream has to show its token again after an hour, whether or not there is always something to send.
+// A stream ends after an hour, whether it is busy or quiet, so that its caller has to send the token again.
 func TestStreamEndsInTime(t *testing.T) {
 	for name, busy := range map[string]time.Duration{"busy": 2 * streamTime, "quiet": 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestStreamEndsInTime(t *testing.T) {
 	}
 }
 
-// Proxies and callers close a connection on which nothing comes.
+// A quiet stream sends comments, because proxies and callers close a connection without data.
 func TestQuietStreamHasAComment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -69,7 +69,7 @@ func TestQuietStreamHasAComment(t *testing.T) {
 	})
 }
 
-// Nothing is written on a quiet stream, so only a look at the connection tells that its caller is gone.
+// Nothing is written on a quiet stream, so the server has to check the connection to notice that its caller is gone.
 func TestQuietStreamEndsWhenItsCallerGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := time.Now().Add(5 * time.Second)

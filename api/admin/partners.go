@@ -95,7 +95,7 @@ func (h *Handlers) deletePartner(req *web.Request) error {
 	})
 }
 
-// checkLogo adds a problem if the address of a logo is not that of an image of the organization.
+// checkLogo adds a problem if a logo's address is not the address of an image that the organization has uploaded.
 func (h *Handlers) checkLogo(f *records.Form, org ledger.ID, address string) error {
 	if address == "" {
 		return nil

@@ -6,6 +6,7 @@ import (
 	directoryactor "mizan/actors/directory"
 	"mizan/api/web"
 	"mizan/ledger"
+	"mizan/ledger/directory"
 	"mizan/ledger/schema"
 )
 
@@ -47,10 +48,31 @@ func recordAt[T any](h *Handlers, req *web.Request, lookup findByID[T]) (*T, err
 		return nil, err
 	}
 	record, found := lookup(org, id)
-	if !found {
+	if !found || !isOwn(req, record) {
 		return nil, web.NotFound()
 	}
 	return record, nil
+}
+
+// isOwn tells whether the request may access a record. If req.OwnPartner is set, the request may access only the records of the
+// partner with this number.
+func isOwn(req *web.Request, record any) bool {
+	if req.OwnPartner == 0 {
+		return true
+	}
+	switch r := record.(type) {
+	case *directory.Terminal:
+		return r.Partner == req.OwnPartner
+	case *directory.APIKey:
+		return r.Partner == req.OwnPartner
+	}
+	return false
+}
+
+// receives tells whether the id belongs to a terminal or partner of the organization that the request may access.
+func (h *Handlers) receives(req *web.Request, org, recipient ledger.ID) bool {
+	number, found := h.cfg.Directory.ReceiverOf(org, recipient)
+	return found && (req.OwnPartner == 0 || number == req.OwnPartner)
 }
 
 // readRecord responds with the record whose id is in the path.

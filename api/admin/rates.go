@@ -28,6 +28,11 @@ func (h *Handlers) listRates(req *web.Request) error {
 	return writeRows(req, showRate)(h.cfg.Directory.ListRates(org, p))
 }
 
+// readRate is GET /rates/{id}.
+func (h *Handlers) readRate(req *web.Request) error {
+	return readRecord(h, req, h.cfg.Directory.RateByID, showRate)
+}
+
 // currency reads the code of a currency that transactions accept. The refusal of any other
 // value has the specification's wording, and quotes a value that is not a string as it was sent.
 func (f form) currency(name string) money.Currency {

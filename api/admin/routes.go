@@ -15,28 +15,40 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Config has what the handlers of this package need.
+// Config has the settings of the handlers and the services that they call.
 type Config struct {
 	Directory    Directory
 	Transactions Transactions
 	Clock        clock.Clock
 	Proxies      *web.Proxies
 
-	// IsImage tells whether an address is that of an image that the organization has uploaded; nil: no address is.
+	// IsImage tells whether an address belongs to an image that the organization has uploaded; nil: every address is refused.
 	IsImage func(org ledger.ID, address string) (bool, error)
 
 	// UsageReader returns how much of a limit is used; nil: the response is 503.
 	UsageReader UsageReader
 
-	// Deliveries are the sent and waiting notifications; nil: their routes are missing.
+	// Journal is the store that GET /search reads.
+	Journal web.Journal
+
+	// Finder finds transactions for GET /search; nil: the search finds them only by their ids.
+	Finder Finder
+
+	// Circuits returns the states of the terminals' circuit breakers; nil: the route is missing.
+	Circuits Circuits
+
+	// System returns the figures of the process and its store; nil: the route is missing.
+	System func() (System, error)
+
+	// Deliveries lists and repeats the deliveries of notifications, sent and waiting ones; nil: the routes are missing.
 	Deliveries Deliveries
 
-	// Backup begins a backup, full or as an increment since another one, and returns it as a
-	// stream that the reader closes; nil: the route is missing. Errors that are a
-	// *ledger.Refusal get the refusal's HTTP status.
+	// Backup begins a backup and returns it as a stream, which the reader closes. If since is nil, the backup is full; otherwise
+	// it has only what has changed since another backup. If the error is a *ledger.Refusal, the response has the refusal's HTTP
+	// status. If Backup is nil, the route is missing.
 	Backup func(since *BackupBase) (io.ReadCloser, error)
 
-	// Advance moves the manual clock; nil: there is none, and its routes are missing.
+	// Advance moves the manual clock. If Advance is nil, there is no manual clock and there are no routes for it.
 	Advance func(to time.Time) error
 
 	// Serving is cancelled when the server begins to stop; streams end then.
@@ -57,7 +69,7 @@ type Handlers struct {
 	cfg            Config
 	keys           web.IdempotencyKeys
 	testDeliveries *testDeliveries
-	clockMoves     sync.Mutex // one move of a manual clock at a time
+	clockMoves     sync.Mutex // held while a request moves the manual clock
 }
 
 // New returns the handlers.
@@ -68,7 +80,10 @@ func New(cfg Config) *Handlers {
 // v1 is the prefix of the administration's paths.
 const v1 = "/api/v1"
 
-// operator lets only callers with the administration token through.
+// person admits every person who is logged in.
+var person = web.Access{Callers: web.Session, Roles: directory.AllRoles}
+
+// operator admits only callers with the administration token.
 var operator = web.Access{Callers: web.AdminToken}
 
 // Routes returns the routes of the administration and of sessions.
@@ -77,13 +92,20 @@ func (h *Handlers) Routes() []web.Route {
 	routes = append(routes, h.limitRoutes()...)
 	routes = append(routes, h.sessionRoutes()...)
 	routes = append(routes, h.deliveryRoutes()...)
+	routes = append(routes, web.Route{Method: fiber.MethodGet, Path: v1 + "/search", Access: operator, Console: web.ByAdmin(), Handle: h.search})
+	if h.cfg.Circuits != nil {
+		routes = append(routes, web.Route{Method: fiber.MethodGet, Path: v1 + "/circuits", Access: operator, Console: web.ByAdmin(), Handle: h.listCircuits})
+	}
+	if h.cfg.System != nil {
+		routes = append(routes, web.Route{Method: fiber.MethodGet, Path: v1 + "/system", Access: operator, Handle: h.readSystem})
+	}
 	if h.cfg.Backup != nil {
 		routes = append(routes, web.Route{Method: fiber.MethodPost, Path: v1 + "/backups", Access: operator, JSON: true, Handle: h.takeBackup})
 	}
 	if h.cfg.Advance != nil {
 		routes = append(routes,
 			web.Route{Method: fiber.MethodGet, Path: v1 + "/sandbox/clock", Access: operator, Handle: h.readClock},
-			// Not a command, because it waits for all commands under way.
+			// This route is not a command, because it waits for all running commands.
 			web.Route{Method: fiber.MethodPut, Path: v1 + "/sandbox/clock", Access: operator, JSON: true, Handle: h.moveClock},
 		)
 	}
@@ -98,32 +120,36 @@ func (h *Handlers) directoryRoutes() []web.Route {
 		{Method: get, Path: v1 + "/organizations", Access: operator, Handle: h.listOrganizations},
 		{Method: get, Path: v1 + "/organizations/:id", Access: operator, Handle: h.readOrganization},
 		{Method: patch, Path: v1 + "/organizations/:id", Access: operator, JSON: true, Command: true, Handle: h.patchOrganization},
-		{Method: post, Path: v1 + "/partners", Access: operator, JSON: true, Command: true, Handle: h.createPartner},
-		{Method: get, Path: v1 + "/partners", Access: operator, Handle: h.listPartners},
-		{Method: get, Path: v1 + "/partners/:id", Access: operator, Handle: h.readPartner},
-		{Method: patch, Path: v1 + "/partners/:id", Access: operator, JSON: true, Command: true, Handle: h.patchPartner},
-		{Method: del, Path: v1 + "/partners/:id", Access: operator, Command: true, Handle: h.deletePartner},
+		{Method: post, Path: v1 + "/partners", Access: operator, Console: web.ByAdmin("overdraft_limit"), JSON: true, Command: true, Handle: h.createPartner},
+		{Method: get, Path: v1 + "/partners", Access: operator, Console: web.ByAdmin(), Handle: h.listPartners},
+		{Method: get, Path: v1 + "/partners/:id", Access: operator, Console: web.ByAdmin().OrOwner(), Handle: h.readPartner},
+		{Method: patch, Path: v1 + "/partners/:id", Access: operator, Console: web.ByAdmin("overdraft_limit").OrOwner("notify_url", "secret", "branding", "lang"), JSON: true, Command: true, Handle: h.patchPartner},
+		{Method: del, Path: v1 + "/partners/:id", Access: operator, Console: web.ByAdmin(), Command: true, Handle: h.deletePartner},
 		{Method: post, Path: v1 + "/partners/:id/settlements", Access: operator, JSON: true, Command: true, Handle: h.settlePartner},
 		{Method: get, Path: v1 + "/partners/:id/settlements", Access: operator, Handle: h.listPartnerSettlements},
 		{Method: post, Path: v1 + "/terminal/:id/settlements", Access: operator, JSON: true, Command: true, Handle: h.settleProvider},
 		{Method: get, Path: v1 + "/terminal/:id/settlements", Access: operator, Handle: h.listProviderSettlements},
 		{Method: get, Path: v1 + "/settlements/:id", Access: operator, Handle: h.readSettlement},
-		{Method: post, Path: v1 + "/users", Access: operator, JSON: true, Command: true, Handle: h.createUser},
-		{Method: get, Path: v1 + "/users", Access: operator, Handle: h.listUsers},
-		{Method: get, Path: v1 + "/users/:id", Access: operator, Handle: h.readUser},
-		{Method: patch, Path: v1 + "/users/:id", Access: operator, JSON: true, Command: true, Handle: h.patchUser},
-		{Method: del, Path: v1 + "/users/:id", Access: operator, Command: true, Handle: h.deleteUser},
+		{Method: post, Path: v1 + "/users", Access: operator, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.createUser},
+		{Method: get, Path: v1 + "/users", Access: operator, Console: web.ByAdmin(), Handle: h.listUsers},
+		{Method: get, Path: v1 + "/users/current", Access: person, Handle: h.readOwnUser}, // must precede /users/:id
+		{Method: patch, Path: v1 + "/users/current", Access: person, JSON: true, Command: true, Repeatable: true, Handle: h.patchOwnUser},
+		{Method: get, Path: v1 + "/users/:id", Access: operator, Console: web.ByAdmin(), Handle: h.readUser},
+		{Method: patch, Path: v1 + "/users/:id", Access: operator, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.patchUser},
+		{Method: del, Path: v1 + "/users/:id", Access: operator, Console: web.ByAdmin(), Command: true, Handle: h.deleteUser},
 		{Method: post, Path: v1 + "/admin_tokens/rotate", Access: operator, Command: true, Handle: h.rotateAdminToken}, // the body may be absent
-		{Method: post, Path: v1 + "/terminal", Access: operator, JSON: true, Command: true, Handle: h.createTerminal},
-		{Method: get, Path: v1 + "/terminals", Access: operator, Handle: h.listTerminals},
-		{Method: get, Path: v1 + "/terminal/:id", Access: operator, Handle: h.readTerminal},
-		{Method: patch, Path: v1 + "/terminal/:id", Access: operator, JSON: true, Command: true, Handle: h.patchTerminal},
-		{Method: del, Path: v1 + "/terminal/:id", Access: operator, Command: true, Handle: h.deleteTerminal},
-		{Method: post, Path: v1 + "/api_keys", Access: operator, JSON: true, Command: true, Handle: h.createKey},
-		{Method: get, Path: v1 + "/api_keys", Access: operator, Handle: h.listKeys},
-		{Method: del, Path: v1 + "/api_keys/:id", Access: operator, Command: true, Handle: h.revokeKey},
-		{Method: put, Path: v1 + "/rates", Access: operator, JSON: true, Command: true, Handle: h.putRate},
-		{Method: get, Path: v1 + "/rates", Access: operator, Handle: h.listRates},
+		{Method: post, Path: v1 + "/terminal", Access: operator, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.createTerminal},
+		{Method: get, Path: v1 + "/terminals", Access: operator, Console: web.ByAdmin().OrOwner(), Handle: h.listTerminals},
+		{Method: get, Path: v1 + "/terminal/:id", Access: operator, Console: web.ByAdmin().OrOwner(), Handle: h.readTerminal},
+		{Method: patch, Path: v1 + "/terminal/:id", Access: operator, Console: web.ByAdmin().OrOwner("merchant_params"), JSON: true, Command: true, Handle: h.patchTerminal},
+		{Method: del, Path: v1 + "/terminal/:id", Access: operator, Console: web.ByAdmin(), Command: true, Handle: h.deleteTerminal},
+		{Method: post, Path: v1 + "/api_keys", Access: operator, Console: web.ByAdmin().OrOwner("name", "partner_id", "expires_at"), JSON: true, Command: true, Handle: h.createKey},
+		{Method: get, Path: v1 + "/api_keys", Access: operator, Console: web.ByAdmin().OrOwner(), Handle: h.listKeys},
+		{Method: get, Path: v1 + "/api_keys/:id", Access: operator, Console: web.ByAdmin().OrOwner(), Handle: h.readKey},
+		{Method: del, Path: v1 + "/api_keys/:id", Access: operator, Console: web.ByAdmin().OrOwner(), Command: true, Handle: h.revokeKey},
+		{Method: put, Path: v1 + "/rates", Access: operator, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.putRate},
+		{Method: get, Path: v1 + "/rates", Access: operator, Console: web.ByAdmin(), Handle: h.listRates},
+		{Method: get, Path: v1 + "/rates/:id", Access: operator, Console: web.ByAdmin(), Handle: h.readRate},
 	}
 }
 
@@ -131,28 +157,28 @@ func (h *Handlers) directoryRoutes() []web.Route {
 func (h *Handlers) limitRoutes() []web.Route {
 	const get, post, patch, del = fiber.MethodGet, fiber.MethodPost, fiber.MethodPatch, fiber.MethodDelete
 	return []web.Route{
-		{Method: post, Path: v1 + "/limits", Access: operator, JSON: true, Command: true, Handle: h.createLimit},
-		{Method: get, Path: v1 + "/limits", Access: operator, Handle: h.listLimits},
-		{Method: get, Path: v1 + "/limits/:id", Access: operator, Handle: h.readLimit},
-		{Method: patch, Path: v1 + "/limits/:id", Access: operator, JSON: true, Command: true, Handle: h.patchLimit},
-		{Method: del, Path: v1 + "/limits/:id", Access: operator, Command: true, Handle: h.deleteLimit},
-		{Method: get, Path: v1 + "/limits/:id/usage", Access: operator, Handle: h.readUsage},
-		{Method: post, Path: v1 + "/blocklist", Access: operator, JSON: true, Command: true, Handle: h.createBlock},
-		{Method: get, Path: v1 + "/blocklist", Access: operator, Handle: h.listBlocks},
-		{Method: get, Path: v1 + "/blocklist/:id", Access: operator, Handle: h.readBlock},
-		{Method: del, Path: v1 + "/blocklist/:id", Access: operator, Command: true, Handle: h.deleteBlock},
+		{Method: post, Path: v1 + "/limits", Access: operator, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.createLimit},
+		{Method: get, Path: v1 + "/limits", Access: operator, Console: web.ByAdmin(), Handle: h.listLimits},
+		{Method: get, Path: v1 + "/limits/:id", Access: operator, Console: web.ByAdmin(), Handle: h.readLimit},
+		{Method: patch, Path: v1 + "/limits/:id", Access: operator, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.patchLimit},
+		{Method: del, Path: v1 + "/limits/:id", Access: operator, Console: web.ByAdmin(), Command: true, Handle: h.deleteLimit},
+		{Method: get, Path: v1 + "/limits/:id/usage", Access: operator, Console: web.ByAdmin(), Handle: h.readUsage},
+		{Method: post, Path: v1 + "/blocklist", Access: operator, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.createBlock},
+		{Method: get, Path: v1 + "/blocklist", Access: operator, Console: web.ByAdmin(), Handle: h.listBlocks},
+		{Method: get, Path: v1 + "/blocklist/:id", Access: operator, Console: web.ByAdmin(), Handle: h.readBlock},
+		{Method: del, Path: v1 + "/blocklist/:id", Access: operator, Console: web.ByAdmin(), Command: true, Handle: h.deleteBlock},
 	}
 }
 
 // sessionRoutes returns the routes of sessions.
 func (h *Handlers) sessionRoutes() []web.Route {
 	const current = v1 + "/sessions/current"
-	person := web.Access{Callers: web.Session, Roles: []directory.Role{directory.Admin, directory.Auditor, directory.Client, directory.PartnerRole}}
-	return []web.Route{
+	return append([]web.Route{
 		{Method: fiber.MethodPost, Path: v1 + "/sessions", Access: web.Access{Callers: web.Anyone}, JSON: true, Command: true, SkipsQueues: true, Handle: h.logIn},
 		{Method: fiber.MethodGet, Path: current, Access: person, SoleOrganization: true, Handle: h.readSession},
-		{Method: fiber.MethodDelete, Path: current, Access: person, EndsSession: true, Command: true, Handle: h.logOut},
-	}
+		{Method: fiber.MethodDelete, Path: current, Access: person, EndsSession: true, Command: true, Handle: h.logOut}, // must precede /sessions/:id
+		{Method: fiber.MethodGet, Path: v1 + "/logins", Access: operator, Console: web.ByAdmin(), Handle: h.listLogins},
+	}, h.ownSessionRoutes()...)
 }
 
 // deliveryRoutes returns the routes of notifications.
@@ -162,12 +188,12 @@ func (h *Handlers) deliveryRoutes() []web.Route {
 	}
 	const get, post, deliveries = fiber.MethodGet, fiber.MethodPost, v1 + "/deliveries"
 	return []web.Route{
-		{Method: get, Path: deliveries, Access: operator, Handle: h.listDeliveries},
-		{Method: post, Path: deliveries + "/replay", Access: operator, JSON: true, Command: true, Handle: h.replayParked},
-		{Method: get, Path: deliveries + "/:id", Access: operator, Handle: h.readDelivery},
-		{Method: post, Path: deliveries + "/:id/replay", Access: operator, Command: true, Handle: h.replayDelivery}, // the body may be absent
-		// Not a command: it writes nothing, and may take 15 s of real time.
-		{Method: post, Path: v1 + "/terminal/:id/test-delivery", Access: operator, Handle: h.sendTestDelivery},
+		{Method: get, Path: deliveries, Access: operator, Console: web.ByAdmin().OrOwner(), Handle: h.listDeliveries},
+		{Method: post, Path: deliveries + "/replay", Access: operator, Console: web.ByAdmin().OrOwner("terminal_id", "from", "to"), JSON: true, Command: true, Handle: h.replayParked},
+		{Method: get, Path: deliveries + "/:id", Access: operator, Console: web.ByAdmin().OrOwner(), Handle: h.readDelivery},
+		{Method: post, Path: deliveries + "/:id/replay", Access: operator, Console: web.ByAdmin().OrOwner(), Command: true, Handle: h.replayDelivery}, // the body may be absent
+		// This route is not a command: it stores nothing, and may take 15 s of real time.
+		{Method: post, Path: v1 + "/terminal/:id/test-delivery", Access: operator, Console: web.ByAdmin().OrOwner(), Handle: h.sendTestDelivery},
 		{Method: get, Path: v1 + "/notifications/stream", Access: operator, Handle: h.streamNotifications},
 	}
 }

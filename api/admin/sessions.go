@@ -32,8 +32,8 @@ type currentSession struct {
 	Expires web.Instant `json:"expires_at"`
 }
 
-// logIn is POST /sessions. All wrong credentials get the same 401; a body whose fields
-// can't be a login and a password is refused before they are checked.
+// logIn is POST /sessions. All wrong credentials get the same 401. A malformed login or password is refused before the
+// credentials are checked.
 func (h *Handlers) logIn(req *web.Request) error {
 	f, err := parseForm(req)
 	if err != nil {
@@ -60,7 +60,7 @@ func (h *Handlers) logIn(req *web.Request) error {
 	defer cancel()
 	session, token, err := h.cfg.Directory.LogIn(ctx, directoryactor.Login{
 		Org:   auth.Organization(req.Request.Header.PeekBytes(web.HeaderOrganization)),
-		Login: *login, Pass: pass, Source: h.cfg.Proxies.Source(req.RequestCtx),
+		Login: *login, Pass: pass, Source: h.cfg.Proxies.Source(req.RequestCtx), Console: req.Grant != nil,
 	})
 	if err != nil {
 		return loginRefusal(req, err)
@@ -71,8 +71,8 @@ func (h *Handlers) logIn(req *web.Request) error {
 }
 
 // loginRefusal returns the refusal of a failed login. It is RateLimited if the caller's address has
-// too many concurrent attempts, or if the login was tried too often; otherwise it is err itself. After
-// too many tries the response also gets the waiting time.
+// too many concurrent attempts, or if the login was tried too often; otherwise it is err itself. If the login was
+// tried too often, the response also has a Retry-After header.
 func loginRefusal(req *web.Request, err error) error {
 	if errors.Is(err, directoryactor.ErrCrowded) {
 		return ledger.Refuse("admin.logIn", web.RateLimited, "too many attempts to log in at once").By(ledger.LimitLogins)

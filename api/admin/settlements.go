@@ -14,7 +14,7 @@ import (
 )
 
 // Settlements books and lists settlements: money that moved between the institution's bank
-// account and partners' banks or terminals' providers. *directory.Service of actors implements it.
+// account and partners' banks or terminals' providers. *directory.Service of package actors/directory implements it.
 // Errors are *ledger.Refusal, or the store's.
 type Settlements interface {
 	SettlePartner(ctx context.Context, org ledger.ID, partner int64, outward bool, draft directory.SettlementDraft) (result *directory.Settlement, isRepeated bool, err error)

@@ -22,7 +22,7 @@ func (f form) isOutward(name string) bool {
 	case text != nil && (*text == directory.Inward || *text == directory.Outward):
 		return *text == directory.Outward
 	case text == nil && web.Member(f.Object, name) != nil:
-		// Not a string; f.Text has added the problem already.
+		// The value is not a string, and f.Text has already added this problem.
 	default:
 		f.Problems.Add(name, name+" must be "+directory.Inward+" or "+directory.Outward)
 	}

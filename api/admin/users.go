@@ -16,7 +16,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// People changes and lists the users who log in; *directory.Service of actors implements it.
+// People changes and lists the users who log in; *directory.Service of package actors/directory implements it.
 // Errors are *ledger.Refusal. An error of LogIn may also be a *directory.LockedOut or
 // directory.ErrCrowded.
 type People interface {

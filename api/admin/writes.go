@@ -13,14 +13,15 @@ import (
 // of the administration have.
 type form struct{ *records.Form }
 
-// parseForm parses a body as records.Parse does; order lists the fields in the
-// order in which problems are reported.
+// parseForm parses the request's body as records.Parse does. order lists the fields in the order in which the response reports
+// their problems.
 func parseForm(req *web.Request, order ...string) (form, error) {
 	f, err := records.Parse(req, order...)
 	return form{f}, err
 }
 
-// run makes a change once for the request's Idempotency-Key, and responds, as records.Reply does.
+// run makes a change and responds with its result. If the request's Idempotency-Key was used before, run makes no change, but
+// responds with the cached reply (see records.Reply).
 func run[T any](h *Handlers, req *web.Request, reply records.Reply[T], change func(context.Context) (T, error)) error {
 	return reply.Run(records.CachedReplies{Key: h.keys.Admin, Reply: h.cfg.Directory.StoredReply}, req, change)
 }
@@ -36,7 +37,7 @@ func runInOrganization[T any](h *Handlers, req *web.Request, reply records.Reply
 	})
 }
 
-// runOnRecord calls run for a change of the record in the path.
+// runOnRecord calls run for a change of the record whose id is in the URL path.
 func runOnRecord[T any](h *Handlers, req *web.Request, reply records.Reply[T], change func(ctx context.Context, org, id ledger.ID) (T, error)) error {
 	return run(h, req, reply, func(ctx context.Context) (result T, err error) {
 		org, id, err := h.organizationAndID(req)
@@ -47,7 +48,7 @@ func runOnRecord[T any](h *Handlers, req *web.Request, reply records.Reply[T], c
 	})
 }
 
-// runOnPartner calls run for a change of the partner in the path, or of one of the partner's records.
+// runOnPartner calls run for a change of the partner whose number is in the URL path, or of one of the partner's records.
 func runOnPartner[T any](h *Handlers, req *web.Request, reply records.Reply[T], change func(ctx context.Context, org ledger.ID, number int64) (T, error)) error {
 	return run(h, req, reply, func(ctx context.Context) (result T, err error) {
 		org, number, err := h.organizationAndNumber(req)
@@ -70,10 +71,10 @@ func createRecord[R any](h *Handlers, req *web.Request, reply records.Reply[*R],
 	})
 }
 
-// patchRecord changes the record in the path.
+// patchRecord changes the record whose id is in the URL path.
 func patchRecord[R any](h *Handlers, req *web.Request, reply records.Reply[*R], columns *schema.Type[R], lookup findByID[R], patch func(ctx context.Context, org, id ledger.ID, change schema.Change[R]) (*R, error)) error {
 	return runOnRecord(h, req, reply, func(ctx context.Context, org, id ledger.ID) (*R, error) {
-		if _, found := lookup(org, id); !found {
+		if record, found := lookup(org, id); !found || !isOwn(req, record) {
 			return nil, web.NotFound()
 		}
 		f, err := records.ParseColumns(req, columns)

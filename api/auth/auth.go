@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Directory looks up the records by which callers are authenticated, as of the last change that is
-// durable; *directory.Service of actors implements it.
+// Directory looks up the records by which callers are authenticated, as of the last durable
+// change; *directory.Service of package actors/directory implements it.
 type Directory interface {
 	// Authenticate finds an API key in the organization by the SHA-256 of its value. It takes
 	// the same time whether or not the key exists. ok is false if the key is unknown, revoked or
@@ -21,6 +21,8 @@ type Directory interface {
 	// Session finds a session in the organization by its token, and records a use of the
 	// session. ok is false if the session is unknown or has ended.
 	Session(org ledger.ID, token []byte, now ledger.Micros) (session *directory.Session, ok bool)
+	// ConsoleSession does what Session does, for a session of the console. Neither method finds the other's sessions.
+	ConsoleSession(org ledger.ID, token []byte, now ledger.Micros) (session *directory.Session, ok bool)
 	// Partner finds a partner of the organization by its number.
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
 	// AdminToken tells whether the token is an administration token in force.
@@ -45,11 +47,25 @@ type Principal struct {
 	Session *directory.Session // set for a person's session
 }
 
+// Author returns the principal as the author of events; false if the principal has neither a key nor a session.
+func (p *Principal) Author() (author ledger.Author, known bool) {
+	switch {
+	case p.Key != nil:
+		return p.Key.Author(), true
+	case p.Session != nil:
+		return p.Session.Author(), true
+	}
+	return author, false
+}
+
 // Sees tells whether the principal may read the account. An auditor may read all accounts of its
 // organization, a partner only its own.
 func (p *Principal) Sees(path ledger.Path) bool {
-	return p.Partner == nil || Owns(p.Partner.Number, path)
+	return p.SeesAll() || Owns(p.Partner.Number, path)
 }
+
+// SeesAll tells whether the principal may read all accounts of its organization.
+func (p *Principal) SeesAll() bool { return p.Partner == nil }
 
 // Authenticator finds the principal of a request by its credentials.
 type Authenticator struct {
@@ -63,8 +79,8 @@ func unauthorized() *ledger.Refusal {
 }
 
 // AuthenticatePartnerKey authenticates a partner's key (specification, "Authentication" 1 to 5). The
-// error is a *ledger.Refusal: Unauthorized, or Forbidden for a deactivated partner, and for a person
-// who is logged in and sends no key.
+// error is a *ledger.Refusal. It is Forbidden for a deactivated partner and for a session without a key, and
+// Unauthorized in all other cases.
 func (a *Authenticator) AuthenticatePartnerKey(credentials *Credentials) (Principal, error) {
 	org, wellFormed := organization(credentials.Organization)
 	if len(credentials.APIKey) == 0 && len(credentials.Bearer) != 0 {
@@ -92,8 +108,8 @@ func (a *Authenticator) AuthenticatePartnerKey(credentials *Credentials) (Princi
 // checking the caller's address takes as long as for a partner that lists addresses.
 var absentPartner = &directory.Partner{Sources: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}} // RFC 5737: reserved for documentation
 
-// AuthenticateAdmin authenticates the operator by the administration token. A valid session gets
-// Forbidden, every other credential Unauthorized.
+// AuthenticateAdmin authenticates the operator by the administration token. The refusal is Forbidden for a valid session, and
+// Unauthorized for every other credential.
 func (a *Authenticator) AuthenticateAdmin(credentials *Credentials) error {
 	org, wellFormed := organization(credentials.Organization)
 	admin := a.Directory.AdminToken(credentials.Bearer)
@@ -126,7 +142,7 @@ func (a *Authenticator) AuthenticatePartnerKeyOrSession(credentials *Credentials
 }
 
 // AuthenticateLedgerReader authenticates a caller that reads the ledger: a session with one of the roles,
-// or a caller that AuthenticatePartnerKeyOrSession admits, who sees only that partner's accounts. The
+// or a caller that AuthenticatePartnerKeyOrSession admits. The latter sees only its partner's accounts. The
 // administration token gets Forbidden, because it has no role in an organization.
 func (a *Authenticator) AuthenticateLedgerReader(credentials *Credentials, roles ...directory.Role) (Principal, error) {
 	if len(credentials.Bearer) == 0 {
@@ -156,7 +172,7 @@ func (a *Authenticator) AuthenticateSession(credentials *Credentials, roles ...d
 }
 
 // AuthenticateSessionToEnd authenticates a person who ends the session. It differs from AuthenticateSession
-// in one point: a session of a deactivated partner is admitted too.
+// in one point: it also admits a session of a deactivated partner.
 func (a *Authenticator) AuthenticateSessionToEnd(credentials *Credentials, roles ...directory.Role) (Principal, error) {
 	return a.authenticatePerson(credentials, true, roles)
 }
@@ -184,10 +200,39 @@ func (a *Authenticator) authenticatePerson(credentials *Credentials, ending bool
 	case !live:
 		return Principal{}, unauthorized()
 	}
-	if !session.Roles.Has(roles...) {
-		return Principal{}, refuseRole(op)
+	principal := Principal{Org: org, Session: session}
+	if err := principal.RefuseRole(roles...); err != nil {
+		return Principal{}, err
 	}
-	return Principal{Org: org, Session: session}, nil
+	return principal, nil
+}
+
+// RefuseRole returns the refusal of a person who has none of the roles; nil if the person has one.
+func (p *Principal) RefuseRole(roles ...directory.Role) error {
+	if p.Session.Roles.Has(roles...) {
+		return nil
+	}
+	return refuseRole("auth.RefuseRole")
+}
+
+// AuthenticateVisitor authenticates a person who is signed in to the console. The principal has the session and, if the
+// person may act as a partner, the partner. If partner is the person's only role, the rules for the partner's key apply. ending
+// is true if the request ends the session. Then a session of a deactivated partner is admitted too.
+func (a *Authenticator) AuthenticateVisitor(org ledger.ID, token []byte, source netip.Addr, ending bool) (Principal, error) {
+	session, found := a.Directory.ConsoleSession(org, token, ledger.MicrosOf(a.Clock.Now()))
+	o, exists := a.Directory.Organization(org)
+	if !found || !exists || !o.Active() {
+		return Principal{}, unauthorized()
+	}
+	principal := Principal{Org: org, Session: session}
+	if session.Roles.Has(directory.PartnerRole) {
+		acting, err := a.actAsPartner(org, session, &Credentials{Source: source})
+		if err != nil && len(session.Roles) == 1 && !(ending && isDeactivated(err)) {
+			return Principal{}, err
+		}
+		principal.Partner = acting.Partner
+	}
+	return principal, nil
 }
 
 // actAsPartner returns the principal for a session that acts as a partner. The rules are those

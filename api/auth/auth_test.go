@@ -22,7 +22,7 @@ var (
 	clientAddress = netip.MustParseAddr("203.0.113.9")
 )
 
-// recordingDirectory is an auth.Directory that records the calls, with one partner, key, session and token.
+// recordingDirectory is an auth.Directory with one partner, key, session and token. It records the calls of its methods.
 type recordingDirectory struct {
 	lookups        []string
 	partner        directory.Partner
@@ -49,6 +49,15 @@ func (d *recordingDirectory) Session(org ledger.ID, token []byte, _ ledger.Micro
 		return nil, false
 	}
 	return &directory.Session{Roles: directory.Roles{d.role}, Partner: d.partner.Number}, true
+}
+
+// ConsoleSession implements auth.Directory.
+func (d *recordingDirectory) ConsoleSession(org ledger.ID, token []byte, _ ledger.Micros) (*directory.Session, bool) {
+	d.record("console session")
+	if org != ourOrg || string(token) != "mzs_console" {
+		return nil, false
+	}
+	return &directory.Session{Roles: directory.Roles{d.role}, Partner: d.partner.Number, Console: true}, true
 }
 
 // Partner implements auth.Directory.

@@ -9,11 +9,11 @@ import (
 	"mizan/ledger/directory"
 )
 
-// The table says, for each kind of caller, which refusal it gets from each kind of route.
+// The table has the refusal that each kind of caller gets from each kind of route.
 func TestEachCallerIsAdmittedToItsRoutesOnly(t *testing.T) {
 	const admitted, forbidden, unauthorized ledger.Code = "", ledger.Forbidden, ledger.Unauthorized
-	// want has the refusals by AuthenticatePartnerKey, by AuthenticatePartnerKeyOrSession, by AuthenticateLedgerReader, and by AuthenticateSession
-	// for the roles admin and client.
+	// want has the refusals by AuthenticatePartnerKey, by AuthenticatePartnerKeyOrSession, by AuthenticateLedgerReader, and by
+	// AuthenticateSession for the roles admin and client.
 	type want struct{ partner, partnerReads, ledger, session ledger.Code }
 	callers := []struct {
 		name        string

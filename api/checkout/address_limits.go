@@ -8,17 +8,18 @@ import (
 	"mizan/internal/source"
 )
 
-// Bounds of what one address may do on payers' pages, in real time.
+// Bounds of the requests of one IP address to payers' pages, in real time.
 const (
-	creationsPerMinute = 10     // payments that it begins at links and products
-	attemptsPerMinute  = 20     // cards that it sends
-	maxAddresses       = 65_536 // addresses whose requests are remembered, for each bound
+	creationsPerMinute = 10     // payments that the address begins on pages of links and products
+	attemptsPerMinute  = 20     // forms with a payment method that the address sends
+	maxAddresses       = 65_536 // addresses whose requests are counted, for each of the two bounds
 )
 
 // addressLimits allows each address a number of requests a minute. The addresses of one IPv6 network count
-// together (package source). It remembers addresses in two generations, so that forgetting costs nothing: an address is added
-// to the newer one and, when that is full or a minute old, the older one is forgotten as a whole. So an address is remembered
-// for a minute, unless half of maxAddresses others come after it.
+// together (package source). The addresses are in two maps, because removing single ones would be expensive. A request
+// puts its address into the newer map. When the newer map is full or a minute old, the older map is dropped as a whole,
+// and an empty map becomes the newer one. So an address is kept for at least a minute after its last request, unless
+// maxAddresses/2 other addresses come after it.
 type addressLimits struct {
 	perMinute int
 
@@ -29,7 +30,7 @@ type addressLimits struct {
 
 // requestTimes has the times of an address's last requests, at most as many as a minute allows.
 type requestTimes struct {
-	times []time.Time // in a ring
+	times []time.Time // a ring buffer
 	next  int         // index of the oldest time, which the next request replaces
 }
 
@@ -37,7 +38,8 @@ func newAddressLimits(perMinute int) *addressLimits {
 	return &addressLimits{perMinute: perMinute, newer: make(map[netip.Prefix]*requestTimes)}
 }
 
-// wait returns how long the address must wait before it may make one more request. Zero means that it may make it now; the request then counts.
+// wait returns how long the address must wait before its next request is allowed. If the result is zero, the request is
+// allowed now, and wait counts it.
 func (l *addressLimits) wait(address netip.Addr) time.Duration { return l.waitAt(address, time.Now()) }
 
 func (l *addressLimits) waitAt(address netip.Addr, now time.Time) time.Duration {
@@ -53,7 +55,7 @@ func (l *addressLimits) waitAt(address netip.Addr, now time.Time) time.Duration 
 	return 0
 }
 
-// requestsOf returns the requests of a source, and moves them to the newer generation.
+// requestsOf returns the request times of a source, and moves them to the newer map.
 func (l *addressLimits) requestsOf(from netip.Prefix, now time.Time) *requestTimes {
 	if now.Sub(l.began) >= time.Minute {
 		l.forget(now)
@@ -73,7 +75,7 @@ func (l *addressLimits) requestsOf(from netip.Prefix, now time.Time) *requestTim
 	return requests
 }
 
-// forget begins a generation, and forgets the older one.
+// forget drops the older map, and begins a new one.
 func (l *addressLimits) forget(now time.Time) {
 	l.newer, l.older, l.began = make(map[netip.Prefix]*requestTimes), l.newer, now
 }

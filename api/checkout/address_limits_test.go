@@ -48,7 +48,7 @@ func TestStoredAddressesAreBounded(t *testing.T) {
 			t.Fatalf("%d addresses are stored", len(c.newer)+len(c.older))
 		}
 	}
-	for range 2 { // minutes after which all of them are forgotten
+	for range 2 { // after two minutes all these addresses are forgotten
 		now = now.Add(time.Minute)
 		c.waitAt(address(0), now)
 	}
@@ -57,7 +57,7 @@ func TestStoredAddressesAreBounded(t *testing.T) {
 	}
 }
 
-// An address stays refused for its minute while many others come.
+// An address remains refused for its minute, even if many other addresses send requests meanwhile.
 func TestABusyAddressIsRememberedAmongOthers(t *testing.T) {
 	c, now := newAddressLimits(creationsPerMinute), time.Unix(1_000_000, 0)
 	busy := netip.MustParseAddr("192.0.2.1")
@@ -72,8 +72,8 @@ func TestABusyAddressIsRememberedAmongOthers(t *testing.T) {
 	}
 }
 
-// When the greatest number of addresses is remembered, a new address costs no pass over all of them. With such a pass this test
-// would take minutes.
+// When the maximum number of addresses is stored, a new address does not cause a pass over all of them. With such a pass this
+// test would take minutes.
 func TestANewAddressCostsNoPassOverTheOthers(t *testing.T) {
 	c, now := newAddressLimits(creationsPerMinute), time.Unix(1_000_000, 0)
 	for i := range maxAddresses {

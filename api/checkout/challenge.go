@@ -21,12 +21,13 @@ import (
 type Challenges interface {
 	// Challenge returns the content of the page.
 	Challenge(terminal, reference ledger.ID, token string) (simulator.Challenge, error)
-	// Decide records the payer's decision. It returns the payer's next address, and the
+	// Decide records the payer's decision. It returns the address to which the payer is sent next, and the
 	// organization of the transaction.
 	Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error)
 }
 
-// challengeID identifies a challenge: the charge by its terminal and reference, and a secret token.
+// challengeID identifies a challenge by the terminal and the reference of the charge. The secret token proves that the payer may
+// see the challenge.
 type challengeID struct {
 	terminal, reference ledger.ID
 	token               string
@@ -97,7 +98,7 @@ func (h *Handlers) sendChallenge(req *web.Request, fields *formFields) error {
 	return h.sendPage(req, fiber.StatusOK, "", p)
 }
 
-// simulatedButtons returns the buttons of the simulator's challenge; nil for another provider.
+// simulatedButtons returns the buttons of the simulator's challenge; nil if the action is from a real provider.
 func (h *Handlers) simulatedButtons(a *payment.Action) *page.SimulatedForm {
 	query, isSimulated := strings.CutPrefix(a.Page, h.cfg.Pages.Base+simulator.ChallengePath+"?")
 	values, err := url.ParseQuery(query)

@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/storefront"
 )
 
-// Header values of the files beside the pages: the icon, the images and the QR codes.
+// Header values of the files that pages refer to: the icon, the images and the QR codes.
 var (
 	valueImmutable = []byte("public, max-age=31536000, immutable")
 	valueDay       = []byte("public, max-age=86400")
@@ -21,23 +21,23 @@ var (
 	valueJPEG      = []byte("image/jpeg")
 )
 
-// Bounds of a QR code's picture in pixels.
+// Bounds of the width and height of a QR code's picture, in pixels.
 const (
 	minCode     = 64
 	maxCode     = 2048
 	defaultCode = 512
 )
 
-// icon is the picture with which browsers mark the pages, in a browser's tab for example.
+// icon is the pages' favicon, which browsers show in a tab, for example.
 var icon = []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#12744a"/>` +
 	`<path d="M8 16.5l5.5 5.5L24 11" fill="none" stroke="#fff" stroke-width="4" stroke-linecap="round" stroke-linejoin="round"/></svg>`)
 
-// showIcon is GET /favicon.ico, which browsers ask for by themselves.
+// showIcon is GET /favicon.ico, which browsers request even if no page links to it.
 func (h *Handlers) showIcon(req *web.Request) error {
 	return sendFile(req, valueSVG, valueDay, icon)
 }
 
-// showNothing responds with 404 to all other paths below the path of the pages.
+// showNothing responds with 404. It serves every path below /pay that no other route has.
 func (h *Handlers) showNothing(req *web.Request) error {
 	return h.sendNotice(req, fiber.StatusNotFound, "", page.NotFound)
 }
@@ -98,7 +98,7 @@ func (h *Handlers) renderCode(req *web.Request, find func(id ledger.ID) (*offer,
 	return sendFile(req, valuePNG, valueDay, picture)
 }
 
-// encodedAddress returns the address in the QR code of an offer. It stays the same when the offer is closed.
+// encodedAddress returns the address that the QR code of an offer contains. Closing the offer does not change the address.
 func (h *Handlers) encodedAddress(req *web.Request, find func(id ledger.ID) (*offer, error)) (string, error) {
 	o, err := findOffer(req, find)
 	if err != nil {
@@ -107,7 +107,7 @@ func (h *Handlers) encodedAddress(req *web.Request, find func(id ledger.ID) (*of
 	return h.cfg.Pages.Base + o.address, nil
 }
 
-// sendFile responds with a file that no browser may take for a page.
+// sendFile responds with a file. The headers keep browsers from interpreting the file as a page.
 func sendFile(req *web.Request, contentType, cache, content []byte) error {
 	h := &req.Response.Header
 	h.SetContentTypeBytes(contentType)

@@ -24,7 +24,7 @@ import (
 const (
 	maxFormFields    = 64      // enough for all methods' totals and fields
 	maxPassword      = 64      // bytes of a one-time password
-	maxSignature     = 8 << 10 // bytes
+	maxSignature     = 8 << 10 // bytes of a signature
 	maxBrowserHeader = 512     // bytes of each header that describes the browser
 )
 
@@ -80,7 +80,8 @@ func (f *formFields) addPair(pair []byte) bool {
 	return ok
 }
 
-// unescape decodes into the form's buffer, which is as long as the body and so never moves: a move would leave a copy behind.
+// unescape decodes text into the form's buffer. The buffer's capacity is the body's length, so append never reallocates it. A
+// reallocation would leave a copy of the values that the payer typed, and nothing would overwrite the copy.
 func (f *formFields) unescape(text []byte) ([]byte, bool) {
 	from := len(f.buf)
 	steps.Add(len(text))
@@ -118,12 +119,12 @@ func (f *formFields) value(name string) []byte {
 	return nil
 }
 
-// wipe overwrites the typed values.
+// wipe overwrites the values that the payer typed.
 func (f *formFields) wipe() { clear(f.buf[:cap(f.buf)]) }
 
-// credentialsOf returns the command that continues a transaction with what its payer typed into the form of a method, or the
-// names of the wrong fields. The rules are those of the API's field money_storage. The fields of other methods are not read.
-// The card does not alias the form.
+// credentialsOf returns the command that continues a transaction with the values that its payer typed into the form of a method,
+// or the names of the wrong fields. The values are checked as the API's field money_storage is. The fields of other methods are
+// not read. The command has a copy of the card, so the form may be wiped.
 func credentialsOf(f *formFields, r *record, method string, fingerprint func([]byte) string) (command paymentactor.Continue, wrongFields page.WrongFields) {
 	var storage credentials.MoneyStorage
 	keys, scheme, _ := payment.RequiredKeys(method, r.Type, r.Asset.Currency)
@@ -144,7 +145,8 @@ func credentialsOf(f *formFields, r *record, method string, fingerprint func([]b
 	return command, nil
 }
 
-// hasExpired tells whether a card's expiry month has passed everywhere on earth. It is false without a card or a year, as for a payout.
+// hasExpired tells whether a card's expiry month has passed in every time zone. It is false if there is no card, or if the card
+// has no expiry date, as for a payout.
 func hasExpired(card *secret.Card, now time.Time) bool {
 	if card == nil {
 		return false
@@ -154,12 +156,12 @@ func hasExpired(card *secret.Card, now time.Time) bool {
 	if year < 100 {
 		year += 2000
 	}
-	const latest = 12 * time.Hour // by which the last time zone is behind UTC
+	const latest = 12 * time.Hour // how far the last time zone is behind UTC
 	return monthErr == nil && yearErr == nil && time.Date(year, time.Month(month)+1, 1, 0, 0, 0, 0, time.UTC).Add(latest).Before(now)
 }
 
-// browserDataOf returns what a browser's headers tell about it, as the JSON object browser_data of the
-// protocol.
+// browserDataOf returns the protocol's JSON object browser_data, which describes the browser, from the
+// browser's headers.
 func browserDataOf(h *fasthttp.RequestHeader) []byte {
 	language, _, _ := strings.Cut(acceptedLanguages(h), ",")
 	language, _, _ = strings.Cut(language, ";")

@@ -71,8 +71,8 @@ func TestMalformedFormIsRefused(t *testing.T) {
 	}
 }
 
-// The standard library is the oracle: it accepts every form that readForm accepts, and finds the same
-// values in it.
+// The test compares readForm with url.ParseQuery, which must accept every form that readForm accepts, and find the same values in
+// it.
 func FuzzForm(f *testing.F) {
 	for _, seed := range []string{"", "a=b&c=d+e", "a=%D1%8F&b", "a=%", "a=1&a=2", "&=&", "a=b;c"} {
 		f.Add([]byte(seed))
@@ -118,8 +118,8 @@ func TestCopiedCardSurvivesTheWipeOfItsForm(t *testing.T) {
 	}
 }
 
-// People type a number as their card or their bank shows it, with the digits of their keyboard, and copy marks of direction
-// with it.
+// People type a number with the groups that their card or bank shows, and with the digits of their keyboard. A copied number may
+// contain invisible marks of the text's direction.
 func TestNumbersAreReadAsPeopleWriteThem(t *testing.T) {
 	for typed, want := range map[string]string{
 		"20-00-00": "200000", " 20 00 00 ": "200000", "٢٠-٠٠-٠٠": "200000", "۲۰۰۰۰۰": "200000", "২০ ০০ ০০": "200000", "\u200f20\u201300\u201300\u200e": "200000", "20\u00a000\u202f00": "200000",
@@ -201,7 +201,8 @@ func TestExpiryIsReadAsPeopleWriteIt(t *testing.T) {
 	}
 }
 
-// A refused form shows again what was typed, except the card's number and verification value, wherever these were typed.
+// A refused form is shown again with the values that the payer typed. A card number and a verification value are left out, even
+// if they were typed into a wrong field.
 func TestRefusedFormKeepsWhatIsNoSecret(t *testing.T) {
 	f, _ := readForm(urlencoded, []byte("cardnumber=4242&cvv=987&expiry=%D9%A1%D9%A3/29&cardholder=ANNA"))
 	keys, _, _ := payment.RequiredKeys(payment.BankCard, payment.Payment, "USD")

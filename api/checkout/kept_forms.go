@@ -12,33 +12,33 @@ import (
 
 // Bounds of the forms that are kept so that payers need not type everything again.
 const (
-	maxKeptForms     = 1024 // while so many are kept, no other payer's form is kept
+	maxKeptForms     = 1024 // while this number of forms is kept, the form of a further payer is not kept
 	keptFormLifetime = 2 * time.Minute
 )
 
-// keptForms keeps what a payer typed into a form that was declined, or whose address had sent too many forms, except a card's
-// number and verification value, until the form is shown again. The response to such a form does not contain the form, because a
-// payer who goes back to that response would send it a second time. What was typed is only in this process's memory. It is
-// overwritten after it was shown once, or after the lifetime; a cookie, the address or the browser's storage would outlive the
-// payment.
+// keptForms keeps the values that a payer typed into a form, except a card's number and verification value, until the page shows
+// the form again. It keeps them if the attempt was declined, or if the payer's IP address had sent too many forms. The response
+// to such a form is not the form again, because a payer who went back to that response would send the form a second time. The
+// values are only in this process's memory, and are overwritten after they were shown once, or after the lifetime. In a cookie,
+// in the URL or in the browser's storage the values would outlive the payment.
 type keptForms struct {
 	lifetime time.Duration // real time
 
 	mu   sync.Mutex
-	byID map[ledger.ID]*keptForm // by transaction; guarded by mu
+	byID map[ledger.ID]*keptForm // the kept forms by transaction; guarded by mu
 }
 
-// keptForm is what a payer typed into a form for a method.
+// keptForm has the values that a payer typed into the form for a method.
 type keptForm struct {
 	method string
-	typed  map[string][]byte // by field
+	typed  map[string][]byte // the values by the name of the field
 }
 
 func newKeptForms(lifetime time.Duration) *keptForms {
 	return &keptForms{lifetime: lifetime, byID: make(map[ledger.ID]*keptForm)}
 }
 
-// keep keeps a copy of what the payer of a transaction typed, in place of what was kept of an earlier form.
+// keep keeps a copy of the values that the payer of a transaction typed. It replaces the values of an earlier form.
 func (k *keptForms) keep(id ledger.ID, method string, typed map[string][]byte) {
 	form := &keptForm{method: method, typed: make(map[string][]byte, len(typed))}
 	for name, value := range typed {
@@ -56,7 +56,7 @@ func (k *keptForms) keep(id ledger.ID, method string, typed map[string][]byte) {
 	time.AfterFunc(k.lifetime, func() { k.forget(id, form) })
 }
 
-// forget overwrites and removes a form, unless take has returned it.
+// forget overwrites and removes a form, unless take has removed it before.
 func (k *keptForms) forget(id ledger.ID, form *keptForm) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -75,7 +75,7 @@ func (k *keptForms) take(id ledger.ID) *keptForm {
 	return form
 }
 
-// wipe overwrites the typed values.
+// wipe overwrites the values that the payer typed.
 func (f *keptForm) wipe() {
 	for _, value := range f.typed {
 		clear(value)

@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// What was typed is shown again once, from a copy, because the form's own memory is overwritten as soon as the form has been
-// answered. The copy is overwritten too.
+// The values that a payer typed are shown again once. They are kept in a copy, because the memory of the request's form is
+// overwritten as soon as the response is sent. The copy is overwritten after use too.
 func TestKeptFormIsACopyForOneLook(t *testing.T) {
 	k, id := newKeptForms(time.Hour), uuid.New()
 	typed := map[string][]byte{"cardholder": []byte("JOHN DOE")}

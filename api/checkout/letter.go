@@ -13,15 +13,15 @@ import (
 	"mizan/ledger/payment/admission"
 )
 
-// Letters writes the e-mails that give payers the addresses of their receipts.
-type Letters struct {
-	Find     func(org, id ledger.ID) (paymentactor.Result, error) // as Payers.Find
+// ReceiptMailer writes the e-mails that send payers the URLs of their receipts.
+type ReceiptMailer struct {
+	Find     func(org, id ledger.ID) (paymentactor.Result, error) // see Payers.Find
 	Partners Partners
 	Pages    payerpage.Pages
 }
 
-// Letter is an e-mail.
-type Letter struct {
+// Email is an e-mail.
+type Email struct {
 	To      string // one e-mail address without a name
 	Subject string // one line
 	Text    string // plain text
@@ -29,17 +29,17 @@ type Letter struct {
 
 // Receipt writes the e-mail for the payer of a transaction, in the transaction's language, else in the partner's. The e-mail
 // has the amount, the merchant's name and the address of the receipt, and nothing about how the payer paid. In the test
-// environment subject and text begin with a notice that no money moves. The error is the *ledger.Refusal of Find, or says that
-// the transaction has no receipt or no address to which mail can be sent.
-func (l *Letters) Receipt(org, id ledger.ID) (Letter, error) {
+// environment, the subject and the text begin with a notice that no money moves. It returns the error of Find, and an error if
+// the transaction has no receipt or no valid e-mail address.
+func (l *ReceiptMailer) Receipt(org, id ledger.ID) (Email, error) {
 	result, err := l.Find(org, id)
 	if err != nil {
-		return Letter{}, err
+		return Email{}, err
 	}
 	r := result.Record
 	to, path := admission.ReceiptAddress(r), receiptPath(l.Pages, org, r)
 	if to == "" || path == "" {
-		return Letter{}, fmt.Errorf("transaction %v has no receipt that can be mailed", id)
+		return Email{}, fmt.Errorf("transaction %v has no receipt that can be mailed", id)
 	}
 	lang, merchant := r.Lang, ""
 	if p, known := l.Partners.Partner(org, r.Partner); known {
@@ -49,12 +49,12 @@ func (l *Letters) Receipt(org, id ledger.ID) (Letter, error) {
 	fill := func(text string) string {
 		return t.Fill(text, "amount", t.Amount(r.AmountWithFee, r.Asset), "merchant", merchant)
 	}
-	letter := Letter{To: to, Subject: fill(t.Receipt.MailSubject), Text: fill(t.Receipt.MailBody) + "\n\n" + l.Pages.Base + path + "\n"}
+	letter := Email{To: to, Subject: fill(t.Receipt.MailSubject), Text: fill(t.Receipt.MailBody) + "\n\n" + l.Pages.Base + path + "\n"}
 	if r.Asset.Env == money.Test {
 		letter.Subject, letter.Text = t.Common.Test+" "+letter.Subject, t.Common.Test+"\n\n"+letter.Text
 	}
 	return letter, nil
 }
 
-// nameOf returns the name of a merchant that payers see.
+// nameOf returns the merchant's name as payers see it.
 func nameOf(p *directory.Partner) string { return cmp.Or(p.Branding.DisplayName, p.Name) }

@@ -9,13 +9,13 @@ import (
 	"mizan/ledger/payment"
 )
 
-// methodPage returns the form with which the payer chooses a method. It shows what will be charged, the fee included. The
-// page has no methods if none is offered.
+// methodPage returns the page on which the payer chooses a method. It shows the amount that will be charged, including the fee.
+// The page has no methods if none is offered.
 func (h *Handlers) methodPage(payer *visitor, result *paymentactor.Result) page.Checkout {
 	r := result.Record
 	p := page.Checkout{Order: h.orderOf(payer.org, r), Self: payer.address, Step: stepOf(inputMethod, r), Left: h.timeLeft(result.Stamp.Due)}
 	if h.cfg.Storefront != nil && r.LinkID != (ledger.ID{}) {
-		if l, err := h.cfg.Storefront.PublicLink(r.LinkID); err == nil && l != nil { // without the link, only its items are missing on the page
+		if l, err := h.cfg.Storefront.PublicLink(r.LinkID); err == nil && l != nil { // if the link can't be read, the page does not show the link's products
 			p.Items = itemsOf(l)
 		}
 	}
@@ -54,7 +54,7 @@ func (h *Handlers) methodsOf(org ledger.ID, r *record) (methods []page.Method) {
 	return methods
 }
 
-// lastTried returns the index of the method with which the payer's last attempt was made; zero if there was no attempt, or if
+// lastTried returns the index of the method of the payer's last attempt; zero if there was no attempt, or if
 // its method is no longer offered.
 func lastTried(r *record, methods []page.Method) int {
 	if len(r.Ended) == 0 {
@@ -64,9 +64,9 @@ func lastTried(r *record, methods []page.Method) int {
 	return max(0, slices.IndexFunc(methods, func(m page.Method) bool { return m.Type == last }))
 }
 
-// chooseMethod returns the method whose button was pressed or, if that was no button of a method, the one that the form names.
-// It marks that method as chosen. A form that names no method means a card or, if cards are not offered, the only method.
-// isOffered is false if there is no such method; then the choice stays as it is.
+// chooseMethod returns the method that the payer chose, and marks it as chosen in the page. The choice is the method whose own
+// button was pressed (page.PayField), else the method in page.MethodField. A form that names no method means a card or, if cards
+// are not offered, the only method. isOffered is false if the chosen method is not offered. Then the page is not changed.
 func chooseMethod(p *page.Checkout, fields *formFields) (chosen page.Method, isOffered bool) {
 	name := fields.value(page.PayField)
 	if name == nil {

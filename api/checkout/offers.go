@@ -19,8 +19,8 @@ import (
 	"mizan/ledger/storefront"
 )
 
-// Storefront finds what a public address shows; *storefront.Service of actors is one. The result is nil if there is
-// nothing at the address.
+// Storefront finds payment links, products and images by the ids in their public URLs; *storefront.Service of package
+// actors/storefront implements it. The result is nil if there is no such record.
 type Storefront interface {
 	PublicLink(id ledger.ID) (*storefront.Link, error)
 	PublicProduct(id ledger.ID) (*storefront.Product, error)
@@ -38,10 +38,10 @@ type offer struct {
 	request  payment.Request // the payment that the page creates, without its amount
 }
 
-// smallestAmount is the least that can be paid, in minor units.
+// smallestAmount is the smallest amount that can be paid, in minor units.
 var smallestAmount = money.MustParse("1")
 
-// errClosed is the error for an address that accepts no payments any more.
+// errClosed is the error for a payment link or a product that accepts no payments any more.
 var errClosed = errors.New("the offer is closed")
 
 // findLink returns the offer of a payment link; nil if there is no such link.
@@ -105,7 +105,7 @@ func imagePath(name string, purpose storefront.Purpose) string {
 	return storefront.ImagePath + storefront.SizedImageName(name, purpose)
 }
 
-// findOffer finds the offer in the path.
+// findOffer finds the offer whose id is in the URL path.
 func findOffer(req *web.Request, find func(id ledger.ID) (*offer, error)) (*offer, error) {
 	id, err := web.ParseID(req.Parameter("id"))
 	if err != nil {
@@ -125,7 +125,7 @@ func findOffer(req *web.Request, find func(id ledger.ID) (*offer, error)) (*offe
 	return o, nil
 }
 
-// open finds the offer in the path. If the offer accepts no payments, open returns it together with errClosed.
+// open finds the offer whose id is in the URL path. If the offer accepts no payments, open returns it together with errClosed.
 func (h *Handlers) open(req *web.Request, find func(id ledger.ID) (*offer, error)) (*offer, error) {
 	o, err := findOffer(req, find)
 	if err != nil {
@@ -145,19 +145,19 @@ func (h *Handlers) open(req *web.Request, find func(id ledger.ID) (*offer, error
 	return o, nil
 }
 
-// sendOfferError responds to an address that has no offer, or whose offer accepts no payments.
+// sendOfferError responds with an error page: the offer does not exist, or it accepts no payments.
 func (h *Handlers) sendOfferError(req *web.Request, o *offer, err error) error {
 	if !errors.Is(err, errClosed) {
 		return h.sendError(req, &visitor{lang: preferredLang(req, nil)}, err)
 	}
 	guest := o.visitor(req)
 	if h.mayLeadTo(o.request.FailURL) {
-		guest.back = page.FillAddress(o.request.FailURL, "", "") // there is no transaction
+		guest.back = page.FillAddress(o.request.FailURL, "", "") // placeholders become empty, because there is no transaction
 	}
 	return h.stop(req, fiber.StatusGone, guest, page.Closed)
 }
 
-// visitor returns what a notice needs to know about a visitor of the offer's page.
+// visitor returns the data that a notice shows to a visitor of the offer's page: language, merchant and environment.
 func (o *offer) visitor(req *web.Request) *visitor {
 	return &visitor{lang: preferredLang(req, o.partner), shop: o.page.Shop, address: o.address, inTest: o.page.Sum.Asset.Env == money.Test}
 }
@@ -197,7 +197,7 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 	if status != fiber.StatusOK {
 		return h.stop(req, status, payer, page.Malformed)
 	}
-	defer fields.wipe() // what a browser filled in may be a card
+	defer fields.wipe() // the browser may have filled in a card number
 	amount, problem := o.amount(fields, lang)
 	if problem != 0 {
 		if typed := fields.value(page.AmountField); !payment.CardLike(typed) {
@@ -215,9 +215,9 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 	request.Type, request.Amount, request.Asset, request.PayerIP = payment.Payment, amount, o.page.Sum.Asset, source
 	request.Described = request.Description != ""
 	request.MerchantMeta = slices.Clone(request.MerchantMeta)
-	result, err := h.cfg.Payers.Create(paymentactor.Create{Org: o.org, Partner: o.partner, Request: request, Hosted: true, Origin: req.Origin()})
+	result, err := h.cfg.Payers.Create(paymentactor.Create{Org: o.org, Partner: o.partner, Request: request, Hosted: true, Author: req.Author(), Origin: req.Origin()})
 	switch {
-	case codeOf(err) == ledger.Conflict: // the link has changed meanwhile
+	case codeOf(err) == ledger.Conflict: // the link has changed since its page was shown
 		return h.redirect(req, o.address)
 	case err != nil:
 		return h.sendError(req, payer, err)
@@ -226,34 +226,34 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 	return h.redirect(req, address)
 }
 
-// amount returns the amount to pay, or what is wrong with the amount that the payer typed.
-func (o *offer) amount(fields *formFields, lang string) (money.Amount, page.AmountProblem) {
+// amount returns the amount to pay, or the reason why the amount that the payer typed is refused.
+func (o *offer) amount(fields *formFields, lang string) (money.Amount, locale.AmountProblem) {
 	if !o.page.IsOpen {
 		if o.page.IsFree {
-			return money.Amount{}, page.AmountMissing
+			return money.Amount{}, locale.AmountMissing
 		}
 		return o.page.Sum.Amount, 0
 	}
 	typed := strings.TrimSpace(string(fields.value(page.AmountField)))
 	if typed == "" {
-		return money.Amount{}, page.AmountMissing
+		return money.Amount{}, locale.AmountMissing
 	}
 	asset := o.page.Sum.Asset
-	amount, problem := page.ParseAmount(typed, locale.In(lang).Separators(), asset)
+	amount, problem := locale.ParseAmount(typed, locale.In(lang).Separators(), asset)
 	least, most := o.bounds()
 	switch {
 	case problem != 0:
 		return money.Amount{}, problem
 	case amount.Less(least):
-		return money.Amount{}, page.AmountTooLow
+		return money.Amount{}, locale.AmountTooLow
 	case most.Less(amount):
-		return money.Amount{}, page.AmountTooHigh
+		return money.Amount{}, locale.AmountTooHigh
 	}
 	return amount, 0
 }
 
-// bounds returns the least and the greatest amount that the payer may enter: the offer's own or, without them, those of
-// every offer.
+// bounds returns the smallest and the greatest amount that the payer may enter: the offer's own bounds or, if it has none,
+// the bounds that apply to every offer.
 func (o *offer) bounds() (least, most money.Amount) {
 	scale, _ := o.page.Sum.Asset.Scale()
 	least, most = smallestAmount, storefront.MaxAmount(scale)

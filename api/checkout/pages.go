@@ -20,9 +20,9 @@ import (
 	"mizan/ledger/storefront"
 )
 
-// Payers acts on transactions for a payer who has shown a token; *payment.Service of
-// actors implements it. Errors are *ledger.Refusal. All methods except Methods, Find and Current
-// return after the provider's first outcome, or after the longest time for which a request to create a transaction waits.
+// Payers acts on transactions for a payer who has shown a token; *payment.Service of package
+// actors/payment implements it. Errors are *ledger.Refusal. Methods and Find call no provider. All other methods return
+// after the provider's first answer, but at the latest after the longest time for which a request to create a transaction waits.
 type Payers interface {
 	// Methods returns the methods that the payer of a hosted transaction can choose now.
 	Methods(org ledger.ID, r *payment.Record) []payment.Offer
@@ -30,51 +30,52 @@ type Payers interface {
 	Create(paymentactor.Create) (paymentactor.Result, error)
 	// Find returns the stored transaction, of any partner.
 	Find(org, id ledger.ID) (paymentactor.Result, error)
-	// Current returns the transaction. If the action (what the payer has to do) has expired, its
+	// Current returns the transaction. If the payer's action (the task that the provider has set) has expired, the
 	// provider renews it first. onPayerPage is true if the payer's page makes the call.
 	Current(c paymentactor.Command, onPayerPage bool) (paymentactor.Result, error)
-	// Call OnReturn when the payer has come back from the provider. There is no error if the
-	// payer had nothing to do there.
+	// OnReturn asks the provider for the outcome when the payer has come back from the provider. There is no error
+	// if the transaction waits for no action of the payer.
 	OnReturn(org, id ledger.ID) (paymentactor.Result, error)
-	// OnChargeReturn does what OnReturn does, for the transaction whose charge the provider knows by the reference.
+	// OnChargeReturn does what OnReturn does, for the transaction whose charge has the reference at the provider.
 	OnChargeReturn(org, reference ledger.ID) (paymentactor.Result, error)
 	// CancelByPayer ends the transaction before any money has moved. The error is NotReversible if it has ended or
 	// settled, and Conflict while another operation is under way.
 	CancelByPayer(paymentactor.Command) (paymentactor.Result, error)
-	// Continue adds the chosen method, and a card if that is the method, to a transaction whose payer chooses it on these
-	// pages. The error is NotContinuable if the transaction does not wait for that.
+	// Continue adds the method that the payer has chosen, with its card if it is a card, to a hosted transaction. The error
+	// is NotContinuable if the transaction does not wait for a method.
 	Continue(paymentactor.Continue) (paymentactor.Result, error)
-	// Complete submits what the provider requires of the payer. The error is Conflict if the transaction waits
+	// Complete submits the data that the provider requires of the payer. The error is Conflict if the transaction waits
 	// for nothing, and Expired after the deadline.
-	Complete(paymentactor.Material) (paymentactor.Result, error)
+	Complete(paymentactor.PayerSubmission) (paymentactor.Result, error)
 	// Choose names the institution that receives a payout. The error is Conflict if the transaction
 	// does not wait for a choice, and Invalid if the institution is not offered.
 	Choose(paymentactor.Choice) (paymentactor.Result, error)
 }
 
-// postedParam is a query parameter of addresses to which a payer is redirected after a form. With it, showPage leads on to the
-// provider by a page instead of one more redirect, because a browser applies the content policy of the page with the form to every
-// redirect that follows. A page to which the payer may come back does not have this parameter in its address, because such a page
-// must not lead on to the provider at once.
+// postedParam is a query parameter of addresses to which a payer is redirected after a form. With it, showPage sends the payer to
+// the provider by a page (page.ContinuePage) and not by one more redirect. A browser would apply the Content-Security-Policy of the
+// page with the form to every redirect that follows. Links to which the payer may come back later lack the parameter, because
+// such a page must not send the payer to the provider at once.
 const postedParam = "posted"
 
 // visitor is a payer who has shown the token of a transaction.
 type visitor struct {
-	org, id       ledger.ID
-	address       string // path of the transaction's page, with the payer's token or one that lasts longer
-	expired       bool   // the payer's token has expired
-	ledHereByPage bool   // a payer's page has led to this address; no response of the API contains its token
-	fromForm      bool   // the payer was redirected here after a form
-	origin        tracing.Origin
+	org, id         ledger.ID
+	address         string // URL path of the transaction's page, with the token of the request or a token that lasts longer
+	expired         bool   // the payer's token has expired
+	hasLastingToken bool   // the token is one that only payers' pages link to; no response of the API contains it
+	fromForm        bool   // the payer was redirected here after a form
+	origin          tracing.Origin
 
-	// What follows is known once the transaction has been read.
+	// recognize sets the following fields, once the transaction has been read.
 	lang   string
 	shop   page.Shop
 	inTest bool   // the transaction is in the test environment
-	back   string // the merchant's address for a payer who can't go on; empty: none
+	back   string // the merchant's address for a payer who can't continue; empty: none
 }
 
-// recognize sets what pages need to know of the transaction's payer.
+// recognize takes from the transaction what pages need, and sets it in payer: the language, the merchant, the environment and the
+// URLs.
 func (h *Handlers) recognize(req *web.Request, payer *visitor, r *record) {
 	req.SetOwner(payer.org, r.Partner)
 	payer.lang, payer.shop, payer.back = h.langOf(req, payer.org, r), h.orderOf(payer.org, r).Shop, h.merchantAddress(r)
@@ -91,9 +92,9 @@ func (h *Handlers) recognize(req *web.Request, payer *visitor, r *record) {
 	}
 }
 
-// lastingPath returns the path of a transaction's page that works as long as the payer may act, and for a while afterwards,
-// in which it shows the outcome; empty if the transaction does not wait for its payer. All pages link to this path, so only the
-// first address that a payer gets has to be opened soon. The path works until the time that is returned with it.
+// lastingPath returns the URL path of a transaction's page, with a token that is valid until the returned time. That time is
+// payerpage.Lifetime after the payer's time to act ends, so that the page can also show the outcome. The path is empty if the
+// transaction does not wait for its payer. All pages link to this path, so only the first URL that a payer gets expires early.
 func lastingPath(pages payerpage.Pages, org ledger.ID, r *record) (path string, until time.Time) {
 	switch {
 	case r.AwaitsPayer():
@@ -104,10 +105,10 @@ func lastingPath(pages payerpage.Pages, org ledger.ID, r *record) (path string, 
 		return "", until
 	}
 	until = until.Add(payerpage.Lifetime)
-	return pages.Lasting(org, r.ID, until), until
+	return pages.PageLink(org, r.ID, until), until
 }
 
-// checkToken checks the token. An unknown id, a forged token and a missing one get the same
+// checkToken checks the token of the request. Unknown ids, forged tokens and missing tokens get the same
 // response.
 func (h *Handlers) checkToken(req *web.Request) (payer visitor, ok bool) {
 	args := req.QueryArgs()
@@ -119,8 +120,8 @@ func (h *Handlers) checkToken(req *web.Request) (payer visitor, ok bool) {
 	payer.origin = req.Origin()
 	payer.org, err = h.cfg.Pages.Open(payer.id, token, h.cfg.Clock.Now())
 	if err == payerpage.ErrToken {
-		payer.org, err = h.cfg.Pages.OpenLasting(payer.id, token, h.cfg.Clock.Now())
-		payer.ledHereByPage = err != payerpage.ErrToken
+		payer.org, err = h.cfg.Pages.OpenPageLink(payer.id, token, h.cfg.Clock.Now())
+		payer.hasLastingToken = err != payerpage.ErrToken
 	}
 	payer.address, payer.expired, payer.fromForm = payerpage.PathOf(payer.id, "", token), err == payerpage.ErrExpired, args.Has(postedParam)
 	if ok = err == nil || payer.expired; ok {
@@ -147,21 +148,21 @@ func (h *Handlers) admitPayer(req *web.Request) (payer visitor, ok bool, err err
 }
 
 // stopExpired responds to an expired token. The response says how the payment ended, that it is still open, or that the time has
-// run out. It must not lead a payer who has paid, or who still may, to a second payment. It has no link to the receipt. If a
-// payer's page has led to the address, the payer is redirected to the lasting path while the payer may act, because the provider's
-// action may have begun after the address was issued, and may last longer.
+// run out. It must not lead a payer who has paid, or whose payment may still succeed, to a second payment. It has no link to the
+// receipt. If the expired token came from a payer's page, the payer is redirected to the lasting path as long as that is valid:
+// the provider's action may have begun after the token was issued, and may last longer.
 func (h *Handlers) stopExpired(req *web.Request, payer *visitor, r *record) error {
 	h.recognize(req, payer, r)
 	lasting, until := lastingPath(h.cfg.Pages, payer.org, r)
 	switch {
-	case payer.ledHereByPage && lasting != "" && h.cfg.Clock.Now().Before(until):
+	case payer.hasLastingToken && lasting != "" && h.cfg.Clock.Now().Before(until):
 		return h.redirect(req, lasting)
 	case r.Failure.Code == payment.PayerActionExpired:
 		return h.stop(req, fiber.StatusGone, payer, page.TooLate)
 	case r.Status == payment.Created, r.Status == payment.ActionRequired && r.Type == payment.Payout:
 		return h.stop(req, fiber.StatusGone, payer, page.Gone)
 	case r.Status == payment.ActionRequired:
-		payer.back = "" // the merchant's address for a failure, or the link, invites to another payment
+		payer.back = "" // the merchant's page for failures, or the payment link's page, would invite the payer to begin another payment
 		return h.stop(req, fiber.StatusGone, payer, page.StillOpen)
 	}
 	if outcome, hasEnded := h.outcomeOf(payer, r); hasEnded {
@@ -171,8 +172,8 @@ func (h *Handlers) stopExpired(req *web.Request, payer *visitor, r *record) erro
 	return h.sendPage(req, fiber.StatusGone, payer.lang, page.Processing{Order: h.orderOf(payer.org, r), Self: payer.address})
 }
 
-// showPage is GET /pay/{id}: the payer's next step, or the outcome. A payer whose address would expire before the payer's
-// time is over is first redirected to one that lasts.
+// showPage is GET /pay/{id}: the payer's next step, or the outcome. If the URL would expire before the payer's time to act ends,
+// the payer is first redirected to the lasting path.
 func (h *Handlers) showPage(req *web.Request) error {
 	payer, ok, err := h.admitPayer(req)
 	if !ok {
@@ -189,12 +190,12 @@ func (h *Handlers) showPage(req *web.Request) error {
 	case err != nil:
 		return h.sendError(req, &payer, err)
 	case redirectTo != "" && payer.fromForm && !strings.HasPrefix(redirectTo, h.cfg.Pages.Base+"/"):
-		next = page.Leaving{Order: h.orderOf(payer.org, result.Record), Next: redirectTo}
-	case redirectTo != "" && !payer.fromForm && payer.ledHereByPage && result.Record.Hosted: // the payer has come back from the provider's page
+		next = page.ContinuePage{Order: h.orderOf(payer.org, result.Record), Next: redirectTo}
+	case redirectTo != "" && !payer.fromForm && payer.hasLastingToken && result.Record.Hosted: // the payer has come back from the provider's page
 		if payer.address != opened {
 			return h.redirect(req, payer.address)
 		}
-		next = page.Leaving{Order: h.orderOf(payer.org, result.Record), Next: redirectTo, Self: payer.address, Waits: true}
+		next = page.ContinuePage{Order: h.orderOf(payer.org, result.Record), Next: redirectTo, Self: payer.address, Waits: true}
 	case redirectTo != "":
 		return h.redirect(req, redirectTo)
 	case payer.fromForm && isUnderWay(next):
@@ -214,17 +215,17 @@ func (h *Handlers) showPage(req *web.Request) error {
 	return h.sendPage(req, fiber.StatusOK, payer.lang, next)
 }
 
-// isUnderWay tells whether a page only waits for the provider, which may require a visit to its own page next.
+// isUnderWay tells whether a page only waits for the provider. Next, the provider may require a visit to its own page.
 func isUnderWay(p page.Page) bool {
 	_, waits := p.(page.Processing)
 	return waits
 }
 
-// postPage is POST /pay/{id} with the page's form. The transaction's state decides which form
-// that is. The response to a valid form is a redirect to the page, even if the attempt was declined: a payer who went back to
-// a page that was itself the response would be asked by the browser to send the form again, or would see an error.
-// The response to a form of another step or from another site, which has no effect, is a redirect too: the payer has sent a
-// form twice, or from an old page, or not at all.
+// postPage is POST /pay/{id} with the page's form. The transaction's state decides which form is expected.
+// The response to a valid form is a redirect to the page, even if the attempt was declined. If the response were itself a page,
+// a payer who went back to it would be asked by the browser to send the form again, or would see an error.
+// A form of another step, or from another site, has no effect. The response is a redirect too, because the payer may
+// have sent a form twice, or from an old page, or without knowing it.
 func (h *Handlers) postPage(req *web.Request) error {
 	payer, ok, err := h.admitPayer(req)
 	if !ok {
@@ -262,10 +263,10 @@ func (h *Handlers) postPage(req *web.Request) error {
 	case inputSignature:
 		return h.postSignature(req, &payer, r, fields)
 	}
-	return h.redirectAfterForm(req, &payer, &result, nil) // the transaction has changed its state meanwhile
+	return h.redirectAfterForm(req, &payer, &result, nil) // the transaction waits for no form, because its state has changed meanwhile
 }
 
-// postMethod continues a transaction with the method that the payer chose and what the payer typed for it.
+// postMethod continues a transaction with the method that the payer chose, and the values that the payer typed for it.
 func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymentactor.Result, fields *formFields) error {
 	r := result.Record
 	p := h.methodPage(payer, result)
@@ -309,19 +310,19 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 	switch {
 	case saysTotalRose(err):
 		return h.sendRisenTotal(req, payer, result, fields, p.Typed)
-	case err == nil && continued.Record.AwaitsPayer(): // declined
+	case err == nil && continued.Record.AwaitsPayer(): // the attempt was declined, and the payer has a further one
 		h.typed.keep(payer.id, method.Type, p.Typed)
 	}
 	return h.redirectAfterForm(req, payer, &continued, err)
 }
 
-// saysTotalRose tells whether a method was refused because a fee was raised after the check of the total.
+// saysTotalRose tells whether the actor refused a method because a fee was raised after this package had checked the total.
 func saysTotalRose(err error) bool {
 	var refusal *ledger.Refusal
 	return errors.As(err, &refusal) && refusal.Field == payment.AgreedTotalField
 }
 
-// sendRisenTotal responds with the form of methods again, because the total has risen.
+// sendRisenTotal responds with the page of methods again, because the total has risen.
 func (h *Handlers) sendRisenTotal(req *web.Request, payer *visitor, result *paymentactor.Result, fields *formFields, typed map[string][]byte) error {
 	p := h.methodPage(payer, result)
 	if len(p.Methods) == 0 {
@@ -332,7 +333,7 @@ func (h *Handlers) sendRisenTotal(req *web.Request, payer *visitor, result *paym
 	return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 }
 
-// postPassword submits a one-time password, without the spaces by which a message groups its digits.
+// postPassword submits a one-time password. It removes spaces, with which messages often group the digits.
 func (h *Handlers) postPassword(req *web.Request, payer *visitor, r *record, fields *formFields) error {
 	typed := rewrite(fields.value("otp"), isSpace)
 	if len(typed) == 0 || len(typed) > maxPassword {
@@ -360,10 +361,10 @@ func (h *Handlers) postSignature(req *web.Request, payer *visitor, r *record, fi
 	return h.redirectAfterForm(req, payer, &submitted, err)
 }
 
-// submit passes on what the provider required, as an object with one string member.
+// submit passes a value that the provider requires of the payer to the transaction, as a JSON object with one string member.
 func (h *Handlers) submit(payer *visitor, r *record, name string, value []byte) (paymentactor.Result, error) {
 	material := schema.AppendText([]byte(`{"`+name+`":`), string(value))
-	return h.cfg.Payers.Complete(paymentactor.Material{Command: payer.commandFor(r), Object: append(material, '}')})
+	return h.cfg.Payers.Complete(paymentactor.PayerSubmission{Command: payer.commandFor(r), Object: append(material, '}')})
 }
 
 // postChoice names the receiving institution of a payout.
@@ -379,19 +380,20 @@ func (h *Handlers) postChoice(req *web.Request, payer *visitor, r *record, field
 }
 
 func (payer *visitor) command() paymentactor.Command {
-	return paymentactor.Command{Org: payer.org, ID: payer.id, Origin: payer.origin}
+	return paymentactor.Command{Org: payer.org, ID: payer.id, Author: ledger.ByPayer.Author(), Origin: payer.origin}
 }
 
-// commandFor returns the command for the attempt of the record. It is refused once another attempt has begun.
+// commandFor returns a command that is valid only for the record's present attempt. The actor refuses the command once another
+// attempt has begun.
 func (payer *visitor) commandFor(r *record) paymentactor.Command {
 	c := payer.command()
 	c.Attempt = r.AttemptNumber()
 	return c
 }
 
-// redirectAfterForm redirects a payer who has sent a form back to the transaction's page. The address works as long as the payer
-// may now act, because the form may have led to an action of the provider that gives the payer more time. If the form was refused
-// because the transaction had changed its state, the page shows the new state.
+// redirectAfterForm redirects a payer who has sent a form back to the transaction's page. It makes a new URL of the page, because
+// the form may have started an action of the provider that gives the payer more time. If the form was refused because the
+// transaction had changed its state, the page shows the new state.
 func (h *Handlers) redirectAfterForm(req *web.Request, payer *visitor, result *paymentactor.Result, err error) error {
 	switch codeOf(err) {
 	case "":
@@ -420,7 +422,7 @@ func codeOf(err error) ledger.Code {
 // returnPayer is GET and POST /pay/{id}/return: the provider has sent the payer back. The payer
 // is redirected to the merchant's returnUrl, or to its failUrl after a failure. If there is no
 // such address, or the payer still has to act, the payer is redirected to the transaction's page.
-// An expired token changes nothing in the transaction.
+// A request with an expired token does not change the transaction.
 func (h *Handlers) returnPayer(req *web.Request) error {
 	payer, ok := h.checkToken(req)
 	if !ok {

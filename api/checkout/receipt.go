@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// showReceipt is GET /pay/{id}/receipt. Its token opens nothing else, and no other token opens it.
+// showReceipt is GET /pay/{id}/receipt. The receipt has a token of its own, which is valid for no other page.
 func (h *Handlers) showReceipt(req *web.Request) error {
 	id, err := web.ParseID(req.Parameter("id"))
 	if err != nil {
@@ -39,7 +39,7 @@ func (h *Handlers) showReceipt(req *web.Request) error {
 	return h.sendPage(req, fiber.StatusOK, guest.lang, h.receiptOf(org, &result))
 }
 
-// hasReceipt tells whether the transaction's money has moved. The receipt of a transaction whose money came back says so.
+// hasReceipt tells whether the transaction's money has moved. If the money was returned later, the receipt says so.
 func hasReceipt(r *record) bool {
 	ended, hasEnded := resultOf(r)
 	return hasEnded && (ended == page.Done || ended == page.Returned)
@@ -68,7 +68,7 @@ func (h *Handlers) receiptOf(org ledger.ID, result *paymentactor.Result) page.Re
 	return receipt
 }
 
-// refundedOf returns what the payer has got back; nil if that is nothing.
+// refundedOf returns the amount that was returned to the payer; nil if nothing was returned.
 func refundedOf(r *record) *page.Sum {
 	if returned := r.ReturnedToPayer(); !returned.IsZero() {
 		return &page.Sum{Amount: returned, Asset: r.Asset}

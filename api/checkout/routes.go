@@ -12,13 +12,13 @@ import (
 	"mizan/ledger/storefront"
 )
 
-// Config has what the handlers of the payers' pages need.
+// Config has the settings of the handlers of the payers' pages, and the services that they call.
 type Config struct {
 	Payers   Payers
 	Pages    payerpage.Pages
 	Partners Partners
 
-	// Storefront finds links, products and images; nil: their pages are missing.
+	// Storefront finds payment links, products and images; nil: there are no pages of links and products.
 	Storefront Storefront
 
 	Clock   clock.Clock
@@ -32,8 +32,7 @@ type Config struct {
 	// recognized without being stored.
 	Fingerprint func(number []byte) string
 
-	// Sandbox allows pages to lead to addresses of this machine, on which developers run their
-	// shops.
+	// If Sandbox is set, pages may lead to http URLs of this machine, on which developers run their shops.
 	Sandbox bool
 }
 

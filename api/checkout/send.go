@@ -42,13 +42,13 @@ func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Pa
 	return nil
 }
 
-// wipedBody is a body with what a payer typed. It is overwritten after it was sent.
+// wipedBody is a response body that contains values that a payer typed. It is overwritten after it has been sent.
 type wipedBody struct {
 	bytes.Reader
 	body []byte
 }
 
-// Close implements io.Closer. The transport calls it after it has sent the body, or has failed to.
+// Close implements io.Closer. fasthttp calls it after it has sent the body, or has failed to send it.
 func (b *wipedBody) Close() error {
 	clear(b.body)
 	return nil
@@ -63,8 +63,8 @@ func (h *Handlers) redirect(req *web.Request, address string) error {
 	return nil
 }
 
-// setPageHeaders sets the headers of all pages and redirects. The address of a page contains
-// its token, so it must be neither cached nor disclosed in a Referer header.
+// setPageHeaders sets the headers of all pages and redirects. The URL of a page contains a secret token. So responses must not be
+// cached, and the URL must not be disclosed in a Referer header.
 func setPageHeaders(req *web.Request) {
 	h := &req.Response.Header
 	h.SetCanonical(web.HeaderCache, web.ValueNoStore)
@@ -77,18 +77,18 @@ func (h *Handlers) sendNotice(req *web.Request, status int, lang string, n page.
 	return h.sendPage(req, status, lang, page.Stop{Notice: n})
 }
 
-// stop responds with a page that says why the payer can't go on, and leads back to the merchant.
+// stop responds with the page that says why the payer can't continue, and links back to the merchant.
 func (h *Handlers) stop(req *web.Request, status int, payer *visitor, n page.Notice) error {
 	return h.sendPage(req, status, payer.lang, payer.stopFor(n))
 }
 
-// stopFor returns the page that says why the payer can't go on, and leads back to the merchant.
+// stopFor returns the page that says why the payer can't continue, and links back to the merchant.
 func (payer *visitor) stopFor(n page.Notice) page.Stop {
 	return page.Stop{Shop: payer.shop, Notice: n, InTest: payer.inTest, Back: payer.back}
 }
 
-// stopTooMany responds to a form from an address that has sent too many forms. The page leads back to the page with the form,
-// and not to the merchant, where another payment would begin.
+// stopTooMany responds to a form from an IP address that has sent too many forms. The page links back to the page with the form,
+// and not to the merchant, where the payer might begin another payment.
 func (h *Handlers) stopTooMany(req *web.Request, payer *visitor, limiter ledger.Limiter, wait time.Duration) error {
 	web.NoteLimiter(req.RequestCtx, limiter)
 	wait = (wait + time.Second - 1).Truncate(time.Second)

@@ -27,7 +27,7 @@ import (
 
 type record = payment.Record
 
-// payerInput is what a transaction waits for from its payer. The zero value means nothing.
+// payerInput is the kind of input for which a transaction waits. The zero value means that it waits for none.
 type payerInput uint8
 
 const (
@@ -36,11 +36,11 @@ const (
 	inputPassword
 	inputSignature
 	inputScan
-	inputAtProvider // a visit to the provider's address
+	inputAtProvider // the payer must visit the provider's page
 )
 
-// awaitedInput returns what the transaction waits for from its payer: nothing after the payer's time has
-// passed, or while an operation is under way.
+// awaitedInput returns the input of the payer for which the transaction waits. It returns the zero value, which means none, after
+// the payer's time has passed and while an operation is under way.
 func awaitedInput(result *paymentactor.Result, now ledger.Micros) payerInput {
 	r := result.Record
 	action := r.Action
@@ -65,23 +65,23 @@ func awaitedInput(result *paymentactor.Result, now ledger.Micros) payerInput {
 	return 0
 }
 
-// stepNames are the names of what a payer enters, in a form's StepField.
+// stepNames are the names of the inputs in the value of a form's page.StepField.
 var stepNames = map[payerInput]string{inputMethod: "method", inputChoice: "bank", inputPassword: "password", inputSignature: "signature"}
 
-// stepOf names the step at which a transaction waits for an input, by the input and the payer's attempt.
+// stepOf returns the value of page.StepField for an input in the transaction's present attempt, such as "method-2".
 func stepOf(input payerInput, r *record) string {
 	return stepNames[input] + "-" + strconv.Itoa(r.AttemptNumber())
 }
 
-// isForStep tells whether a form is for the input that the transaction waits for, in the present attempt. A form that names
-// no step, such as one that a program sends, is for the first attempt.
+// isForStep tells whether a form is for the input for which the transaction waits, in the present attempt. A form without a
+// step, such as one that a program sends, is for the first attempt.
 func isForStep(fields *formFields, input payerInput, r *record) bool {
 	named := fields.value(page.StepField)
 	return named == nil && r.AttemptNumber() == 1 || string(named) == stepOf(input, r)
 }
 
-// requiresPassword tells whether the action requires only a one-time password. If the action has no list of
-// required fields, the type that the provider put into its material decides.
+// requiresPassword tells whether the action requires only a one-time password. If the action does not list its
+// required fields, the type in the provider's material decides.
 func requiresPassword(action *payment.Action) bool {
 	if !web.IsObject(action.Material) {
 		return false
@@ -140,8 +140,8 @@ func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next p
 	return page.Processing{Order: order, Self: payer.address}, "", nil
 }
 
-// outcomeOf returns the page that shows how a transaction has ended; hasEnded is false while it is under way. The payer of a link
-// that names no address for failures may go back to the link.
+// outcomeOf returns the page that shows how a transaction has ended; hasEnded is false while it is under way. If a payment of a
+// link has failed and the link has no address for failures, the page links back to the payment link.
 func (h *Handlers) outcomeOf(payer *visitor, r *record) (outcome page.Outcome, hasEnded bool) {
 	result, hasEnded := resultOf(r)
 	if !hasEnded {
@@ -164,9 +164,9 @@ func (h *Handlers) outcomeOf(payer *visitor, r *record) (outcome page.Outcome, h
 	return outcome, true
 }
 
-// lastShownTotal returns the total that the page showed last to the payer of a hosted payment that ended before a terminal set
-// its fee: the total to which the payer has agreed, else the total that all offered methods share. If there is neither, the page
-// has shown the amount without a fee, as it is in the record.
+// lastShownTotal returns the total that the page showed last to the payer of a failed payment. If a terminal was chosen, the
+// record has the total with the terminal's fee. Otherwise it is the total to which the payer has agreed, else the total that all
+// offered methods share. If there is neither, the page has shown the record's amount, without a fee.
 func (h *Handlers) lastShownTotal(org ledger.ID, r *record, inRecord money.Amount) money.Amount {
 	switch {
 	case !r.Hosted || r.Type != payment.Payment || r.Terminal != ledger.ID{}:
@@ -181,9 +181,9 @@ func (h *Handlers) lastShownTotal(org ledger.ID, r *record, inRecord money.Amoun
 	return inRecord
 }
 
-// providerPage returns the payer's next step at the provider. That is the address of the provider's page
-// or, if there is none, the action's URL: as the target of a form if the action's method is post, else
-// as an address to go to.
+// providerPage returns the payer's next step at the provider: the address of the provider's page
+// or, if there is none, the action's URL. If the action's method is post, the step is a page with a form
+// whose target is that URL; else it is a redirect.
 func (h *Handlers) providerPage(payer *visitor, r *record, order page.Order) (next page.Page, redirectTo string, err error) {
 	action := r.Action
 	target := action.Page
@@ -196,7 +196,7 @@ func (h *Handlers) providerPage(payer *visitor, r *record, order page.Order) (ne
 	case action.Page != "":
 		return nil, target, nil
 	case action.Method == "post":
-		return page.Forward{Order: order, Self: payer.address, Target: target, Fields: hiddenFields(action.Params)}, "", nil
+		return page.ProviderForm{Order: order, Self: payer.address, Target: target, Fields: hiddenFields(action.Params)}, "", nil
 	}
 	return nil, withParams(target, hiddenFields(action.Params)), nil
 }
@@ -320,8 +320,8 @@ func (h *Handlers) merchantAddress(r *record) string {
 	return page.FillAddress(address, r.ID.String(), r.TxID)
 }
 
-// mayLeadTo tells whether payers may be sent to an address that another party has named: https,
-// the service itself, or in the sandbox this machine, on which developers run their shops.
+// mayLeadTo tells whether payers may be sent to an address from a merchant or provider. Allowed are https addresses,
+// the service itself, and in the sandbox this machine, on which developers run their shops.
 // Without TLS anybody on the network path could redirect the payer and read the address.
 func (h *Handlers) mayLeadTo(address string) bool {
 	if !page.IsWebAddress(address) {
@@ -338,7 +338,7 @@ func (h *Handlers) mayLeadTo(address string) bool {
 	return h.cfg.Sandbox && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
 }
 
-// orderOf returns the order that pages show: what the payer pays, or what the recipient of a
+// orderOf returns the order that pages show. Its Sum is the amount that the payer pays, or that the recipient of a
 // payout gets.
 func (h *Handlers) orderOf(org ledger.ID, r *record) page.Order {
 	o := page.Order{Sum: page.Sum{Amount: r.AmountWithFee, Asset: r.Asset}, Text: r.TerminalText}
@@ -355,7 +355,7 @@ func (h *Handlers) orderOf(org ledger.ID, r *record) page.Order {
 	return o
 }
 
-// present sets how a page presents the merchant.
+// present sets the merchant's name and brand in the shop o.
 func (h *Handlers) present(o *page.Shop, p *directory.Partner) {
 	b := &p.Branding
 	o.Merchant, o.Brand = nameOf(p), page.Brand{Color: b.Color, SupportEmail: b.SupportEmail}

@@ -5,26 +5,26 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"mizan/api/checkout/page"
+	"mizan/api/web/locale"
 	"mizan/ledger/payment"
 )
 
-// expiryField is the name of the field with the month and the year of a card's expiry. A form may have exp_month and
-// exp_year in its place.
+// expiryField is the name of the field with the month and the year of a card's expiry. A form may instead have the two fields
+// exp_month and exp_year.
 const expiryField = "expiry"
 
-// maxShownAgain bounds a value that a refused form shows again, in bytes.
+// maxShownAgain bounds the length, in bytes, of a value that a refused form shows again.
 const maxShownAgain = 255
 
 // neverShownAgain are the fields whose values a refused form never shows again.
 var neverShownAgain = map[string]bool{"cardnumber": true, "cvv": true}
 
-// typedAgain returns the values of a method's fields that a refused form shows again. They alias the form. A value that may be
-// a card number in the wrong field is left out.
+// typedAgain returns the values of a method's fields that a refused form shows again. The values alias the form's memory. A value
+// that may be a card number in the wrong field is left out.
 func typedAgain(f *formFields, keys []string) map[string][]byte {
 	typed := make(map[string][]byte)
 	for _, name := range append([]string{expiryField}, keys...) {
-		value := bytes.TrimRight(f.value(name), "\x00") // rewrite shortens a value
+		value := bytes.TrimRight(f.value(name), "\x00") // the function rewrite fills the end of a shortened value with NUL
 		if !neverShownAgain[name] && len(value) <= maxShownAgain && !payment.CardLike(value) {
 			typed[name] = value
 		}
@@ -32,7 +32,7 @@ func typedAgain(f *formFields, keys []string) map[string][]byte {
 	return typed
 }
 
-// typedKey returns what the payer typed for a key of money_storage. The result aliases the form.
+// typedKey returns the value that the payer typed for a key of money_storage. The result aliases the form's memory.
 func typedKey(f *formFields, key string) []byte {
 	if month, year, isOne := readExpiry(f.value(expiryField)); isOne && key == "exp_month" {
 		return month
@@ -57,8 +57,8 @@ func fieldOf(key string) string {
 	return key
 }
 
-// readExpiry splits an expiry date as people type it: 8/29, 08/29, 0829, 08/2029, 08 - 29. isOne is false if text
-// is nil.
+// readExpiry splits an expiry date as people type it: 8/29, 08/29, 0829, 08/2029, 08 - 29. isOne is false if the form has no
+// such field (text is nil).
 func readExpiry(text []byte) (month, year []byte, isOne bool) {
 	if text == nil {
 		return nil, nil, false
@@ -74,14 +74,14 @@ func readExpiry(text []byte) (month, year []byte, isOne bool) {
 	return text, text[len(text):], true
 }
 
-// rewrite writes the digits of other scripts as 0-9 and leaves out characters, in place. What becomes free behind a shorter
-// text is filled with NUL, which the next call ignores.
+// rewrite replaces the digits of other scripts by 0-9 and removes the characters that leaveOut selects, in place. The bytes after
+// a shortened text are filled with NUL, which the next call ignores.
 func rewrite(value []byte, leaveOut func(rune) bool) []byte {
 	value = bytes.TrimRight(value, "\x00")
 	written := value[:0]
 	for read := 0; read < len(value); {
 		r, size := utf8.DecodeRune(value[read:])
-		if digit := page.LatinDigit(r); digit != 0 {
+		if digit := locale.LatinDigit(r); digit != 0 {
 			written = append(written, digit)
 		} else if !leaveOut(r) {
 			written = append(written, value[read:read+size]...)
@@ -92,13 +92,13 @@ func rewrite(value []byte, leaveOut func(rune) bool) []byte {
 	return written
 }
 
-// isMark tells whether a character is invisible. A number that was copied from a text from right to left may contain invisible
-// marks of direction.
+// isMark tells whether a character is an invisible format character. A number that was copied from a right-to-left text may
+// contain invisible direction marks.
 func isMark(r rune) bool { return unicode.Is(unicode.Cf, r) }
 
 // isSpace tells whether a character is a space or invisible.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || isMark(r) }
 
-// isSeparator tells whether a character only groups the digits of a number: a space or a dash. People type a number as their
-// card or their bank shows it.
+// isSeparator tells whether a character only groups the digits of a number: a space or a dash. People type a number with the
+// groups that their card or their bank shows.
 func isSeparator(r rune) bool { return isSpace(r) || unicode.Is(unicode.Pd, r) }

@@ -9,7 +9,7 @@ import (
 
 // Tests of transactions as the administration and an organization's auditors see them.
 
-// listed returns the ids that the administration token finds.
+// listed returns the ids of the transactions that a list request with this query and the administration token returns.
 func listed(t testing.TB, query string) []string {
 	t.Helper()
 	return admin(t).get(transactions + "?" + query).want(200).column("id")

@@ -14,7 +14,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// Paths that most tests call.
+// URL paths that most tests request.
 const (
 	v1           = "/api/v1"
 	transactions = v1 + "/transactions"
@@ -32,7 +32,7 @@ type response struct {
 	status int
 	header http.Header
 	body   string
-	called string // the request, for failure messages
+	called string // method and path of the request, for failure messages
 }
 
 func anyone(t testing.TB) caller {
@@ -57,7 +57,7 @@ func bearer(t testing.TB, token string) caller {
 // admin returns a caller with the admin token, for the first organization.
 func admin(t testing.TB) caller { t.Helper(); return bearer(t, testServer(t).Sandbox.AdminToken) }
 
-// auditor returns a caller that reads the ledger of the first organization.
+// auditor returns a caller with the first organization's auditor token.
 func auditor(t testing.TB) caller { t.Helper(); return bearer(t, testServer(t).Sandbox.AuditorToken) }
 
 // secondPartner returns a caller with the key of the second organization's partner.
@@ -72,7 +72,7 @@ func (c caller) do(method, path string, body any) *response {
 	c.t.Helper()
 	got, err := c.client.Do(method, path, body)
 	if err != nil {
-		// Not fatal, because callers may run in other goroutines.
+		// This is Errorf and not Fatalf, because do may run in another goroutine than the test.
 		c.t.Errorf("%s %s: %v\n%s", method, path, err, sandbox.server.Stderr())
 		return &response{t: c.t, called: method + " " + path}
 	}
@@ -82,7 +82,7 @@ func (c caller) do(method, path string, body any) *response {
 	return &response{c.t, got.Status, got.Header, string(got.Body), method + " " + path}
 }
 
-// quotedCard returns a card number of these tests that a text contains; empty if there is none.
+// quotedCard returns a card number of these tests if the text contains one, else "".
 func quotedCard(text string) string {
 	for _, number := range canaries {
 		if strings.Contains(text, number) {
@@ -118,7 +118,7 @@ func (r *response) wantBody(status int, body string) *response {
 	return r
 }
 
-// value finds a value by its path of names and indexes, for example "data.0.id".
+// value finds a value in the response's JSON by its path of names and indexes, for example "data.0.id".
 func (r *response) value(path string) (value any, exists bool) {
 	r.t.Helper()
 	numbers := json.NewDecoder(bytes.NewReader([]byte(r.body)))
@@ -148,7 +148,8 @@ func (r *response) value(path string) (value any, exists bool) {
 // absent is the result of at for a missing value.
 const absent = "(absent)"
 
-// at returns the content of a string, or the JSON of another value.
+// at returns the value at a path of the response's JSON: the content of a string, or the JSON of any other value. If there is no
+// value, it returns absent.
 func (r *response) at(path string) string {
 	r.t.Helper()
 	value, there := r.value(path)
@@ -177,7 +178,7 @@ func (r *response) rawAt(path string) string {
 	return strings.TrimSpace(text.String())
 }
 
-// has checks values by their paths, given as path, text pairs.
+// has checks the values at some paths, given as path, text pairs.
 func (r *response) has(pairs ...string) *response {
 	r.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -188,7 +189,7 @@ func (r *response) has(pairs ...string) *response {
 	return r
 }
 
-// time returns a value that is an instant.
+// time returns the time at a path.
 func (r *response) time(path string) time.Time {
 	r.t.Helper()
 	at, err := time.Parse(time.RFC3339Nano, r.at(path))
@@ -233,13 +234,13 @@ func (r *response) column(name string) []string {
 	return column
 }
 
-// refuses checks that the response is 422 with one problem that has the detail.
+// refuses checks that the response is 422 with a single problem: the detail at the field.
 func (r *response) refuses(field, detail string) *response {
 	r.t.Helper()
 	return r.want(422).has("errors.0.field", field, "errors.0.detail", detail, "errors.1", absent)
 }
 
-// matches checks a value by its path against a pattern.
+// matches checks that the value at a path matches a pattern.
 func (r *response) matches(path string, pattern *regexp.Regexp) *response {
 	r.t.Helper()
 	if got := r.at(path); !pattern.MatchString(got) {
@@ -248,14 +249,14 @@ func (r *response) matches(path string, pattern *regexp.Regexp) *response {
 	return r
 }
 
-// Forms of values.
+// Patterns of values in responses.
 var (
 	uuid4   = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	instant = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$`)
 	digits  = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// hasRaw checks the JSON of values by their paths, given as path, JSON pairs.
+// hasRaw checks the JSON of the values at some paths, given as path, JSON pairs.
 func (r *response) hasRaw(pairs ...string) *response {
 	r.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {

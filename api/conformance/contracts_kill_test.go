@@ -45,7 +45,7 @@ func TestTimersAndKeyedRequestsRunOnceAcrossKills(t *testing.T) {
 		for i := range leases {
 			wg.Go(func() { payRent(payer, leases[i], round) })
 		}
-		for range random.IntN(40) { // requests, not time, determine the moment of the kill
+		for range random.IntN(40) { // the server is killed after a random number of requests, because a duration would depend on the machine's speed
 			_, _ = payer.Get(leases[0])
 		}
 		server.Kill()

@@ -77,7 +77,7 @@ func TestTerminatedLeaseAcceptsArrears(t *testing.T) {
 	contract.wantBalance("A:rent_receivable:{this}", "0")
 }
 
-// newPartnership creates a diminishing partnership of four quarters, 700 to 300.
+// newPartnership creates a diminishing partnership over four quarters, to which the parties contribute 700 and 300.
 func newPartnership(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
 	return createSecular(t, "partnerships", append([]any{
@@ -130,7 +130,7 @@ func TestRejectedContractTakesNoFurtherAction(t *testing.T) {
 	for product, d := range map[string]*contractFixture{"partnership": newPartnership(t), "lease": newLease(t), "issue": newIssue(t), "investment": newInvestment(t)} {
 		text := "data.rejection_reason"
 		if product == "partnership" {
-			text = "data.metadata.rejection_reason" // the specification's name
+			text = "data.metadata.rejection_reason" // where the specification puts the reason
 		}
 		d.act("reject", "reason", "no").wantConflict() // the contract is not under review
 		d.mustAct("submit").has("data.status", "under_review")
@@ -147,7 +147,7 @@ func TestRejectedContractTakesNoFurtherAction(t *testing.T) {
 	}
 }
 
-// newDeposit creates a deposit of 10.00 for a year, shared 30 to 70.
+// newDeposit creates a deposit of 10.00 for a year, whose profit is shared 30 to 70.
 func newDeposit(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
 	return createSecular(t, "investment-deposits", append([]any{

@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-// Tests of contracts in the religious reading, as a bank uses them. The contracts are in env test, so that
-// their amounts are not mixed with those of other tests.
+// Tests of the religious contract API, as a bank uses it. The contracts are in env test, so that their amounts are not mixed with
+// those of other tests.
 
 const islamic = v1 + "/baas/islamic-banking/"
 
 // fatwa is the body of a board's approval.
 var fatwa = []any{"approved_by", "Dr. Amin", "fatwa_reference", "F-7/2026"}
 
-// createReligious creates a contract of a product type. members are names and values in its body.
+// createReligious creates a contract of a product type. members are the names and values of its body.
 func createReligious(t testing.TB, productType string, members ...any) *contractFixture {
 	t.Helper()
 	return createContract(t, islamic+productType, members...)

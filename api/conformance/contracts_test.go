@@ -30,7 +30,8 @@ func createSecular(t testing.TB, product string, members ...any) *contractFixtur
 	return createContract(t, pfp+product, members...)
 }
 
-// createContract creates a contract at a path of either reading.
+// createContract creates a contract by a POST to the URL path base, which belongs to the secular or to the religious contract
+// API.
 func createContract(t testing.TB, base string, more ...any) *contractFixture {
 	t.Helper()
 	contract := &contractFixture{caller: bearer(t, testServer(t).Sandbox.SessionToken), people: make(map[string]string)}
@@ -71,7 +72,7 @@ func (contract *contractFixture) wantData(pairs ...string) *response {
 	return contract.get(contract.path).want(200).has(pairs...)
 }
 
-// wantRefused checks that the response is 422 and names exactly this field.
+// wantRefused checks that the response is 422 and names only this field.
 func (r *response) wantRefused(field string) *response {
 	r.t.Helper()
 	r.want(422).has("error", "unprocessable_entity")
@@ -81,7 +82,7 @@ func (r *response) wantRefused(field string) *response {
 	return r
 }
 
-// wantConflict checks that the machine has refused the transition.
+// wantConflict checks that the action was refused because of the contract's status.
 func (r *response) wantConflict() *response {
 	r.t.Helper()
 	return r.want(409).has("error", "conflict")
@@ -119,7 +120,8 @@ func (contract *contractFixture) wantEntries(want ...string) {
 	}
 }
 
-// wantBalance checks an account's balance; {this} stands for the contract.
+// wantBalance checks an account's balance. In the account's path, {this} is replaced by the contract's id, and {a} by the id of
+// the person "a".
 func (contract *contractFixture) wantBalance(account, want string) {
 	contract.t.Helper()
 	path := strings.ReplaceAll(account, "{this}", contract.path[strings.LastIndex(contract.path, "/")+1:])
@@ -129,7 +131,7 @@ func (contract *contractFixture) wantBalance(account, want string) {
 	auditor(contract.t).get(v1+"/ledger/accounts/"+path+"?env=test&currency=AED").want(200).has("data.0.balance", want)
 }
 
-// today returns the day of the server's clock plus a number of days.
+// today returns the day that is a number of days after the present day of the server's clock.
 func today(t testing.TB, days int) string {
 	t.Helper()
 	return clock(t).UTC().AddDate(0, 0, days).Format("2006-01-02")
@@ -193,7 +195,7 @@ func TestIssueGoesFromDraftToRedemption(t *testing.T) {
 	contract.act("default", "reason", "late").wantConflict()
 }
 
-// Each request corrects the fault of the previous one, and so reaches the next of subscribe's checks.
+// Each request corrects the fault of the previous one, and therefore fails at the next check of the action subscribe.
 func TestSubscribeChecksInTheSpecifiedOrder(t *testing.T) {
 	contract := newIssue(t, "min_subscription", 2, "max_subscription", 5)
 	contract.subscribe("a", "3").wantRefused("certificates") // not an integer, and the issue is not offered either
@@ -247,7 +249,7 @@ func TestDefaultedIssueKeepsItsReasonAndOpenBalances(t *testing.T) {
 	contract.act("profit", "total_profit", "1").wantConflict()
 }
 
-// newInvestment creates an investment of 10.00 shared 60 to 40.
+// newInvestment creates an investment of 10.00 whose profit is shared 60 to 40.
 func newInvestment(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
 	return createSecular(t, "managed-investments", append([]any{

@@ -137,7 +137,7 @@ func TestRepeatedTxidReturnsTheSameTransaction(t *testing.T) {
 	} {
 		merchant.send(p).wantBody(201, first.body).hasHeader("location", transactions+"/"+first.at("id"))
 	}
-	merchant.create(hosted("txid", "order-7")).has("id", first.at("id"), "status", "charged") // a hosted create with the same txid
+	merchant.create(hosted("txid", "order-7")).has("id", first.at("id"), "status", "charged") // a hosted create request with the same txid
 	merchant.wantBalance("USD", "1000 0")
 	merchant.refund(first.at("id"), "").want(200)
 	merchant.create(payment(good, "txid", "order-7")).has("id", first.at("id"), "status", "refunded")

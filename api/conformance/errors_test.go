@@ -125,7 +125,7 @@ func TestMalformedBodiesAre400AndStoreNothing(t *testing.T) {
 	if after := size(); after != before {
 		t.Errorf("the journal has %s events, had %s", after, before)
 	}
-	deep := strings.Repeat("[", 29) + strings.Repeat("]", 29) // below three objects
+	deep := strings.Repeat("[", 29) + strings.Repeat("]", 29) // together with the three objects around it, this is the deepest nesting that the server accepts
 	merchant.post(transactions, fmt.Sprintf(`{"params":{"type":"payment","amount":"1","currency":"USD","env":"test","merchant_meta":{"a":%s}}}`, deep)).want(201)
 }
 

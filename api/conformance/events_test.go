@@ -48,13 +48,13 @@ func TestEachStatusHasOneEventType(t *testing.T) {
 	advance(t, 5)
 	types("refunded of f")
 	merchant.create(payment(delayed, "txid", "g"))
-	types() // charging is not notified
+	types() // the status charging causes no notification
 	advance(t, 5)
 	types("charged of g")
 	merchant.create(payment(chargedBack, "txid", "h"))
 	types("charged of h")
 	advance(t, 60)
-	types("reversed of h", "charged of ") // the return is a transaction of its own
+	types("reversed of h", "charged of ") // the chargeback is a separate transaction
 
 	two, twoPhase := newMerchantWithHook(t, `{"two_phase":true}`)
 	h = twoPhase
@@ -140,7 +140,7 @@ func TestBothSecretsSignDuringARotation(t *testing.T) {
 	n.hasHeaders(want)
 }
 
-// By the clock the attempts are made at once, and then 30 s, 2 min, 10 min, 1 h and 6 h after the
+// The first attempt is immediate. By the server's clock, the next five are made 30 s, 2 min, 10 min, 1 h and 6 h after the
 // previous failure. There is no attempt after the sixth.
 func TestFailedDeliveriesAreRetriedOnScheduleAndParkedAfterTheSixth(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
@@ -170,9 +170,8 @@ func TestFailedDeliveriesAreRetriedOnScheduleAndParkedAfterTheSixth(t *testing.T
 	}
 }
 
-// A jump of the clock steps through the timers in between: each attempt is made at its own
-// instant. The event_id and the data are the same for all attempts; timestamp and signature are
-// not.
+// When the clock jumps, the timers in between fire one after the other, so that each attempt is made at its own
+// time. All attempts have the same event_id and data, but different timestamps and signatures.
 func TestEachAttemptHasTheSameEventIDAndAFreshSignature(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
 	h.respond(http.StatusBadGateway)
@@ -249,7 +248,7 @@ func TestRejectionIsNotNotifiedDuringFailover(t *testing.T) {
 	h.wantNotified("charged of a")
 	deliveriesOf(t, id).has("data.0.terminal_id", m.terminals[1], "data.1", absent)
 	m.create(payment(declined, "txid", "b"))
-	h.wantNotified("rejected of b") // the last refusal ends the transaction
+	h.wantNotified("rejected of b") // the refusal of the last terminal ends the transaction
 }
 
 func TestTransactionWithoutATerminalNotifiesTheMerchantTerminal(t *testing.T) {
@@ -269,14 +268,14 @@ func TestPartnerAddressIsUsedIfTheTerminalHasNone(t *testing.T) {
 	id := merchant.create(payment(good, "txid", "a")).has("error_description", "no terminal available").at("id")
 	n := h.wantNotified("rejected of a")[0]
 	n.hasHeaders(n.signatureHeaders("the partner's"))
-	to := deliveriesOf(t, id).at("data.0.terminal_id") // an id that stands for the partner
+	to := deliveriesOf(t, id).at("data.0.terminal_id") // here an id that stands for the partner's own address
 	admin(t).get(v1+"/deliveries?terminal_id="+to).want(200).has("data.0.transaction_id", id, "data.1", absent)
 	admin(t).post(v1+"/deliveries/replay", params{"terminal_id": to}).wantBody(200, `{"data":{"replayed":0}}`)
 	merchant.addTerminal("payment", `{}`)
 	merchant.create(payment(good, "txid", "b"))
 	n = h.wantNotified("charged of b")[0]
 	n.hasHeaders(n.signatureHeaders("the partner's"))
-	merchant.notify(0, terminals.merchantParams()) // a terminal's address without a secret is not signed with the partner's secret
+	merchant.notify(0, terminals.merchantParams()) // notifications to a terminal's address without a secret are not signed, not even with the partner's secret
 	merchant.create(payment(good, "txid", "c"))
 	terminals.wantNotified("charged of c")[0].hasHeaders(nil)
 	h.wantNotified()
@@ -290,7 +289,7 @@ func TestNotificationAddressInTheRequestIsIgnored(t *testing.T) {
 	sent.wantNotified()
 }
 
-// No notification of a card payment contains anything of the card.
+// No notification of a card payment contains any part of the card's data.
 func TestNoNotificationHasCredentials(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
 	for _, number := range []string{good, declined, processing, redirected, delayed} {
@@ -315,7 +314,8 @@ func TestNothingIsNotifiedWithoutAnAddress(t *testing.T) {
 	deliveriesOf(t, id).has("data.0", absent)
 }
 
-// A hosted transaction changes in steps; at the end its payer's card is refused.
+// The creation of a hosted transaction causes no notification. Its end causes one, even if it ends because the payer's card is
+// refused.
 func TestHostedTransactionNotifiesItsEnd(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
 	id := m.create(hosted("txid", "a")).has("status", "created").at("id")

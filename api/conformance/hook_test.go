@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// hook is a merchant's notification address: a separate server, which the service reaches over
+// hook is a merchant's notification address. It is a separate server, which the service calls over
 // the network.
 type hook struct {
 	t      testing.TB
@@ -24,7 +24,7 @@ type hook struct {
 	seen   []*notification             // guarded by mu
 }
 
-// notification is one attempt as it arrived.
+// notification is one attempt of a delivery, as the hook received it.
 type notification struct {
 	t      testing.TB
 	header http.Header
@@ -41,7 +41,7 @@ type notification struct {
 	}
 }
 
-// newHook returns an address that acknowledges everything.
+// newHook starts a hook that acknowledges every notification.
 func newHook(t testing.TB) *hook {
 	t.Helper()
 	h := &hook{t: t}
@@ -70,38 +70,38 @@ func newHook(t testing.TB) *hook {
 	return h
 }
 
-// respond makes the address respond with a status from now on.
+// respond makes the hook respond with the status from now on.
 func (h *hook) respond(status int) {
 	h.respondWith(func(w http.ResponseWriter) { w.WriteHeader(status) })
 }
 
-// respondWith sets how the address responds from now on.
+// respondWith sets how the hook responds from now on.
 func (h *hook) respondWith(answer func(w http.ResponseWriter)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.answer = answer
 }
 
-// merchantParams returns merchant_params with the address and further members, as name, value pairs.
+// merchantParams returns merchant_params with the hook's address and further members, given as name, value pairs.
 func (h *hook) merchantParams(more ...any) params {
 	return params{"notify_url": h.server.URL + "/hook"}.with(more...)
 }
 
-// waitForAll waits until everything due has been attempted, and returns what has arrived.
+// waitForAll waits until all due deliveries have been attempted, and returns the notifications that have arrived.
 func (h *hook) waitForAll() []*notification {
 	h.t.Helper()
 	advance(h.t, 1)
 	return h.received()
 }
 
-// received returns what has arrived so far.
+// received returns the notifications that have arrived so far.
 func (h *hook) received() []*notification {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return append([]*notification(nil), h.seen...)
 }
 
-// wantNotified checks what has arrived since the last call: "status of txid". Only the order
+// wantNotified checks the notifications that have arrived since the last call, given as "status of txid". Only the order
 // within one transaction matters.
 func (h *hook) wantNotified(want ...string) []*notification {
 	h.t.Helper()
@@ -129,8 +129,8 @@ func (h *hook) wantNotified(want ...string) []*notification {
 	return deliveries
 }
 
-// newMerchantWithHook returns a merchant whose terminals for payments and payouts, with these
-// settings, notify an address that has a secret.
+// newMerchantWithHook returns a merchant and a hook. The merchant has a terminal for payments and one for payouts, both with
+// these settings. Both terminals send signed notifications to the hook.
 func newMerchantWithHook(t testing.TB, settings string) (*merchant, *hook) {
 	t.Helper()
 	m, h := newMerchantWithTerminals(t, settings), newHook(t)
@@ -162,7 +162,7 @@ func (n *notification) signed(secret string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// hasHeaders checks the headers that begin with x-webhook-, by their values.
+// hasHeaders checks the values of all headers that begin with x-webhook-.
 func (n *notification) hasHeaders(want map[string]string) {
 	n.t.Helper()
 	for name, values := range n.header {

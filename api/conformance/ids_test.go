@@ -3,7 +3,7 @@ package conformance_test
 import "testing"
 
 // Every id that the service makes has the form of a UUID of version 4,
-// even if it is derived.
+// even an id that is derived from other data.
 
 func TestDerivedIDsAreUUIDsOfVersion4(t *testing.T) {
 	merchant, h := newMerchantWithHook(t, `{}`)

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// sizeOfJournal returns a function that counts the organization's events. A key's first use is
-// an event that is written in the background; it has been written when sizeOfJournal returns,
-// so that later counts differ only by the test's own events.
+// sizeOfJournal returns a function that counts the organization's events. The service writes an event in the
+// background when a key is first used. sizeOfJournal waits for this event of the merchant's key, so that later
+// counts differ only by the test's own events.
 func sizeOfJournal(t testing.TB, m *merchant) func() string {
 	t.Helper()
 	m.get(v1 + "/balances").want(200)

@@ -44,7 +44,7 @@ func (c caller) wantUsage(id, want string) {
 	}
 }
 
-// wantRejected checks that a create gets 201 with a rejected transaction and the reason, and that no
+// wantRejected checks that a create request gets 201 with a rejected transaction and the reason, and that no
 // provider was called.
 func (m *merchant) wantRejected(p params, reason string) *response {
 	m.t.Helper()
@@ -126,7 +126,7 @@ func TestVelocityLimitCountsAllAttemptsInASlidingWindow(t *testing.T) {
 	hour := merchant.createLimit("velocity", 6, "window", "hour", "currency", absent)
 	first := merchant.wantCharged(payment(good, "txid", "once"))
 	merchant.create(payment(declined)).has("error_code", "card_declined")
-	merchant.send(payment(good, "amount", "0")).want(422) // the request did not pass validation
+	merchant.send(payment(good, "amount", "0")).want(422) // a request that fails validation does not count as an attempt
 	merchant.create(payment(good, "txid", "once")).has("id", first.at("id"))
 	advance(t, 30)
 	merchant.create(payout(good, "amount", "100000")).has("error_description", "insufficient balance")
@@ -138,7 +138,7 @@ func TestVelocityLimitCountsAllAttemptsInASlidingWindow(t *testing.T) {
 	merchant.wantRejected(payment(good), "limit exceeded: velocity")
 	admin(t).wantUsage(hour, "6 0 0")
 	advance(t, 61)
-	merchant.wantRejected(payment(good), "limit exceeded: velocity") // the hour's limit
+	merchant.wantRejected(payment(good), "limit exceeded: velocity") // now the limit for an hour refuses the payment
 	advance(t, 3600)
 	admin(t).wantUsage(hour, "0 0 6 null")
 	merchant.wantCharged(payment(good))

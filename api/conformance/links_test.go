@@ -7,8 +7,8 @@ import (
 
 // Tests of the addresses of payers' pages. Each address contains a token that opens the page.
 
-// waitingTransactions returns transactions that wait for their payer, each in its own way, with
-// the field in which the create shows the payer's address.
+// waitingTransactions returns the params of creates whose transactions wait for their payer in different ways, with
+// the field in which the response shows the payer's address.
 func waitingTransactions() map[string]struct {
 	create params
 	field  string
@@ -29,8 +29,8 @@ func waitingTransactions() map[string]struct {
 	}
 }
 
-// wantOpen checks whether an address opens the payer's page or redirects from it; open is the expected
-// answer.
+// wantOpen checks whether a URL opens: the response is the payer's page, or a redirect of the payer. open tells whether the URL
+// must open.
 func (p payer) wantOpen(address string, open bool) {
 	p.t.Helper()
 	status := p.get(address).status
@@ -52,7 +52,7 @@ func TestEachReadWithThePartnerKeyHasAFreshPageAddress(t *testing.T) {
 			p.wantOpen(second, true)
 			advance(t, 5*60-1)
 			p.wantOpen(first, true)
-			advance(t, 1) // 15 minutes after the create
+			advance(t, 1) // 15 minutes after the create request
 			p.wantOpen(first, false)
 			p.wantOpen(second, true)
 			third := merchant.read(transaction.at("id"))
@@ -62,7 +62,7 @@ func TestEachReadWithThePartnerKeyHasAFreshPageAddress(t *testing.T) {
 			advance(t, 10*60)
 			p.wantOpen(second, false)
 			p.wantOpen(third.at(w.field), true)
-			advance(t, 5*60) // 30 minutes: the payer's time has passed
+			advance(t, 5*60) // after 30 minutes the payer's time has passed
 			p.wantOpen(third.at(w.field), false)
 			merchant.read(transaction.at("id")).has("status", "rejected", "simple_auth_redirect_url", absent).hasRaw("widget_url", "null")
 		})
@@ -116,7 +116,7 @@ func TestOnlyThePartnerKeyGetsPayerPageAddresses(t *testing.T) {
 			payer{t}.wantOpen(merchant.read(id).at("simple_auth_redirect_url"), true)
 		})
 	}
-	// The same holds for the response to a continue.
+	// If a continue request is repeated with its key, the response has no address of the payer's page either.
 	id := merchant.create(hosted()).at("id")
 	body := params{"money_storage": card(redirected)}
 	keyed := merchant.with("idempotency-key", "continued")

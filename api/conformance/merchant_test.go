@@ -22,7 +22,7 @@ const (
 	formRequired  = "4000000000003063" // the payer posts a form to the provider
 	password      = "4000002500003155" // the payer must type a one-time password
 	delayed       = "4000000000000077"
-	silent        = "4000000000000341" // the provider does not answer the charge
+	silent        = "4000000000000341" // the provider does not respond to the charge
 	chargedBack   = "4000000000000259"
 	refundRefused = "4000000000005126"
 	refundSlow    = "4000000000007726"
@@ -43,8 +43,8 @@ type merchant struct {
 
 var merchantCount atomic.Int64
 
-// newMerchant creates a partner with a key and nothing else. Further fields of the partner are
-// pairs of name and value.
+// newMerchant creates a partner with a key, but without terminals. more has further fields of the partner, as name, value
+// pairs.
 func newMerchant(t testing.TB, more ...any) *merchant {
 	t.Helper()
 	n := merchantCount.Add(1)
@@ -86,11 +86,11 @@ func sandboxMerchant(t testing.TB) *merchant {
 	return &merchant{caller: keyed(t, s.APIKey, s.OrganizationID), number: fmt.Sprint(s.PartnerID)}
 }
 
-// params are the params of a create.
+// params are the members of the object "params" in a create request.
 type params map[string]any
 
-// with returns the params with other values, as name, value pairs; the value absent removes
-// one.
+// with returns a copy of the params with other values, given as name, value pairs. The value absent removes a
+// param.
 func (p params) with(pairs ...any) params {
 	merged := maps.Clone(p)
 	for i := 0; i < len(pairs); i += 2 {
@@ -107,7 +107,7 @@ func card(number string) params {
 	return params{"type": "bank_card", "cardnumber": number, "cardholder": "JANE DOE", "exp_month": "12", "exp_year": "2099", "cvv": "737"}
 }
 
-// The addresses to which the payer returns at the end.
+// The merchant's URLs to which the payer returns at the end.
 const (
 	returnURL = "https://shop.example/ok"
 	failURL   = "https://shop.example/no"
@@ -139,7 +139,7 @@ func hosted(more ...any) params {
 	return params{"type": "payment", "amount": "1000", "currency": "USD", "env": "test", "hosted": true}.with(more...)
 }
 
-// send posts a create with the params.
+// send posts a create request with the params.
 func (m *merchant) send(p params) *response {
 	m.t.Helper()
 	return m.post(transactions, params{"params": p})
@@ -157,7 +157,7 @@ func (m *merchant) read(id string) *response {
 	return m.get(transactions + "/" + id).want(200)
 }
 
-// change puts a refund or a cancellation; amount may be empty.
+// change requests a refund or a cancellation. An empty amount is left out of the request.
 func (m *merchant) change(id, kind, amount string) *response {
 	m.t.Helper()
 	p := params{"type": kind}
@@ -174,7 +174,7 @@ func (m *merchant) refund(id, amount string) *response {
 
 func (m *merchant) cancel(id string) *response { m.t.Helper(); return m.change(id, "cancel", "") }
 
-// commit captures the hold; amount may be empty.
+// commit captures the hold. An empty amount is left out of the request.
 func (m *merchant) commit(id, amount string) *response {
 	m.t.Helper()
 	p := params{"money_storage_meta": params{}}
@@ -184,7 +184,8 @@ func (m *merchant) commit(id, amount string) *response {
 	return m.post(transactions+"/commit/"+id, params{"params": p})
 }
 
-// submit sends material for additional_params_for_auth, at the top level of the body.
+// submit posts material (what a payer enters to authenticate) to the endpoint additional_params_for_auth. The body has the
+// material at its top level, without the object "params".
 func (m *merchant) submit(id string, material params) *response {
 	m.t.Helper()
 	return m.post(transactions+"/additional_params_for_auth/"+id, params{"additional_params_for_auth": material})
@@ -251,7 +252,7 @@ func (m *merchant) wantMoved(id string, want ...string) {
 	}
 }
 
-// states returns the states that a transaction has had, in order, without repetitions.
+// states returns the successive states of a transaction, without repetitions.
 func (m *merchant) states(id string) string {
 	m.t.Helper()
 	r := auditor(m.t).get(v1 + "/ledger/events?limit=100&source=" + id).want(200)
@@ -265,7 +266,7 @@ func (m *merchant) states(id string) string {
 	return strings.Join(path, " ")
 }
 
-// balance returns what the merchant can pay out, and what is pending, in env test.
+// balance returns the merchant's available and pending balance in env test.
 func (m *merchant) balance(currency string) string {
 	m.t.Helper()
 	r := m.get(v1 + "/balances?env=test&currency=" + currency).want(200)
@@ -275,7 +276,7 @@ func (m *merchant) balance(currency string) string {
 	return r.at("data.0.available") + " " + r.at("data.0.pending")
 }
 
-// wantBalance checks what is available and what is pending.
+// wantBalance checks the available and the pending balance.
 func (m *merchant) wantBalance(currency, want string) {
 	m.t.Helper()
 	if got := m.balance(currency); got != want {

@@ -119,7 +119,7 @@ func TestMissingNetworkIsResolvedOrLeftEmpty(t *testing.T) {
 	for currency, network := range map[string]string{"ETH": "ethereum", "TRX": "tron", "TON": "ton"} {
 		merchant.create(paymentWith(params{"type": "e_wallet"}, "currency", currency)).has("network", network)
 	}
-	// A state currency is the same on every network.
+	// A state's currency has no network: the network in the request is dropped.
 	merchant.create(paymentWith(params{"type": "e_wallet"}, "currency", "USD", "network", "tron")).has("status", "charged", "network", absent, "scale", "2")
 	solana := newMerchantWithTerminals(t, `{"networks":["solana"]}`)
 	solana.create(paymentWith(params{"type": "e_wallet"}, "currency", "USDC")).has("status", "charged", "network", "solana", "scale", "6")

@@ -164,7 +164,8 @@ func TestMaterialIsRequired(t *testing.T) {
 	merchant.read(id).has("status", "action_required")
 }
 
-// Material without the fields that the provider requires does not change the payment.
+// Material is what a payer enters to authenticate. If it lacks the fields that the provider requires, the payment does not
+// change.
 func TestMaterialWithoutTheRequiredFieldsIsRefused(t *testing.T) {
 	merchant := sandboxMerchant(t)
 	id := merchant.create(payment(password)).at("id")
@@ -283,8 +284,8 @@ func TestRedirectURLLeadsThroughEveryProviderAction(t *testing.T) {
 	merchant.read(hosted.at("id")).has("status", "charged")
 }
 
-// Material may be submitted only if a provider requires it. Otherwise it would end a payment that
-// waits for its payer.
+// Material (what a payer enters to authenticate) is accepted only if a provider requires it. Otherwise it would end a payment
+// that waits for its payer.
 func TestUnrequestedMaterialIsRefused(t *testing.T) {
 	merchant := sandboxMerchant(t)
 	for name, p := range map[string]params{

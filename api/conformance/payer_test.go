@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// payer is a person with a browser that runs no script and does not follow redirects
-// automatically.
+// payer is a person with a browser. The browser runs no script and does not follow redirects
+// by itself.
 type payer struct{ t testing.TB }
 
 // browser is shared by all payers, because none of them has a cookie.
@@ -64,8 +64,8 @@ func (p payer) ask(method, address string, form url.Values) *page {
 	return &page{&response{p.t, received.StatusCode, received.Header, string(body), method + " " + address}, address}
 }
 
-// open opens an address and follows redirects as long as they lead to the service. For another
-// target it returns only the address.
+// open opens an address and follows redirects within the service. If a redirect leads to another
+// site, open returns only its address.
 func (p payer) open(address string) *page { p.t.Helper(); return p.follow(p.get(address)) }
 
 func (p payer) follow(from *page) *page {
@@ -102,8 +102,8 @@ var (
 	inputTag = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
 )
 
-// send fills in the page's form and sends it; fields are name, value pairs, including those of
-// a button.
+// send fills in the page's form and sends it. fields are name, value pairs, including the name and value of
+// the pressed button.
 func (p payer) send(shown *page, fields ...string) *page {
 	p.t.Helper()
 	form := formTag.FindStringSubmatch(shown.body)

@@ -12,8 +12,8 @@ import (
 	"mizan/internal/testseed"
 )
 
-// The server is killed while a month is being closed and new entries get dates in it. Then the month is
-// either closed completely and once, or not at all. A closed month stays closed.
+// The server is killed while a month is being closed and new entries get dates in this month. Afterwards the month is
+// either closed completely and once, or not closed at all. A closed month remains closed.
 func TestMonthCloseIsAtomicAcrossKills(t *testing.T) {
 	random := testseed.Random(t)
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
@@ -29,7 +29,7 @@ func TestMonthCloseIsAtomicAcrossKills(t *testing.T) {
 	}
 	now := caller{t, server.Admin()}.get(v1 + "/sandbox/clock").want(200).time("now")
 	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
-	months := make(map[string]string) // acknowledged month → hash
+	months := make(map[string]string) // the hash of each month whose closing was acknowledged
 	for round := range 4 {
 		month := first.AddDate(0, round, 0)
 		last := month.AddDate(0, 1, -1).Format(time.DateOnly)

@@ -10,7 +10,7 @@ import (
 // Tests of fields that the service adds to those of the specification's transaction: languages,
 // codes, refunds, the payment method.
 
-// languages are the languages that a create accepts.
+// languages are the languages that a create request accepts.
 var languages = strings.Fields("en ru uk ar fa ur tr az kk uz id ms bn de fr es")
 
 func TestUnsupportedLanguageIsRefused(t *testing.T) {
@@ -30,7 +30,7 @@ func TestUnsupportedLanguageIsRefused(t *testing.T) {
 	admin(t).patch(partner, `{"lang":null}`).want(200).hasRaw("data.lang", "null")
 }
 
-// If the catalogue has no text in a language, the text is English.
+// If the catalog has no text in a language, the text is English.
 func TestLanguageWithoutTextsFallsBackToEnglish(t *testing.T) {
 	m := newMerchant(t, "lang", "kk")
 	m.create(payment(good)).has("error_description", "no terminal available", "error_code", "no_terminal", "merchant_meta.lang", "kk")
@@ -52,12 +52,12 @@ func TestEmptyTxidIsReturnedAsSent(t *testing.T) {
 	}
 }
 
-// errorCodes are the closed list of error_code.
+// errorCodes is the complete list of the values of error_code.
 var errorCodes = strings.Fields(`unexpected_card return_urls_missing no_terminal insufficient_balance fee_exceeds_amount amount_out_of_range
 	no_exchange_rate limit_exceeded anti_fraud card_declined insufficient_funds expired_card processing_error authentication_failed
 	payer_action_expired interrupted forced_by_terminal hold_expired cancelled refund_refused`)
 
-// wantFailure checks why a transaction did not succeed. An empty description stands for any
+// wantFailure checks why a transaction did not succeed. An empty description allows any
 // sentence that is not the code.
 func (r *response) wantFailure(status, code, description string) *response {
 	r.t.Helper()
@@ -153,8 +153,8 @@ func TestRefundsAreListedOldestFirst(t *testing.T) {
 	merchant.read(id).has("status", "refunded", "refunds.0.status", "succeeded").matches("refunds.0.finished", instant)
 }
 
-// A transaction keeps its refunds in its record, so their number is bounded. Failed refunds are
-// dropped to make room, and the last place is reserved for a refund of everything that is left.
+// A transaction stores its refunds in its record, so their number is bounded. Failed refunds are
+// dropped to make room, and the last place is reserved for a refund of the whole remainder.
 func TestNumberOfRefundsIsBounded(t *testing.T) {
 	merchant := newMerchantWithTerminals(t, `{}`)
 	id := merchant.create(payment(good)).at("id")

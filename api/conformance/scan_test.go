@@ -24,8 +24,8 @@ var (
 	shownText = regexp.MustCompile(`<dt>([^<]*)</dt><dd[^>]*>(?:<bdi[^>]*>)?([^<]*)`)
 )
 
-// decodeQRCode returns the content of the page's QR code, which another program decodes. If that
-// program is missing, it returns ifMissing.
+// decodeQRCode returns the content of the page's QR code. It uses the program zbarimg to decode the code; without this
+// program it returns ifMissing.
 func decodeQRCode(t testing.TB, body, ifMissing string) string {
 	t.Helper()
 	zbarimg, err := exec.LookPath("zbarimg")
@@ -72,7 +72,8 @@ func decodeQRCode(t testing.TB, body, ifMissing string) string {
 	return strings.TrimSuffix(string(read), "\n")
 }
 
-// parseTerms returns the terms and values in a page's lists, the sum as "Sum" and the time left as "Time left".
+// parseTerms returns the terms in a page's description lists with their values. It adds the page's amount as "Sum" and the
+// remaining time as "Time left".
 func parseTerms(body string) map[string]string {
 	text := make(map[string]string)
 	for _, pair := range shownText.FindAllStringSubmatch(body, -1) {
@@ -95,8 +96,8 @@ func TestPageShowsAScannableQRCode(t *testing.T) {
 			if text := parseTerms(page.body); text["Sum"] != "$10.00" || text["Time left"] != "30 minutes left" || text["Address"] != "" {
 				t.Errorf("%s: the page says %v", kind, text)
 			}
-			// The phone is another device: it follows the code, and this page shows the new
-			// state.
+			// The payer approves on a phone, which has opened the address in the code. Then the first page shows the
+			// new state.
 			phone := p.open(decodeQRCode(t, page.body, page.address)).want(200)
 			done := p.send(phone, "decision", "approve")
 			if address, _ := create["returnUrl"].(string); address != "" {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The secrets of a terminal and of a partner, and a value that is not secret. The value that is not
-// secret is stored in plaintext. That it is found shows that the search works.
+// The canaries are secrets of a terminal and of a partner, which must not be found in the store. openText is not secret and is
+// stored in plaintext. The search must find it, which shows that the search works.
 const (
 	terminalCanary = "whsec-canary-of-the-terminal"
 	formerCanary   = "whsec-canary-of-its-former"
@@ -14,7 +14,7 @@ const (
 	openText       = "canary-that-is-no-secret"
 )
 
-// wantSealed searches everything that the server has written.
+// wantSealed searches the files in the server's folder and the server's log for the secrets, which must not be there.
 func wantSealed(t *testing.T, when, folder, printed string) {
 	t.Helper()
 	if fileContaining(t, folder, openText) == "" {
@@ -33,7 +33,7 @@ func wantSealed(t *testing.T, when, folder, printed string) {
 func TestWebhookSecretsAreSealedOnTheDisk(t *testing.T) {
 	server, merchant, ad := startOwnServer(t)
 	h := newHook(t)
-	h.respond(500) // so that deliveries wait and are stored
+	h.respond(500) // so that deliveries fail, wait and are stored
 	step := func(seconds int) { ad.put(v1+"/sandbox/clock", params{"advance_seconds": seconds}).want(200) }
 	withKey := func(key string) caller { return ad.with("idempotency-key", key) }
 	withKey("partner").patch(v1+"/partners/"+merchant.number, params{"notify_url": h.server.URL + "/" + openText, "secret": partnerCanary}).want(200)

@@ -14,9 +14,9 @@ import (
 	"mizan/internal/testkit"
 )
 
-// server is the one server of a run. The first test that needs the server starts it, and the server
-// outlives that test. Therefore testkit gets a testing.TB that ends with the process: the server
-// implements the methods of testing.TB that testkit calls.
+// server is the only server of a run. The first test that needs it starts it, and it continues to run after
+// this test. Therefore testkit needs a testing.TB that ends with the process. server is this testing.TB: it
+// implements the methods that testkit calls.
 type server struct {
 	testing.TB
 
@@ -53,7 +53,7 @@ func (s *server) Fatal(args ...any) { panic(broken(fmt.Sprint(args...))) }
 // Fatalf implements testing.TB.
 func (s *server) Fatalf(format string, args ...any) { panic(broken(fmt.Sprintf(format, args...))) }
 
-// broken is the panic of a failure outside a test.
+// broken is the text of a failure outside a test. Code that fails there panics with it.
 type broken string
 
 // runGuarded calls fn and stores its failure.
@@ -97,7 +97,7 @@ func (s *server) describe(client *testkit.Client) {
 	s.base = client.Through(s.checked)
 }
 
-// checked returns a transport that refuses what is not as described.
+// checked returns a transport that reports requests and responses that differ from the description.
 func (s *server) checked(base http.RoundTripper) http.RoundTripper {
 	return &descriptiontest.Transport{Base: base, Checker: func() *descriptiontest.Checker { return s.checker }}
 }

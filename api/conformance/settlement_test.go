@@ -105,8 +105,8 @@ func TestSettlementReferenceIsUsedOnce(t *testing.T) {
 	merchant.settleWithProvider(merchant.terminals[0], providerSettlement("wire")).want(201).hasHeader("x-idempotent-replay", absent)
 	merchant.settleWithProvider(merchant.terminals[1], providerSettlement("wire")).want(201).hasHeader("x-idempotent-replay", absent)
 	merchant.settleWithProvider(merchant.terminals[1], providerSettlement("wire", "fee", "31")).want(409).has("error", "conflict")
-	// After the money has been paid out, the reference still returns the settlement that took
-	// it.
+	// After the whole balance has been settled out, a request with the same reference still returns this
+	// settlement.
 	payout := merchant.settleWithBank(bankSettlement("out", "all of it")).want(201)
 	merchant.settleWithBank(bankSettlement("out", "all of it")).wantBody(201, payout.body).hasHeader("x-idempotent-replay", "true")
 	merchant.wantBalance("USD", "0 0")
@@ -252,7 +252,7 @@ func TestSettlementsAreListedNewestFirst(t *testing.T) {
 	}
 	prod := merchant.settleWithBank(bankSettlement("in", "prod", "env", "prod")).want(201).at("data.id")
 	var collected []string
-	for i := range 4 { // for two terminals in turn
+	for i := range 4 { // the amounts go to two terminals in turn
 		id := merchant.settleWithProvider(merchant.terminals[i%2], providerSettlement(fmt.Sprint(i))).want(201).at("data.id")
 		if i%2 == 0 {
 			collected = append([]string{id}, collected...)

@@ -12,14 +12,14 @@ import (
 
 // Tests of the sandbox's provider: its cards, its other methods and its log.
 
-// cardOutcome is the outcome of a card's payment: at first, and some time later.
+// cardOutcome is the outcome of a payment with a card: the status at first, and the status some time later.
 type cardOutcome struct {
 	card, status, code string
 	later              int // seconds; 0: nothing follows
 	end                string
 }
 
-// wantCardOutcomes creates a transaction with each card and checks its statuses. newParams returns the params of a create
+// wantCardOutcomes creates a transaction with each card and checks its statuses. newParams returns the params of a create request
 // with a card.
 func (m *merchant) wantCardOutcomes(newParams func(string, ...any) params, endings []cardOutcome) {
 	m.t.Helper()
@@ -212,7 +212,7 @@ func TestReadAfterExpiryShowsFreshMaterial(t *testing.T) {
 	merchant.read(id).has("additional_params_for_auth.payload", old, "additional_params_for_auth.expires_at", r.at("additional_params_for_auth.expires_at"))
 	advance(t, 2)
 	merchant.submit(id, params{"signature": signature(old)}).want(422).has("error", "expired")
-	// The operator and the auditor may not submit a signature, so their reads don't make the rail publish fresh
+	// The operator and the auditor may not submit a signature, so their reads don't make the provider issue fresh
 	// material: they see the expired material.
 	for _, other := range []caller{admin(t), auditor(t)} {
 		other.get(transactions+"/"+id).want(200).has("additional_params_for_auth.payload", old)

@@ -97,8 +97,8 @@ func TestExpiryYearHasTwoOrFourDigits(t *testing.T) {
 	}
 }
 
-// The types of a money_storage: those that every provider may accept, and those of single providers. They are named as in
-// the specification. bank_card and direct_debit, whose keys have rules, are left out.
+// The types of a money_storage that every provider may accept, and those of single providers, with their names in
+// the specification. bank_card and direct_debit are left out because there are rules for their keys.
 const (
 	universalStorageTypes = "bank_account sbp qr_code crypto e_wallet phone_payment bnpl open_banking apple_pay google_pay voucher gift_card"
 	providerStorageTypes  = "totp provider_token square_nonce sepa upi netbanking boleto revolut_payout encrypted_qr native_gas username_subscription " +
@@ -120,7 +120,7 @@ func TestProviderSpecificStorageTypesAreAccepted(t *testing.T) {
 	for kind := range strings.FieldsSeq(providerStorageTypes) {
 		status := "charged"
 		if kind == "native_gas" {
-			status = "action_required" // it waits for a signature
+			status = "action_required" // a crypto payment waits for a signature
 		}
 		m.create(paymentWith(params{"type": kind})).has("status", status)
 	}
@@ -175,7 +175,7 @@ func TestStoredCardIsSealedOnTheDisk(t *testing.T) {
 	if found := fileContaining(t, testServer(t).Dir, redirected); found != "" {
 		t.Errorf("%s holds an open card number", found)
 	}
-	approvePayment(t, r).wantRedirectedTo(returnURL) // the provider gets the whole card again
+	approvePayment(t, r).wantRedirectedTo(returnURL) // the server decrypts the card and sends it to the provider
 	m.read(r.at("id")).has("status", "charged")
 }
 

@@ -53,7 +53,8 @@ func newSink(t testing.TB) *sink {
 	return s
 }
 
-// stream returns the bodies without an event_id, in the order of arrival.
+// stream returns the bodies of the notifications that have no event_id, which are those of the subscription stream, in the order
+// of arrival.
 func (s *sink) stream(t testing.TB) (list []map[string]any) {
 	t.Helper()
 	s.mu.Lock()
@@ -78,7 +79,7 @@ func (m *merchant) notifySink(s *sink) {
 	admin(m.t).patch(v1+"/terminal/"+m.terminals[0], params{"merchant_params": params{"notify_url": s.URL + "/hook", "secret": "shh"}}).want(200)
 }
 
-// subscribe creates a subscription of 9.90 a day on a new payment.
+// subscribe makes a payment, and creates a subscription of 9.90 a day on it.
 func (m *merchant) subscribe(more ...any) (id, initial string) {
 	m.t.Helper()
 	initial = m.create(payment(good)).has("status", "charged").at("id")
@@ -91,7 +92,7 @@ func (m *merchant) subscription(id string) *response {
 	return m.get(subscriptions + "/" + id).want(200)
 }
 
-// cancelSubscription cancels a subscription that would otherwise renew during later tests.
+// cancelSubscription cancels a subscription, so that it is not renewed during later tests.
 func (m *merchant) cancelSubscription(id string) { m.post(subscriptions+"/"+id+"/cancel", nil) }
 
 func TestSubscriptionEventsAreASeparateStreamOnTheSameAddress(t *testing.T) {
@@ -152,7 +153,7 @@ func TestSubscriptionNotificationsAreUnsignedTransactionsSigned(t *testing.T) {
 			t.Errorf("%s came with %v", request.body, request.headers)
 		}
 	}
-	if bare != 1 || signed != 2 { // bare: the renewal; signed: the initial payment and the renewal's transaction
+	if bare != 1 || signed != 2 { // the renewal is notified without a signature; the initial payment and the renewal's transaction are notified with one
 		t.Errorf("%d without a signature and %d with one", bare, signed)
 	}
 }

@@ -218,8 +218,8 @@ func TestNoTerminalIsReportedBeforeNoFunds(t *testing.T) {
 func TestConversionDeductsTheFeeFirst(t *testing.T) {
 	merchant := newMerchantWithTerminals(t, `{"fee_bps":"1000","settlement_currency":"USDC","settlement_network":"solana"}`)
 	setRate(t, "UAH", "USDC", "0.0251")
-	// 1000 less a fee of 100 are 900; times 0.0251 is 22.59 units of two digits, and USDC has
-	// six.
+	// 10.00 UAH less a fee of 1.00 is 9.00 UAH. Times 0.0251 this is 0.2259 USDC, and USDC has six
+	// decimals.
 	id := merchant.create(payment(good, "currency", "UAH")).has("merchant_amount", "900", "amount_dest", "225900", "currency_dest", "USDC").at("id")
 	merchant.wantMoved(id, "settle posted: Dr A:provider:T1 1000 UAH, Cr Q:fx_position 900 UAH, Dr Q:fx_position 225900 USDC, "+
 		"Cr L:partner:P:available 225900 USDC, Cr I:fees 100 UAH")
@@ -267,7 +267,8 @@ func TestIdlePayerIsRejectedAfter30Minutes(t *testing.T) {
 	merchant.wantBalance("USD", "1000 0")
 }
 
-// After the payer's time the page, continue and the submission of material have defined responses.
+// When the payer's time has ended, the payer's page says so, and so do the responses to a continue request and to the submission
+// of material (the payer's authentication data).
 func TestAllResponsesReportThePayersTimeout(t *testing.T) {
 	merchant := newMerchantWithTerminals(t, `{}`)
 	merchant.create(payment(good))

@@ -101,7 +101,7 @@ func TestStartedAtIsTheCreationAndFinishedAtTheFinalStatus(t *testing.T) {
 	slow := merchant.create(payment(delayed)).has("status", "charging").hasRaw("finished", "null").matches("started", instant)
 	advance(t, 5)
 	charged := merchant.read(slow.at("id")).has("status", "charged", "started", slow.at("started")).matches("finished", instant)
-	// Booked times run ahead of a clock that stands still, by microseconds.
+	// While the clock stands still, booked times advance by microseconds and so run ahead of it.
 	for name, from := range map[string]time.Time{"started": before, "finished": before.Add(5 * time.Second)} {
 		if at := charged.time(name); at.Before(from) || at.Sub(from) > time.Second {
 			t.Errorf("%s is %v, want %v", name, at, from)

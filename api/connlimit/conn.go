@@ -13,7 +13,7 @@ import (
 const (
 	working int32 = iota // a request is being handled, or none has begun
 	reading              // the connection waits for data from its caller
-	evicted              // the gate has closed it to make room
+	evicted              // the gate has closed the connection to make room for another
 )
 
 // Conn is a connection that the gate has admitted. It has at most one reader and one writer at a
@@ -27,13 +27,13 @@ type Conn struct {
 	state   atomic.Int32
 	writing atomic.Int64 // start of the current write, in ns; 0: none
 	since   atomic.Int64 // when the connection was accepted, or last had a valid credential, in ns
-	known   atomic.Bool  // it has had a valid credential
+	known   atomic.Bool  // a request on the connection has had a valid credential
 
 	openIndex, sourceIndex int // positions in the gate's lists, guarded by the gate's mu; openIndex is -1 if the connection is in no list
 }
 
-// Call MarkKnown when the credential of the current request has proved valid. The gate then closes the
-// connection later than connections that never had one.
+// MarkKnown records that the current request has a valid credential. When the gate needs room, it closes
+// connections that never had a valid credential before this one.
 func (c *Conn) MarkKnown() {
 	c.known.Store(true)
 	c.since.Store(time.Now().UnixNano())
@@ -70,7 +70,7 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// CloseWrite shuts down the sending half, if the connection has halves.
+// CloseWrite shuts down the sending half of the connection, if the connection supports this.
 func (c *Conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

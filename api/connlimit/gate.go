@@ -23,8 +23,8 @@ const (
 
 // Options of a Gate.
 type Options struct {
-	Total      int            // connections at once, above zero
-	PerAddress int            // connections at once from one address; 0: no separate bound
+	Total      int            // greatest number of open connections, above zero
+	PerAddress int            // greatest number of open connections from one address; 0: no bound for each address
 	Trusted    []netip.Prefix // proxies, which PerAddress does not bound
 	Log        *slog.Logger
 }
@@ -55,7 +55,7 @@ func NewGate(o Options) *Gate {
 	return g
 }
 
-// Bound changes the bounds, as in Options. Waiting connections above them are closed.
+// Bound changes the bounds, which mean the same as in Options. It closes waiting connections until the new bounds hold.
 func (g *Gate) Bound(total, perAddress int) {
 	if perAddress <= 0 {
 		perAddress = total
@@ -84,7 +84,8 @@ func (g *Gate) Open() int {
 // Evicted returns how many connections were closed to make room for others.
 func (g *Gate) Evicted() uint64 { return g.evicted.Load() }
 
-// Refused returns how many connections were closed as soon as they came, because there was no room.
+// Refused returns how many connections were closed as soon as they were accepted, because a bound was reached and no other
+// connection could be closed.
 func (g *Gate) Refused() uint64 { return g.refused.Load() }
 
 // admit adds a connection. If there is no room, it closes the connection and returns nil.

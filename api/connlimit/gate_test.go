@@ -28,8 +28,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// echo is a server behind a gate that answers each byte. The byte 'k' is a valid credential;
-// the response to 'h' is delayed until release is closed.
+// echo is a server behind a gate. It responds to each byte with the same byte. It treats the byte 'k' as a valid credential, and
+// delays the response to 'h' until release is closed.
 type echo struct {
 	t       *testing.T
 	gate    *Gate
@@ -87,8 +87,8 @@ func (e *echo) answer(c *Conn) {
 	}
 }
 
-// settle waits until every connection waits for its caller, which is a moment after the
-// server's response.
+// settle waits until every connection waits for its caller. A connection starts to wait a moment after
+// the server's response.
 func (e *echo) settle() {
 	e.t.Helper()
 	waiting := func() bool {
@@ -114,7 +114,7 @@ func (e *echo) dial(n int) net.Conn {
 	return c
 }
 
-// exchange sends a byte and waits for its echo; false if the connection is closed.
+// exchange sends a byte and waits for its echo. It returns false if the connection is closed.
 func exchange(t *testing.T, c net.Conn, b byte) bool {
 	t.Helper()
 	_, err := c.Write([]byte{b})
@@ -136,7 +136,7 @@ func wantClosed(t *testing.T, c net.Conn) {
 	}
 }
 
-// Idle connections never keep a new one out: the oldest one is closed.
+// Idle connections never keep a new connection out: the oldest idle connection is closed for it.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	s := serve(t, Options{Total: 4})
 	var idle []net.Conn
@@ -174,7 +174,7 @@ func TestAuthenticatedCallersAndAddressesWithFewConnectionsStay(t *testing.T) {
 		exchange(t, c, 'a')
 		crowd = append(crowd, c)
 	}
-	for i := range 3 { // until the address with many connections has one left, like the others
+	for i := range 3 { // the address with many connections loses them, until it has one left like the other addresses
 		s.settle()
 		if !exchange(t, s.dial(10+i), 'b') {
 			t.Fatal("not answered")
@@ -184,7 +184,7 @@ func TestAuthenticatedCallersAndAddressesWithFewConnectionsStay(t *testing.T) {
 	if !exchange(t, known, 'a') || !exchange(t, sole, 'a') || !exchange(t, crowd[3], 'a') {
 		t.Error("one that should have stayed was closed")
 	}
-	for i := range 5 { // then the oldest connection without a valid credential
+	for i := range 5 { // then connections without a valid credential are closed, the oldest first
 		s.settle()
 		if !exchange(t, s.dial(20+i), 'b') {
 			t.Fatal("not answered")
@@ -229,7 +229,7 @@ func TestBusyConnectionsAreNotClosed(t *testing.T) {
 		<-s.busy
 		busy = append(busy, c)
 	}
-	wantClosed(t, s.dial(4)) // no room: closed immediately
+	wantClosed(t, s.dial(4)) // all connections are busy, so the new one is closed at once
 	if s.gate.Refused() != 1 || s.gate.Evicted() != 0 {
 		t.Errorf("%d refused, %d closed", s.gate.Refused(), s.gate.Evicted())
 	}
@@ -411,7 +411,7 @@ func TestIPv6AddressesAreCountedByNetwork(t *testing.T) {
 			t.Errorf("%s: admitted %v, want %v", from, !want, want)
 		}
 	}
-	// A proxy is trusted by its address, whatever its network.
+	// A trusted proxy is recognized by its single address, even if other addresses of its network are bounded.
 	options.Trusted = []netip.Prefix{netip.MustParsePrefix("2001:db8:1:2::1/128")}
 	g := NewGate(options)
 	for range 2 {

@@ -74,7 +74,7 @@ func (l *listener) pause(wait time.Duration, err error) bool {
 }
 
 // lasting tells whether Accept would fail with the same error again: the handle is no longer a listening socket,
-// or somebody has set a deadline to wake the goroutine in Accept. All other errors of accept(2)
+// or a past deadline was set to wake the goroutine that waits in Accept. All other errors of accept(2)
 // are temporary, or concern only the connection that was about to be accepted.
 func lasting(err error) bool {
 	for _, e := range []error{net.ErrClosed, os.ErrDeadlineExceeded, syscall.EBADF, syscall.EINVAL, syscall.ENOTSOCK, syscall.EFAULT} {

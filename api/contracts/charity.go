@@ -18,16 +18,16 @@ import (
 	"mizan/posting"
 )
 
-// charityPath is the account of money that the institution may not keep.
+// charityPath is the account of money that the institution may not keep and must give to charity.
 const charityPath ledger.Path = "L:charity"
 
-// Bounds of a report on charity: how many events it reads, in total and at a time.
+// Bounds of a report on charity: the events that it reads in total, and the events that it reads at a time.
 const (
 	maxCharityEvents = 5_000
 	charityBatch     = 500
 )
 
-// charityQuery holds the parameters of a report on charity, and its results.
+// charityQuery has the parameters of a report on charity and collects its results.
 type charityQuery struct {
 	org      ledger.ID
 	reading  *contract.Reading
@@ -36,22 +36,22 @@ type charityQuery struct {
 	lastLine journal.LineCursor // the last line of the previous page
 	limit    int
 
-	donors map[ledger.ID]*donor
-	gifts  []gift
+	donors map[ledger.ID]*contractRef
+	gifts  []charityLine
 	next   string // the cursor of the next page; empty if there is none
 	totals []charityTotal
 }
 
-// gift is a posting on the charity account, with the contract that gave the money.
-type gift struct {
+// charityLine is a posting on the charity account, with the contract that gave the money.
+type charityLine struct {
 	event   *ledger.Event
 	index   int // index of the posting in its entry
-	donor   *donor
+	donor   *contractRef
 	sources []string // paths of the accounts that the money came from, each cut after the contract's id
 }
 
-// donor identifies a contract of the family in the report.
-type donor struct{ product, number string }
+// contractRef identifies a contract of the family in the report.
+type contractRef struct{ product, number string }
 
 // charityTotal is the sum of all gifts in one asset.
 type charityTotal struct {
@@ -61,13 +61,14 @@ type charityTotal struct {
 }
 
 // charity is GET /charity: the gifts of the family's contracts, newest first, with the totals
-// of all pages in each asset. The account also receives money that contracts of the other
-// reading (a product has a secular and a religious form) could not divide. The report leaves these postings out; the ledger shows them.
+// of all pages in each asset. The account also receives remainders that contracts of the other
+// reading (a product has a secular and a religious form) could not divide among their parties. The report leaves these
+// postings out; the ledger shows them.
 func (h *Handlers) charity(req *web.Request, f *family, _ *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "from", "to", "env", "limit", "cursor")
 	want := &charityQuery{
 		org: req.Principal.Org, reading: f.reading, envs: envsOf(q), limit: q.LimitUpTo(perPage, maxPerPage), lastLine: journal.ReadLineCursor(q),
-		from: fromDay(q, "from"), to: toDay(q, "to", h.cfg.Clock.Now()), donors: make(map[ledger.ID]*donor),
+		from: fromDay(q, "from"), to: toDay(q, "to", h.cfg.Clock.Now()), donors: make(map[ledger.ID]*contractRef),
 	}
 	if err := q.Problems.Err(); err != nil {
 		return err
@@ -96,8 +97,8 @@ func (h *Handlers) charity(req *web.Request, f *family, _ *contract.Product) err
 	return nil
 }
 
-// fromDay reads a lower bound: an RFC 3339 time or a day, which stands for its beginning.
-// Without one the report has no lower bound.
+// fromDay reads a lower bound: an RFC 3339 time, or a day, which means its beginning.
+// If the parameter is absent, the report has no lower bound.
 func fromDay(q *web.Query, name string) ledger.Micros {
 	if day, ok := schema.ParseDate(q.Text(name)); ok {
 		return ledger.MicrosOf(day.Time())
@@ -105,8 +106,8 @@ func fromDay(q *web.Query, name string) ledger.Micros {
 	return q.InstantOr(name, 0, web.DayOrInstant)
 }
 
-// toDay reads an inclusive upper bound: an RFC 3339 time or a day, which stands for its end.
-// Without one the report has no upper bound.
+// toDay reads an inclusive upper bound: an RFC 3339 time, or a day, which means its end.
+// If the parameter is absent, the report has no upper bound.
 func toDay(q *web.Query, name string, now time.Time) ledger.Micros {
 	if day, ok := schema.ParseDate(q.Text(name)); ok {
 		return web.ThroughNow(ledger.MicrosOf((day+1).Time())-1, now)
@@ -170,8 +171,8 @@ func (q *charityQuery) accounts(view *posting.View) (accounts []ledger.Account, 
 	return accounts, nil
 }
 
-// addEvent adds an event's postings on the charity account to the totals. The page gets those that
-// follow the previous page, until it is full. The last posting comes first, as in a statement.
+// addEvent adds an event's postings on the charity account to the totals. Postings after those of the previous page
+// are added to this page, until it is full. The last posting of the event comes first, as in a statement.
 func (q *charityQuery) addEvent(view *posting.View, e *ledger.Event) error {
 	giver, err := q.donorOf(view, e.Source)
 	if err != nil || giver == nil {
@@ -195,7 +196,7 @@ func (q *charityQuery) addEvent(view *posting.View, e *ledger.Event) error {
 			if err != nil {
 				return err
 			}
-			q.gifts = append(q.gifts, gift{e, i, giver, sources})
+			q.gifts = append(q.gifts, charityLine{e, i, giver, sources})
 		}
 	}
 	return nil
@@ -243,9 +244,9 @@ func (q *charityQuery) addToTotals(p *ledger.Posting) (err error) {
 	return err
 }
 
-// donorOf returns the contract to which an entry belongs; nil if it is not a contract of the
+// donorOf returns the contract to which an entry belongs; nil if the entry does not belong to a contract of the
 // family.
-func (q *charityQuery) donorOf(view *posting.View, source ledger.Source) (*donor, error) {
+func (q *charityQuery) donorOf(view *posting.View, source ledger.Source) (*contractRef, error) {
 	if from, known := q.donors[source.ID]; known || source.Kind != ledger.Contract {
 		return from, nil
 	}
@@ -253,15 +254,15 @@ func (q *charityQuery) donorOf(view *posting.View, source ledger.Source) (*donor
 	if err != nil {
 		return nil, err
 	}
-	var giver *donor
+	var giver *contractRef
 	if found && r.Record.Reading == q.reading {
-		giver = &donor{r.Record.Product.Variants[q.reading].Name, r.Record.Number(r.Stamp.Started, r.Stamp.Number)}
+		giver = &contractRef{r.Record.Product.Variants[q.reading].Name, r.Record.Number(r.Stamp.Started, r.Stamp.Number)}
 	}
 	q.donors[source.ID] = giver
 	return giver, nil
 }
 
-func (f *family) appendGift(e *schema.Encoder, g *gift) {
+func (f *family) appendGift(e *schema.Encoder, g *charityLine) {
 	p := &g.event.Entry.Postings[g.index]
 	e.Integer("seq", int64(g.event.Seq))
 	e.ID("source", g.event.Source.ID)

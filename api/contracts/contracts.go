@@ -17,17 +17,17 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Service creates contracts, performs actions on them and reads them; *contract.Service of
-// actors is one. Its errors are *schema.Faults and *ledger.Refusal.
+// Service creates contracts, performs actions on them and reads them; *contract.Service of package
+// actors/contract implements it. Its errors are *schema.Faults and *ledger.Refusal.
 type Service interface {
 	Create(contractactor.Create) (contractactor.Result, error)
-	Act(contractactor.Act) (contractactor.Result, error)
+	Act(contractactor.ActionRequest) (contractactor.Result, error)
 	Read(org ledger.ID, p *contract.Product, reading *contract.Reading, id ledger.ID) (contractactor.Result, error)
-	Screen(org ledger.ID, input contract.ScreeningInput, key actors.Key) (contractactor.Screening, error)
+	Screen(org ledger.ID, input contract.ScreeningInput, key actors.Key, author ledger.Author) (contractactor.Screening, error)
 }
 
-// family has what all routes of one reading (the secular or the religious form of the products) share: the reading and the
-// module that the organization needs.
+// family is a reading (the secular or the religious form of the products), with the conditions that all routes of the reading
+// share.
 type family struct {
 	reading *contract.Reading
 	module  string
@@ -49,8 +49,8 @@ func (h *Handlers) admit(f *family, req *web.Request) error {
 	return nil
 }
 
-// forbid returns the refusal of a caller that the family does not admit. If the organization
-// lacks the module, that is the reason, as it is for every other caller.
+// forbid returns the refusal of a caller whose role the family does not admit. If the organization
+// lacks the module, the refusal says so instead, as it does for every other caller.
 func (h *Handlers) forbid(f *family, org ledger.ID, refusal error) error {
 	if o, known := h.cfg.Organizations.Organization(org); !known || o.HasModule(f.module) {
 		return refusal
@@ -91,6 +91,12 @@ func (h *Handlers) keyAndInput(req *web.Request) (key actors.Key, sent schema.In
 	return key, sent, err
 }
 
+// callerOf returns the user who has sent the request, and whether the organization requires dual control.
+func (h *Handlers) callerOf(req *web.Request) contract.Caller {
+	o, known := h.cfg.Organizations.Organization(req.Principal.Org)
+	return contract.Caller{User: req.Principal.Session.User, DualControl: known && o.HasModule(directory.DualControl)}
+}
+
 // createContract is POST /pfp/{product}.
 func (h *Handlers) createContract(req *web.Request, f *family, product *contract.Product) error {
 	key, sent, err := h.keyAndInput(req)
@@ -106,7 +112,7 @@ func (h *Handlers) createContract(req *web.Request, f *family, product *contract
 	}
 	o, _ := h.cfg.Organizations.Organization(req.Principal.Org)
 	result, err := h.cfg.Contracts.Create(contractactor.Create{
-		Org: req.Principal.Org, Product: product, Reading: f.reading, Env: env, Input: sent, Key: key, Origin: req.Origin(),
+		Org: req.Principal.Org, Product: product, Reading: f.reading, Env: env, Input: sent, Key: key, Author: req.Author(), Origin: req.Origin(), Caller: h.callerOf(req),
 		Allowed: func(region string) bool { return o != nil && o.AllowsRegion(region) },
 	})
 	return h.writeContract(req, fiber.StatusCreated, &result, err)
@@ -121,7 +127,7 @@ func parseEnv(raw json.RawMessage) (env money.Env, known bool) {
 	return money.ParseEnv(text)
 }
 
-// contractAt returns the contract in the path.
+// contractAt returns the contract whose id is in the URL path.
 func (h *Handlers) contractAt(req *web.Request, f *family, product *contract.Product) (contractactor.Result, error) {
 	id, err := web.ParseID(req.Parameter("id"))
 	if err != nil {
@@ -150,12 +156,12 @@ func (h *Handlers) actOnContract(req *web.Request, f *family, product *contract.
 	action, known := product.Action(f.reading, name)
 	if !known {
 		if _, err := h.cfg.Contracts.Read(req.Principal.Org, product, f.reading, id); err != nil {
-			return err // an unknown contract is NotFound, even if the action is unknown too
+			return err // for an unknown contract the error is NotFound, even if the action is unknown too
 		}
 		return contract.Unsupported(web.Truncate([]byte(name), 64))
 	}
-	result, err := h.cfg.Contracts.Act(contractactor.Act{
-		Org: req.Principal.Org, ID: id, Product: product, Reading: f.reading, Action: action, Input: sent, Key: key, Origin: req.Origin(),
+	result, err := h.cfg.Contracts.Act(contractactor.ActionRequest{
+		Org: req.Principal.Org, ID: id, Product: product, Reading: f.reading, Action: action, Input: sent, Key: key, Author: req.Author(), Origin: req.Origin(), Caller: h.callerOf(req),
 	})
 	return h.writeContract(req, fiber.StatusOK, &result, err)
 }
@@ -177,13 +183,13 @@ func (h *Handlers) writeContract(req *web.Request, status int, result *contracta
 	return nil
 }
 
-// viewOf returns what a response shows of a contract besides its record.
+// viewOf returns the data that a response shows in addition to the contract's record.
 func viewOf(org ledger.ID, result *contractactor.Result) *jsonform.ContractView {
 	stamp := &result.Stamp
 	return &jsonform.ContractView{Org: org, Started: stamp.Started, Updated: stamp.Updated, Number: stamp.Number}
 }
 
-// appendListed appends a contract as a list shows it.
+// appendListed appends a contract in the form of a list, which has fewer fields.
 func appendListed(e *schema.Encoder, org ledger.ID, result *contractactor.Result) {
 	view := viewOf(org, result)
 	view.InList = true

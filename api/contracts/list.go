@@ -13,7 +13,6 @@ import (
 	"mizan/api/web/journal"
 	"mizan/ledger"
 	"mizan/ledger/contract"
-	"mizan/ledger/jsonform"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
 	"mizan/posting"
@@ -23,11 +22,11 @@ import (
 const (
 	contractLimit    = 50
 	maxContractLimit = 200
-	maxContractsRead = 400    // for one page; the page then ends early, with a cursor to continue
+	maxContractsRead = 400    // contracts that are read for one page; then the page ends early, with a cursor to continue
 	maxEndingIn      = 36_500 // days
 )
 
-// contractQuery holds the conditions of a list of contracts.
+// contractQuery has the conditions that the contracts of a list must meet.
 type contractQuery struct {
 	org      ledger.ID
 	product  *contract.Product
@@ -35,14 +34,15 @@ type contractQuery struct {
 	list     ledger.List
 	person   *ledger.ID // a person who must be a party
 	status   contract.Status
+	waiting  bool // only contracts that wait for a review
 	region   string
 	kind     string
-	env      money.Env   // 0: both
-	arrears  *bool       // nil: with or without arrears
-	endsBy   ledger.Date // 0: any time
+	env      money.Env   // 0: both environments
+	arrears  *bool       // true: only contracts in arrears; false: only others; nil: all
+	endsBy   ledger.Date // the contract must end by this date; 0: it may end at any time
 	before   ledger.Micros
 	limit    int
-	customer bool // true: person must be the customer; false: a holder
+	customer bool // true: person must be the customer; false: person must hold certificates
 }
 
 // listContracts is GET /pfp/{product}.
@@ -74,7 +74,7 @@ func (h *Handlers) listContracts(req *web.Request, f *family, product *contract.
 	return nil
 }
 
-// filtersOf returns the names of a product's own filters, besides those of all products.
+// filtersOf returns the names of a product's own filters, in addition to those of all products.
 func filtersOf(p *contract.Product) (names []string) {
 	if p.Customer != "" {
 		names = append(names, "customer_id")
@@ -96,7 +96,7 @@ func (h *Handlers) contractQueryOf(req *web.Request, q *web.Query, f *family, p 
 		org: req.Principal.Org, product: p, reading: f.reading, list: contractactor.ListOf(p, f.reading),
 		status: contract.Status(oneOf(q, "status", p.States)), region: q.Text("region"), kind: q.Text("type"), limit: q.LimitUpTo(contractLimit, maxContractLimit),
 	}
-	if _, sent := q.Sent("env"); sent || p.ShortLists { // these products list one environment, prod by default
+	if _, sent := q.Sent("env"); sent || p.ShortLists { // for these products a list has one environment, prod by default
 		query.env = q.Env()
 		query.list = contractactor.ListOfEnv(p, f.reading, query.env)
 	}
@@ -107,8 +107,8 @@ func (h *Handlers) contractQueryOf(req *web.Request, q *web.Query, f *family, p 
 	if _, known := contract.Regions[query.region]; query.region != "" && !known {
 		q.Problems.Add("region", "region is not supported by the chart of accounts")
 	}
-	// No product has both parameters. The list of a person is shorter than that of an
-	// environment, so it is used instead.
+	// No product has both parameters. The list of a person's contracts is shorter than that of an
+	// environment, so it is read instead.
 	for _, name := range []string{"customer_id", "investor_id"} {
 		if who, sent := q.ID(name); sent {
 			query.person, query.customer = &who, name == "customer_id"
@@ -126,21 +126,28 @@ func (h *Handlers) contractQueryOf(req *web.Request, q *web.Query, f *family, p 
 		}
 		query.endsBy = ledger.DateOf(h.cfg.Clock.Now()) + ledger.Date(n)
 	}
-	if text, sent := q.Sent("cursor"); sent {
-		at, isInstant := web.ParseInstant(text)
-		if !isInstant {
-			q.BadCursor()
-		}
-		query.before = max(1, web.CeilMicros(at)) // 0 would mean the first page
-	}
+	query.before = instantCursor(q)
 	return query
 }
 
-// find returns a page of contracts, newest first, and the cursor of the next page: contracts
-// booked before this instant. It is 0 on the last page.
+// instantCursor reads a cursor that is an instant; 0: the first page.
+func instantCursor(q *web.Query) ledger.Micros {
+	text, sent := q.Sent("cursor")
+	if !sent {
+		return 0
+	}
+	at, isInstant := web.ParseInstant(text)
+	if !isInstant {
+		q.BadCursor()
+	}
+	return max(1, web.CeilMicros(at))
+}
+
+// find returns a page of contracts, newest first, and the cursor of the next page, which has the contracts
+// booked before that instant. The cursor is 0 on the last page.
 func (q *contractQuery) find(view *posting.View) (found []contractactor.Result, next ledger.Micros, err error) {
 	read, lastBooked := 0, ledger.Micros(0)
-	err = view.List(q.org, q.list, posting.Walk{Before: q.before}, func(row posting.Listed) (bool, error) {
+	err = view.List(q.org, q.list, posting.Walk{Before: q.before}, func(row posting.ListRow) (bool, error) {
 		if read == maxContractsRead {
 			next = lastBooked
 			return false, nil
@@ -170,14 +177,16 @@ func (q *contractQuery) find(view *posting.View) (found []contractactor.Result, 
 	return found, next, err
 }
 
-// matches tells whether a contract meets all conditions but one: whether a person holds certificates
-// of it. find checks that in the register of holders.
+// matches tells whether a contract meets all conditions except one: that a person holds certificates
+// of the contract. find checks that condition in the register of holders.
 func (q *contractQuery) matches(r *contractactor.Result) bool {
 	c := r.Record
 	switch {
 	case c.Product != q.product || c.Reading != q.reading:
 		return false
 	case q.status != "" && c.Status != q.status, q.env != 0 && c.Asset.Env != q.env:
+		return false
+	case q.waiting && !c.Waits():
 		return false
 	case q.region != "" && contract.Region.Get(c.Values) != q.region, q.kind != "" && c.Type() != q.kind:
 		return false
@@ -217,13 +226,22 @@ func notBlank(q *web.Query, names ...string) {
 
 // listEntries is GET /pfp/{product}/{id}/entries: the contract's entries, newest first.
 func (h *Handlers) listEntries(req *web.Request, f *family, product *contract.Product) error {
+	return h.writeHistory(req, f, product, true, (*journal.Row).AppendEntry)
+}
+
+// listEvents is GET /pfp/{product}/{id}/events: the contract's events, newest first.
+func (h *Handlers) listEvents(req *web.Request, f *family, product *contract.Product) error {
+	return h.writeHistory(req, f, product, false, (*journal.Row).AppendEvent)
+}
+
+func (h *Handlers) writeHistory(req *web.Request, f *family, product *contract.Product, entries bool, write func(*journal.Row, *schema.Encoder)) error {
 	result, err := h.contractAt(req, f, product)
 	if err != nil {
 		return err
 	}
 	q := web.QueryOf(req.RequestCtx, "limit", "cursor")
-	e := journal.EventQuery{Entries: true, Who: &req.Principal, Env: result.Record.Asset.Env, Source: &result.Record.ID, To: web.Forever, Before: q.SeqCursor(), Limit: q.Limit()}
-	return journal.WritePage(req, h.cfg.Journal, q, &e, jsonform.AppendEntry)
+	e := journal.EventQuery{Entries: entries, Who: &req.Principal, Source: &result.Record.ID, To: web.Forever, Before: q.SeqCursor(), Limit: q.Limit()}
+	return journal.WritePage(req, h.cfg.Journal, h.cfg.Organizations, q, &e, write)
 }
 
 // writeSchedule is GET /pfp/{product}/{id}/schedule.csv: the payment schedule's rows as CSV.
@@ -243,7 +261,7 @@ func (h *Handlers) writeSchedule(req *web.Request, f *family, product *contract.
 	for i, column := range table.Columns {
 		header[i] = column.Name
 	}
-	_ = w.Write(header) // a buffer never fails
+	_ = w.Write(header) // writing to a buffer never fails
 	rows, _ := product.Schedule.Value(result.Record.Values).([]schema.Row)
 	for _, row := range rows {
 		for i, column := range table.Columns {

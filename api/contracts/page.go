@@ -15,9 +15,9 @@ type Page struct {
 	Org     ledger.ID
 	Product *contract.Product
 	Reading *contract.Reading
-	Skip    uint64 // number of newer contracts on the pages before
+	Skip    uint64 // number of contracts on the previous pages
 	Limit   int    // maximum number of contracts on this page
-	MaxSkip uint64 // up to this many rows are skipped one by one, without a search
+	MaxSkip uint64 // up to this number of rows are skipped one by one, without a search
 
 	// Find sets the fields below.
 	Total   uint64 // contracts on all pages
@@ -35,7 +35,7 @@ func (p *Page) Find(view *posting.View, envs []money.Env) (found []contractactor
 		return nil, err
 	}
 	p.Skipped = skip
-	err = view.List(p.Org, list, posting.Walk{Before: before}, func(row posting.Listed) (bool, error) {
+	err = view.List(p.Org, list, posting.Walk{Before: before}, func(row posting.ListRow) (bool, error) {
 		if skip > 0 {
 			skip--
 			return true, nil
@@ -50,9 +50,9 @@ func (p *Page) Find(view *posting.View, envs []money.Env) (found []contractactor
 }
 
 // begin returns the list to read, the instant at which to start, and the number of rows to
-// skip. A page far back is found by contract numbers, which have no gaps. The list of one
-// environment lacks the numbers of the other environment. If these are few, begin takes them
-// into account; otherwise rows are skipped one by one.
+// skip. A page far back is found by a search for its contract number, because numbers have no gaps. But the list of
+// one environment lacks the numbers of the other environment's contracts. If these are few, the search corrects for them;
+// otherwise rows are skipped one by one.
 func (p *Page) begin(view *posting.View, envs []money.Env) (list ledger.List, before ledger.Micros, skip uint64, err error) {
 	list, skip = contractactor.ListOf(p.Product, p.Reading), p.Skip
 	var missing []ledger.Micros
@@ -80,7 +80,7 @@ func (p *Page) otherEnvironment(view *posting.View, env money.Env) (createdAt []
 	if err != nil || n > p.MaxSkip {
 		return nil, false, err
 	}
-	err = view.List(p.Org, contractactor.ListOfEnv(p.Product, p.Reading, otherEnv), posting.Walk{}, func(row posting.Listed) (bool, error) {
+	err = view.List(p.Org, contractactor.ListOfEnv(p.Product, p.Reading, otherEnv), posting.Walk{}, func(row posting.ListRow) (bool, error) {
 		createdAt = append(createdAt, row.Booked)
 		return true, nil
 	})
@@ -93,7 +93,7 @@ func (p *Page) otherEnvironment(view *posting.View, env money.Env) (createdAt []
 // contracts that are not in the list, newest first.
 func (p *Page) search(view *posting.View, list ledger.List, rank uint64, missing []ledger.Micros) (before ledger.Micros, skip uint64, err error) {
 	return searchBack(rank, p.MaxSkip, func(before ledger.Micros) (booked ledger.Micros, last uint64, err error) {
-		err = view.List(p.Org, list, posting.Walk{Before: before}, func(row posting.Listed) (bool, error) {
+		err = view.List(p.Org, list, posting.Walk{Before: before}, func(row posting.ListRow) (bool, error) {
 			stored, _, err := view.Record(p.Org, ledger.Source{Kind: ledger.Contract, ID: row.ID})
 			newer := sort.Search(len(missing), func(i int) bool { return missing[i] < row.Booked })
 			booked, last = row.Booked, stored.Stamp.Number-uint64(len(missing)-newer)
@@ -107,16 +107,16 @@ func (p *Page) search(view *posting.View, list ledger.List, rank uint64, missing
 // takes a few milliseconds.
 const maxPassedOver = 50_000
 
-// Steps of the search back in time: the first step, and how much longer each further step is.
+// Steps of the search back in time: the first step (one minute), and the factor between a step and the next.
 const (
 	firstStep  = ledger.Micros(60_000_000)
 	stepFactor = 16
 )
 
-// searchBack finds an instant after the row with the number. It also returns how many newer rows precede
-// the instant, at most maxSkip. Numbers grow with time. The search goes back from the newest row, in
-// growing steps, to an instant before the row; bisection then narrows the interval. The function newest
-// returns the booked time and the number of the newest row before an instant; the instant 0 stands for
+// searchBack finds an instant (before) that is a little later than the row with the number. It also returns how many rows
+// lie between that row and the instant (skip), at most maxSkip. Numbers grow with time. The search goes back from the newest
+// row, in growing steps, to an instant before the row. Then bisection narrows the interval. The function newest
+// returns the booked time and the number of the newest row before an instant; the instant 0 means
 // the newest of all rows. If there is no row, newest returns zeros.
 func searchBack(number, maxSkip uint64, newest func(before ledger.Micros) (ledger.Micros, uint64, error)) (before ledger.Micros, skip uint64, err error) {
 	end, newestNumber, err := newest(0)

@@ -8,17 +8,17 @@ import (
 	"mizan/ledger"
 )
 
-// For any distribution of creation times a page far back is found with few look-ups in the list, and
+// For any distribution of creation times, a page of old contracts is found with few look-ups in the list, and
 // the number of skipped rows is bounded.
 func TestDistantPageIsFoundWithFewReads(t *testing.T) {
 	t.Parallel()
-	const maxLookups = 70 // bisection of all time, and the steps back
+	const maxLookups = 70 // enough for the growing steps back in time, and for bisecting even the whole range of times
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 400).Draw(t, "contracts")
 		maxSkip := rapid.Uint64Range(0, 50).Draw(t, "maxSkip")
 		number := rapid.Uint64Range(1, uint64(n)).Draw(t, "number")
 		gap := rapid.SampledFrom([]int64{1, 1000, 60_000_000, 86_400_000_000}).Draw(t, "longest gap")
-		booked := make([]ledger.Micros, n+1) // by number
+		booked := make([]ledger.Micros, n+1) // booked times by contract number
 		for i := 1; i <= n; i++ {
 			booked[i] = booked[i-1] + ledger.Micros(rapid.Int64Range(1, gap).Draw(t, "gap"))
 		}

@@ -12,7 +12,7 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of a page of the register of an issue of certificates, which lists its subscriptions and its holders.
+// Bounds of a page of the register of an issue of certificates. The register has the issue's subscriptions and holders.
 const (
 	registerLimit    = 50
 	maxRegisterLimit = 1_000
@@ -71,7 +71,7 @@ func (p *registerPage) add(t *schema.Table, number int64, row schema.Row) bool {
 	return true
 }
 
-// writeRegister responds with a page of the rows that read finds in a contract's register. The
+// writeRegister responds with a page of the rows that the function read finds in a contract's register. The
 // error is NotFound for a product without a register.
 func (h *Handlers) writeRegister(req *web.Request, f *family, product *contract.Product, filters []string, read func(*registerPage, *posting.View) error) error {
 	if product.RegisterExtract == nil {

@@ -39,7 +39,7 @@ func wholeNumber(q *web.Query, name string, ifAbsent, maximum int) int {
 	return n
 }
 
-// envsOf returns the requested environments: both if none is named.
+// envsOf returns the requested environments: both if the query names none.
 func envsOf(q *web.Query) []money.Env {
 	if _, sent := q.Sent("env"); sent {
 		return []money.Env{q.Env()}
@@ -47,7 +47,7 @@ func envsOf(q *web.Query) []money.Env {
 	return []money.Env{money.Prod, money.Test}
 }
 
-// pageOfContracts is GET /{product_type}: contracts by page, newest first.
+// pageOfContracts is GET /{product_type}: a numbered page of contracts, newest first.
 func (h *Handlers) pageOfContracts(req *web.Request, f *family, product *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "page", "per_page", "env")
 	page, size, envs := wholeNumber(q, "page", 1, maxPage), wholeNumber(q, "per_page", perPage, maxPerPage), envsOf(q)

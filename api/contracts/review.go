@@ -1,12 +1,15 @@
 package contracts
 
 import (
+	"slices"
+
 	"github.com/gofiber/fiber/v2"
 
 	contractactor "mizan/actors/contract"
 	"mizan/api/web"
 	"mizan/ledger"
 	"mizan/ledger/contract"
+	"mizan/ledger/money"
 	"mizan/ledger/schema"
 )
 
@@ -25,6 +28,7 @@ func (h *Handlers) readReview(req *web.Request, f *family, product *contract.Pro
 	e.Text("contract_number", r.Number(result.Stamp.Started, result.Stamp.Number))
 	e.Text("product_type", product.Variants[f.reading].Name)
 	e.Word("status", string(r.Status))
+	h.appendRequester(&e, req.Principal.Org, r)
 	appendConclusion(&e, &result)
 	if contract.ScreeningID.Has(r.Values) {
 		if err := h.appendScreeningOf(&e, req.Principal.Org, contract.ScreeningID.Get(r.Values)); err != nil {
@@ -38,7 +42,7 @@ func (h *Handlers) readReview(req *web.Request, f *family, product *contract.Pro
 }
 
 // appendConclusion writes the result of a review; null while there is none. A refused
-// contract never changes again, so its last update is the time of the review.
+// contract never changes again, so the time of its last update is the time of the review.
 func appendConclusion(e *schema.Encoder, result *contractactor.Result) {
 	r := result.Record
 	switch approval := contract.Reviewed.Get(r.Values); {
@@ -48,7 +52,7 @@ func appendConclusion(e *schema.Encoder, result *contractactor.Result) {
 		e.Instant("reviewed_at", contract.ReviewedAt.Get(r.Values))
 	case r.Status == contract.Refused:
 		e.Word("conclusion", "rejected")
-		e.Text("reason", contract.Why.Get(r.Values))
+		e.Text("reason", contract.RejectionReason.Get(r.Values))
 		e.Instant("reviewed_at", result.Stamp.Updated)
 	default:
 		e.Null("conclusion")
@@ -68,5 +72,74 @@ func (h *Handlers) appendScreeningOf(e *schema.Encoder, org, id ledger.ID) error
 	e.Integer("ruleset_version", int64(found.Ruleset))
 	e.Instant("screened_at", found.At)
 	e.Close('}')
+	return nil
+}
+
+// appendRequester writes the user who requested the contract; nothing if the requesting session had no user.
+func (h *Handlers) appendRequester(e *schema.Encoder, org ledger.ID, r *contract.Record) {
+	if !contract.RequestedBy.Has(r.Values) {
+		return
+	}
+	id := contract.RequestedBy.Get(r.Values)
+	e.OpenField("requested_by", '{')
+	e.ID("id", id)
+	if user, found := h.cfg.Organizations.User(org, id); found {
+		e.Text("login", user.Login)
+		e.Text("name", user.Name)
+	}
+	e.Close('}')
+}
+
+// listWaiting is GET /reviews: the contracts of all products that wait for a review, newest first.
+func (h *Handlers) listWaiting(req *web.Request, f *family, _ *contract.Product) error {
+	q := web.QueryOf(req.RequestCtx, "env", "limit", "cursor")
+	limit, before := q.LimitUpTo(contractLimit, maxContractLimit), instantCursor(q)
+	env := money.Env(0)
+	if _, sent := q.Sent("env"); sent {
+		env = q.Env()
+	}
+	if err := q.Problems.Err(); err != nil {
+		return err
+	}
+	view := h.cfg.Journal.View()
+	defer view.Close()
+	var found []contractactor.Result
+	end := ledger.Micros(0) // the lists were read back to this instant: all contracts created at it or later are found
+	for _, product := range contract.Products {
+		if !product.IsReviewed(f.reading) {
+			continue
+		}
+		query := &contractQuery{org: req.Principal.Org, product: product, reading: f.reading, list: contractactor.ListOf(product, f.reading), env: env,
+			waiting: true, before: before, limit: limit}
+		ofProduct, next, err := query.find(view)
+		if err != nil {
+			return err
+		}
+		found, end = append(found, ofProduct...), max(end, next)
+	}
+	slices.SortFunc(found, func(a, b contractactor.Result) int { return int(b.Stamp.Started - a.Stamp.Started) })
+	if n := slices.IndexFunc(found, func(r contractactor.Result) bool { return r.Stamp.Started < end }); n >= 0 {
+		found = found[:n]
+	}
+	if len(found) > limit {
+		found = found[:limit]
+		end = found[limit-1].Stamp.Started
+	}
+	caller := h.callerOf(req)
+	l := web.NewList()
+	for i := range found {
+		l.BeginRow()
+		appendListed(&l.Encoder, req.Principal.Org, &found[i])
+		r := found[i].Record
+		h.appendRequester(&l.Encoder, req.Principal.Org, r)
+		r.Caller = caller
+		appendRefusal(&l.Encoder, r.MayApprove())
+		l.Close('}')
+	}
+	cursor := ""
+	if end != 0 {
+		cursor = end.Time().Format(schema.InstantLayout)
+	}
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Finish("inserted_at", cursor))
 	return nil
 }

@@ -4,13 +4,14 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/api/web"
+	"mizan/api/web/journal"
 	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/directory"
 )
 
-// Config has what the handlers of contracts need.
+// Config has the settings of the handlers of contracts, and the services that they call.
 type Config struct {
 	Contracts     Service // nil: the routes are missing
 	Organizations OrganizationSettings
@@ -21,9 +22,10 @@ type Config struct {
 	Fingerprint func(content []byte) string
 }
 
-// OrganizationSettings returns the modules and regions of an organization.
+// OrganizationSettings returns the modules and regions of an organization, its users and the authors of events.
 type OrganizationSettings interface {
 	Organization(ledger.ID) (*directory.Organization, bool)
+	journal.Directory
 }
 
 // Handlers serves the routes of contracts, in both readings.
@@ -40,13 +42,13 @@ func New(cfg Config) *Handlers {
 // v1 is the prefix of the API's version.
 const v1 = "/api/v1"
 
-// contractors may create contracts and act on them; contractReaders may read them.
+// contractors are the roles that may create contracts and act on them. contractReaders are the roles that may read contracts.
 var (
 	contractors     = []directory.Role{directory.Admin, directory.Client}
 	contractReaders = []directory.Role{directory.Admin, directory.Client, directory.Auditor}
 )
 
-// handler serves a request about a family's contracts. product is nil if the route concerns no
+// handler serves a request about a family's contracts. product is nil if the route does not belong to a
 // single product.
 type handler func(req *web.Request, f *family, product *contract.Product) error
 
@@ -59,7 +61,7 @@ func (h *Handlers) Routes() []web.Route {
 	return append(h.secularRoutes(), h.religiousRoutes()...)
 }
 
-// route returns a route with the family's checks. Refusals have the family's shape.
+// route returns a route with the family's checks. Refusals have the form {error, details}.
 func (h *Handlers) route(f *family, method, path string, roles []directory.Role, handle handler, product *contract.Product) web.Route {
 	return web.Route{
 		Method: method, Path: path, Access: web.Access{Callers: web.Session, Roles: roles},
@@ -83,6 +85,7 @@ func (h *Handlers) secularRoutes() (routes []web.Route) {
 		routes = append(routes, r)
 	}
 	const get, post = fiber.MethodGet, fiber.MethodPost
+	add(get, v1+contract.Secular.Path+"/stats", h.stats, nil)
 	for _, product := range contract.Products {
 		if product.Variants[contract.Secular] == nil {
 			continue
@@ -91,7 +94,9 @@ func (h *Handlers) secularRoutes() (routes []web.Route) {
 		add(get, base, h.listContracts, product)
 		add(post, base, h.createContract, product)
 		add(get, base+"/:id", h.readContract, product)
+		add(get, base+"/:id/actions", h.listActions, product)
 		add(get, base+"/:id/entries", h.listEntries, product)
+		add(get, base+"/:id/events", h.listEvents, product)
 		if product.RegisterExtract != nil {
 			add(get, base+"/:id/subscriptions", h.listSubscriptions, product)
 			add(get, base+"/:id/holders", h.listHolders, product)
@@ -114,13 +119,16 @@ func (h *Handlers) religiousRoutes() []web.Route {
 		gated(get, "/stats", false, h.stats),
 		gated(get, "/regions", false, h.regions),
 		gated(get, "/charity", false, h.charity),
-		gated(get, "/screen", true, h.screen), // it stores the result
+		gated(get, "/reviews", false, h.listWaiting),
+		gated(get, "/screen", true, h.screen), // a command, although it is a GET: it stores the result
 		gated(get, "/screen/:id", false, h.readScreening),
 		gated(get, "/:product_type", false, ofType(h.pageOfContracts)),
 		gated(post, "/:product_type", true, ofType(h.createContract)),
 		gated(get, "/:product_type/:id", false, ofType(h.readContract)),
+		gated(get, "/:product_type/:id/actions", false, ofType(h.listActions)),
 		gated(get, "/:product_type/:id/review", false, ofType(h.readReview)),
 		gated(get, "/:product_type/:id/entries", false, ofType(h.listEntries)),
+		gated(get, "/:product_type/:id/events", false, ofType(h.listEvents)),
 		gated(get, "/:product_type/:id/subscriptions", false, ofType(h.listSubscriptions)),
 		gated(get, "/:product_type/:id/holders", false, ofType(h.listHolders)),
 		gated(get, "/:product_type/:id/schedule.csv", false, ofType(h.writeSchedule)),
@@ -128,7 +136,7 @@ func (h *Handlers) religiousRoutes() []web.Route {
 	}
 }
 
-// ofType finds the product by the product_type in the path.
+// ofType returns a handler that finds the product by the product_type in the URL path, and calls handle with the product.
 func ofType(handle handler) handler {
 	return func(req *web.Request, f *family, _ *contract.Product) error {
 		product := contract.Find(f.reading, req.Parameter("product_type"))

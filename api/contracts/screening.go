@@ -14,8 +14,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// screen is GET /screen: it applies the screening rules to the asset or transaction in the query, and stores the result. HEAD stores
-// nothing, because it must not write.
+// screen is GET /screen: it applies the screening rules to the asset or transaction in the query, and stores the result. HEAD
+// stores nothing, because it must not write.
 func (h *Handlers) screen(req *web.Request, f *family, _ *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "subject", "region", "asset_type", "activity", "description", "amount", "currency", "debt_percent", "impure_income_percent")
 	input := contract.ScreeningInput{
@@ -51,7 +51,7 @@ func (h *Handlers) screen(req *web.Request, f *family, _ *contract.Product) erro
 		writeScreening(req, &found, false)
 		return nil
 	}
-	found, err := h.cfg.Contracts.Screen(req.Principal.Org, input, key)
+	found, err := h.cfg.Contracts.Screen(req.Principal.Org, input, key, req.Author())
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func writeScreening(req *web.Request, found *contract.Screening, withInput bool)
 	web.WriteOne(req, fiber.StatusOK, false, found, func(e *schema.Encoder, found *contract.Screening) { jsonform.AppendScreening(e, found, withInput) })
 }
 
-// percentOf reads a percentage, which may have decimals, and returns it as it was sent.
+// percentOf reads a percentage, which may have decimals, and returns its text unchanged.
 func percentOf(q *web.Query, name string) string {
 	text := q.Text(name)
 	if text == "" {

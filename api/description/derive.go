@@ -28,31 +28,31 @@ const (
 	SessionToken
 )
 
-// Described is an operation with what follows from its route.
+// Described is an operation with the properties that are derived from its route.
 type Described struct {
 	*spec.Operation
 	Callers    []Caller // empty: anybody
-	NeedsOrg   bool     // callers but the operator name their organization
-	IsKeyed    bool     // it accepts an Idempotency-Key
+	NeedsOrg   bool     // all callers except the operator must name their organization
+	IsKeyed    bool     // the operation accepts an Idempotency-Key
 	Parameters []spec.Parameter
-	Responses  []Response // by status
+	Responses  []Response // one for each status, in the order of the statuses
 }
 
-// Response is all that is known of the responses with one status.
+// Response describes the responses of an operation that have the same status.
 type Response struct {
 	spec.Answer
 	Refusals []spec.Refusal // nil: no refusal has the status
-	Success  []spec.Answer  // the declared answer, if refusals have its status too
+	Success  []spec.Answer  // the declared answers of the operation that have the same status as these refusals
 }
 
 // IsRefusal tells whether the response says that the request was not carried out.
 func (r *Response) IsRefusal() bool { return len(r.Refusals) > 0 }
 
-// describe derives what follows from the operation's route.
+// describe returns an operation with the properties that it derives from the operation's route.
 func describe(o *spec.Operation, route *web.Route) Described {
 	d := Described{Operation: o, Callers: callersOf(&route.Access), NeedsOrg: !route.SoleOrganization}
 	isOpen := route.Access.Callers == web.Anyone
-	d.IsKeyed = route.Command && !isOpen && !route.EndsSession
+	d.IsKeyed = route.Command && !isOpen && !route.EndsSession && !route.Repeatable
 	d.Parameters = slices.Clone(o.Parameters)
 	if d.admits(AdminToken) && !o.PlatformWide {
 		d.Parameters = append(d.Parameters, organizationParameter)
@@ -108,7 +108,7 @@ func (d *Described) admits(kind CallerKind) bool {
 	return slices.ContainsFunc(d.Callers, func(c Caller) bool { return c.Kind == kind })
 }
 
-// Parameters that follow from routes.
+// Parameters that package description adds to an operation because of its route.
 var (
 	organizationParameter = spec.InHeader("x-organization-id", spec.UUID(),
 		"The organization that the operator means. It may be absent if there is only one. Partners and sessions always send the header.")
@@ -119,7 +119,7 @@ var (
 		"1 to 255 printable characters of your choice. The same request with the same key is carried out once and gets the first response again; a different request with the key gets 409.")
 )
 
-// Headers that follow from routes.
+// Headers that package description adds to an operation because of its route.
 var (
 	requestIDHeader = spec.Header{Name: "x-request-id", Schema: spec.UUID(), Text: "The request's id, which the server's log has too.", Required: true}
 	replayHeader    = spec.Header{Name: "x-idempotent-replay", Schema: spec.Words("true"),
@@ -127,7 +127,7 @@ var (
 	retryHeader = spec.Header{Name: "retry-after", Schema: spec.Integer(0), Text: "After how many seconds to repeat the request."}
 )
 
-// refusals returns the operation's refusals: its own, then those of every such route.
+// refusals returns the operation's refusals: the declared ones, then those that are derived from the route.
 func (d *Described) refusals(route *web.Route) []spec.Refusal {
 	list := slices.Clone(d.Operation.Refusals)
 	add := func(codes ...ledger.Code) {
@@ -159,7 +159,7 @@ func (d *Described) refusals(route *web.Route) []spec.Refusal {
 	return list
 }
 
-// withoutTLS is when anybody is refused.
+// withoutTLS says in the description when the server refuses a request of any caller.
 const withoutTLS = "the request came without TLS, and the server asks for it"
 
 // addRefusal adds a refusal to the response with its status.
@@ -208,7 +208,7 @@ func (d *Described) completeRefusal(r *Response) {
 		r.Headers = append(r.Headers, requestIDHeader)
 	}
 	switch {
-	case d.Refused == spec.AsPage: // what is wrong before the route is known is refused as JSON
+	case d.Refused == spec.AsPage: // a request that is refused before its route is known gets JSON
 		r.Media, r.OtherMedia = spec.PageMedia, []string{fiber.MIMEApplicationJSON}
 	case len(forms) == 1:
 		r.Schema = forms[0]
@@ -225,7 +225,7 @@ func codeText(code ledger.Code, form web.ErrorForm) string {
 	return "`" + name + "`: "
 }
 
-// Sentence says when the refusal is the response.
+// Sentence returns a text in Markdown that says which requests get the refusal.
 func Sentence(r *spec.Refusal) string {
 	if r.When != "" {
 		return r.When
@@ -256,7 +256,7 @@ func (d *Described) schemaOf(form web.ErrorForm) *spec.Schema {
 	return spec.Ref(nameComponent)
 }
 
-// UsualRefusal says what a refusal code means, and what a caller can do.
+// UsualRefusal has the usual meaning of a refusal code, and the remedy for the caller.
 type UsualRefusal struct{ When, Remedy string }
 
 // UsualRefusals has a row for each code that responses have.
@@ -267,7 +267,7 @@ var UsualRefusals = map[ledger.Code]UsualRefusal{
 	ledger.Forbidden: {"the credential is valid, and this caller may not do this; or the partner is deactivated; or " + withoutTLS,
 		"use a caller that may, see \"who may call it\""},
 	ledger.ModuleNotActive:   {"the organization does not have the module", "ask the operator for the module"},
-	ledger.NotFound:          {"nothing of yours has this id. The record of another caller gets the same response", "check the id and the organization"},
+	ledger.NotFound:          {"you have no record with this id. The response is the same if another caller has a record with it", "check the id and the organization"},
 	web.MethodNotAllowed:     {"the path has other methods, which the header `allow` lists", "use one of them"},
 	web.RequestTimeout:       {"the request took too long to arrive", "send it again; a write with the same txid or Idempotency-Key"},
 	ledger.Conflict:          {"the state does not allow it, or another operation is under way", "read the record, and decide again"},

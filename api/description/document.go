@@ -18,12 +18,12 @@ import (
 type Document struct {
 	spec.Contents
 	Version   string
-	Described []Described // the operations that the routes serve, in the order of their declaration
+	Described []Described // the operations that have a route, in the order of their declaration
 	schemas   map[string]*spec.Schema
 }
 
-// New describes the routes. Operations whose routes are not served are left out. A route without an operation panics,
-// because it would be missing from the document.
+// New describes the routes. Operations without a route in routes are left out. New panics if a route has no operation,
+// because the route would be missing from the document.
 func New(contents spec.Contents, version string, routes []web.Route) *Document {
 	d := &Document{Contents: contents, Version: version, schemas: make(map[string]*spec.Schema)}
 	d.Schemas = append(slices.Clone(contents.Schemas), errorComponents()...)
@@ -45,12 +45,12 @@ func New(contents spec.Contents, version string, routes []web.Route) *Document {
 		}
 	}
 	for name := range served {
-		assert.That(described[name] || strings.HasSuffix(name, "*"), "description: %s is not described", name) // a route for all other paths is none
+		assert.That(described[name] || strings.HasSuffix(name, "*"), "description: %s is not described", name) // a catch-all route needs no description
 	}
 	return d
 }
 
-// Schema returns the schema that a reference names, and any other schema itself.
+// Schema returns the schema to which a reference points. It returns any other schema unchanged.
 func (d *Document) Schema(s *spec.Schema) *spec.Schema {
 	for s.Ref != "" {
 		named := d.schemas[s.Ref]
@@ -63,7 +63,7 @@ func (d *Document) Schema(s *spec.Schema) *spec.Schema {
 // RefusalComponents are the names of the components with the bodies of refusals.
 var RefusalComponents = []string{refusalComponent, problemsComponent, faultsComponent, nameComponent, unauthorizedName}
 
-// errorComponents returns the bodies of refusals.
+// errorComponents returns the components with the bodies of refusals.
 func errorComponents() []spec.Component {
 	names, words := make(map[string]bool), make(map[string]bool)
 	var codes []string
@@ -128,7 +128,7 @@ func (d *Document) Tree() Tree {
 // writer writes an OpenAPI document.
 type writer struct {
 	document  *Document
-	responses map[string]Tree // the shared responses
+	responses map[string]Tree // the responses that several operations share, by name
 }
 
 func (w *writer) tags() (tags []any) {
@@ -187,7 +187,7 @@ const (
 	adminScheme        = "adminToken"
 )
 
-// securityOf returns the alternatives of credentials; an empty list for anybody.
+// securityOf returns the alternative credentials of an operation; an empty list if anybody may call it.
 func securityOf(o *Described) []any {
 	list := []any{}
 	for _, c := range o.Callers {
@@ -227,7 +227,7 @@ func (w *writer) wholeParameter(p *spec.Parameter) Tree {
 	return t
 }
 
-// sharedParameters are the parameters that follow from routes.
+// sharedParameters are the parameters that are derived from routes.
 var sharedParameters = []struct {
 	name      string
 	parameter *spec.Parameter
@@ -302,7 +302,7 @@ func (w *writer) response(o *Described, r *Response) Tree {
 	return t
 }
 
-// sharedName returns the name of a response that many operations have; empty for one with sentences of its own.
+// sharedName returns the name of a response that many operations share; empty if the response has texts of its own.
 func (r *Response) sharedName(o *Described) string {
 	if !r.IsRefusal() || len(r.Success) > 0 || slices.ContainsFunc(r.Refusals, func(refusal spec.Refusal) bool { return refusal.When != "" }) {
 		return ""
@@ -317,7 +317,7 @@ func (r *Response) sharedName(o *Described) string {
 	return name
 }
 
-// camel returns a name with underscores as one with capitals.
+// camel converts a name with underscores to camel case, with a capital first letter.
 func camel(name string) (text string) {
 	for part := range strings.SplitSeq(name, "_") {
 		text += strings.ToUpper(part[:1]) + part[1:]
@@ -340,7 +340,7 @@ func (w *writer) webhooks() (hooks Tree) {
 		h := &w.document.Webhooks[i]
 		t := Tree{{"operationId", "on" + camel(strings.NewReplacer(".", "_").Replace(h.Name))}, {"tags", []string{h.Tag}}, {"summary", h.Summary}}
 		t.AddText("description", h.Text)
-		t.Add("security", []any{}) // it has no credential of the API: a receiver checks the signature
+		t.Add("security", []any{}) // webhooks have no credential of the API: the receiver checks their signature
 		if len(h.Headers) > 0 {
 			var list []any
 			for _, p := range h.Headers {
@@ -365,7 +365,8 @@ func (w *writer) webhooks() (hooks Tree) {
 	return hooks
 }
 
-// statusRange returns a status as a key of responses: 2 stands for 2XX; 0 for any other.
+// statusRange returns the key of a webhook's response in the document: "204" for 204, "2XX" for 2, and an empty text for 0, which
+// means any other status.
 func statusRange(status int) string {
 	switch {
 	case status == 0:

@@ -14,12 +14,12 @@ import (
 //go:embed examples.json
 var examplesFile []byte
 
-// RecordedExample is an example with its response.
+// RecordedExample is an example as it was sent to a server, with the server's response.
 type RecordedExample struct {
-	As, Method, Path string // who sends it; the path has the query
-	Request          any    // the body as values of a Tree, or a string if it is no JSON; nil: none
+	As, Method, Path string // As is the caller; the path includes the query
+	Request          any    // the body as values of a Tree, or a string if it is not JSON; nil: none
 	Status           int
-	Response         any // nil: none, or no JSON
+	Response         any // the body as values of a Tree; nil: none, or not JSON
 }
 
 // recordedExamples are the examples by their names.

@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Tree is an object of a document: its members in order. A member's value is a Tree, a list ([]any or []string), a string, a
+// Tree is a JSON object with ordered members. A member's value is a Tree, a list ([]any or []string), a string, a
 // bool, an int, an int64, a Number or nil.
 type Tree []Branch
 
@@ -20,7 +20,7 @@ type Branch struct {
 	Value any
 }
 
-// Number is a JSON number as it is written.
+// Number is the text of a JSON number.
 type Number string
 
 // Add adds a member.
@@ -91,7 +91,7 @@ func anyOf(texts []string) []any {
 	return list
 }
 
-// ParseJSON returns the value of a JSON text, with the members of objects in their order.
+// ParseJSON returns the value of a JSON text. Objects keep the order of their members.
 func ParseJSON(text []byte) (any, error) {
 	return readValue(jsontext.NewDecoder(bytes.NewReader(text)))
 }

@@ -10,11 +10,11 @@ import (
 	"mizan/ledger/schema"
 )
 
-// AppendYAML appends the YAML 1.2 of a value of a Tree, in block style. Texts that YAML could read as something else are
-// quoted as in JSON, which is a part of YAML.
+// AppendYAML appends the YAML 1.2 of a value of a Tree, in block style. Texts that YAML could read as another type are
+// quoted as in JSON, which is valid YAML.
 func AppendYAML(dst []byte, value any) []byte { return appendYAML(dst, value, 0, false) }
 
-// appendYAML appends a value at a depth of indentation. If inLine is set, the line has begun already.
+// appendYAML appends a value with an indentation of depth levels. If inLine is true, the first line has already begun.
 func appendYAML(dst []byte, value any, depth int, inLine bool) []byte {
 	switch v := value.(type) {
 	case Tree:
@@ -51,7 +51,8 @@ func appendYAML(dst []byte, value any, depth int, inLine bool) []byte {
 	return append(AppendJSON(dst, value), '\n')
 }
 
-// appendAfterColon appends a member's value: an object or a list with entries in lines of its own, all else in the line.
+// appendAfterColon appends a member's value. A non-empty object or list goes to the following lines, any other value to the same
+// line.
 func appendAfterColon(dst []byte, value any, depth int) []byte {
 	isNested := false
 	switch v := value.(type) {
@@ -70,7 +71,7 @@ func appendAfterColon(dst []byte, value any, depth int) []byte {
 
 var plain = regexp.MustCompile(`^[A-Za-z/_$][A-Za-z0-9 _./$-]*$`)
 
-// appendScalar appends a text in one line: as it is if it can only be a text, else as in JSON.
+// appendScalar appends a text on one line: unquoted if YAML can read it only as a text, else quoted as in JSON.
 func appendScalar(dst []byte, text string) []byte {
 	words := []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf"}
 	if plain.MatchString(text) && !strings.HasSuffix(text, " ") && !slices.Contains(words, strings.ToLower(text)) {
@@ -79,8 +80,8 @@ func appendScalar(dst []byte, text string) []byte {
 	return schema.AppendText(dst, text)
 }
 
-// isBlock tells whether a text can be a literal block: several printable lines, the first of which is not indented, without
-// a line end at the end.
+// isBlock tells whether a text can be a literal block of YAML: it has several printable lines, its first line is not indented,
+// and it does not end with a line feed.
 func isBlock(text string) bool {
 	return strings.Contains(text, "\n") && !strings.HasSuffix(text, "\n") && text[0] != ' ' && text[0] != '\n' &&
 		!strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) })

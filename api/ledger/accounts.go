@@ -24,10 +24,17 @@ type accountQuery struct {
 	*web.Query
 	journal.AccountFilter
 	limit int
+	group string // the parameter group, which only GET /ledger/totals has
 
+	isPresent bool          // the balances are those of the present
 	asOfText  string        // the requested instant or day in canonical form, for the cursor's hash; empty: not sent
 	at        ledger.Micros // the balances include what was booked at or before this instant
 	effective ledger.Date   // of these, only entries effective on this day or earlier; 0: entries of any day
+
+	hasSince       bool   // the balances at an earlier time are requested too
+	sinceText      string // the earlier time, in the form of asOfText
+	sinceAt        ledger.Micros
+	sinceEffective ledger.Date
 }
 
 // listAccounts is GET /ledger/accounts: the accounts with their totals now.
@@ -37,8 +44,7 @@ func (h *Handlers) listAccounts(req *web.Request) error {
 	return h.writeAccounts(req, q, false)
 }
 
-// readAccount is GET /ledger/accounts/{path}: a row for each asset of the account, as of a
-// time.
+// readAccount is GET /ledger/accounts/{path}: the account's totals as of a time, in a row for each of its assets.
 func (h *Handlers) readAccount(req *web.Request) error {
 	q := newAccountQuery(req, "currency", "network", "env", "at", "by", "limit", "cursor")
 	q.Path = ledger.Path(req.Parameter("path"))
@@ -48,13 +54,6 @@ func (h *Handlers) readAccount(req *web.Request) error {
 		return web.NotFound()
 	}
 	return h.writeAccounts(req, q, true)
-}
-
-// trialBalance is GET /ledger/trial-balance: every account as of a time.
-func (h *Handlers) trialBalance(req *web.Request) error {
-	q := newAccountQuery(req, "currency", "network", "env", "at", "by", "limit", "cursor")
-	q.readAsOf(h.cfg.Clock.Now())
-	return h.writeAccounts(req, q, false)
 }
 
 func newAccountQuery(req *web.Request, known ...string) *accountQuery {
@@ -71,27 +70,54 @@ func newAccountQuery(req *web.Request, known ...string) *accountQuery {
 // instant may be a day.
 func (q *accountQuery) readAsOf(now time.Time) {
 	defer q.readCursor()
-	text, sent := q.Sent("at")
+	_, sent := q.Sent("at")
+	q.isPresent = !sent
+	_, q.hasSince = q.Sent("since")
 	if q.Choice("by", "booked", "effective") == "booked" {
 		at := q.Instant("at", web.Forever)
 		q.at = web.ThroughNow(at, now)
+		since := q.Instant("since", 0)
+		q.sinceAt = web.ThroughNow(since, now)
 		if sent {
 			q.asOfText = strconv.FormatInt(int64(at), 10)
 		}
-		return
-	}
-	q.at = web.Forever
-	if day, err := time.Parse(time.DateOnly, text); err == nil {
-		q.effective = max(1, ledger.DateOf(day))
+		if q.hasSince {
+			q.sinceText = strconv.FormatInt(int64(since), 10)
+		}
 	} else {
-		q.effective = q.InstantOr("at", ledger.MicrosOf(now), web.DayOrInstant).Date()
+		q.at = web.Forever
+		q.effective, q.sinceEffective = q.day("at", now), q.day("since", now)
+		if sent {
+			q.asOfText = q.effective.String()
+		}
+		if q.hasSince {
+			q.sinceText = q.sinceEffective.String()
+		}
 	}
-	if sent {
-		q.asOfText = q.effective.String()
+	if q.hasSince && len(q.Problems) == 0 && (q.sinceAt > q.at || q.sinceEffective > q.effective) {
+		q.Problems.Add("since", "since must not be after at")
 	}
 }
 
-// readCursor reads where the previous page ended: its last account, and the instant and day of
+// day reads the parameter with the given name: a day, or an instant, whose day it returns. Without the parameter it returns
+// today.
+func (q *accountQuery) day(name string, now time.Time) ledger.Date {
+	if day, err := time.Parse(time.DateOnly, q.Text(name)); err == nil {
+		return max(1, ledger.DateOf(day))
+	}
+	return q.InstantOr(name, ledger.MicrosOf(now), web.DayOrInstant).Date()
+}
+
+// earlierQuery returns the same query for the earlier time (the parameter since).
+func (q *accountQuery) earlierQuery() *accountQuery {
+	earlier := *q
+	if earlier.effective = q.sinceEffective; q.effective == 0 {
+		earlier.at = min(q.at, q.sinceAt)
+	}
+	return &earlier
+}
+
+// readCursor reads where the previous page ended: its last account or group, and the instant and day of
 // the first page, so that all pages show the same moment.
 func (q *accountQuery) readCursor() {
 	parts := q.CursorParts(6)
@@ -103,11 +129,11 @@ func (q *accountQuery) readCursor() {
 	path := ledger.Path(parts[0])
 	switch {
 	case err != nil || at < 0 || dayErr != nil || day != 0 && at == 0,
-		!path.IsValid() || len(parts[1]) > money.MaxName || len(parts[2]) > money.MaxName || strings.IndexByte(parts[1]+parts[2], 0) >= 0:
+		!path.IsValid() && !path.IsGroup() || len(parts[1]) > money.MaxName || len(parts[2]) > money.MaxName || strings.IndexByte(parts[1]+parts[2], 0) >= 0:
 		q.BadCursor()
 		return
 	case len(q.Problems) > 0:
-		return // a parameter is wrong, so it is unknown which list was meant
+		return // another parameter is wrong, so the cursor can't be compared with the requested list
 	case parts[5] != q.hash(), (day != 0) != (q.effective != 0):
 		q.Problems.Add("cursor", "cursor is of another list: send it with the parameters of the page before")
 		return
@@ -117,22 +143,22 @@ func (q *accountQuery) readCursor() {
 	q.at, q.effective = ledger.Micros(at), ledger.Date(day)
 }
 
-// cursorAfter returns the cursor after a row.
+// cursorAfter returns the cursor after an account or a group.
 func (q *accountQuery) cursorAfter(a ledger.Account) string {
 	return web.JoinCursor(string(a.Path), string(a.Asset.Currency), string(a.Asset.Network),
 		strconv.FormatInt(int64(q.at), 10), strconv.FormatUint(uint64(q.effective), 10), q.hash())
 }
 
 // hash returns a hash of a request's parameters, except the number of rows, so that a cursor
-// cannot continue a different query. What "now" and "today" meant on the first page is in
-// the cursor itself.
+// cannot continue a different query. If the first page had no explicit time, the cursor itself has the instant and
+// day that "now" and "today" meant.
 func (q *accountQuery) hash() string {
 	dateKind := "booked"
 	if q.effective != 0 {
 		dateKind = "effective"
 	}
-	parameters := fmt.Sprintf("%q %q %q %v %q %v %v %s %s",
-		q.Path, q.Prefix, q.Currency, q.HasCurrency, q.Network, q.HasNetwork, q.AccountFilter.Env, dateKind, q.asOfText)
+	parameters := fmt.Sprintf("%q %q %q %v %q %v %v %s %s %s %s",
+		q.Path, q.Prefix, q.Currency, q.HasCurrency, q.Network, q.HasNetwork, q.AccountFilter.Env, dateKind, q.asOfText, q.group, q.sinceText)
 	sum := sha256.Sum256([]byte(parameters))
 	return hex.EncodeToString(sum[:8])
 }
@@ -143,11 +169,11 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, mustExist bo
 	if err := q.Problems.Err(); err != nil {
 		return err
 	}
-	view := h.cfg.Journal.View()
-	defer view.Close()
-	if err := q.pin(view, req.Principal.Org); err != nil {
+	view, err := h.open(req, q, false)
+	if err != nil {
 		return err
 	}
+	defer view.Close()
 	l, next := web.NewList(), ""
 	var last ledger.Account
 	known := false
@@ -155,7 +181,7 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, mustExist bo
 	if mustExist {
 		eachAccount = eachOf
 	}
-	err := eachAccount(view, &req.Principal, q, func(a ledger.Account, totals *ledger.Totals) (bool, error) {
+	err = eachAccount(view, &req.Principal, q, func(a ledger.Account, totals *ledger.Totals) (bool, error) {
 		known = true
 		if l.Rows == q.limit {
 			next = q.cursorAfter(last)
@@ -175,27 +201,48 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, mustExist bo
 	return nil
 }
 
-// pin replaces the requested instant by the time of the last event if the instant is now or in the
-// future, so that events may still be booked up to it. Later pages then show the same moment, and a trial
-// balance that is read in pages adds up to zero. For balances by effective date every instant
-// is pinned, because later entries may be dated to any day.
-func (q *accountQuery) pin(view *posting.View, org ledger.ID) error {
-	if q.After != nil {
-		return nil
+// open opens a view, and replaces the requested instant by the booked time of the view's last event, if that is earlier.
+// Otherwise events that are booked while a caller reads the pages would change later pages. With a fixed instant all pages show
+// the same moment, and the rows of a trial balance add up to zero. This also holds for balances by effective date, because an
+// entry that is booked later may be dated to any day. If the response has sums of groups, and the request names no moment, the
+// moment may be up to a second earlier (see balances.Reader.Present).
+func (h *Handlers) open(req *web.Request, q *accountQuery, hasSums bool) (*posting.View, error) {
+	org := req.Principal.Org
+	if hasSums && q.isPresent && q.After == nil && req.Principal.SeesAll() {
+		view, at, err := h.balances.Present(org, h.cfg.Journal.View)
+		q.at = min(q.at, at)
+		if err == nil {
+			h.watch.see(org)
+		}
+		return view, err
 	}
+	view := h.cfg.Journal.View()
+	if q.After != nil {
+		return view, nil
+	}
+	last, err := lastBooked(view, org)
+	if err != nil {
+		view.Close()
+		return nil, err
+	}
+	q.at = min(q.at, last)
+	return view, nil
+}
+
+// lastBooked returns the booked time of an organization's last event; 0 if there is none.
+func lastBooked(view *posting.View, org ledger.ID) (ledger.Micros, error) {
 	size, _, err := view.Head(org)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	last, _, _, err := view.Event(org, size)
-	q.at = min(q.at, last.Booked)
-	return err
+	return last.Booked, err
 }
 
 // asOf returns the requested moment.
 func (q *accountQuery) asOf() balances.AsOf {
 	if q.effective != 0 {
-		return balances.AsOf{Env: q.AccountFilter.Env, On: q.effective, Seen: q.at}
+		return balances.AsOf{Env: q.AccountFilter.Env, On: q.effective, BookedUntil: q.at}
 	}
 	return balances.AsOf{Env: q.AccountFilter.Env, At: q.at}
 }
@@ -213,8 +260,8 @@ func eachOf(view *posting.View, who *auth.Principal, q *accountQuery, fn func(le
 	})
 }
 
-// eachBalance calls fn with the requested accounts that the caller may see and that had
-// postings by the requested moment, ordered by path, currency and network, after the cursor.
+// eachBalance calls fn once for each requested account that follows the cursor, that the caller may see, and that
+// had postings by the requested moment. The order is path, currency, network.
 func (h *Handlers) eachBalance(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	more := true
 	for _, prefix := range journal.Visible(who, q.Prefix) {
@@ -223,10 +270,12 @@ func (h *Handlers) eachBalance(view *posting.View, who *auth.Principal, q *accou
 		}
 		asOf := q.asOf()
 		asOf.Prefix, asOf.After, asOf.Paged = prefix, q.After, true
+		asOf.Only = func(a ledger.Account) bool { return q.Matches(a) && who.Sees(a.Path) }
+		if q.HasCurrency {
+			currency := money.Currency(q.Currency)
+			asOf.Currency = &currency
+		}
 		err := h.balances.TrialBalance(view, who.Org, asOf, func(a ledger.Account, t *ledger.Totals) (bool, error) {
-			if !q.Matches(a) || !who.Sees(a.Path) {
-				return true, nil
-			}
 			var err error
 			more, err = fn(a, t)
 			return more, err
@@ -238,16 +287,20 @@ func (h *Handlers) eachBalance(view *posting.View, who *auth.Principal, q *accou
 	return nil
 }
 
-// appendAccount writes a row. The balance is the posted one, positive on the account's normal
-// side.
+// appendAccount writes a row with an account and its totals. The balance is positive on the account's normal side.
 func appendAccount(l *web.List, a ledger.Account, t *ledger.Totals) {
 	l.BeginRow()
 	l.Text("account", string(a.Path))
 	l.Asset("asset", a.Asset)
+	appendTotals(l, t, a.Path.NormalSide())
+	l.Close('}')
+}
+
+// appendTotals writes the four totals and the posted balance, which is positive on the given side.
+func appendTotals(l *web.List, t *ledger.Totals, side ledger.Side) {
 	l.Amount("debits_posted", t.DebitsPosted)
 	l.Amount("credits_posted", t.CreditsPosted)
 	l.Amount("debits_pending", t.DebitsPending)
 	l.Amount("credits_pending", t.CreditsPending)
-	l.Signed("balance", t.Balance(a.Path.NormalSide()))
-	l.Close('}')
+	l.Signed("balance", t.Balance(side))
 }

@@ -1,18 +1,18 @@
-// Package ledgerapi serves the routes of the ledger: accounts and trial balances at any time,
-// entries and events, statements, heads and proofs, closed months, exports.
+// Package ledgerapi serves the API's routes for reading the ledger: accounts and trial balances at any time, entries
+// and events, statements, heads (signed root hashes of the journal) and their proofs, closed months, and exports.
 //
 // Invariants:
-//  1. A partner sees its own accounts. Heads, proofs, periods and exports show whole events and
-//     are only for the organization's auditors.
-//  2. All pages of a list show the moment of its first page.
-//  3. The response to an export begins when its first piece is ready, and outlives its handler. An
-//     export reads the journal in pieces, and has no view (a snapshot of the store) open while it
-//     waits for its reader. An export that fails breaks the connection.
-//  4. No organization can run as many exports as may run at once in total, and Close returns after all exports have
-//     stopped reading the journal.
+//  1. A partner (merchant) sees only its own accounts. Heads, proofs, closed months and exports show whole events, so
+//     only the organization's auditors may read them.
+//  2. All pages of a list show the state at the moment of its first page.
+//  3. The response to an export begins when the first piece is ready, and continues after its handler has returned.
+//     An export reads the journal in pieces, and has no view (a snapshot of the store) open while it waits for its
+//     reader. If an export fails, the connection is broken.
+//  4. One organization may run fewer exports at once than the whole service may, so that other organizations can run exports,
+//     too. Handlers.Close returns after all exports have stopped reading the journal.
 //
 // Callers: package api.
 //
-// Rejected: an export as a job with a file. The file would need a place, an owner and a
-// lifecycle; a stream needs none.
+// Rejected: another design would make an export a job that writes a file. It was not chosen because the file would
+// need a place, an owner and a lifecycle, and a stream needs none of them.
 package ledgerapi

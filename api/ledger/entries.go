@@ -9,7 +9,7 @@ import (
 	"mizan/api/web"
 	"mizan/api/web/journal"
 	"mizan/ledger"
-	"mizan/ledger/jsonform"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/ledger/schema"
 )
 
@@ -21,7 +21,7 @@ func (h *Handlers) listEntries(req *web.Request) error {
 		Before: q.SeqCursor(), Limit: q.Limit(),
 	}
 	e.From, e.To = timeRangeOf(q, h.cfg.Clock.Now())
-	return journal.WritePage(req, h.cfg.Journal, q, &e, jsonform.AppendEntry)
+	return journal.WritePage(req, h.cfg.Journal, h.cfg.Authors, q, &e, (*journal.Row).AppendEntry)
 }
 
 // timeRangeOf returns the requested time range, including both bounds.
@@ -33,16 +33,69 @@ func timeRangeOf(q *web.Query, now time.Time) (from, to ledger.Micros) {
 	return from, to
 }
 
-// listEvents is GET /ledger/events: every transition, newest first. A partner sees those that
-// moved its own money.
+// administration is the value of the filter kind for the changes of the administration.
+const administration = "administration"
+
+// anyOrAuthors are the values of the filter author: the words of the kinds of authors, after the empty one for any.
+var anyOrAuthors = func() []string {
+	words := []string{""}
+	for _, kind := range ledger.AuthorKinds() {
+		words = append(words, kind.String())
+	}
+	return words
+}()
+
+// listEvents is GET /ledger/events: every transition, newest first. A partner sees the events that
+// moved its own money. If the request names one of its transactions, it sees all events of the transaction.
 func (h *Handlers) listEvents(req *web.Request) error {
-	q := web.QueryOf(req.RequestCtx, "source", "limit", "cursor")
+	q := web.QueryOf(req.RequestCtx, "source", "author", "kind", "limit", "cursor")
 	e := journal.EventQuery{Entries: req.Principal.Partner != nil, Who: &req.Principal, To: web.Forever, Before: q.SeqCursor(), Limit: q.Limit()}
-	return journal.WritePage(req, h.cfg.Journal, q, &e, jsonform.AppendEvent)
+	e.Author, _ = ledger.AuthorKindOf(q.Choice("author", anyOrAuthors...))
+	e.Changes = q.Choice("kind", "", administration) != ""
+	if id, sent := q.ID("source"); sent && e.Entries {
+		isOwn, err := h.isOwnTransaction(req, id)
+		if err != nil {
+			return err
+		}
+		e.Entries = !isOwn
+	}
+	return journal.WritePage(req, h.cfg.Journal, h.cfg.Authors, q, &e, (*journal.Row).AppendEvent)
+}
+
+// isOwnTransaction tells whether an id belongs to a transaction of the calling partner.
+func (h *Handlers) isOwnTransaction(req *web.Request, id ledger.ID) (bool, error) {
+	view := h.cfg.Journal.View()
+	defer view.Close()
+	stored, found, err := view.Record(req.Principal.Org, ledger.Source{Kind: ledger.Transaction, ID: id})
+	if err != nil || !found {
+		return false, err
+	}
+	record, err := paymentcodec.Decode(stored.Payload)
+	return err == nil && record.Partner == req.Principal.Partner.Number, err
 }
 
 // readEntry is GET /ledger/entries/{seq}.
 func (h *Handlers) readEntry(req *web.Request) error {
+	return h.readOne(req, (*journal.Row).AppendEntry, func(e *ledger.Event) (bool, error) {
+		return e.Entry != nil && journal.SeesAny(&req.Principal, e.Entry), nil
+	})
+}
+
+// readEvent is GET /ledger/events/{seq}. A partner sees the events that it sees in lists.
+func (h *Handlers) readEvent(req *web.Request) error {
+	return h.readOne(req, (*journal.Row).AppendEvent, func(e *ledger.Event) (bool, error) {
+		if req.Principal.Partner == nil || e.Entry != nil && journal.SeesAny(&req.Principal, e.Entry) {
+			return true, nil
+		}
+		if e.Source.Kind != ledger.Transaction {
+			return false, nil
+		}
+		return h.isOwnTransaction(req, e.Source.ID)
+	})
+}
+
+// readOne responds with the event whose seq is in the path, if the caller may see it.
+func (h *Handlers) readOne(req *web.Request, appendFields func(*journal.Row, *schema.Encoder), maySee func(*ledger.Event) (bool, error)) error {
 	text := req.Parameter("seq")
 	seq, err := strconv.ParseUint(text, 10, 63)
 	if err != nil || strconv.FormatUint(seq, 10) != text {
@@ -51,20 +104,23 @@ func (h *Handlers) readEntry(req *web.Request) error {
 	view := h.cfg.Journal.View()
 	defer view.Close()
 	e, _, found, err := view.Event(req.Principal.Org, seq)
+	if err == nil && found {
+		found, err = maySee(&e)
+	}
 	if err != nil {
 		return err
 	}
-	if !found || e.Entry == nil || !journal.SeesAny(&req.Principal, e.Entry) {
+	if !found {
 		return web.NotFound()
 	}
-	b, err := journal.NewBalances(view, &req.Principal, []ledger.Event{e})
+	rows, err := journal.NewRows(view, &req.Principal, h.cfg.Authors, []ledger.Event{e})
 	if err != nil {
 		return err
 	}
 	var out schema.Encoder
 	out.Open('{')
 	out.OpenField("data", '{')
-	jsonform.AppendEntry(&out, &e, b[0])
+	appendFields(&rows[0], &out)
 	out.Close('}')
 	out.Close('}')
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, out.Buf)

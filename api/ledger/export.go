@@ -21,11 +21,11 @@ import (
 	"mizan/ledger/money"
 )
 
-// Bounds of exports. They are needed because an export reads a journal for as long as its reader takes.
+// Bounds of exports. They are needed because a slow reader keeps an export running.
 const (
 	maxExports                = 4         // exports at once
-	maxExportsPerOrganization = 2         // exports of one organization at once, so that others have places left
-	exportTime                = time.Hour // time of an export from the first byte to the last
+	maxExportsPerOrganization = 2         // exports of one organization at once, so that other organizations can run exports
+	exportTime                = time.Hour // longest time of an export from the first byte to the last
 )
 
 // Reasons for refusing an export, or for ending it early.
@@ -46,10 +46,10 @@ type exports struct {
 	stop context.Context
 	end  context.CancelCauseFunc
 
-	places *fair.Places[ledger.ID] // by organization
+	places *fair.Places[ledger.ID] // counts the running exports, by organization
 
 	mu      sync.Mutex
-	ended   bool // guarded by mu: no further export begins
+	ended   bool // guarded by mu; true: no further export begins
 	writing sync.WaitGroup
 }
 
@@ -59,8 +59,8 @@ func newExports() *exports {
 	return x
 }
 
-// begin counts one more export of the organization as running, or returns the reason why it must not run. Unless there is an
-// error, the caller must call leave.
+// begin counts one more running export of the organization, or returns the reason why the export must not run. Unless begin
+// returns an error, the caller must call leave.
 func (x *exports) begin(org ledger.ID) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -91,13 +91,13 @@ func (x *exports) close() {
 	x.writing.Wait()
 }
 
-// Range says which entries an export has.
+// Range selects the entries of an export.
 type Range struct {
 	Env      money.Env
-	Prefix   string        // prefix of the entries' accounts; empty: any
-	From, To ledger.Micros // booked, both included
-	Since    string        // what the caller sent for From; Until is what it sent for To
-	Until    string
+	Prefix   string        // only entries with an account whose path begins with this prefix; empty: all entries
+	From, To ledger.Micros // bounds of the booked time, both included
+	Since    string        // From, as the caller wrote it
+	Until    string        // To, as the caller wrote it
 }
 
 // readExport reads the format and the range from the query.
@@ -180,10 +180,13 @@ func (h *Handlers) export(req *web.Request) error {
 	}
 	var body io.ReadCloser
 	estimated := int64(0)
-	if !req.IsHead() {
-		if body, estimated, err = h.startExport(format, r, req.Principal.Org); err != nil {
-			return err
-		}
+	if req.IsHead() {
+		estimated, err = h.estimateExport(format, r, req.Principal.Org)
+	} else {
+		body, estimated, err = h.startExport(format, r, req.Principal.Org)
+	}
+	if err != nil {
+		return err
 	}
 	req.SetStreamHeaders(format.MediaType())
 	if estimated > 0 {
@@ -196,7 +199,22 @@ func (h *Handlers) export(req *web.Request) error {
 	return nil
 }
 
-// startExport begins an export and waits for its first piece. It also returns about how long the export will be; 0: it is short.
+// estimateExport returns the estimated length of an export in bytes, as startExport does. While it reads its samples, it counts
+// as a running export.
+func (h *Handlers) estimateExport(format export.Format, r *Range, org ledger.ID) (int64, error) {
+	if err := h.exports.begin(org); err != nil {
+		return 0, err
+	}
+	defer h.exports.leave(org)
+	b, err := h.Book(h.exports.stop, r, org)
+	if err != nil {
+		return 0, err
+	}
+	return b.EstimateBytes(format)
+}
+
+// startExport begins an export and waits for its first piece. It also returns the estimated length in bytes; 0: the export is
+// short.
 func (h *Handlers) startExport(format export.Format, r *Range, org ledger.ID) (body io.ReadCloser, estimated int64, err error) {
 	if err := h.exports.begin(org); err != nil {
 		return nil, 0, err

@@ -4,20 +4,24 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strconv"
 	"time"
 
 	"mizan/api/ledger/export"
 	"mizan/api/web"
 	"mizan/api/web/journal"
 	"mizan/ledger"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
-// Before an export of more events than samples have, some samples of its events are written to estimate its length.
+// The samples of an export's events, from which its length is estimated. An export with fewer events than all samples has no
+// estimate.
 const (
 	exportSamples    = 16
-	sampleEvents     = 128 // of one sample
-	minSampleEntries = 50  // fewer entries in all samples say too little
+	sampleEvents     = 128 // events of one sample
+	minSampleEntries = 50  // with fewer entries in all samples, there is no estimate
 )
 
 // Bounds of one read of an export. No view is open between two reads, because an open view
@@ -34,18 +38,19 @@ type ledgerBook struct {
 	journal web.Journal
 	org     ledger.ID
 	env     money.Env
-	first   uint64 // seq of the first event in the export
-	last    uint64 // seq of the last one; less than first: there is none
+	first   uint64                   // seq of the first event in the export
+	last    uint64                   // seq of the last event; less than first: the export has no event
+	authors map[ledger.Author]string // ids of the authors' records, as far as they were read; at most maxExportAuthors
 }
 
-// Book is what an export reads.
+// Book is the content of an export, which it reads from the journal.
 type Book struct {
 	*export.Book
 	source *ledgerBook
 }
 
-// Book returns what an export of the range reads. It fixes the last event now. All reads
-// then show the same moment, because events never change.
+// Book returns the content of an export of the range. It fixes the last event at the time of the call. All later reads
+// show the same moment, because events never change.
 func (h *Handlers) Book(ctx context.Context, r *Range, org ledger.ID) (*Book, error) {
 	book := &ledgerBook{ctx: ctx, journal: h.cfg.Journal, org: org, env: r.Env}
 	view := h.cfg.Journal.View()
@@ -77,13 +82,13 @@ func (h *Handlers) Book(ctx context.Context, r *Range, org ledger.ID) (*Book, er
 	}
 	return &Book{&export.Book{
 		Organization: org, Env: r.Env, From: r.Since, To: end, Last: book.last, Prefix: r.Prefix,
-		Accounts: book.accounts(), Entries: book.entries(), Held: book.heldPostings,
+		Accounts: book.accounts(), Entries: book.entries(), Held: book.heldPostings, AuthorID: book.authorID,
 	}, book}, nil
 }
 
-// EstimateBytes returns about how long the export is: it writes samples from the whole range, and from them concludes the length of
-// the rest. The heading's accounts do not count. It returns 0 for an export that is not longer than the samples would be, and for one
-// of which the samples have few entries, because of its prefix or environment.
+// EstimateBytes returns the estimated length of the export in bytes. It writes samples from the whole range, and extrapolates
+// their length. It ignores the accounts in the heading. It returns 0 if the export is not longer than the samples, or if the
+// samples have too few entries of the export's prefix and environment.
 func (b *Book) EstimateBytes(format export.Format) (int64, error) {
 	source := b.source
 	if source.last < source.first+exportSamples*sampleEvents {
@@ -119,7 +124,7 @@ func (b *Book) EstimateBytes(format export.Format) (int64, error) {
 	return int64(empty) + int64(float64(whole-empty)*float64(events)/float64(sampled)), nil
 }
 
-// byteCounter counts what is written.
+// byteCounter counts the bytes that are written to it.
 type byteCounter int64
 
 // Write implements io.Writer.
@@ -182,7 +187,7 @@ func (b *ledgerBook) entries() iter.Seq2[*ledger.Event, error] {
 	}
 }
 
-// nextEvents returns the next events, at most maxEvents. It is never empty, because seqs have no gaps.
+// nextEvents returns the events from the seq first on, at most maxEvents. It returns at least one, because seqs have no gaps.
 func (b *ledgerBook) nextEvents(first uint64, maxEvents int) (events []ledger.Event, err error) {
 	if b.ctx.Err() != nil {
 		return nil, context.Cause(b.ctx)
@@ -204,6 +209,43 @@ func (b *ledgerBook) nextEvents(first uint64, maxEvents int) (events []ledger.Ev
 		err = fmt.Errorf("organization %v: event %d is missing", b.org, first)
 	}
 	return events, err
+}
+
+// maxExportAuthors bounds the authors that an export remembers.
+const maxExportAuthors = 10_000
+
+// authorID returns the id of an author's record. It reads the record from the store, because an export of a stopped server has no
+// directory in memory.
+func (b *ledgerBook) authorID(author ledger.Author) (string, error) {
+	if id, known := b.authors[author]; known {
+		return id, nil
+	}
+	view := b.journal.View()
+	defer view.Close()
+	creation, _, found, err := view.Event(b.org, author.Seq)
+	if err == nil && !found {
+		err = fmt.Errorf("organization %v: event %d created no author", b.org, author.Seq)
+	}
+	if err != nil {
+		return "", err
+	}
+	id := creation.Source.ID.String()
+	if creation.Source.Kind == ledger.Partner {
+		stored, _, err := view.Record(b.org, creation.Source)
+		if err != nil {
+			return "", err
+		}
+		partner, err := directory.Partners.Read(schema.Envelope{Org: b.org, ID: creation.Source.ID}, stored.Payload, schema.NoKeys)
+		if err != nil {
+			return "", fmt.Errorf("organization %v: partner %v: %w", b.org, creation.Source.ID, err)
+		}
+		id = strconv.FormatInt(partner.Number, 10)
+	}
+	if b.authors == nil || len(b.authors) >= maxExportAuthors {
+		b.authors = make(map[ledger.Author]string)
+	}
+	b.authors[author] = id
+	return id, nil
 }
 
 // heldPostings returns the postings of the pending entry with the seq.

@@ -17,10 +17,10 @@ type headResponse struct {
 	Signature []byte `json:"signature"`
 }
 
-// readHead is GET /ledger/head: the size and root of the organization's tree of events, and the
-// signed note that states them (golang.org/x/mod/sumdb). After the three lines of
-// tlog.FormatTree the note names the organization, in a line that parsers skip. One key signs
-// for all organizations, so without that line a head of one organization would pass as that of
+// readHead is GET /ledger/head: the size and root of the organization's tree of events, and a
+// signed note with both (golang.org/x/mod/sumdb). After the three lines of
+// tlog.FormatTree, the note has a line with the organization, which parsers skip. One key signs
+// for all organizations, so without that line the head of one organization could be passed off as that of
 // another.
 func (h *Handlers) readHead(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx)

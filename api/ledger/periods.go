@@ -11,10 +11,10 @@ import (
 	"mizan/ledger/period"
 )
 
-// Periods closes an organization's months; *period.Service of actors is one. Its errors
+// Periods closes an organization's months; *period.Service of package actors/period implements it. Its errors
 // are *ledger.Refusal, or the store's.
 type Periods interface {
-	Close(periodactor.Close) (periodactor.Result, error)
+	Close(periodactor.CloseRequest) (periodactor.Result, error)
 }
 
 // listPeriods is GET /ledger/periods: the closed months, the latest first.
@@ -71,7 +71,7 @@ func (h *Handlers) closePeriod(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	result, err := h.cfg.Periods.Close(periodactor.Close{Org: req.Principal.Org, Month: m, ClosedBy: h.closedBy(req), Key: key})
+	result, err := h.cfg.Periods.Close(periodactor.CloseRequest{Org: req.Principal.Org, Month: m, ClosedBy: h.closedBy(req), Key: key, Author: req.Author()})
 	if err != nil {
 		return err
 	}
@@ -85,13 +85,13 @@ func (h *Handlers) closePeriod(req *web.Request) error {
 // closedBy returns the caller in the form in which the closed month shows it.
 func (h *Handlers) closedBy(req *web.Request) period.ClosedBy {
 	caller := period.ClosedBy{Session: req.Principal.Session.ID, User: req.Principal.Session.User}
-	if user, found := h.cfg.Users.User(req.Principal.Org, caller.User); found {
+	if user, found := h.cfg.Authors.User(req.Principal.Org, caller.User); found {
 		caller.Login = user.Login
 	}
 	return caller
 }
 
-// closedMonth is a closed month as responses show it.
+// closedMonth is a closed month in a response.
 type closedMonth struct {
 	Month    string      `json:"month"`
 	ClosedAt web.Instant `json:"closed_at"`
@@ -101,7 +101,7 @@ type closedMonth struct {
 	Rows     uint64      `json:"rows"`
 }
 
-// closedBy is who closed a month. An administrator's token has no user.
+// closedBy is the caller who closed a month. A session that was not begun by a login has no user.
 type closedBy struct {
 	Session ledger.ID  `json:"session_id"`
 	User    *ledger.ID `json:"user_id"`

@@ -45,8 +45,8 @@ func (h *Handlers) readHeadKey(req *web.Request) error {
 }
 
 // proveInclusion is GET /ledger/proofs/inclusion?seq&size: a proof that an event is in the tree
-// of the journal's first events. seq names the event, whose leaf has the index seq − 1; size is the
-// number of events in the tree. Without the parameter size the tree of all events is used.
+// of the journal's first size events. seq is the number of the event, whose leaf has the index seq − 1.
+// Without the parameter size, the tree has all events.
 func (h *Handlers) proveInclusion(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "seq", "size")
 	seq, size := requiredPosition(q, "seq"), position(q, "size")
@@ -68,8 +68,8 @@ func (h *Handlers) proveInclusion(req *web.Request) error {
 }
 
 // proveConsistency is GET /ledger/proofs/consistency?from&to: a proof that the journal only grew
-// between two sizes, from and to: the events that it had at the first size are the beginning of those
-// that it had at the second. Without the parameter to, the second size is the current one.
+// between the sizes from and to: its events at the first size are the first events
+// at the second size. Without the parameter to, the second size is the current size.
 func (h *Handlers) proveConsistency(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "from", "to")
 	from, to := requiredPosition(q, "from"), position(q, "to")
@@ -90,7 +90,7 @@ func (h *Handlers) proveConsistency(req *web.Request) error {
 	return nil
 }
 
-// orHead returns the requested size or, if it is 0, that of the caller's journal.
+// orHead returns the requested size or, if that is 0, the current size of the caller's journal.
 func orHead(view *posting.View, req *web.Request, size uint64) (uint64, error) {
 	if size != 0 {
 		return size, nil

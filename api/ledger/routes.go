@@ -7,16 +7,17 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"mizan/api/web"
+	"mizan/api/web/journal"
 	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/posting/balances"
 )
 
-// Config has what the handlers of the ledger need.
+// Config has the settings of the ledger's handlers and the services that they call.
 type Config struct {
 	Journal web.Journal
-	Users   Users
+	Authors journal.Directory
 	Clock   clock.Clock
 	Log     *slog.Logger
 
@@ -26,13 +27,12 @@ type Config struct {
 	// Periods closes months; nil: the route is missing.
 	Periods Periods
 
+	// LastCheck returns the result of the last check of the store, or nil if the store was never checked. If LastCheck itself is
+	// nil, the route is missing.
+	LastCheck func() (*CheckResult, error)
+
 	// Fingerprint returns a keyed hash of a request that has an Idempotency-Key.
 	Fingerprint func(content []byte) string
-}
-
-// Users finds the users of an organization.
-type Users interface {
-	User(org, id ledger.ID) (*directory.User, bool)
 }
 
 // Handlers serves the routes of the ledger.
@@ -41,15 +41,30 @@ type Handlers struct {
 	keys     web.IdempotencyKeys
 	exports  *exports
 	balances balances.Reader
+	watch    *watch
 }
 
 // New returns the handlers.
 func New(cfg Config) *Handlers {
-	return &Handlers{cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint}, exports: newExports()}
+	h := &Handlers{cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint}, exports: newExports()}
+	h.watch = newWatch(h.extendSums)
+	return h
 }
 
-// Close ends the exports under way and returns when they have stopped reading the journal.
-func (h *Handlers) Close() { h.exports.close() }
+// extendSums brings an organization's sums of groups of accounts up to the present.
+func (h *Handlers) extendSums(org ledger.ID) error {
+	view, _, err := h.balances.Present(org, h.cfg.Journal.View)
+	if err == nil {
+		view.Close()
+	}
+	return err
+}
+
+// Close ends the exports and the watch of sums, and returns when they have stopped reading the journal.
+func (h *Handlers) Close() {
+	h.exports.close()
+	h.watch.close()
+}
 
 // ledgerPath is the prefix of the ledger's paths.
 const ledgerPath = "/api/v1/ledger"
@@ -65,15 +80,20 @@ func (h *Handlers) Routes() []web.Route {
 		{Method: get, Path: ledgerPath + "/accounts/:path", Access: reader, Handle: h.readAccount},
 		{Method: get, Path: ledgerPath + "/accounts/:path/postings", Access: reader, Handle: h.readStatement},
 		{Method: get, Path: ledgerPath + "/trial-balance", Access: reader, Handle: h.trialBalance},
+		{Method: get, Path: ledgerPath + "/totals", Access: auditor, Handle: h.readTotals},
 		{Method: get, Path: ledgerPath + "/entries", Access: reader, Handle: h.listEntries},
 		{Method: get, Path: ledgerPath + "/entries/:seq", Access: reader, Handle: h.readEntry},
 		{Method: get, Path: ledgerPath + "/events", Access: reader, Handle: h.listEvents},
+		{Method: get, Path: ledgerPath + "/events/:seq", Access: reader, Handle: h.readEvent},
 		{Method: get, Path: ledgerPath + "/head", Access: auditor, Handle: h.readHead},
 		{Method: get, Path: ledgerPath + "/key", Access: auditor, Handle: h.readHeadKey},
 		{Method: get, Path: ledgerPath + "/proofs/inclusion", Access: auditor, Handle: h.proveInclusion},
 		{Method: get, Path: ledgerPath + "/proofs/consistency", Access: auditor, Handle: h.proveConsistency},
 		{Method: get, Path: ledgerPath + "/periods", Access: auditor, Handle: h.listPeriods},
 		{Method: get, Path: ledgerPath + "/export", Access: auditor, Handle: h.export},
+	}
+	if h.cfg.LastCheck != nil {
+		routes = append(routes, web.Route{Method: get, Path: ledgerPath + "/check", Access: auditor, Handle: h.readLastCheck})
 	}
 	if h.cfg.Periods != nil {
 		closer := web.Access{Callers: web.Session, Roles: []directory.Role{directory.Admin}}

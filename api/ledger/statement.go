@@ -59,8 +59,8 @@ func (h *Handlers) readStatement(req *web.Request) error {
 	return nil
 }
 
-// soleAsset returns the account in the only asset in which it has lines. If there are several
-// assets, the caller must name one.
+// soleAsset returns the account in the only asset in which it has postings. The error is a refusal if the account has several
+// assets and the request does not name one.
 func (q *accountQuery) soleAsset(view *posting.View, req *web.Request) (ledger.Account, error) {
 	var found []ledger.Account
 	err := q.Each(view, &req.Principal, func(a ledger.Account) (bool, error) {
@@ -83,10 +83,11 @@ func (q *accountQuery) soleAsset(view *posting.View, req *web.Request) (ledger.A
 	return ledger.Account{}, q.Problems
 }
 
-// appendLine writes a line with the record and the name of its event.
+// appendLine writes a line of a statement, with the name of the line's event, and the kind and id of the event's record.
 func appendLine(l *web.List, a ledger.Account, line *posting.Line, e *ledger.Event) {
 	l.BeginRow()
 	l.Integer("seq", int64(line.Seq))
+	l.Word("kind", e.Source.Kind.Word())
 	l.ID("source", e.Source.ID)
 	l.Text("event", e.Name)
 	l.Instant("booked_at", line.Booked)

@@ -23,8 +23,7 @@ const maxRows = 10_000
 
 var aggregateParameters = slices.Concat(filterParameters, []string{"currency", "group_by"})
 
-// aggregateQuery is a request for sums. Sums are always separate for each currency, network and
-// env.
+// aggregateQuery is a request for sums of transactions. The sums are always separate for each currency, network and env.
 type aggregateQuery struct {
 	*filterQuery
 	byDay, byType, byStatus bool
@@ -101,7 +100,7 @@ type aggregate struct {
 	budget  *runBudget
 }
 
-// add adds a transaction. Sums of accepted amounts can't overflow; if a sum does, the request is
+// add adds a transaction. Sums of accepted amounts can't overflow. If a sum overflows nevertheless, the request is
 // refused, because the response would be wrong.
 func (a *aggregate) add(r *payment.Record, stamp *posting.Stamp) error {
 	q := a.query

@@ -19,17 +19,17 @@ import (
 // transaction of an organization, and takes machine time from payments.
 const (
 	maxAggregates        = 2                      // aggregates that run at once
-	maxAggregateQueue    = 32                     // aggregates that wait for their turn
+	maxAggregateQueue    = 32                     // aggregates that wait
 	maxPartnerAggregates = 8                      // aggregates of one partner that run or wait
-	aggregateTurn        = 100 * time.Millisecond // length of a turn
+	aggregateTurn        = 100 * time.Millisecond // how long an aggregate runs before it lets others run
 	aggregateWait        = 3 * time.Second        // maximum wait for the first turn, unless Config sets another
 	aggregateRunTime     = 20 * time.Second       // total time of an aggregate's turns
-	checkEvery           = 256                    // rows or records read between two checks of deadline and connection
+	checkEvery           = 256                    // rows or records that are read between two checks of the deadline and of the caller's connection
 )
 
 // aggregateGate bounds how many aggregates run at once. Organizations take turns, and so do the
-// partners of each organization. A running aggregate lets others run after each aggregateTurn, so that
-// nobody has to wait until somebody else's long aggregate has ended.
+// partners of each organization. After each aggregateTurn, a running aggregate lets others run, so that
+// a long aggregate does not keep others waiting until it ends.
 type aggregateGate struct {
 	turns *fair.Gate[aggregateOwner]
 	wait  time.Duration
@@ -137,7 +137,7 @@ func (a *aggregate) scanIsCheaper() (bool, error) {
 	}
 	maxSearches := eventCount / (usualEvents * costOfSearch)
 	searches := uint64(0)
-	err = a.each(func(row posting.Listed) (bool, error) {
+	err = a.each(func(row posting.ListRow) (bool, error) {
 		if a.byUpdate || row.IsCreation {
 			searches++
 		}
@@ -146,9 +146,9 @@ func (a *aggregate) scanIsCheaper() (bool, error) {
 	return searches > maxSearches, err
 }
 
-// addRow adds the transaction of an index row. A transaction has several rows, of which one counts:
-// that of its creation or, in the order of updates, that of its last update.
-func (a *aggregate) addRow(row posting.Listed) (bool, error) {
+// addRow adds the transaction of an index row. A transaction has several rows, but only one counts:
+// the row of its creation or, in the order of updates, the row of its last update.
+func (a *aggregate) addRow(row posting.ListRow) (bool, error) {
 	if err := a.budget.check(); err != nil {
 		return false, err
 	}
@@ -184,7 +184,7 @@ type runBudget struct {
 	checks   int                         // number of calls of check
 }
 
-// leave frees the place, if there is one.
+// leave ends the aggregate's right to run, so that another one may run.
 func (b *runBudget) leave() {
 	if b.place != nil {
 		b.place.Leave()
@@ -197,7 +197,7 @@ func (b *runBudget) share() error {
 	if b.place == nil {
 		return nil
 	}
-	waited, err := b.place.Share(b.ctx, aggregateTurn)
+	waited, err := b.place.Yield(b.ctx, aggregateTurn)
 	b.deadline = b.deadline.Add(waited)
 	if err != nil {
 		b.place = nil

@@ -39,8 +39,8 @@ func newBalanceQuery(ctx *fasthttp.RequestCtx) *balanceQuery {
 	return q
 }
 
-// acceptedCurrency reads the parameter currency; empty if it was not sent. A currency that
-// the service does not accept is refused in the specification's words.
+// acceptedCurrency reads the parameter currency; empty if it was not sent. A currency that the service does not accept is
+// refused; the error message has the specification's wording.
 func acceptedCurrency(q *web.Query) money.Currency {
 	text, sent := q.Sent("currency")
 	if !sent {

@@ -1,17 +1,18 @@
-// Package payments serves the routes of transactions: create and read, list and aggregate,
-// refund, cancel and capture; balances, subscriptions, and the updates that providers send.
+// Package payments serves the HTTP routes of transactions (payments, payouts and refunds): create and read, list and
+// aggregate, refund, cancel and capture. It also serves balances, subscriptions, and the updates that providers send.
 //
 // Invariants:
-//  1. Handlers read through a posting.View and write only through actors.
-//  2. A page of the list reads a bounded number of records, regardless of its filter. Aggregates,
-//     which may read all records of an organization, are bounded in number and time, and
-//     organizations take turns.
-//  3. The address of a payer's page is shown only to the partner that reads its own transaction
-//     with its own key.
-//  4. A provider update is authenticated before it is parsed, with the same work and one response
-//     for every fault. An accepted update only causes an inquiry at the provider.
+//  1. Handlers read through a posting.View, which shows the state that was durable at one moment. Handlers write only
+//     through actors.
+//  2. A page of the list reads a bounded number of records, regardless of its filter. An aggregate may read all
+//     records of an organization. So the number and the time of aggregates are bounded, and organizations take turns.
+//  3. The address of a payer's page is shown only to a partner (merchant) that reads its own transaction with its API
+//     key.
+//  4. A provider's update is authenticated before it is parsed. Every fault takes the same work and gets the same
+//     response. An accepted update only causes an inquiry at the provider.
 //
-// Callers: package api.
+// Callers: api.
 //
-// Rejected: aggregates that every payment updates. Every payment would bear their cost.
+// Rejected: Another design would update the aggregates with every payment. It was not chosen because every payment
+// would bear the cost.
 package payments

@@ -33,20 +33,20 @@ var (
 )
 
 // Updates accepts provider updates: messages in which a provider says that a transaction has changed.
-// *payment.Service of actors is one.
+// *payment.Service of package actors/payment implements it.
 type Updates interface {
 	ProviderUpdate(org, terminal, id ledger.ID) error
 }
 
-// updateState holds what the handler of provider updates remembers between requests.
+// updateState is the state that the handler of provider updates keeps between requests.
 type updateState struct {
-	absentSecret [sha256.Size]byte // stands in for the secret of a terminal that does not exist or has none
+	absentSecret [sha256.Size]byte // is used in place of the secret if the terminal does not exist or has no secret
 	events       recentEvents
 }
 
 func newUpdateState() *updateState {
 	s := &updateState{events: recentEvents{arrivedAt: make(map[providerEvent]time.Time), bound: maxKnownEvents}}
-	_, _ = rand.Read(s.absentSecret[:]) // it never fails
+	_, _ = rand.Read(s.absentSecret[:]) // rand.Read never fails
 	return s
 }
 
@@ -93,7 +93,7 @@ func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal
 	header := &req.Request.Header
 	timestamp := header.PeekBytes(headerEventTime)
 	mac := hmac.New(sha256.New, secret)
-	_, _ = mac.Write(timestamp) // a hash accepts all input
+	_, _ = mac.Write(timestamp) // writing to a hash never fails
 	_, _ = mac.Write([]byte{'.'})
 	_, _ = mac.Write(content)
 	signature := make([]byte, hex.DecodedLen(len(header.PeekBytes(headerSignature))))
@@ -105,8 +105,8 @@ func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal
 	return terminal, hasSecret && isSigned && isFresh
 }
 
-// eventOf returns the event's id from an envelope, the signed JSON body of an update. The header is
-// not signed, so the id in the envelope counts, and a different id in the header is refused.
+// eventOf returns the event's id from an envelope, which is the signed JSON body of an update. The header with the id is
+// not signed, so the id in the envelope counts. An update with a different id in the header is refused.
 func eventOf(envelope, header []byte) ([]byte, error) {
 	const op = "payments.updates"
 	if !web.IsObject(envelope) {

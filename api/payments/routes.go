@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Config has what the handlers of transactions, balances and subscriptions need.
+// Config has the settings of this package's handlers and the services that they call.
 type Config struct {
 	Payments  Transactions
 	Directory Directory
@@ -22,26 +22,29 @@ type Config struct {
 	Proxies   *web.Proxies
 	Pages     payerpage.Pages
 
-	// Subscriptions renews payments; nil: the routes of subscriptions are missing.
+	// Subscriptions creates and changes subscriptions, which renew payments; nil: the routes are missing.
 	Subscriptions Subscriptions
+
+	// Turnover has figures about each partner's transactions of each day; nil: the route is missing.
+	Turnover Turnover
 
 	// ProviderUpdates accepts provider updates; nil: the route is missing.
 	ProviderUpdates Updates
 
 	// Fingerprint returns a keyed hash of a card number or a request, so that equal ones can be
-	// recognized without being stored. Without the key nobody can find the content by trying
+	// recognized without being stored. Because of the key, the content can't be found by hashing all possible
 	// values.
 	Fingerprint func(content []byte) string
 
 	// AggregateWait is how long an aggregate waits for its first turn; 0: 3 s.
 	AggregateWait time.Duration
 
-	// Serving is cancelled when the server begins to stop. A request's own context can't replace it,
-	// because the transport overwrites memory that the context's Done reads.
+	// Serving is cancelled when the server begins to stop. A request's own context can't replace it, because fasthttp overwrites
+	// memory that the context's Done reads.
 	Serving context.Context
 }
 
-// Directory finds the directory's records; *directory.Service of actors is one.
+// Directory finds the directory's records; *directory.Service of package actors/directory implements it.
 type Directory interface {
 	web.Organizations
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
@@ -72,7 +75,7 @@ const (
 )
 
 // The callers that routes admit. Transactions are shown to their partner, to the
-// administration, and to the roles that oversee the organization.
+// administration, and to the roles auditor and admin of the organization.
 var (
 	byPartnerKey   = web.Access{Callers: web.PartnerKey}
 	byPartner      = web.Access{Callers: web.PartnerKey | web.PartnerSession}
@@ -88,12 +91,12 @@ func (h *Handlers) Routes() []web.Route {
 	const get, post, put = fiber.MethodGet, fiber.MethodPost, fiber.MethodPut
 	routes := []web.Route{
 		{Method: post, Path: transactionsPath, Access: byPartnerKey, JSON: true, Command: true, Handle: h.createTransaction},
-		{Method: get, Path: transactionsPath, Access: byLister, Handle: h.listTransactions},
+		{Method: get, Path: transactionsPath, Access: byLister, Console: web.ByAdmin(), Handle: h.listTransactions},
 		{Method: get, Path: transactionsPath + "/aggregate", Access: byPartner, SkipsQueues: true, Handle: h.aggregate}, // must precede :id
-		{Method: get, Path: transactionsPath + "/:id", Access: byViewer, SkipsQueues: true, Handle: h.readTransaction},  // one record, and it may wait for a provider
-		{Method: get, Path: transactionsPath + "/:id/routing", Access: byLedgerReader, Handle: h.readRouting},
-		{Method: put, Path: transactionsPath + "/:id", Access: byPartnerKey, JSON: true, Command: true, Handle: h.changeTransaction},
-		{Method: post, Path: transactionsPath + "/commit/:id", Access: byPartnerKey, Command: true, Handle: h.commitTransaction}, // the body may be absent
+		{Method: get, Path: transactionsPath + "/:id", Access: byViewer, SkipsQueues: true, Handle: h.readTransaction},  // the request does not occupy a place for reads: it reads one record, and may wait for a provider
+		{Method: get, Path: transactionsPath + "/:id/routing", Access: byLedgerReader, Console: web.ByAdmin().OrOwner(), Handle: h.readRouting},
+		{Method: put, Path: transactionsPath + "/:id", Access: byPartnerKey, Console: web.ByPartner, JSON: true, Command: true, Handle: h.changeTransaction},
+		{Method: post, Path: transactionsPath + "/commit/:id", Access: byPartnerKey, Console: web.ByPartner, Command: true, Handle: h.commitTransaction}, // the body may be absent
 		{Method: post, Path: transactionsPath + "/continue/:id", Access: byPartnerKey, JSON: true, Command: true, Handle: h.continueTransaction},
 		{Method: post, Path: transactionsPath + "/additional_params_for_auth/:id", Access: byPartnerKey, JSON: true, Command: true, Handle: h.completeTransaction},
 		{Method: post, Path: transactionsPath + "/choose_target_destination/:id", Access: byPartnerKey, Command: true, Handle: h.chooseDestination}, // the refusal of an absent body is specific to this route
@@ -104,10 +107,13 @@ func (h *Handlers) Routes() []web.Route {
 			web.Route{Method: post, Path: subscriptionsPath, Access: byPartnerKey, JSON: true, Command: true, Handle: h.createSubscription},
 			web.Route{Method: get, Path: subscriptionsPath, Access: byPartner, Handle: h.listSubscriptions},
 			web.Route{Method: get, Path: subscriptionsPath + "/:id", Access: byPartner, Handle: h.readSubscription},
-			web.Route{Method: post, Path: subscriptionsPath + "/:id/pause", Access: byPartnerKey, Command: true, Handle: h.pauseSubscription},
-			web.Route{Method: post, Path: subscriptionsPath + "/:id/resume", Access: byPartnerKey, Command: true, Handle: h.resumeSubscription},
-			web.Route{Method: post, Path: subscriptionsPath + "/:id/cancel", Access: byPartnerKey, Command: true, Handle: h.cancelSubscription},
+			web.Route{Method: post, Path: subscriptionsPath + "/:id/pause", Access: byPartnerKey, Console: web.ByPartner, Command: true, Handle: h.pauseSubscription},
+			web.Route{Method: post, Path: subscriptionsPath + "/:id/resume", Access: byPartnerKey, Console: web.ByPartner, Command: true, Handle: h.resumeSubscription},
+			web.Route{Method: post, Path: subscriptionsPath + "/:id/cancel", Access: byPartnerKey, Console: web.ByPartner, Command: true, Handle: h.cancelSubscription},
 		)
+	}
+	if h.cfg.Turnover != nil {
+		routes = append(routes, web.Route{Method: get, Path: "/api/v1/turnover", Access: byViewer, Handle: h.readTurnover})
 	}
 	if h.cfg.ProviderUpdates != nil {
 		// Anyone may call this route: a provider has no credentials, but signs with the terminal's secret.

@@ -14,7 +14,7 @@ import (
 // Outcomes at the last terminal of a transaction.
 const (
 	routedPending  = "pending"  // the outcome is not known yet
-	routedAccepted = "accepted" // the provider has the charge, or had it
+	routedAccepted = "accepted" // the provider accepted the charge, which may have been returned since
 	routedRefused  = "refused"
 	routedFailed   = "failed"
 )
@@ -52,8 +52,8 @@ func (h *Handlers) readRouting(req *web.Request) error {
 	return nil
 }
 
-// lastTerminal describes the attempt at the transaction's last terminal. Its time is that of the
-// transaction's end or, before the end, of its last change.
+// lastTerminal describes the attempt at the transaction's last terminal. Its time is the time at which the
+// transaction ended or, before that, the time of its last change.
 func lastTerminal(result *paymentactor.Result) payment.Attempt {
 	r := result.Record
 	a := payment.Attempt{Terminal: r.Terminal, Priority: r.Priority, At: r.Finished}

@@ -19,11 +19,11 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// Subscriptions creates, reads and changes recurring payments; *subscription.Service of actors
-// is one. Its errors are subscription.ErrTerms or a *ledger.Refusal, whose code is NotFound both for an
+// Subscriptions creates, reads and changes recurring payments; *subscription.Service of package actors/subscription
+// implements it. Its errors are subscription.ErrTerms or a *ledger.Refusal. The refusal's code is NotFound both for an
 // unknown id and for the id of another partner's subscription. A method that gets an idempotency key
-// claims the key, so that no other write can have it. If the key was claimed before, the method repeats
-// the earlier response (Result.Replay).
+// claims the key, so that no other write can use it. If the key was claimed before, the method returns
+// the earlier result (Result.Replay).
 type Subscriptions interface {
 	Create(subscriptionactor.Create) (subscriptionactor.Result, error)
 	Read(org ledger.ID, partner int64, id ledger.ID) (subscriptionactor.Result, error)
@@ -36,7 +36,7 @@ type Subscriptions interface {
 	Cancel(subscriptionactor.Command) (subscriptionactor.Result, error)
 }
 
-// subscriptionFields are the fields of a create, in the order in which refusals list them.
+// subscriptionFields are the fields of a create request, in the order in which refusals list them.
 var subscriptionFields = []string{"initial_payment_id", "amount", "period_days", "metadata"}
 
 // createSubscription is POST /subscriptions
@@ -57,7 +57,7 @@ func (h *Handlers) createSubscription(req *web.Request) error {
 	var problems web.Problems
 	terms := readTerms(params, &problems)
 	result, err := h.cfg.Subscriptions.Create(subscriptionactor.Create{
-		Org: req.Principal.Org, Partner: req.Principal.Partner.Number, Terms: terms, Key: key, Origin: req.Origin(),
+		Org: req.Principal.Org, Partner: req.Principal.Partner.Number, Terms: terms, Key: key, Author: req.Author(), Origin: req.Origin(),
 		Malformed: len(problems) > 0,
 		Refuse: func(field, detail string) {
 			if !problems.HasField(field) {
@@ -77,8 +77,8 @@ func (h *Handlers) createSubscription(req *web.Request) error {
 	return h.writeSubscription(req, fiber.StatusCreated, &result, err)
 }
 
-// readTerms reads the terms of a create. A missing field or one of the wrong type is a problem; the
-// subscription service decides whether the values are allowed.
+// readTerms reads the terms of a create request. It adds a problem for each field that is missing or has the wrong type. The
+// subscription service checks the values.
 func readTerms(params []byte, problems *web.Problems) (t subscription.Terms) {
 	const initial, amount, period, metadata = "initial_payment_id", "amount", "period_days", "metadata"
 	if text, isText := jsonwalk.Text(web.Member(params, initial)); !isText {
@@ -139,7 +139,7 @@ func (h *Handlers) cancelSubscription(req *web.Request) error {
 
 // changeSubscription pauses, resumes or cancels the subscription that the path names. A body is ignored.
 func (h *Handlers) changeSubscription(req *web.Request, change func(subscriptionactor.Command) (subscriptionactor.Result, error)) error {
-	command := subscriptionactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number, Origin: req.Origin()}
+	command := subscriptionactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number, Author: req.Author(), Origin: req.Origin()}
 	var err error
 	if command.ID, err = web.ParseID(req.Parameter("id")); err != nil {
 		return err
@@ -185,7 +185,7 @@ func (h *Handlers) listSubscriptions(req *web.Request) error {
 		if !isInstant {
 			q.BadCursor()
 		}
-		page.CreatedBefore = max(1, web.CeilMicros(at)) // 0 would mean the first page
+		page.CreatedBefore = max(1, web.CeilMicros(at)) // 0 would select the first page
 	}
 	if err := q.Problems.Err(); err != nil {
 		return err

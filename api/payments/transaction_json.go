@@ -26,22 +26,22 @@ func (h *Handlers) viewContextOf(req *web.Request, result *paymentactor.Result) 
 	return viewContext{at: h.cfg.Clock.Now(), includesPayerPage: req.Principal.Key != nil && !result.Replay}
 }
 
-// appendTransaction appends a transaction. p is the transaction's partner, in whose language
-// the descriptions are.
+// appendTransaction appends a transaction. p is the transaction's partner; the descriptions are in the
+// partner's language.
 func (h *Handlers) appendTransaction(dst []byte, p *directory.Partner, result *paymentactor.Result, v viewContext) []byte {
 	view := h.viewOf(p.Org, result, v)
 	view.Lang = p.Lang
 	return jsonform.AppendTransaction(dst, result.Record, &view)
 }
 
-// appendHosted appends the short response to a hosted create, whose payer enters the credentials on
+// appendHosted appends the short response to a hosted create request, whose payer enters the credentials on
 // the service's page.
 func (h *Handlers) appendHosted(dst []byte, org ledger.ID, result *paymentactor.Result, v viewContext) []byte {
 	view := h.viewOf(org, result, v)
 	return jsonform.AppendHosted(dst, result.Record, &view)
 }
 
-// viewOf returns what a response shows besides the record, except the language.
+// viewOf returns the data that a response shows in addition to the record, except the language.
 func (h *Handlers) viewOf(org ledger.ID, result *paymentactor.Result, v viewContext) jsonform.TransactionView {
 	r, now := result.Record, ledger.MicrosOf(v.at)
 	view := jsonform.TransactionView{

@@ -215,7 +215,7 @@ func TestHostedCreateReturnsItsShortForm(t *testing.T) {
 	}
 }
 
-// Both addresses open the same page, for 15 minutes after they are shown.
+// Both addresses in the response open the same page, for 15 minutes after the response.
 func TestWaitingHostedTransactionShowsItsPage(t *testing.T) {
 	h, partner := newShowingHandlers(t)
 	fields := make(map[string]any)
@@ -308,7 +308,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
-		params, err := transactionParams(body)
+		params, err := createParams(body)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -82,7 +82,7 @@ func (h *Handlers) continueTransaction(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	// The credentials' fields depend on the type, which never changes.
+	// Which fields the credentials have depends on the transaction's type, which never changes.
 	stored, err := h.cfg.Payments.Read(command.Org, command.Partner, command.ID)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (h *Handlers) continueTransaction(req *web.Request) error {
 	if body.read(object, stored.Record.Type, h.cfg.Fingerprint); len(body.problems) > 0 {
 		return body.problems
 	}
-	body.Storable.PayerIP = payerAddress(stored.Record.Customer, h.cfg.Proxies.Source(req.RequestCtx))
+	body.Storable.PayerIP = payerIP(stored.Record.Customer, h.cfg.Proxies.Source(req.RequestCtx))
 	result, err := h.cfg.Payments.Continue(paymentactor.Continue{
 		Command: command, Credentials: body.Storable, Card: body.Card, Route: body.route, Browser: body.browser,
 	})
@@ -117,11 +117,11 @@ func (h *Handlers) completeTransaction(req *web.Request) error {
 	case !web.IsObject(material):
 		return ledger.RefuseField("payments.completeTransaction", materialName, "%s must be an object", materialName)
 	}
-	submitted := web.Without(material, "status") // only the provider may set it
+	submitted := web.Without(material, "status") // only the provider may set the status
 	if web.IsEmptyObject(submitted) {
 		return ledger.RefuseField("payments.completeTransaction", materialName, "%s must not be empty", materialName)
 	}
-	result, err := h.cfg.Payments.Complete(paymentactor.Material{Command: command, Object: submitted})
+	result, err := h.cfg.Payments.Complete(paymentactor.PayerSubmission{Command: command, Object: submitted})
 	return h.writeResult(req, &result, err)
 }
 
@@ -150,7 +150,7 @@ func (h *Handlers) chooseDestination(req *web.Request) error {
 
 // newCommand returns a command for the transaction that the request names.
 func (h *Handlers) newCommand(req *web.Request) (command paymentactor.Command, err error) {
-	command = paymentactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number, Origin: req.Origin()}
+	command = paymentactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number, Author: req.Author(), Origin: req.Origin()}
 	if command.ID, err = web.ParseID(req.Parameter("id")); err != nil {
 		return command, err
 	}
@@ -191,8 +191,9 @@ func partialAmount(params []byte, code ledger.Code) (*money.Amount, error) {
 
 const materialName = payment.MaterialField
 
-// materialOf finds the material in a body. It is a member at the top level or in params, or the params
-// object itself. The member at the top level has precedence. Nil means that there is no material.
+// materialOf finds the material (authentication data of the payer) in a body. The material is the member
+// additional_params_for_auth at the top level or in the object params, or the object params itself. The member at the top level
+// has precedence. The result is nil if there is no material.
 func materialOf(body []byte) []byte {
 	if member := web.Member(body, materialName); member != nil {
 		return member
@@ -232,8 +233,8 @@ func (c *continuation) read(body []byte, t payment.Type, fingerprint func([]byte
 	}
 }
 
-// checkBrowser checks the types of browser_data's fields. The provider decides whether their
-// content is right.
+// checkBrowser checks the types of browser_data's fields. The provider checks their
+// values.
 func checkBrowser(browser []byte, problems *web.Problems) {
 	for _, name := range [...]string{"language", "user_agent"} {
 		if value := web.Member(browser, name); value != nil {

@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Bounds of the fields of a create, the request that creates a transaction: in characters, and in
-// bytes for fields that are stored as JSON. All fields together fit into a record.
+// Bounds of the fields of a request that creates a transaction: in characters, and in bytes for fields that are stored as JSON.
+// All fields together fit into a record.
 const (
 	maxTxID         = 255
 	maxDescription  = 2000
@@ -20,7 +20,7 @@ const (
 	maxMerchantMeta = 64 << 10
 )
 
-// creation has the params of a create.
+// creation has the params of a request that creates a transaction.
 type creation struct {
 	// The JSON values as they were sent. They alias the body.
 	kind, amount, currency, network, env, txid, description []byte
@@ -83,14 +83,13 @@ func (c *creation) field(name []byte) *[]byte {
 	return nil
 }
 
-// wantsPage tells whether the create asks for the hosted page, on which the payer enters the
-// credentials.
+// wantsPage tells whether the client requests the hosted page, on which the payer enters the credentials.
 func (c *creation) wantsPage() bool {
 	return string(c.hosted) == "true" || string(c.widget) == "true"
 }
 
-// check validates every field in a fixed order and fills the request. Faults go to problems.
-// Afterwards nothing in the request aliases the body.
+// check validates every field in a fixed order and fills c.request. It adds faults to c.problems. Afterwards c.request has copies
+// of all values, so the body may be wiped.
 func (c *creation) check(fingerprint func(number []byte) string) {
 	r := &c.request
 	r.Type = c.checkType()
@@ -185,8 +184,8 @@ func hasKnownScale(a money.Asset) bool {
 	return known
 }
 
-// checkCurrency refuses a currency that the service does not accept, in the specification's words. A
-// number is quoted as it was sent.
+// checkCurrency refuses a currency that the service does not accept. The error message has the specification's wording, and
+// quotes a number as it was sent.
 func (c *creation) checkCurrency() money.Currency {
 	code, isText := jsonwalk.Text(c.currency)
 	if !isText {
@@ -256,9 +255,9 @@ func (c *creation) checkFlag(name string, value []byte) {
 	}
 }
 
-// checkStorage reads the credentials. A create without credentials is well formed: its
-// transaction is refused later. Credentials of a hosted create are checked and dropped, because
-// its payer enters the credentials on the hosted page.
+// checkStorage reads the payer's credentials. Missing credentials are not a problem here: the transaction is created and then
+// rejected. Credentials of a hosted create request are checked and dropped, because the payer enters the credentials on the
+// hosted page.
 func (c *creation) checkStorage(fingerprint func([]byte) string) {
 	if c.moneyStorage == nil || web.IsEmptyObject(c.moneyStorage) {
 		return

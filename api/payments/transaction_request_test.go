@@ -27,11 +27,11 @@ func readCreation(params []byte) *creation {
 
 func fakeFingerprint(number []byte) string { return fmt.Sprintf("print of %d digits", len(number)) }
 
-// parseCreate parses and checks a create's params, and wipes the body as the server does.
+// parseCreate parses and checks a create request's params, and wipes the body as the server does.
 func parseCreate(t testing.TB, params string) *creation {
 	t.Helper()
 	body := []byte(`{"params":` + params + `}`)
-	value, err := transactionParams(body)
+	value, err := createParams(body)
 	if err != nil {
 		t.Fatalf("%s: %v", params, err)
 	}
@@ -55,13 +55,13 @@ func TestBodyWithoutParamsIsRefused(t *testing.T) {
 	for _, body := range []string{
 		`{"type":"payment","amount":"100"}`, `{}`, `{"params":null}`, `{"params":[]}`, `{"params":"{}"}`, `{"Params":{}}`, `[]`, `"params"`, `7`, `null`,
 	} {
-		_, err := transactionParams([]byte(body))
+		_, err := createParams([]byte(body))
 		if status, got := responseTo(err); status != 422 || got != `{"error":"wrong params - can't init tx"}` {
 			t.Errorf("%s: %d %s", body, status, got)
 		}
 	}
 	for _, body := range []string{``, `{"params":{}`, `{"params":{"a":1,"a":2}}`} {
-		_, err := transactionParams([]byte(body))
+		_, err := createParams([]byte(body))
 		if status, got := responseTo(err); status != 400 {
 			t.Errorf("%s: %d %s", body, status, got)
 		}
@@ -193,7 +193,7 @@ func TestCreateHasDefaultAssets(t *testing.T) {
 	}
 }
 
-// Missing credentials are not malformed: the transaction is created and rejected.
+// A create request without credentials is well-formed: the transaction is created and rejected.
 func TestMissingCredentialsAreWellFormed(t *testing.T) {
 	for _, storage := range []string{"", `,"money_storage":null`, `,"money_storage":{}`, `,"money_storage":{ }`} {
 		c := parseCreate(t, `{"type":"payment","amount":"1"`+storage+`}`)
@@ -222,7 +222,7 @@ func TestPayoutKeepsNoCVV(t *testing.T) {
 
 func TestEscapedCredentialsAreWiped(t *testing.T) {
 	body := []byte(`{"params":{"type":"payment","amount":"1",` + strings.Replace(strings.Replace(cardMember, "4242424242424242", `\u0034242424242424242`, 1), `"123"`, `"\u00312\u0033"`, 1) + `}}`)
-	value, err := transactionParams(body)
+	value, err := createParams(body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +337,7 @@ func FuzzCreateBody(f *testing.F) {
 	}
 	h, partner := newShowingHandlers(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		params, err := transactionParams(body)
+		params, err := createParams(body)
 		if err != nil {
 			if status, answer := responseTo(err); status != 400 && status != 422 || !json.Valid([]byte(answer)) {
 				t.Fatalf("%q: %d %s", body, status, answer)
@@ -370,7 +370,7 @@ func FuzzAmountField(f *testing.F) {
 		f.Add(literal)
 	}
 	f.Fuzz(func(t *testing.T, literal string) {
-		params, err := transactionParams([]byte(`{"params":{"type":"payment","amount":` + literal + `}}`))
+		params, err := createParams([]byte(`{"params":{"type":"payment","amount":` + literal + `}}`))
 		if err != nil {
 			return
 		}

@@ -7,7 +7,7 @@ import (
 	"mizan/api/web/worktest"
 )
 
-// FuzzCreateParsingIsLinear checks that the work of parsing a create grows at most linearly with its body.
+// FuzzCreateParsingIsLinear checks that the work of parsing a create request grows at most linearly with its body.
 func FuzzCreateParsingIsLinear(f *testing.F) {
 	worktest.Add(f, [3]string{`{"params":{"type":"payment","txid":"`, `\u0061`, `"}}`}, [3]string{`{"params":{"merchant_meta":{"a":[`, `[],`, `{}]}}}`}, [3]string{`{`, ` `, `}`})
 	f.Fuzz(func(t *testing.T, head, piece, tail []byte) {

@@ -16,20 +16,20 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Transactions creates, reads and changes transactions; *payment.Service of actors is one. Its
+// Transactions creates, reads and changes transactions; *payment.Service of package actors/payment implements it. Its
 // errors are *ledger.Refusal, with the code NotFound both for an unknown id and for the id of another
 // partner's transaction. A method that gets an idempotency key claims the key, so that no other write can
-// have it. If the key was claimed before, the method returns the transaction's current state
+// use it. If the key was claimed before, the method returns the transaction's current state
 // (Result.Replay).
 type Transactions interface {
-	// Create blocks until the provider's first outcome, but no longer than a create may wait.
+	// Create creates a transaction. It waits for the provider's first answer, but no longer than the service's limit.
 	Create(paymentactor.Create) (paymentactor.Result, error)
-	// Read returns the transaction as it is stored.
+	// Read returns the stored transaction.
 	Read(org ledger.ID, partner int64, id ledger.ID) (paymentactor.Result, error)
-	// Current does what Read does. If the action (what the payer has to do) has expired, the provider
+	// Current does what Read does. If the payer's action (the task that the provider has set) has expired, the provider
 	// renews it first. onPayerPage is true if the payer's page shows the transaction.
 	Current(c paymentactor.Command, onPayerPage bool) (paymentactor.Result, error)
-	// Find is Read for a transaction of any partner.
+	// Find does what Read does for a transaction of any partner.
 	Find(org, id ledger.ID) (paymentactor.Result, error)
 	// Refund returns settled money. Errors: NotReversible, InvalidRefundAmount, Conflict.
 	Refund(paymentactor.AmountCommand) (paymentactor.Result, error)
@@ -38,7 +38,7 @@ type Transactions interface {
 	// Commit captures the hold. Errors: InvalidCaptureAmount, Conflict.
 	Commit(paymentactor.AmountCommand) (paymentactor.Result, error)
 	// Complete submits the material (authentication data) for which a charge waits. Errors: Conflict, Expired.
-	Complete(paymentactor.Material) (paymentactor.Result, error)
+	Complete(paymentactor.PayerSubmission) (paymentactor.Result, error)
 	// Choose names the institution that receives a payout. Errors: Conflict, Invalid.
 	Choose(paymentactor.Choice) (paymentactor.Result, error)
 	// Continue adds the payer's credentials to a hosted transaction (one that was created without
@@ -53,7 +53,7 @@ func (h *Handlers) createTransaction(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	params, err := transactionParams(req.Request.Body())
+	params, err := createParams(req.Request.Body())
 	if err != nil {
 		return err
 	}
@@ -63,11 +63,11 @@ func (h *Handlers) createTransaction(req *web.Request) error {
 	if creation.check(h.cfg.Fingerprint); len(creation.problems) > 0 {
 		return creation.problems
 	}
-	creation.request.PayerIP = payerAddress(creation.request.Customer, h.cfg.Proxies.Source(req.RequestCtx))
+	creation.request.PayerIP = payerIP(creation.request.Customer, h.cfg.Proxies.Source(req.RequestCtx))
 	hosted := creation.wantsPage()
 	result, err := h.cfg.Payments.Create(paymentactor.Create{
 		Org: req.Principal.Org, Partner: req.Principal.Partner, Request: creation.request, Hosted: hosted, Card: creation.Card, Key: key,
-		Origin: req.Origin(),
+		Author: req.Author(), Origin: req.Origin(),
 	})
 	if err != nil {
 		return err
@@ -88,9 +88,9 @@ func (h *Handlers) createTransaction(req *web.Request) error {
 	return nil
 }
 
-// transactionParams returns the params object of a create's body. Without params the request is
+// createParams returns the params object of a create request's body. Without params the request is
 // refused, regardless of the rest of the body.
-func transactionParams(body []byte) ([]byte, error) {
+func createParams(body []byte) ([]byte, error) {
 	value, err := web.Document(body)
 	if err != nil {
 		return nil, err
@@ -103,8 +103,8 @@ func transactionParams(body []byte) ([]byte, error) {
 	return nil, ledger.Refuse("payments.createTransaction", ledger.WrongParams, "the body has no params object")
 }
 
-// readTransaction is GET /transactions/{id}. If the caller has the partner's own key, with
-// which material (authentication data) may be submitted, expired material is renewed first. A malformed id gets the response of an unknown one.
+// readTransaction is GET /transactions/{id}. If the caller has the partner's key, an expired action of the payer is renewed
+// first, because such a caller may complete it. A malformed id gets the same response as an unknown id.
 func (h *Handlers) readTransaction(req *web.Request) error {
 	result, err := h.findTransaction(req)
 	if err != nil {
@@ -114,7 +114,7 @@ func (h *Handlers) readTransaction(req *web.Request) error {
 	return nil
 }
 
-// buffers are reused for further responses. That is safe, because WriteJSON copies the response.
+// buffers are reused for later responses. That is safe, because WriteJSON copies the response.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
 
 // writeTransaction responds with a transaction.
@@ -125,12 +125,12 @@ func (h *Handlers) writeTransaction(req *web.Request, status int, result *paymen
 	buffers.Put(buf)
 }
 
-// writeHosted responds in the short form of a hosted create.
+// writeHosted responds in the short form of a hosted create request.
 func (h *Handlers) writeHosted(req *web.Request, status int, result *paymentactor.Result) {
 	web.WriteJSON(req.RequestCtx, status, h.appendHosted(nil, req.Principal.Org, result, h.viewContextOf(req, result)))
 }
 
-// mismatch returns the name of the first field in which a repeated create differs from the stored
+// mismatch returns the name of the first field in which a repeated create request differs from the stored
 // transaction; empty if none differs. The credentials of a hosted transaction come from its payer and
 // are not compared.
 func mismatch(sent *payment.Request, hosted bool, stored *payment.Record) string {
@@ -175,9 +175,9 @@ func sameJSON(a, b []byte) bool {
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
 }
 
-// payerAddress returns the address from which a payer's credentials came: the "ip" in the
+// payerIP returns the address from which a payer's credentials came: the "ip" in the
 // merchant's customer object, or else the address of the request.
-func payerAddress(customer []byte, source netip.Addr) netip.Addr {
+func payerIP(customer []byte, source netip.Addr) netip.Addr {
 	if customer == nil {
 		return source
 	}

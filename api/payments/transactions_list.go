@@ -17,15 +17,15 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of the work for one page. A page that ends early because of them has a cursor, with which the
+// Bounds of the work for one page. At a bound, the page ends early and has a cursor, with which the
 // list continues.
 const (
 	maxRecordsRead = 500     // records read
 	maxIndexRows   = 200_000 // index rows read; reading a record costs as much as reading hundreds of rows
 )
 
-// walk reads the rows of a partner's transaction list, newest first. The list is an index: it has a row
-// for the creation and for each update of a transaction.
+// walk reads the rows of a partner's transaction list, newest first. The list is an index: it has one row for the creation of
+// each transaction, and one for each update.
 type walk struct {
 	view     *posting.View
 	org      ledger.ID
@@ -34,13 +34,13 @@ type walk struct {
 	span     span // range of the times by which the list is ordered
 }
 
-// each calls fn with the rows that may belong to a transaction whose time is in w.span. They include
+// each calls fn with the rows that may belong to a transaction whose time is in w.span, newest first. They include
 // the rows of updates.
 //
 // The row of a creation is booked at the last event of the change that created the record, so a
 // record that started within the span may have its row just after the span. The events of one change
 // are contiguous, so only the first creation after the span can be such a row.
-func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
+func (w *walk) each(fn func(posting.ListRow) (more bool, err error)) error {
 	if w.span.from > w.span.to {
 		return nil
 	}
@@ -51,8 +51,8 @@ func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
 			bounds.Before += posting.MaxEvents
 		}
 	}
-	var firstAfter posting.Listed // the earliest creation after the span
-	err := w.view.List(w.org, w.list, bounds, func(row posting.Listed) (bool, error) {
+	var firstAfter posting.ListRow // the earliest creation after the span
+	err := w.view.List(w.org, w.list, bounds, func(row posting.ListRow) (bool, error) {
 		if !w.byUpdate && row.Booked > w.span.to {
 			if row.IsCreation {
 				firstAfter = row
@@ -61,7 +61,7 @@ func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
 		}
 		if firstAfter.IsCreation {
 			earliest := firstAfter
-			firstAfter = posting.Listed{}
+			firstAfter = posting.ListRow{}
 			if more, err := fn(earliest); err != nil || !more {
 				return false, err
 			}
@@ -75,7 +75,7 @@ func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
 }
 
 // recordOf returns the record of a row.
-func (w *walk) recordOf(row posting.Listed) (posting.Record, error) {
+func (w *walk) recordOf(row posting.ListRow) (posting.Record, error) {
 	stored, found, err := w.view.Record(w.org, ledger.Source{Kind: ledger.Transaction, ID: row.ID})
 	if err == nil && !found {
 		err = fmt.Errorf("transaction %v is listed and not there", row.ID)
@@ -100,7 +100,7 @@ type listPage struct {
 	partner  *directory.Partner // owner of the transactions
 	query    *listQuery
 	now      time.Time
-	body     web.List               // the response
+	body     web.List               // the body of the response
 	readIDs  map[ledger.ID]struct{} // ids of the records read, if the list is ordered by update
 
 	rowsRead    int           // index rows read
@@ -164,7 +164,7 @@ func (q *filterQuery) listOf(req *web.Request) ledger.List {
 
 // addRow adds the row's transaction to the page if it meets the conditions. If the page is full,
 // addRow only notes that there is a next page.
-func (p *listPage) addRow(row posting.Listed) (more bool, err error) {
+func (p *listPage) addRow(row posting.ListRow) (more bool, err error) {
 	if p.rowsRead++; p.recordsRead == maxRecordsRead || p.rowsRead > maxIndexRows {
 		p.nextBefore = p.readTo
 		return false, nil
@@ -201,10 +201,10 @@ func (p *listPage) addRow(row posting.Listed) (more bool, err error) {
 	return true, nil
 }
 
-// isStale tells, without reading the record, whether a row is to be skipped. In the order of creation
+// isStale tells, without reading the record, whether to skip a row. In the order of creation
 // only rows of creations count. In the order of updates only a record's newest row counts, so a row is
-// stale if the record was read before.
-func (p *listPage) isStale(row posting.Listed) bool {
+// stale if its record was read before.
+func (p *listPage) isStale(row posting.ListRow) bool {
 	if !p.byUpdate {
 		return !row.IsCreation
 	}

@@ -95,8 +95,8 @@ func newFilterQuery(ctx *fasthttp.RequestCtx, now time.Time, parameters []string
 	return q
 }
 
-// refuseEmpty refuses empty parameters, in the given order, and forgets them: an empty status must not
-// mean any status. An empty start_cursor without an end_cursor is ignored.
+// refuseEmpty adds a problem for each empty parameter, in the given order, and removes the parameter from the query. So an empty
+// status never means any status. An empty start_cursor without an end_cursor is ignored.
 func (q *filterQuery) refuseEmpty(parameters []string) {
 	for _, name := range parameters {
 		text, sent := q.Sent(name)
@@ -134,8 +134,8 @@ func (q *filterQuery) readAmount(name string, ifAbsent money.Amount) money.Amoun
 	return amount
 }
 
-// readSpan reads the parameters that bound a time. web.ThroughNow explains what an upper bound that
-// equals now means.
+// readSpan reads the parameters with the bounds of a time. web.ThroughNow explains the meaning of an upper bound that
+// equals now.
 func (q *filterQuery) readSpan(field string) span {
 	s := span{0, web.Forever}
 	if at, ok := q.readTime(field + "_from"); ok {

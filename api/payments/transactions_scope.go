@@ -9,8 +9,8 @@ import (
 	"mizan/ledger"
 )
 
-// operatorParameters are the list's parameters in a request with the administration token. They include the
-// partner and a start time; in a request with a partner's key these two are refused as unexpected fields.
+// operatorParameters are the list's parameters in a request with the administration token. They include
+// partner_id and from, which a request with a partner's key may not have.
 var operatorParameters = slices.Concat(listParameters, []string{"partner_id", "from"})
 
 // organization returns the organization of a request by the administration token or by a session.
@@ -21,8 +21,9 @@ func (h *Handlers) organization(req *web.Request) (ledger.ID, error) {
 	return req.Principal.Org, nil
 }
 
-// listQueryOf reads a request for a page of a partner's transactions. The partner is the caller itself; a request
-// with the administration token names the partner in partner_id, and listQueryOf makes it that partner's request.
+// listQueryOf reads a request for a page of a partner's transactions. The partner is the caller itself. A request
+// with the administration token names the partner in partner_id. Then listQueryOf makes the rest of the request run as that
+// partner's (see actAs).
 func (h *Handlers) listQueryOf(req *web.Request) (*listQuery, error) {
 	if !req.Operator {
 		q := newListQuery(req.RequestCtx, h.cfg.Clock.Now(), listParameters)
@@ -85,6 +86,9 @@ func (h *Handlers) findTransaction(req *web.Request) (result paymentactor.Result
 	}
 	if result, err = h.cfg.Payments.Find(org, id); err != nil {
 		return result, err
+	}
+	if req.OwnPartner != 0 && result.Record.Partner != req.OwnPartner {
+		return result, web.NotFound()
 	}
 	return result, h.actAs(req, org, result.Record.Partner)
 }

@@ -25,7 +25,7 @@ func newExampleView(o *description.Described, e *spec.Example, recorded *descrip
 	return v
 }
 
-// command returns the example as a command of curl. Keys and tokens are variables of the shell.
+// command returns the example as a curl command. Keys and tokens are shell variables.
 func command(o *description.Described, e *description.RecordedExample) string {
 	lines := []string{"curl -sS"}
 	if e.Method != http.MethodGet {
@@ -45,13 +45,13 @@ func command(o *description.Described, e *description.RecordedExample) string {
 	return strings.Join(lines, " \\\n")
 }
 
-// maxLine is the length above which a body is in several lines.
+// maxLine is the length in bytes above which a body is written over several lines.
 const maxLine = 60
 
-// quoted returns a text in double quotes of the shell.
+// quoted returns a text in double quotes, in which the shell replaces variables.
 func quoted(text string) string { return `"` + text + `"` }
 
-// credentials are the headers of the caller of an example.
+// credentials returns the headers with the credentials of an example's caller.
 func credentials(o *description.Described, as string) []string {
 	organization := quoted("x-organization-id: $ORGANIZATION_ID")
 	switch {
@@ -67,7 +67,7 @@ func credentials(o *description.Described, as string) []string {
 	return []string{quoted("authorization: Bearer $SESSION_TOKEN"), organization}
 }
 
-// indented returns a value as JSON in several lines.
+// indented returns a value as indented JSON.
 func indented(value any) string {
 	var out bytes.Buffer
 	assert.NoError(json.Indent(&out, description.AppendJSON(nil, value), "", "  "))

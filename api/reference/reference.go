@@ -13,19 +13,19 @@ import (
 	"mizan/api/web"
 )
 
-// Config is what New needs.
+// Config has the settings of the handlers.
 type Config struct {
 	Version string
 	Env     string // "sandbox" or "production"
 
-	// Routes returns the server's routes, of which the description is made.
+	// Routes returns the server's routes, from which the description is made.
 	Routes func() []web.Route
 }
 
 // Handlers serves the routes.
 type Handlers struct {
 	cfg  Config
-	site func() *site // makes the files when they are first asked for
+	site func() *site // makes the files at the first request
 }
 
 // New returns the handlers.
@@ -42,27 +42,27 @@ func (h *Handlers) Document() *description.Document {
 
 // Paths of this package.
 const (
-	docsPath    = "/docs"
-	errorsPage  = "errors"
-	searchPage  = "search"
-	consolePath = "/console" // a page that says that there is no console yet
+	docsPath   = "/docs"
+	errorsPage = "errors"
+	searchPage = "search"
 )
 
-// Routes returns the routes. They are too cheap to wait for a place among the reads, except a search.
+// Routes returns the routes. Except for the search, they do so little work that they are not bounded reads
+// (web.Route.SkipsQueues).
 func (h *Handlers) Routes() []web.Route {
 	anyone := web.Access{Callers: web.Anyone}
 	routes := []web.Route{{Method: fiber.MethodGet, Path: docsPath + "/" + searchPage, Access: anyone, Handle: h.search}} // must precede :page
-	for _, path := range []string{"/", consolePath, docsPath, docsPath + "/:page", "/openapi.json", "/openapi.yaml"} {
+	for _, path := range []string{"/", docsPath, docsPath + "/:page", "/openapi.json", "/openapi.yaml"} {
 		routes = append(routes, web.Route{Method: fiber.MethodGet, Path: path, Access: anyone, SkipsQueues: true, Handle: h.sendFile})
 	}
 	return routes
 }
 
-// file is a response that is always the same.
+// file is the content of one URL, which is the same for every request.
 type file struct {
 	content     []byte
 	contentType string
-	policy      string // empty: that of every response
+	policy      string // Content-Security-Policy; empty: the strict policy of every response
 	etag        string
 }
 
@@ -71,7 +71,7 @@ func newFile(content []byte, contentType, policy string) *file {
 	return &file{content, contentType, policy, `"` + hex.EncodeToString(sum[:12]) + `"`}
 }
 
-// Browsers ask each time whether a file has changed, because a new release has other ones.
+// Browsers must revalidate a file before each use, because a new release may have changed it.
 var (
 	valueRevalidate = []byte("no-cache")
 	headerETag      = []byte("Etag")
@@ -108,7 +108,7 @@ func (h *Handlers) sendFile(req *web.Request) error {
 // maxQuery bounds the text of a search, in bytes.
 const maxQuery = 100
 
-// search responds with the operations that have all words of the query.
+// search responds with the operations, webhooks and error codes whose texts have all words of the query.
 func (h *Handlers) search(req *web.Request) error {
 	s := h.site()
 	query := web.Truncate(req.QueryArgs().Peek("q"), maxQuery)

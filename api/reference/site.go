@@ -16,7 +16,7 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// style is the one inline style.
+// style is the only inline style.
 var style = strings.TrimSpace(readTemplate("style.css"))
 
 // pagePolicy is the Content-Security-Policy of the pages.
@@ -35,7 +35,7 @@ func readTemplate(name string) string {
 	return string(content)
 }
 
-// site has the files, and what a search needs.
+// site has the files and the index of the search.
 type site struct {
 	document  *description.Document
 	cfg       Config
@@ -43,14 +43,14 @@ type site struct {
 	groups    []groupView
 	files     map[string]*file
 	notFound  *file
-	found     []foundView // every operation, webhook and code of an error, for the search
+	found     []foundView // all operations, webhooks and error codes, for the search
 }
 
 // newSite makes all files.
 func newSite(document *description.Document, cfg Config) *site {
 	s := &site{document: document, cfg: cfg, files: make(map[string]*file), templates: make(map[string]*template.Template)}
 	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{"markdown": markdown, "line": markdownLine}).Parse(readTemplate("layout.html")))
-	for _, name := range []string{"start", "index", "tag", "errors", "search", "missing", "console"} {
+	for _, name := range []string{"start", "index", "tag", "errors", "search", "missing"} {
 		s.templates[name] = template.Must(template.Must(layout.Clone()).Parse(readTemplate(name + ".html")))
 	}
 	s.groups = s.groupsOf()
@@ -58,7 +58,6 @@ func newSite(document *description.Document, cfg Config) *site {
 	s.files["/openapi.json"] = newFile(description.AppendJSON(nil, tree), "application/json", "")
 	s.files["/openapi.yaml"] = newFile(description.AppendYAML(nil, tree), "application/yaml", "")
 	s.add("/", "start", startView{pageView{Title: "Mizan", Style: template.CSS(style)}, cfg.Version, cfg.Env, cfg.Env == "sandbox"})
-	s.add(consolePath, "console", s.pageView("Console", ""))
 	s.add(docsPath, "index", indexView{s.pageView("Reference", ""), document.Text, s.groups})
 	s.add(docsPath+"/"+errorsPage, "errors", errorsView{s.pageView("Errors", errorsPage), document.ErrorText, refusalRows(), document.Failures,
 		s.objects(description.RefusalComponents)})
@@ -82,7 +81,7 @@ func (s *site) render(name string, view any) []byte {
 	return out.Bytes()
 }
 
-// groupView is a group of tags in the list at the left.
+// groupView is a group of tags in the navigation at the left.
 type groupView struct {
 	Name string
 	Tags []linkView
@@ -120,7 +119,7 @@ func (s *site) groupsOf() (groups []groupView) {
 	return groups
 }
 
-// pageView has what the layout shows.
+// pageView has the data of the layout.
 type pageView struct {
 	Title, Slug string
 	Style       template.CSS
@@ -132,7 +131,7 @@ func (s *site) pageView(title, slug string) pageView {
 	return pageView{Title: title, Slug: slug, Style: template.CSS(style), Groups: s.groups}
 }
 
-// IsCurrent tells whether an address is that of the page.
+// IsCurrent tells whether an address is the page's own.
 func (v pageView) IsCurrent(address string) bool { return address == docsPath+"/"+v.Slug }
 
 type startView struct {
@@ -153,17 +152,17 @@ type searchView struct {
 	Found []foundView
 }
 
-// foundView is an operation, a webhook or a code of an error that a search can find.
+// foundView is an operation, a webhook or an error code that a search can find.
 type foundView struct {
 	linkView
 	Tag     string
 	Method  string
 	Path    string
-	words   string // all its texts in lower case
-	summary string // its name, summary and path in lower case: what is found there comes first
+	words   string // all texts in lower case
+	summary string // name, summary and path in lower case; matches in these come first
 }
 
-// collect adds a page's operations and webhooks to what a search finds.
+// collect adds a page's operations and webhooks to the index of the search.
 func (s *site) collect(v *tagView) {
 	address := docsPath + "/" + v.Slug + "#"
 	for i := range v.Webhooks {
@@ -185,7 +184,7 @@ func (s *site) collect(v *tagView) {
 	}
 }
 
-// collectErrors adds the codes of refusals and of failures to what a search finds.
+// collectErrors adds the codes of refusals and of failures to the index of the search.
 func (s *site) collectErrors() {
 	address := docsPath + "/" + errorsPage + "#"
 	for _, row := range refusalRows() {
@@ -196,13 +195,14 @@ func (s *site) collectErrors() {
 	}
 }
 
-// newFoundText returns what a search finds by the title and text of a link, and by a further text.
+// newFoundText returns an entry of the index. A search finds it by the title and text of the link, and by the text more.
 func newFoundText(link linkView, tag, more string) foundView {
 	summary := strings.ToLower(link.Title + " " + link.Text)
 	return foundView{linkView: link, Tag: tag, summary: summary, words: summary + " " + strings.ToLower(more)}
 }
 
-// find returns the operations that have all words of a query; those whose name or path has them come first.
+// find returns the entries of the index that have all words of a query. Entries that have them in the name, summary or path come
+// first.
 func (s *site) find(query string) (found []foundView) {
 	words := strings.Fields(strings.ToLower(query))
 	if len(words) == 0 {

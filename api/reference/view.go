@@ -29,7 +29,7 @@ type operationView struct {
 	Body                            *bodyView
 	Answers, Refusals               []responseView
 	Examples                        []exampleView
-	bodyWords, responseWords        []string // for the search: names and texts of the body's members, names of the responses' members
+	bodyWords, responseWords        []string // words for the search: the names and texts of the body's members, and the names of the responses' members
 }
 
 type parameterView struct {
@@ -45,11 +45,11 @@ type bodyView struct {
 
 type responseView struct {
 	Status  int
-	Name    string // the status in words
+	Name    string // the text of the status
 	Text    string
 	Media   string
 	Headers []parameterView
-	Body    *schemaView // nil: none, or no JSON
+	Body    *schemaView // nil: no body, or not JSON
 	Lines   []refusalLine
 }
 
@@ -67,7 +67,7 @@ type webhookView struct {
 // tagView returns the page of a tag.
 func (s *site) tagView(tag spec.Tag) tagView {
 	v := tagView{pageView: s.pageView(tag.Name, tag.Slug()), Text: tag.Text}
-	var names []string // of the referenced schemas
+	var names []string // names of the referenced schemas
 	for i := range s.document.Described {
 		if o := &s.document.Described[i]; o.Tag == tag.Name {
 			v.Operations = append(v.Operations, s.operationView(o))
@@ -122,7 +122,7 @@ func (s *site) operationView(o *description.Described) operationView {
 	return v
 }
 
-// callersText says who may call an operation.
+// callersText returns texts with the callers that may call an operation.
 func callersText(o *description.Described) (callers []string) {
 	for _, c := range o.Callers {
 		switch c.Kind {
@@ -171,7 +171,7 @@ func newAnswerView(a *spec.Answer) responseView {
 	return v
 }
 
-// newRefusalView lists the reasons of a refusal, each with what a caller can do.
+// newRefusalView lists the reasons of a refusal, each with the remedy for the caller.
 func newRefusalView(r *description.Response) responseView {
 	v := responseView{Status: r.Status, Name: http.StatusText(r.Status)}
 	for i := range r.Refusals {
@@ -202,8 +202,8 @@ func (s *site) webhookView(h *spec.Webhook) webhookView {
 	return v
 }
 
-// bodySchemaView shows the members of the object that a body is, or that it has as its only member, although the object has a
-// name: they are what a reader of the operation looks for.
+// bodySchemaView returns the view of a body. If the body, or its only member, refers to a named object, the view also has the
+// members of that object, because a reader of the operation looks for them.
 func (s *site) bodySchemaView(body *spec.Schema) schemaView {
 	v := newSchemaView(body)
 	if body.Ref != "" {
@@ -215,7 +215,7 @@ func (s *site) bodySchemaView(body *spec.Schema) schemaView {
 	return v
 }
 
-// wordsOf returns the names and texts of the members that a body has.
+// wordsOf returns the names and texts of a body's members.
 func (s *site) wordsOf(body *spec.Schema) (words []string) {
 	for _, m := range s.document.Schema(body).Members {
 		words = append(append(words, m.Name, m.Schema.Text), s.wordsOf(m.Schema)...)
@@ -223,7 +223,7 @@ func (s *site) wordsOf(body *spec.Schema) (words []string) {
 	return words
 }
 
-// namesOf adds the names of the members that values of a schema have, at any depth.
+// namesOf adds the names of a schema's members, at any depth.
 func (s *site) namesOf(names []string, of *spec.Schema) []string {
 	of = s.document.Schema(of)
 	for _, m := range of.Members {
@@ -253,14 +253,14 @@ type memberView struct {
 	Members  []memberView
 }
 
-// typePart is a part of a type's text; Address links to the object of that name.
+// typePart is a part of a type's text. If it names an object, Address is the link to the object.
 type typePart struct{ Text, Address string }
 
 func newSchemaView(s *spec.Schema) schemaView {
 	return schemaView{Type: typeParts(s), Text: s.Text, Members: memberViews(s)}
 }
 
-// memberViews returns the members of the object that a schema is, or that a list or an alternative of it has.
+// memberViews returns the members of a schema, including those of a list's entries and of all alternatives.
 func memberViews(s *spec.Schema) (members []memberView) {
 	for _, m := range s.Members {
 		v := memberView{Name: m.Name, Type: typeParts(m.Schema), Text: m.Schema.Text, Required: m.Required, Members: memberViews(m.Schema)}
@@ -278,7 +278,7 @@ func memberViews(s *spec.Schema) (members []memberView) {
 	return members
 }
 
-// typeText is a schema's type as one text.
+// typeText returns a schema's type as one text.
 func typeText(s *spec.Schema) string {
 	var text strings.Builder
 	for _, part := range typeParts(s) {
@@ -287,7 +287,7 @@ func typeText(s *spec.Schema) string {
 	return text.String()
 }
 
-// typeParts is a schema's type in words.
+// typeParts returns the parts of the text for a schema's type.
 func typeParts(s *spec.Schema) (parts []typePart) {
 	add := func(text string) { parts = append(parts, typePart{Text: text}) }
 	switch {
@@ -325,7 +325,7 @@ func typeParts(s *spec.Schema) (parts []typePart) {
 	return parts
 }
 
-// boundsText says which values of its type a schema allows.
+// boundsText returns a text with the bounds that a schema sets for values of its type.
 func boundsText(s *spec.Schema) string {
 	var bounds []string
 	switch {
@@ -360,7 +360,7 @@ type objectView struct {
 	schemaView
 }
 
-// objectAddress is the place of an object: that of a refusal's body is on the page of errors.
+// objectAddress returns the address at which an object is described. The bodies of refusals are on the page of errors.
 func objectAddress(name string) string {
 	if slices.Contains(description.RefusalComponents, name) {
 		return docsPath + "/" + errorsPage + "#" + name

@@ -13,7 +13,7 @@ const (
 	Places         = 256                    // commands in service at once
 	MaxAge         = 250 * time.Millisecond // longest wait
 	StandingAge    = 50 * time.Millisecond  // longest wait in a queue that has not been empty for MaxAge
-	Lapse          = time.Second            // how long a command that waits for no provider keeps its place
+	PlaceTimeout   = time.Second            // how long a command that waits for no provider keeps its place
 	RefusalsOfCore = 1_000                  // refusals a second, for each core
 )
 
@@ -25,19 +25,19 @@ const checkInterval = 10 * time.Millisecond
 // Options are the settings of a Gate.
 type Options struct {
 	Places   int           // commands in service at once; 0: Places
-	Lapse    time.Duration // how long a command keeps its place; 0: Lapse
+	Lapse    time.Duration // how long a command that waits for no provider keeps its place; 0: PlaceTimeout
 	Refusals int           // refusals a second; 0: RefusalsOfCore for each core
 	Clock    Clock         // nil: the machine's clock
 
-	// ProviderCalls returns how many commands in service wait for a provider now, and so leave
-	// their places to others; nil: none.
+	// ProviderCalls returns how many commands in service wait for a provider now. Their places
+	// count as free. nil: no command waits for a provider.
 	ProviderCalls func() int
 }
 
-// Clock is the clock by which commands wait.
+// Clock is the clock that measures the waiting times of commands.
 type Clock interface {
 	Now() time.Time
-	After(time.Duration, func()) // runs the function, on a goroutine of its own
+	After(time.Duration, func()) // runs the function after the time, on a goroutine of its own
 }
 
 // machineClock is the machine's clock.
@@ -56,12 +56,12 @@ type Gate struct {
 
 	mu             sync.Mutex
 	inService      list.List // guarded by mu: *Place, in the order of entry
-	lapsedCount    int       // guarded by mu: commands in service whose place has lapsed; not in inService
+	lapsedCount    int       // guarded by mu: how many commands in service have lost their place after PlaceTimeout; they are not in inService
 	queue          list.List // guarded by mu: *Place, in the order of arrival
-	nonEmptySince  time.Time // guarded by mu: since when the queue has not been empty
+	nonEmptySince  time.Time // guarded by mu: the time since which the queue has not been empty
 	toRefuse       list.List // guarded by mu: *Place of shed commands whose refusal has not been sent yet
 	checkScheduled bool      // guarded by mu
-	shedCount      uint64    // guarded by mu: commands that got no place
+	shedCount      uint64    // guarded by mu: how many commands were shed
 }
 
 // Place is a command's right to be carried out.
@@ -74,7 +74,7 @@ type Place struct {
 
 // New returns a gate.
 func New(o Options) *Gate {
-	g := &Gate{clock: o.Clock, places: cmp.Or(o.Places, Places), lapse: cmp.Or(o.Lapse, Lapse), providerCalls: o.ProviderCalls}
+	g := &Gate{clock: o.Clock, places: cmp.Or(o.Places, Places), lapse: cmp.Or(o.Lapse, PlaceTimeout), providerCalls: o.ProviderCalls}
 	g.refusals = max(1, cmp.Or(o.Refusals, RefusalsOfCore*runtime.GOMAXPROCS(0))/int(time.Second/checkInterval))
 	if g.clock == nil {
 		g.clock = machineClock{}
@@ -130,12 +130,12 @@ func (p *Place) Leave() {
 	}
 }
 
-// Figures are the numbers that metrics show of a gate.
+// Figures are the numbers of a gate for metrics.
 type Figures struct {
 	Inside  int           // commands in service, including those that wait for a provider
 	Waiting int           // commands that wait for a place
 	HeadAge time.Duration // how long the oldest waiting command has waited
-	Shed    uint64        // commands that got no place, since the start
+	Shed    uint64        // how many commands were shed since the start
 }
 
 // Figures returns the gate's current numbers.

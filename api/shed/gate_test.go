@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// clock stands still until moveBy is called.
+// clock is a clock that changes only when moveBy is called.
 type clock struct {
 	now    time.Time
 	timers []timer
@@ -25,7 +25,7 @@ func (c *clock) After(d time.Duration, run func()) {
 	c.timers = append(c.timers, timer{c.now.Add(d), run})
 }
 
-// moveBy moves the clock from one timer to the next.
+// moveBy moves the clock by d. It stops at each timer in between and runs it.
 func (c *clock) moveBy(d time.Duration) {
 	end := c.now.Add(d)
 	for {
@@ -59,7 +59,7 @@ func newTestGate(t *testing.T, o Options) *testGate {
 	return &testGate{New(o), c, t}
 }
 
-// outcome returns what has happened so far to a command that asked for a place.
+// outcome returns the state of a command that has asked for a place: accepted, shed or waiting.
 func (p *Place) outcome() string {
 	if p.admitted == nil {
 		return "accepted"
@@ -122,7 +122,7 @@ func TestCommandThatWaitsTooLongIsShed(t *testing.T) {
 	g.wantEnter("accepted")
 }
 
-// A burst may wait for MaxAge. If the queue never becomes empty, long waits do not help, and
+// The commands of a burst may wait for MaxAge. If the queue does not become empty, long waits do not help, so
 // the bound is StandingAge.
 func TestStandingQueueHasTheShorterBound(t *testing.T) {
 	g := newTestGate(t, Options{Places: 1})
@@ -135,7 +135,7 @@ func TestStandingQueueHasTheShorterBound(t *testing.T) {
 	g.want(latecomer, "waiting")
 	g.moveBy(StandingAge/2 + checkInterval)
 	g.want(latecomer, "shed")
-	inside.Leave() // the queue is empty
+	inside.Leave() // now the queue becomes empty
 	inside = g.wantEnter("accepted")
 	next := g.wantEnter("waiting")
 	g.moveBy(MaxAge - time.Millisecond)
@@ -150,7 +150,7 @@ func TestOldestWaitingCommandGetsTheNextPlace(t *testing.T) {
 	third, fourth := g.wantEnter("waiting"), g.wantEnter("waiting")
 	first.Leave()
 	g.want(third, "accepted")
-	latecomer := g.wantEnter("waiting") // behind the fourth command
+	latecomer := g.wantEnter("waiting") // waits behind the fourth command
 	g.want(fourth, "waiting")
 	second.Leave()
 	g.want(fourth, "accepted")
@@ -183,23 +183,23 @@ func TestCommandThatWaitsForAProviderFreesItsPlace(t *testing.T) {
 	g.moveBy(checkInterval)
 	g.want(next, "accepted")
 	atProvider = 0
-	g.wantEnter("waiting") // three commands are inside again
+	g.wantEnter("waiting") // three commands are in service again, so this one waits
 }
 
-// A command that waits for anything else gives up its place after Lapse, so that no
+// A command that waits for anything else gives up its place after PlaceTimeout, so that no
 // organization can keep others out with commands that wait for each other.
 func TestPlaceLapsesAfterItsTime(t *testing.T) {
 	atProvider := 0
 	g := newTestGate(t, Options{Places: 1, ProviderCalls: func() int { return atProvider }})
 	slow := g.wantEnter("accepted")
-	g.moveBy(Lapse - 2*checkInterval)
+	g.moveBy(PlaceTimeout - 2*checkInterval)
 	next := g.wantEnter("waiting")
 	g.moveBy(checkInterval)
 	g.want(next, "waiting")
 	g.moveBy(checkInterval)
 	g.want(next, "accepted")
 	g.wantFigures(Figures{Inside: 2})
-	atProvider = 1 // the slow command's provider call; its lapsed place is not counted as free again
+	atProvider = 1 // the slow command now waits for a provider; its place has lapsed before and must not count as free a second time
 	last := g.wantEnter("waiting")
 	g.moveBy(2 * checkInterval)
 	g.want(last, "waiting")
@@ -221,12 +221,12 @@ func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 	type command struct {
 		place   *Place
 		arrived time.Time
-		ends    time.Time // zero: it still waits
+		ends    time.Time // zero: the command still waits
 	}
 	var commands []*command
 	accepted := 0
 	for n := 0; n < arrivals || len(commands) > 0; n++ {
-		if n < arrivals { // 2,500 a second, while 800 can be executed
+		if n < arrivals { // 2,500 commands arrive per second, but only 800 can be executed
 			commands = append(commands, &command{place: g.enterOrWait(), arrived: g.now})
 		}
 		for repeat := true; repeat; { // a command that leaves lets others in

@@ -21,11 +21,11 @@ import (
 // Bounds of an upload.
 const (
 	maxFile  = 5 << 20          // bytes of the file
-	maxBody  = maxFile + 64<<10 // of the whole request
-	maxParts = 16               // parts of the body, of which one is the file
+	maxBody  = maxFile + 64<<10 // bytes of the whole body
+	maxParts = 16               // parts of the body, including the file
 )
 
-// Bounds of the uploads at once. One picture is decoded at a time; the other uploads wait with their files in memory.
+// Bounds of concurrent uploads. Only one picture is decoded at a time. The other uploads wait with their files in memory.
 const (
 	maxUploads      = 4
 	maxUploadsOfOrg = 2 // so that one organization does not keep the others out
@@ -58,7 +58,7 @@ func (h *Handlers) createImage(req *web.Request) error {
 		return h.keys.OfContent(req, key, file), err
 	}
 	return reply.Run(cached, req, func(ctx context.Context) (*storefront.Image, error) {
-		if file == nil { // without a key
+		if file == nil { // the request has no Idempotency-Key, so the file was not read yet
 			var err error
 			if file, err = readFile(req); err != nil {
 				return nil, err
@@ -77,7 +77,8 @@ func (h *Handlers) createImage(req *web.Request) error {
 	})
 }
 
-// newNormalizer returns the normalizer of uploads, which also makes the smaller sizes of an image that storefront.SmallerSizes lists.
+// newNormalizer returns the normalizer of uploads. It also makes the smaller sizes of an image that storefront.SmallerSizes
+// lists.
 func newNormalizer() *picture.Normalizer {
 	var sizes []picture.Bounds
 	for _, b := range storefront.SmallerSizes {
@@ -86,7 +87,7 @@ func newNormalizer() *picture.Normalizer {
 	return picture.NewNormalizer(storefront.MaxSide, storefront.MaxImage, sizes...)
 }
 
-// toImage returns the image of a picture from newNormalizer.
+// toImage converts a picture of the normalizer to an image.
 func toImage(p *picture.Picture) storefront.Image {
 	m := storefront.Image{Format: storefront.Format(p.Format), Width: int64(p.Width), Height: int64(p.Height), Content: p.Content}
 	for i, sized := range p.Smaller {
@@ -129,10 +130,11 @@ func readFile(req *web.Request) (file []byte, err error) {
 	return nil, ledger.Refuse(op, web.BadRequest, "the body has more than %d parts", maxParts)
 }
 
-// readPart returns the content of a part of a body. The result is not nil, even for an empty part. bodySize is the size of the body.
+// readPart returns the content of a part of a body. The result is not nil, even for an empty part. bodySize is the size of the
+// body.
 func readPart(part io.Reader, bodySize int) ([]byte, error) {
 	const op = "storefront.readPart"
-	file := bytes.NewBuffer(make([]byte, 0, min(bodySize, maxFile+1)+bytes.MinRead)) // so that the buffer does not grow
+	file := bytes.NewBuffer(make([]byte, 0, min(bodySize, maxFile+1)+bytes.MinRead)) // large enough that the buffer never grows
 	switch _, err := file.ReadFrom(io.LimitReader(part, maxFile+1)); {
 	case err != nil:
 		return nil, ledger.Refuse(op, web.BadRequest, "the body is malformed")

@@ -14,15 +14,15 @@ import (
 	"mizan/posting"
 )
 
-// isRefused tells whether an upload of the organization is refused because too many are under way.
+// isRefused tells whether an upload of the organization is refused because there are too many concurrent uploads.
 func isRefused(h *Handlers, org ledger.ID) bool {
 	req := &web.Request{RequestCtx: new(fasthttp.RequestCtx), Principal: auth.Principal{Org: org, Partner: new(directory.Partner)}}
 	var refusal *ledger.Refusal
 	return errors.As(h.createImage(req), &refusal) && refusal.Code == ledger.Unavailable
 }
 
-// While the greatest number of images is being uploaded, a further request is refused before its file is read.
-// api.TestHostileUploadsAreRefused, which uploads many images to one server, tests that places become free after a request.
+// While the maximum number of images is being uploaded, a further request is refused before its file is read.
+// api.TestHostileUploadsAreRefused uploads many images to one server and so tests that a request frees its place.
 func TestImagesUploadedAtOnceAreBounded(t *testing.T) {
 	h := New(Config{})
 	for i := range 4 {
@@ -39,9 +39,9 @@ func TestImagesUploadedAtOnceAreBounded(t *testing.T) {
 	}
 }
 
-// An image and its smaller forms are one record.
+// An image and its smaller forms are stored in one record, whose size is bounded.
 func TestImageFitsIntoARecord(t *testing.T) {
-	const overhead = 1 << 10 // names of columns and lengths
+	const overhead = 1 << 10 // bytes of the stored names of columns and of lengths
 	largest := storefront.MaxImage + overhead
 	for _, b := range storefront.SmallerSizes {
 		largest += b.Bytes + overhead

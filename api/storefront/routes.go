@@ -19,9 +19,9 @@ import (
 	"mizan/ledger/storefront"
 )
 
-// Records creates, reads, changes and lists links, products and images; *storefront.Service of actors is one. Errors are
-// *ledger.Refusal, or directory.Refusals if several fields are wrong, or the store's. If the number of a partner is above
-// zero, records of other partners are not found.
+// Records creates, reads, changes and lists links, products and images; *storefront.Service of package actors/storefront
+// implements it. Errors are *ledger.Refusal, or directory.Refusals if several fields are wrong, or the store's. If the argument
+// partner is above zero, the error for records of other partners is NotFound.
 type Records interface {
 	CreateLink(ctx context.Context, org ledger.ID, draft storefront.Link) (*storefront.Link, error)
 	PatchLink(ctx context.Context, org ledger.ID, partner int64, id ledger.ID, change schema.Change[storefront.Link]) (*storefront.Link, error)
@@ -36,13 +36,14 @@ type Records interface {
 	CreateImage(ctx context.Context, org ledger.ID, draft storefront.Image) (*storefront.Image, error)
 }
 
-// Directory knows the organizations, and the cached replies of idempotency keys; *directory.Service of actors is one.
+// Directory has the organizations and the cached replies of idempotency keys; *directory.Service of package actors/directory
+// implements it.
 type Directory interface {
 	web.Organizations
 	StoredReply(actors.Key) (answer directoryactor.Answer, found bool, err error)
 }
 
-// Config has what the handlers need.
+// Config has the services that the handlers call.
 type Config struct {
 	Records     Records
 	Directory   Directory
@@ -54,7 +55,7 @@ type Handlers struct {
 	cfg      Config
 	keys     web.IdempotencyKeys
 	pictures *picture.Normalizer
-	uploads  *fair.Places[ledger.ID] // by organization
+	uploads  *fair.Places[ledger.ID] // places for concurrent uploads, by organization
 }
 
 // New returns the handlers.
@@ -81,21 +82,21 @@ func (h *Handlers) Routes() []web.Route {
 	access := web.Access{Callers: web.PartnerKey | web.AdminToken}
 	reader := web.Access{Callers: access.Callers | web.PartnerSession}
 	return []web.Route{
-		{Method: post, Path: links, Access: access, JSON: true, Command: true, Handle: h.createLink},
-		{Method: get, Path: links, Access: reader, Handle: h.listLinks},
-		{Method: get, Path: links + "/:id", Access: reader, Handle: h.readLink},
-		{Method: patch, Path: links + "/:id", Access: access, JSON: true, Command: true, Handle: h.patchLink},
-		{Method: del, Path: links + "/:id", Access: access, Command: true, Handle: h.deleteLink},
-		{Method: post, Path: products, Access: access, JSON: true, Command: true, Handle: h.createProduct},
-		{Method: get, Path: products, Access: reader, Handle: h.listProducts},
-		{Method: get, Path: products + "/:id", Access: reader, Handle: h.readProduct},
-		{Method: patch, Path: products + "/:id", Access: access, JSON: true, Command: true, Handle: h.patchProduct},
-		{Method: del, Path: products + "/:id", Access: access, Command: true, Handle: h.deleteProduct},
-		{Method: post, Path: v1 + "/images", Access: access, Command: true, MaxBody: maxBody, Handle: h.createImage},
+		{Method: post, Path: links, Access: access, Console: web.ByAdminOrPartner, JSON: true, Command: true, Handle: h.createLink},
+		{Method: get, Path: links, Access: reader, Console: web.ByAdmin(), Handle: h.listLinks},
+		{Method: get, Path: links + "/:id", Access: reader, Console: web.ByAdmin(), Handle: h.readLink},
+		{Method: patch, Path: links + "/:id", Access: access, Console: web.ByAdminOrPartner, JSON: true, Command: true, Handle: h.patchLink},
+		{Method: del, Path: links + "/:id", Access: access, Console: web.ByAdminOrPartner, Command: true, Handle: h.deleteLink},
+		{Method: post, Path: products, Access: access, Console: web.ByAdminOrPartner, JSON: true, Command: true, Handle: h.createProduct},
+		{Method: get, Path: products, Access: reader, Console: web.ByAdmin(), Handle: h.listProducts},
+		{Method: get, Path: products + "/:id", Access: reader, Console: web.ByAdmin(), Handle: h.readProduct},
+		{Method: patch, Path: products + "/:id", Access: access, Console: web.ByAdminOrPartner, JSON: true, Command: true, Handle: h.patchProduct},
+		{Method: del, Path: products + "/:id", Access: access, Console: web.ByAdminOrPartner, Command: true, Handle: h.deleteProduct},
+		{Method: post, Path: v1 + "/images", Access: access, Console: web.ByAdminOrPartner, Command: true, MaxBody: maxBody, Handle: h.createImage},
 	}
 }
 
-// caller is who sends a request: a partner, or the administration.
+// caller is the sender of a request: a partner, or the administration.
 type caller struct {
 	org     ledger.ID
 	partner int64 // 0: the administration
@@ -118,7 +119,7 @@ func (h *Handlers) callerAndID(req *web.Request) (c caller, id ledger.ID, err er
 	return c, id, err
 }
 
-// cached finds the cached replies of the caller's idempotency keys.
+// cached returns the lookup of cached replies by the caller's idempotency keys.
 func (h *Handlers) cached() records.CachedReplies {
 	return records.CachedReplies{Reply: h.cfg.Directory.StoredReply, Key: func(req *web.Request) (actors.Key, error) {
 		if req.Principal.Partner != nil {
@@ -128,7 +129,7 @@ func (h *Handlers) cached() records.CachedReplies {
 	}}
 }
 
-// family has the functions of one type of records.
+// family has the functions that handle one type of record: links or products.
 type family[R any] struct {
 	columns *schema.Type[R]
 	create  func(ctx context.Context, org ledger.ID, draft R) (*R, error)
@@ -174,7 +175,7 @@ func (h *Handlers) deleteProduct(req *web.Request) error {
 	return remove(h, req, h.productFamily(), func(p *storefront.Product, _ *schema.Faults) { p.Delete() })
 }
 
-// create is POST of a new record.
+// create serves the POST of a new record.
 func create[R any](h *Handlers, req *web.Request, family *family[R]) error {
 	reply := records.Reply[*R]{Status: fiber.StatusCreated, Append: records.FieldsOf(family.columns)}
 	return reply.Run(h.cached(), req, func(ctx context.Context) (*R, error) {
@@ -199,7 +200,7 @@ func create[R any](h *Handlers, req *web.Request, family *family[R]) error {
 	})
 }
 
-// read is GET of a record.
+// read serves the GET of a record.
 func read[R any](h *Handlers, req *web.Request, family *family[R]) error {
 	c, id, err := h.callerAndID(req)
 	if err != nil {
@@ -213,7 +214,7 @@ func read[R any](h *Handlers, req *web.Request, family *family[R]) error {
 	return nil
 }
 
-// patch is PATCH of a record.
+// patch serves the PATCH of a record.
 func patch[R any](h *Handlers, req *web.Request, family *family[R]) error {
 	reply := records.Reply[*R]{Status: fiber.StatusOK, Append: records.FieldsOf(family.columns)}
 	return reply.Run(h.cached(), req, func(ctx context.Context) (*R, error) {
@@ -234,7 +235,7 @@ func patch[R any](h *Handlers, req *web.Request, family *family[R]) error {
 	})
 }
 
-// remove is DELETE of a record. The response has no body.
+// remove serves the DELETE of a record. The response has no body.
 func remove[R any](h *Handlers, req *web.Request, family *family[R], change schema.Change[R]) error {
 	return records.Reply[*R]{Status: fiber.StatusNoContent}.Run(h.cached(), req, func(ctx context.Context) (*R, error) {
 		c, id, err := h.callerAndID(req)
@@ -251,7 +252,7 @@ const (
 	pageMax     = 100
 )
 
-// list is GET of a partner's records, newest first. The administration names the partner.
+// list serves the GET of a partner's records, newest first. The administration must name the partner in partner_id.
 func list[R any](h *Handlers, req *web.Request, family *family[R]) error {
 	c, err := h.caller(req)
 	if err != nil {
@@ -317,7 +318,7 @@ func readPage(q *web.Query) storefrontactor.Page {
 		if !isInstant || at.Before(time.UnixMicro(1)) {
 			q.BadCursor()
 		}
-		page.Before = max(1, web.CeilMicros(at)) // 0 would mean the first page
+		page.Before = max(1, web.CeilMicros(at)) // 0 would select the first page
 	}
 	return page
 }

@@ -20,6 +20,7 @@ const (
 	PartnerSession                     // a session of role partner, which acts as its partner
 	AdminToken                         // the administration token
 	Session                            // a session with one of the roles that the route lists
+	Visitor                            // a session of the console with one of the route's roles; a route with this kind has no other
 )
 
 func (c Callers) has(kind Callers) bool { return c&kind != 0 }
@@ -27,11 +28,11 @@ func (c Callers) has(kind Callers) bool { return c&kind != 0 }
 // Access declares who may call a route. The zero value admits nobody.
 type Access struct {
 	Callers Callers
-	Roles   []directory.Role // for the kind Session
+	Roles   []directory.Role // the roles that callers of the kind Session need, any of which suffices
 
 	// PartnerRefusal is the text of the refusal for a partner that the route does not admit. A
-	// route with such a text authenticates the partner before it refuses; without such a text the
-	// refusal asks for a session of the organization.
+	// route with such a text authenticates the partner before it refuses. Without such a text, the
+	// refusal says that a session of the organization is needed.
 	PartnerRefusal string
 }
 
@@ -49,10 +50,16 @@ type Authorizer struct {
 // credentials, Forbidden for a principal that the route does not admit.
 func (a *Authorizer) Admit(req *Request) error {
 	route := req.Route
+	if grant := grantOf(req.RequestCtx); grant != nil {
+		return a.admitGranted(req, grant)
+	}
 	if route.Access.Callers == Anyone {
 		return nil
 	}
 	h := &req.Request.Header
+	if route.Access.Callers == Visitor {
+		return a.admitVisitor(req)
+	}
 	credentials := auth.Credentials{
 		APIKey:       h.PeekBytes(HeaderAPIKey),
 		Organization: h.PeekBytes(HeaderOrganization),
@@ -71,9 +78,9 @@ func (a *Authorizer) Admit(req *Request) error {
 	return err
 }
 
-// admit chooses the credential that counts and checks its principal against the route. If a request
-// has a partner's key and a bearer token, the key counts on routes that admit the administration token
-// or do not admit the kind Session; on other routes the token counts.
+// admit chooses one credential of the request and checks whether the route admits its principal. If a request
+// has both a partner's key and a bearer token, the key counts on routes that admit the administration token
+// or do not admit the kind Session. On other routes the token counts.
 func (a *Authorizer) admit(req *Request, credentials *auth.Credentials) (err error) {
 	access := &req.Route.Access
 	switch access.Callers {

@@ -20,7 +20,7 @@ func (e Errors) Respond(req *Request, err error) {
 	status := WriteError(req.RequestCtx, err)
 	level := slog.LevelError
 	if status == fiber.StatusServiceUnavailable {
-		level = slog.LevelDebug // an overloaded service would fill the disk with its log
+		level = slog.LevelDebug // at the usual level, an overloaded service would fill the disk with its log
 	}
 	if status >= fiber.StatusInternalServerError {
 		e.Log.Log(req.RequestCtx, level, "request failed", "request_id", string(req.Response.Header.PeekBytes(HeaderRequestID)),

@@ -23,11 +23,11 @@ const (
 	RateLimited          ledger.Code = "rate_limited"
 	RequestTimeout       ledger.Code = "request_timeout"
 	HeadersTooLarge      ledger.Code = "headers_too_large"
-	DestinationMissing   ledger.Code = "destination_missing" // no target_bank_id
+	DestinationMissing   ledger.Code = "destination_missing" // the request has no target_bank_id
 	VersionNotSupported  ledger.Code = "http_version_not_supported"
 )
 
-// shape is one of the three error bodies of the specification, "Errors".
+// shape is one of the three forms of an error's body (specification, "Errors").
 type shape uint8
 
 const (
@@ -36,17 +36,19 @@ const (
 	nameShape                     // {error}
 )
 
-// errorResponse is the HTTP response to a refusal code. Without a name the code itself is the
-// error's name; without a text the refusal's detail is shown.
+// errorResponse is the HTTP response to a refusal code. If name is empty, the code itself is the
+// error's name. If text is empty, the refusal's detail is shown.
 type errorResponse struct {
 	status     int
 	shape      shape
 	name       string
 	text       string
 	retryAfter int // seconds; 0: no header Retry-After
+
+	limiter ledger.Limiter // the limiter that has refused the request; empty: none
 }
 
-// errorResponses maps every code, of package ledger and of this layer, to its response.
+// errorResponses maps every refusal code of packages ledger and web to its response.
 var errorResponses = map[ledger.Code]errorResponse{
 	ledger.Invalid:              {status: fiber.StatusUnprocessableEntity, shape: fieldsShape},
 	ledger.WrongParams:          {status: fiber.StatusUnprocessableEntity, shape: nameShape, name: "wrong params - can't init tx"},
@@ -81,7 +83,7 @@ var errorResponses = map[ledger.Code]errorResponse{
 	VersionNotSupported:  {status: fiber.StatusHTTPVersionNotSupported, shape: messageShape},
 }
 
-// ErrorForm says how responses show a refusal code.
+// ErrorForm is the form of the response for a refusal code.
 type ErrorForm struct {
 	Status int
 
@@ -107,10 +109,26 @@ func ErrorCodes() []ledger.Code { return slices.Sorted(maps.Keys(errorResponses)
 
 // WriteError responds with an error and returns the status.
 func WriteError(ctx *fasthttp.RequestCtx, err error) int {
+	response, body := errorResponseTo(err)
+	NoteLimiter(ctx, response.limiter)
+	if response.retryAfter > 0 && len(ctx.Response.Header.PeekBytes(HeaderRetryAfter)) == 0 {
+		ctx.Response.Header.SetCanonical(HeaderRetryAfter, strconv.AppendInt(nil, int64(response.retryAfter), 10))
+	}
+	WriteJSON(ctx, response.status, body)
+	return response.status
+}
+
+// ErrorBody returns the body of the response to an error.
+func ErrorBody(err error) []byte {
+	_, body := errorResponseTo(err)
+	return body
+}
+
+// errorResponseTo returns the response to an error and its body.
+func errorResponseTo(err error) (response errorResponse, body []byte) {
 	var faults *schema.Faults
 	if errors.As(err, &faults) {
-		WriteJSON(ctx, fiber.StatusUnprocessableEntity, appendFaults(nil, faults))
-		return fiber.StatusUnprocessableEntity
+		return errorResponse{status: fiber.StatusUnprocessableEntity}, appendFaults(nil, faults)
 	}
 	refusals := RefusalsOf(err)
 	refusal := refusals[0]
@@ -119,8 +137,8 @@ func WriteError(ctx *fasthttp.RequestCtx, err error) int {
 		response = errorResponses[ledger.Internal]
 		refusal = &ledger.Refusal{Code: ledger.Internal}
 	}
-	NoteLimiter(ctx, refusal.Limiter)
-	body := make([]byte, 0, 256)
+	response.limiter = refusal.Limiter
+	body = make([]byte, 0, 256)
 	switch response.shape {
 	case fieldsShape:
 		body = appendProblems(body, refusals)
@@ -133,11 +151,7 @@ func WriteError(ctx *fasthttp.RequestCtx, err error) int {
 		body = append(body, `,"message":`...)
 		body = append(appendBounded(body, response.textOf(refusal)), '}')
 	}
-	if response.retryAfter > 0 && len(ctx.Response.Header.PeekBytes(HeaderRetryAfter)) == 0 {
-		ctx.Response.Header.SetCanonical(HeaderRetryAfter, strconv.AppendInt(nil, int64(response.retryAfter), 10))
-	}
-	WriteJSON(ctx, response.status, body)
-	return response.status
+	return response, body
 }
 
 func (e *errorResponse) nameOf(r *ledger.Refusal) string {

@@ -74,7 +74,7 @@ func TestEveryCodeHasItsResponse(t *testing.T) {
 	}
 }
 
-// Every constant of type Code, in ledger's source and in this package's, is in errorResponses.
+// Every constant of type Code in the source of package ledger and of this package is in errorResponses.
 func TestEveryCodeIsInTheTable(t *testing.T) {
 	found := 0
 	for _, path := range []string{"../../ledger/refusal.go", "errors.go"} {

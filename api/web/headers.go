@@ -12,7 +12,7 @@ var (
 	HeaderOrganization = []byte("X-Organization-Id")
 	HeaderTLSOnly      = []byte("Strict-Transport-Security")
 	HeaderPolicy       = []byte("Content-Security-Policy")
-	HeaderFrameOptions = []byte("X-Frame-Options") // for browsers that don't know frame-ancestors
+	HeaderFrameOptions = []byte("X-Frame-Options") // for browsers that don't support the directive frame-ancestors
 
 	headerReplay         = []byte("X-Idempotent-Replay")
 	headerIdempotency    = []byte("Idempotency-Key")

@@ -7,7 +7,7 @@ import (
 )
 
 // ParseID parses a UUID in its usual form. The error is NotFound: a malformed id gets
-// the same response as one that does not exist.
+// the same response as an unknown id.
 func ParseID(text string) (ledger.ID, error) {
 	const usualLength = 36
 	if len(text) != usualLength {

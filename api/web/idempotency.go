@@ -14,18 +14,17 @@ import (
 // maxIdempotencyKey bounds an Idempotency-Key, in characters.
 const maxIdempotencyKey = 255
 
-// requestLabel separates the fingerprints of requests from those of cards.
+// requestLabel is a prefix of the hash's input, so that the fingerprint of a request never equals that of a card.
 const requestLabel = "mizan request: "
 
 // IdempotencyKeys reads the header Idempotency-Key of requests that write. A key is the zero value if
 // the request has none; an error is a *ledger.Refusal about the header. The service that the
-// handler calls claims the key, so that no other write can have it, for the record that the request
-// creates or changes. If the key
-// was claimed before, the handler calls MarkReplayed.
+// handler calls claims the key for the record that the request creates or changes, so that no other write can use the key.
+// If the key was claimed before, the handler calls MarkReplayed.
 type IdempotencyKeys struct {
 	// Fingerprint returns a keyed hash. A body may contain a card number, and the hash of a request is
-	// stored permanently. So with a bare SHA-256 a reader of the store could find the number by
-	// trying all values.
+	// stored permanently. With a plain SHA-256, a reader of the store could find the number by
+	// hashing all possible values.
 	Fingerprint func(content []byte) string
 }
 
@@ -38,7 +37,7 @@ func (k IdempotencyKeys) Partner(req *Request) (actors.Key, error) {
 	return key, err
 }
 
-// Admin returns the key of a write by the administration. All these keys are in one name space,
+// Admin returns the key of a write by the administration. These keys share one namespace for all organizations,
 // so the organization in the header is hashed as a part of the request.
 func (k IdempotencyKeys) Admin(req *Request) (actors.Key, error) {
 	key, err := k.key(req, actors.AdminKeyScope)
@@ -54,8 +53,8 @@ func (k IdempotencyKeys) Staff(req *Request) (actors.Key, error) {
 	return k.key(req, actors.UserKeyScope)
 }
 
-// OfContent returns the key with a hash of the request's content instead of its body. It is for requests that mean the same
-// although the bytes of their bodies differ, such as forms in which each client separates the fields differently.
+// OfContent returns a copy of the key that has a hash of the content in place of the hash of the request's body. It is for
+// requests whose bodies may differ although their content is the same, such as multipart forms, in which the boundary is random.
 func (k IdempotencyKeys) OfContent(req *Request, key actors.Key, content []byte) actors.Key {
 	if !key.IsZero() {
 		sum := secret.Sum256(req.Method(), req.Path(), req.Request.Header.PeekBytes(HeaderOrganization), content)

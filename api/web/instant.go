@@ -13,7 +13,7 @@ const Forever = ledger.Micros(1<<63 - 1)
 // DayOrInstant describes the forms of a bound that may be a day or a time.
 const DayOrInstant = "a day, YYYY-MM-DD, or an RFC 3339 time"
 
-// instantLayouts are the forms of ISO 8601. A time without an offset is UTC, and seconds
+// instantLayouts are the accepted forms of ISO 8601. A time without an offset is UTC, and seconds
 // may have a fraction.
 var instantLayouts = [...]string{
 	"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07", "2006-01-02T15:04Z07:00",
@@ -47,10 +47,10 @@ func CeilMicros(at time.Time) ledger.Micros {
 	return max(0, m)
 }
 
-// ThroughNow returns an inclusive upper bound unchanged, or Forever if it is the clock's current time.
-// Booked times strictly increase, so of several events at one instant of the clock only the first is
-// booked at that instant and the others microseconds later; a query up to now must find all. A bound
-// after now is used exactly, because it may be a booked time that a response has shown.
+// ThroughNow returns an inclusive upper bound unchanged, or Forever if the bound is the clock's current time.
+// Booked times strictly increase. So if several events occur at one instant of the clock, only the first is
+// booked at that instant, and the others microseconds later. A query up to now must find all of them. A bound
+// after now is used exactly, because it may be a booked time from an earlier response.
 func ThroughNow(at ledger.Micros, now time.Time) ledger.Micros {
 	if at == ledger.MicrosOf(now) {
 		return Forever

@@ -45,7 +45,7 @@ func depth(value []byte) int {
 	return deepest
 }
 
-// Present returns the value, or nil for null: in requests null means that a field is absent.
+// Present returns the value, or nil for null, because in requests null means that a field is absent.
 func Present(value []byte) []byte {
 	if string(value) == "null" {
 		return nil

@@ -15,12 +15,12 @@ import (
 
 // Bounds of a response to bad input.
 const (
-	maxProblems = 100 // refused fields; further ones are left out
+	maxProblems = 100 // refused fields; more are left out
 	maxDetail   = 512 // bytes of a field's name, and of its detail
 )
 
 // Problems are the refused fields of one request in the order of the checks, at most
-// maxProblems. As an error they are sent in one response.
+// maxProblems. It is an error, whose response lists all of them.
 type Problems []*ledger.Refusal
 
 // Error returns the text of the first problem, and the number of problems.
@@ -45,7 +45,7 @@ func (p Problems) Err() error {
 	return p
 }
 
-// RefusalsOf converts any error to refusals, which all have the same code. An error that is not a
+// RefusalsOf converts any error to refusals. All of them have the same code. An error that is not a
 // refusal becomes Internal, or Unavailable while the process stops.
 func RefusalsOf(err error) Problems {
 	var problems Problems
@@ -86,8 +86,8 @@ func (p *Problems) Text(name string, value []byte, limit int) string {
 	return string(text)
 }
 
-// Object returns a copy of a JSON object of at most limit bytes, as it was sent; nil if there
-// is none, or if it is refused.
+// Object returns an unchanged copy of a JSON object of at most limit bytes; nil if the value is absent
+// or refused.
 func (p *Problems) Object(name string, value []byte, limit int) []byte {
 	switch {
 	case value == nil:

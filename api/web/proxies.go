@@ -11,7 +11,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Proxies are the trusted proxies: a header in which they say for which client they connect is believed. Nil trusts none.
+// Proxies are the trusted proxies: the service believes the headers in which they name the client's address. A nil *Proxies
+// trusts no proxy.
 type Proxies struct {
 	networks      []netip.Prefix
 	log           *slog.Logger
@@ -38,8 +39,8 @@ func (p *Proxies) Trusts(a netip.Addr) bool {
 
 // Source returns the client's address: the address that has connected or, behind trusted proxies, the
 // address that they name in X-Forwarded-For. This list is read from its end, because only the
-// addresses that a trusted proxy has added count. If one of these can't be read, the proxy that added it counts
-// as the client, and the log says so.
+// addresses that a trusted proxy has added count. If such an address can't be parsed, the proxy that added it counts
+// as the client, and a warning is logged.
 func (p *Proxies) Source(ctx *fasthttp.RequestCtx) netip.Addr {
 	address := remoteAddress(ctx)
 	if !p.Trusts(address) {
@@ -64,7 +65,7 @@ func (p *Proxies) Source(ctx *fasthttp.RequestCtx) netip.Addr {
 	return address
 }
 
-// parseHop reads an entry of X-Forwarded-For: an address, which may be in brackets, to which some proxies add the port.
+// parseHop reads an entry of X-Forwarded-For: an address, which may be in brackets and may have a port.
 func parseHop(text string) (netip.Addr, bool) {
 	if withPort, err := netip.ParseAddrPort(text); err == nil {
 		return withPort.Addr(), true

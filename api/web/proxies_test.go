@@ -45,7 +45,7 @@ func TestAddressesAreReadWithAndWithoutPort(t *testing.T) {
 	}
 }
 
-// An operator sees why all clients share one bound, and what a client sent is not repeated.
+// The log tells an operator why all clients share one bound. It does not quote text that a client has sent.
 func TestAnUnreadableProxyHeaderIsLoggedOnceAMinute(t *testing.T) {
 	var log bytes.Buffer
 	p := NewProxies([]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, slog.New(slog.NewTextHandler(&log, nil)))

@@ -21,15 +21,15 @@ const (
 	maxValue     = 1024 // bytes of a parameter's value
 )
 
-// Query holds the parameters of a list, each sent at most once. Reading a malformed parameter adds a
-// problem.
+// Query has the parameters of a request for a list. Each of them was sent at most once. A method that reads a malformed parameter
+// adds a problem.
 type Query struct {
 	values   map[string]string
 	Problems Problems
 }
 
-// QueryOf reads the parameters that a list knows. Any other parameter is refused in the
-// specification's words.
+// QueryOf reads the parameters that a list knows. Any other parameter is refused; the error message has the specification's
+// wording.
 func QueryOf(ctx *fasthttp.RequestCtx, known ...string) *Query {
 	q := &Query{values: make(map[string]string)}
 	for name, value := range ctx.QueryArgs().All() {
@@ -86,7 +86,7 @@ func (q *Query) Env() money.Env {
 // Limit reads how many rows a page may have.
 func (q *Query) Limit() int { return q.LimitUpTo(defaultLimit, ListMax) }
 
-// LimitUpTo is Limit with another default and another maximum.
+// LimitUpTo does what Limit does, with another default and another maximum.
 func (q *Query) LimitUpTo(ifAbsent, maxLimit int) int {
 	text, sent := q.Sent("limit")
 	if !sent {
@@ -105,8 +105,8 @@ func (q *Query) Instant(name string, ifAbsent ledger.Micros) ledger.Micros {
 	return q.InstantOr(name, ifAbsent, "an RFC 3339 time")
 }
 
-// InstantOr is Instant for a parameter that has other forms too, which the caller has tried before.
-// The refusal lists all forms.
+// InstantOr does what Instant does, for a parameter that may also have other forms than a time. The caller must have tried these
+// other forms before. forms describes all accepted forms, for the text of the refusal.
 func (q *Query) InstantOr(name string, ifAbsent ledger.Micros, forms string) ledger.Micros {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -187,7 +187,7 @@ func (q *Query) CursorParts(n int) []string {
 // BadCursor refuses the cursor.
 func (q *Query) BadCursor() { q.Problems.Add("cursor", "cursor is malformed") }
 
-// JoinCursor makes an opaque cursor from parts, which contain no line break.
+// JoinCursor makes an opaque cursor from parts. The parts must not contain line breaks.
 func JoinCursor(parts ...string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strings.Join(parts, "\n")))
 }

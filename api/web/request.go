@@ -20,20 +20,27 @@ import (
 type Request struct {
 	*fasthttp.RequestCtx
 	Route     *Route
-	Principal auth.Principal // zero on a route for anyone, and for the administration token
+	Principal auth.Principal // the authenticated caller; zero on a route for anyone, and for the administration token
 
 	// Operator is true if the administration token was used on a route that partners or sessions
 	// may call too.
 	Operator bool
 
+	// OwnPartner is the number of a partner whose session calls a route of the administration. The handler must restrict the
+	// request to the records of this partner. 0: the request may access all records of the organization.
+	OwnPartner int64
+
+	// Grant is the person for whom the console makes this request; nil: the request came from outside.
+	Grant *Grant
+
 	IsAdmitted bool // Authorizer.Admit has admitted the caller
 
 	owner owner // see SetOwner
 
-	fiberCtx *fiber.Ctx // has the parameters of the path
+	fiberCtx *fiber.Ctx // contains the parameters of the path
 }
 
-// NewRequest returns the request that the router has matched to the route.
+// NewRequest returns a request that the router has matched to the route.
 func NewRequest(route *Route, c *fiber.Ctx) *Request {
 	return &Request{RequestCtx: c.Context(), Route: route, fiberCtx: c}
 }

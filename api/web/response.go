@@ -6,7 +6,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// WriteJSON responds with a status and a JSON body, which is copied.
+// WriteJSON responds with a status and a JSON body. It copies the body.
 func WriteJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	h := &ctx.Response.Header
 	h.SetContentTypeBytes(ValueJSON)

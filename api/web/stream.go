@@ -9,7 +9,7 @@ import (
 	"mizan/ledger"
 )
 
-// WriteTimeout is how long a caller may take to read a piece of a response.
+// WriteTimeout is how long a caller may take to read one piece of a response.
 const WriteTimeout = 30 * time.Second
 
 // SetStreamHeaders sets the headers of a response of unknown length. They are sent at once, because the first
@@ -26,7 +26,7 @@ func (req *Request) SetStreamHeaders(mediaType string) {
 const firstPieceSize = 64 << 10
 
 // AwaitFirstPiece waits for the first piece of a body, so that an error in this piece can still get an
-// error status. It returns the whole body, or closes the body on an error.
+// error status. It returns a reader of the whole body. On an error it closes the body.
 func AwaitFirstPiece(body io.ReadCloser) (io.ReadCloser, error) {
 	piece := make([]byte, firstPieceSize)
 	n, err := io.ReadFull(body, piece)
@@ -40,7 +40,7 @@ func AwaitFirstPiece(body io.ReadCloser) (io.ReadCloser, error) {
 	}{io.MultiReader(bytes.NewReader(piece[:n]), body), body}, nil
 }
 
-// RequireChunks refuses a caller that can't notice a broken response: HTTP/1.0 has no chunks, and
+// RequireChunks refuses a caller that can't detect a broken response: HTTP/1.0 has no chunks, so
 // its clients take a broken connection for the end of the body.
 func (req *Request) RequireChunks() error {
 	if req.Request.Header.IsHTTP11() {
@@ -61,8 +61,8 @@ type EndedStream interface {
 	OnEnd(func(sent int64))
 }
 
-// streamedBody is the body that the transport sends. The write deadline counts from the last piece:
-// a large response may take long, but a caller that has stopped reading is disconnected.
+// streamedBody is the body that fasthttp sends. Each piece gets a new write deadline: a large response may take long, but a
+// caller that has stopped reading is disconnected.
 type streamedBody struct {
 	io.ReadCloser
 	conn  net.Conn

@@ -10,7 +10,7 @@ import (
 )
 
 // Responses with payments, ledger lines or columns of a record are written with schema.Encoder. All
-// others are structs with json tags. Both ways give the same bytes for the same value.
+// other responses are structs with json tags. Both ways write the same bytes for the same value.
 
 // Marshal returns the JSON of a struct with json tags. Lists are never null, and broken UTF-8 is
 // replaced by U+FFFD.
@@ -39,7 +39,7 @@ func (l *List) Append(row any) {
 	l.Buf = append(l.Buf, Marshal(row)...)
 }
 
-// Instant is a time in a response, or null for none.
+// Instant is a time in a response. The zero value is written as null.
 type Instant ledger.Micros
 
 // MarshalJSON implements json.Marshaler.
@@ -50,7 +50,7 @@ func (i Instant) MarshalJSON() ([]byte, error) {
 	return schema.AppendText(nil, ledger.Micros(i).Time().Format(schema.InstantLayout)), nil
 }
 
-// OrNull returns a text as it is shown: null if it is empty.
+// OrNull returns a text for a response in which an empty text is shown as null.
 func OrNull(text string) *string {
 	if text == "" {
 		return nil

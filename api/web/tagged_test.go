@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// A client must not be able to tell which way a response was written.
+// A struct and the encoder write the same response, so that clients see no difference.
 func TestStructsAndTheEncoderGiveTheSameBytes(t *testing.T) {
 	type answer struct {
 		Text   string      `json:"text"`

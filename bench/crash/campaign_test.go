@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	maxReadyTime  = 5 * time.Second // invariant 3 in doc.go
+	maxReadyTime  = 5 * time.Second // a slower start breaks invariant 3 in doc.go
 	readyTimeout  = 2 * time.Minute // after this time the server counts as hanging
-	loadTimeout   = 5 * time.Minute // longest wait for the responses after which a kill comes
+	loadTimeout   = 5 * time.Minute // longest wait for the responses that precede a kill
 	finishTimeout = 5 * time.Minute // longest wait until every transaction is final
 
-	// A kill of a loaded server comes after a random number of responses, and a kill during recovery after a
-	// random time since the start, between these bounds.
+	// Bounds of the random moment of a kill. A loaded server is killed after a number of responses, a server in recovery after a
+	// time since its start.
 	minAnswers, maxAnswers           = 20, 1_000
 	minRecoveryTime, maxRecoveryTime = 5 * time.Millisecond, 300 * time.Millisecond
 )
@@ -35,13 +35,13 @@ type campaign struct {
 	seed            uint64
 	kills           int
 	manualClock     bool
-	checksReadyTime bool // the machine does nothing else, so a start must be quick
+	checksReadyTime bool // a slow start fails the test; true if the machine does nothing else meanwhile
 
 	dir           string // the server's data directory
 	canariesFile  string // path of the file with the texts of canaries
 	log           *os.File
-	book          *orders.Book      // what the clients have requested and received
-	openingTotals map[string]totals // before the first order, by env
+	book          *orders.Book      // the clients' requests and responses
+	openingTotals map[string]totals // env → the partner's totals before the first order
 	fastestStart  time.Duration     // duration of the fastest start
 	slowestStart  time.Duration
 }
@@ -170,7 +170,7 @@ func (c *campaign) open() {
 func (c *campaign) killUnderLoad(kill int) {
 	c.t.Helper()
 	s := c.start()
-	noDelays := kill*3 > c.kills*2 // in the last third: orders that end late must end before the campaign does
+	noDelays := kill*3 > c.kills*2 // in the last third of the kills: an order that is delayed could end after the campaign
 	clientPool, err := orders.NewPool(c.book, &s.Sandbox, noDelays)
 	if err != nil {
 		c.t.Fatal(err)
@@ -236,7 +236,7 @@ func (c *campaign) killDuringRecovery() {
 	c.t.Helper()
 	s := c.launch()
 	maxWait := maxRecoveryTime
-	if c.random.IntN(2) == 0 { // in this case certainly before the server is ready
+	if c.random.IntN(2) == 0 { // a short wait, so that the kill certainly comes before the server is ready
 		maxWait = max(min(maxWait, c.fastestStart), 2*minRecoveryTime)
 	}
 	wait := minRecoveryTime + time.Duration(c.random.Int64N(int64(maxWait-minRecoveryTime)))
@@ -285,14 +285,14 @@ func (c *campaign) finish() {
 	c.searchLog()
 }
 
-// repeatWhile calls fn repeatedly with the orders whose last state matches, until there is no such order. goal
-// describes the orders that no longer match.
+// repeatWhile calls fn with the list of orders whose last state matches, again and again, until no order's state matches. goal
+// is an adjective for the error message: what all orders should be in the end.
 func (c *campaign) repeatWhile(ctx context.Context, goal string, matches func(*orders.State) bool, fn func(list []*orders.Order)) {
 	c.t.Helper()
 	for list := c.book.Matching(matches); len(list) > 0; list = c.book.Matching(matches) {
 		fn(list)
 		if errs := c.book.TakeErrors(); len(errs) > 0 {
-			c.t.Fatalf("%d things that must not be, for example %v", len(errs), errs[0])
+			c.t.Fatalf("%d wrong responses, for example %v", len(errs), errs[0])
 		}
 		select {
 		case <-ctx.Done():

@@ -27,7 +27,7 @@ import (
 func (c *campaign) inspect() {
 	c.t.Helper()
 	if errs := c.book.TakeErrors(); len(errs) > 0 {
-		c.t.Fatalf("%d answers that must not be, for example %v", len(errs), errs[0])
+		c.t.Fatalf("%d wrong responses, for example %v", len(errs), errs[0])
 	}
 	r := testkit.Run(c.t, nil, "audit", "verify", "--data", c.dir, "--answers", c.book.Path, "--canaries", c.canariesFile)
 	if r.Exit != 0 || r.Stderr != "" {
@@ -72,7 +72,7 @@ func (c *campaign) digest() (sum [32]byte) {
 // totals are the posted credits and debits of the partner's available account, and its pending debits.
 type totals struct{ credits, debits, held *big.Int }
 
-// totals reads the totals by env over the API, as an auditor would.
+// totals reads the partner's totals from the API, with the auditor's token. The keys of the result are prod and test.
 func (c *campaign) totals(s *server.Server) map[string]totals {
 	c.t.Helper()
 	clientPool, err := orders.NewPool(c.book, &s.Sandbox, true)
@@ -130,8 +130,8 @@ func (c *campaign) compareTotals(current map[string]totals) {
 	}
 }
 
-// compareStore checks that orders and stored transactions correspond one to one, and that each
-// transaction has only the provider calls that it may have.
+// compareStore checks that each order has exactly one stored transaction. It also checks that the provider got exactly one call
+// for each transaction, or none if the transaction was interrupted.
 func (c *campaign) compareStore() {
 	c.t.Helper()
 	calls := c.providerCalls()
@@ -174,7 +174,7 @@ func (c *campaign) compareStore() {
 	}
 }
 
-// providerCalls counts the provider's calls by their reference, which is the transaction's id.
+// providerCalls reads the provider's log, and returns the number of calls for each transaction id.
 func (c *campaign) providerCalls() map[ledger.ID]int {
 	c.t.Helper()
 	content, err := os.ReadFile(filepath.Join(c.dir, "simulator.log"))
@@ -182,7 +182,7 @@ func (c *campaign) providerCalls() map[ledger.ID]int {
 		c.t.Fatal(err)
 	}
 	count := make(map[ledger.ID]int)
-	for text := range bytes.Lines(bytes.TrimRight(content, "\x00")) { // a killed simulator leaves zero bytes behind its lines
+	for text := range bytes.Lines(bytes.TrimRight(content, "\x00")) { // if the simulator is killed, zero bytes follow its last line
 		var line struct {
 			Reference ledger.ID `json:"reference"`
 			Operation string    `json:"operation"`
@@ -207,7 +207,7 @@ func (c *campaign) searchLog() {
 	}
 	for _, text := range canaries() {
 		if bytes.Contains(content, []byte(text)) {
-			c.t.Errorf("the log holds %q", text)
+			c.t.Errorf("the server's log contains %q", text)
 		}
 	}
 }

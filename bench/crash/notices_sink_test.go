@@ -15,7 +15,8 @@ import (
 // sinkSecret is the secret with which notifications to the sink are signed.
 const sinkSecret = "whsec-crash"
 
-// maxFailedAttempts is how many attempts to deliver an event the sink may fail. It acknowledges the next attempt.
+// maxFailedAttempts is the number of attempts to deliver one event that the sink may leave unacknowledged. It acknowledges every
+// further attempt.
 const maxFailedAttempts = 3
 
 // eventDeliveries records the notifications that have arrived about one event.
@@ -33,10 +34,10 @@ type sink struct {
 	t testing.TB
 
 	mu       sync.Mutex
-	events   map[string]*eventDeliveries // guarded by mu; the key is the event_id
-	eventIDs map[[2]string]string        // guarded by mu: the event_id by transaction and status
-	arrivals int                         // guarded by mu: number of requests
-	hangEnd  chan struct{}               // guarded by mu: closed to end hanging requests; nil: no request may hang
+	events   map[string]*eventDeliveries // event_id → its notifications; guarded by mu
+	eventIDs map[[2]string]string        // transaction and status → event_id; guarded by mu
+	arrivals int                         // number of requests; guarded by mu
+	hangEnd  chan struct{}               // closed to end hanging requests; nil: no request may hang; guarded by mu
 }
 
 func newSink(t testing.TB) *sink {
@@ -80,8 +81,8 @@ func (s *sink) receive(w http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// receiveNotification compares a notification with the earlier ones of its event. It returns the status of the
-// response, or a channel: the request hangs until the channel is closed.
+// receiveNotification checks a notification, and compares it with the earlier ones about the same event. If the channel is nil,
+// status is the status of the response. Otherwise the request must hang until the channel is closed.
 func (s *sink) receiveNotification(header http.Header, body []byte) (status int, hang <-chan struct{}) {
 	var n struct {
 		EventID string          `json:"event_id"`
@@ -115,7 +116,7 @@ func (s *sink) receiveNotification(header http.Header, body []byte) (status int,
 	}
 	e.attempts++
 	switch {
-	case e.attempts > maxFailedAttempts: // the server must not give up an event by chance
+	case e.attempts > maxFailedAttempts: // acknowledged at last, because the server would give up an event after too many failures
 	case s.arrivals%3 == 0:
 		return http.StatusInternalServerError, nil
 	case s.arrivals%3 == 1 && s.hangEnd != nil:
@@ -125,7 +126,8 @@ func (s *sink) receiveNotification(header http.Header, body []byte) (status int,
 	return http.StatusOK, nil
 }
 
-// attemptsOf returns how often a transaction's status arrived, and whether it was acknowledged.
+// attemptsOf returns how many notifications about a status of a transaction have arrived, and whether the sink has acknowledged
+// one of them.
 func (s *sink) attemptsOf(transaction, status string) (attempts int, acknowledged bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +138,8 @@ func (s *sink) attemptsOf(transaction, status string) (attempts int, acknowledge
 	return e.attempts, e.acknowledged
 }
 
-// counts returns the numbers of requests, of their events, and of events that arrived more than once.
+// counts returns the number of notifications that have arrived, the number of events they were about, and the number of events
+// about which more than one has arrived.
 func (s *sink) counts() (arrived, events, repeated int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,11 +38,12 @@ type noticeRun struct {
 	txidCount atomic.Int64 // number of txids used so far
 
 	mu       sync.Mutex
-	answered []string // guarded by mu: ids of transactions for which a response came
+	answered []string // ids of the transactions for which a response came; guarded by mu
 }
 
-// load starts clients that create transactions until the server is killed or stop is closed. For each transaction
-// that the server has acknowledged they send to answers. The returned function waits until the clients have ended.
+// load starts clients that create transactions until the server is killed or stop is closed. They send a value to the
+// channel answers for each transaction that the server has acknowledged. The returned function waits until the clients
+// have ended.
 func (r *noticeRun) load(stop <-chan struct{}, answers chan<- struct{}) (wait func()) {
 	var clients sync.WaitGroup
 	for range 4 {
@@ -91,7 +92,7 @@ func (r *noticeRun) runAndKill(n int) {
 	stop, answers := make(chan struct{}), make(chan struct{})
 	wait := r.load(stop, answers)
 	var clockMoves sync.WaitGroup
-	if n%3 != 0 { // moving the clock waits for hanging requests
+	if n%3 != 0 { // a request that moves the clock would wait for the notifications that hang
 		admin := r.Admin()
 		clockMoves.Go(func() { _, _ = admin.Put("/api/v1/sandbox/clock", `{"advance_seconds":45}`) })
 	}
@@ -165,7 +166,7 @@ func TestNoNotificationIsLostOverKills(t *testing.T) {
 		r.runAndKill(n)
 		r.Restart()
 	}
-	r.advance(20 * 3600) // long enough for every retry, every payer's time and every chargeback
+	r.advance(20 * 3600) // seconds; enough for all retries, for the payers' time-outs and for all chargebacks
 	statuses := make(map[string]int)
 	auditor := r.Auditor()
 	for _, id := range r.answered {
@@ -175,7 +176,7 @@ func TestNoNotificationIsLostOverKills(t *testing.T) {
 			}
 			statuses[status]++
 			if attempts, acknowledged := r.sink.attemptsOf(id, status); !acknowledged {
-				t.Errorf("%s became %s: told %d times, never acknowledged", id, status, attempts)
+				t.Errorf("%s became %s: notified %d times, never acknowledged", id, status, attempts)
 			}
 		}
 	}
@@ -184,11 +185,11 @@ func TestNoNotificationIsLostOverKills(t *testing.T) {
 	if statuses["charged"] == 0 || statuses["action_required"] == 0 || repeated == 0 {
 		t.Errorf("too little happened: %v", statuses)
 	}
-	r.advance(32 * 24 * 3600) // rows of ended notifications are removed
+	r.advance(32 * 24 * 3600) // seconds; after this time the server has deleted the rows of notifications that have ended
 	if code := r.Stop(); code != 0 {
 		t.Errorf("the server stopped with %d\n%s", code, r.Stderr())
 	}
 	if audit := testkit.Run(t, nil, "audit", "verify", "--data", r.Dir); audit.Exit != 0 {
-		t.Errorf("the books do not hold: exit %d\n%s%s", audit.Exit, audit.Stdout, audit.Stderr)
+		t.Errorf("audit verify: exit %d\n%s%s", audit.Exit, audit.Stdout, audit.Stderr)
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"text/tabwriter"
 )
 
-// Outcome is what happened in one case, that is, after one fault.
+// Outcome is the result of one case, in which one fault was injected.
 type Outcome int
 
 // The outcomes, the best first.
 const (
 	Held    Outcome = iota // everything that was acknowledged is there, and nothing else changed
-	Refused                // the program refused to go on, in words that name the cause
-	Caught                 // the program went on, and the checker, a client's check or an operator's watch found the fault
+	Refused                // the program refused to continue, with a message that names the cause
+	Caught                 // the program continued, and the checker, a client's check or an auditor's watch found the fault
 	Silent                 // something was lost or falsified, and nothing noticed it
 	outcomes
 )
@@ -32,7 +32,7 @@ type Table struct {
 	silent []string // descriptions of the silent cases
 }
 
-// Add counts a case. description tells how to repeat it; it is kept if the case was silent.
+// Add counts a case. description tells how to repeat the case; Add keeps it only if the case was silent.
 func (t *Table) Add(kind string, o Outcome, description string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -43,7 +43,7 @@ func (t *Table) Add(kind string, o Outcome, description string) {
 	}
 }
 
-// row returns the row of a kind, a new one at the end if there is none.
+// row returns the row of a kind, and adds it at the end of the table if there is none.
 func (t *Table) row(kind string) *row {
 	for _, r := range t.rows {
 		if r.kind == kind {

@@ -13,7 +13,8 @@ import (
 // BlockSize is the size of a write in bytes.
 const BlockSize = 4 << 10
 
-// fileSize is the size of the file in bytes. Writes go through it from the start to the end and begin again.
+// fileSize is the size of the file in bytes. Writes follow each other through the file; after its end they continue at its
+// start.
 const fileSize = 16 << 20
 
 // Disk writes blocks to a file and makes each durable. One goroutine uses it.
@@ -56,7 +57,7 @@ func (d *Disk) fill() error {
 
 // Write writes the next block and waits until it is durable.
 func (d *Disk) Write() error {
-	binary.LittleEndian.PutUint64(d.block[:], d.count) // so that no block equals one that the disk has already
+	binary.LittleEndian.PutUint64(d.block[:], d.count) // so that each block differs from all that are already on the disk
 	at := int64(d.count) * BlockSize % fileSize
 	d.count++
 	if _, err := d.file.WriteAt(d.block[:], at); err != nil {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// The file has its size and its blocks before the first write, and none of the writes changes either.
+// Before the first measured write the file must have its full size and all its blocks. None of the writes may change the size or
+// the number of blocks.
 func TestWritesGoToAFileThatIsWrittenAlready(t *testing.T) {
 	dir := t.TempDir()
 	d, err := OpenDisk(dir)
@@ -24,7 +25,7 @@ func TestWritesGoToAFileThatIsWrittenAlready(t *testing.T) {
 		t.Fatalf("%d bytes in %d blocks", before.Size, before.Blocks)
 	}
 	const blocks = fileSize / BlockSize
-	for range blocks + 2 { // the last two are again at the start
+	for range blocks + 2 { // the last two writes are at the start of the file again
 		if err := d.Write(); err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,8 @@ type Total struct {
 	EchoCPU    float64 // seconds of the echo's CPU for a request; 0: unknown
 }
 
-// Ratio has the ratio of two totals (Value), and the median, the lowest and the highest of the rounds' ratios.
+// Ratio has the ratio of the totals of all rounds (Value). It also has the median, the lowest and the highest of the rounds' own
+// ratios.
 type Ratio struct {
 	Value   float64 `json:"value"`
 	Median  float64 `json:"median"`

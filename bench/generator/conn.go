@@ -101,10 +101,9 @@ func (c *Conn) Exchange(request []byte) (*Response, error) {
 	return &c.response, c.err
 }
 
-// onPoll makes an exchange as the callback of RawConn.Read. The runtime calls it at once, to send the request, and then
-// each time that the connection can be read, until it returns true because the exchange has ended. The runtime's poller
-// watches the connection already when the request is sent. So onPoll does not try to read before it waits, which would
-// usually find nothing. That saves one of three system calls.
+// onPoll makes an exchange. It is the callback of RawConn.Read, which calls it at once and then each time that data has arrived.
+// The first call sends the request and does not try to read: the response is not there yet, and the runtime's poller watches the
+// connection already. That saves one of three system calls. Further calls read. onPoll returns true when the exchange has ended.
 func (c *Conn) onPoll(fd uintptr) bool {
 	if len(c.unsent) > 0 {
 		n, err := retryInterrupted(syscall.Write, fd, c.unsent)

@@ -1,21 +1,22 @@
-// Package generator sends requests over many connections and measures the responses.
+// Package generator sends requests over many connections to a server and measures the responses.
 //
-// It shares the machine with the server that it measures, so it must cost little. Each raw connection has one
-// goroutine. The workload prepares the bytes of a request once, and later changes only a few of them. A request takes
-// two system calls, and a response is scanned instead of decoded.
+// The generator must cost little, because it shares the machine with the measured server. Each raw connection has one
+// goroutine. The workload (the caller's source of requests) prepares the bytes of a request once, and later changes
+// only a few of them. A request takes two system calls, and a response is scanned instead of decoded.
 //
 // Invariants:
-//  1. With a rate, a latency counts from the instant at which the request was due, so that a stalled
-//     server can't hide the requests that it delayed. Requests that were due and never sent are counted
-//     too, with their waiting times.
-//  2. A response is parsed completely or refused. A response in a form that the server does not use is an error, and so
-//     are bytes after a response.
-//  3. The memory of a run does not grow with the number of its requests: latencies are kept in histograms
-//     of a fixed size.
-//  4. Run returns only after every exchange has ended, and closes every connection that it has opened.
+//  1. In a run with a rate (requests per second), a latency is measured from the instant at which the request was due. So a
+//     stalled server cannot hide that it delayed later requests. Requests that were due but never sent are counted too, with
+//     their waiting times.
+//  2. A response is either parsed completely or refused. A response in a form that the server does not use is an
+//     error, and so are bytes after a response.
+//  3. The memory of a run does not grow with the number of its requests, because latencies are kept in histograms of
+//     a fixed size.
+//  4. Run closes every connection that it has opened, and returns only after every exchange has ended.
 //
 // Callers: bench, bench/faults/load.
 //
-// Rejected: net/http or fasthttp as the client; their allocations, parsing and goroutine switches would
-// take CPU from the server. One epoll loop without goroutines; it would need its own TLS.
+// Rejected: Another design would use net/http or fasthttp as the client. It was not chosen because their allocations,
+// parsing and goroutine switches would take processor time from the server. A third design would have one epoll loop
+// without goroutines. It was not chosen because it would need a TLS implementation of its own.
 package generator

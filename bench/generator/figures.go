@@ -32,7 +32,7 @@ type Figures struct {
 	goodCount      uint64
 	errorCounts    map[string]uint64 // by kind of error
 	longestLatency time.Duration
-	lastGood       time.Duration // time of the last good response since the run began, or the length of appended runs
+	lastGood       time.Duration // time from the run's beginning to the last good response; after Append, the sum of the runs' lengths
 
 	interval       *hdrhistogram.Histogram // latencies in µs since the last call of NextInterval; nil before the first
 	intervalGood   uint64                  // goodCount at that call
@@ -86,7 +86,7 @@ func (f *Figures) countUnsent(waited time.Duration) {
 	f.mu.Unlock()
 }
 
-// Interval is what happened between two calls of NextInterval. Latencies are in milliseconds.
+// Interval has the results between two calls of NextInterval. Latencies are in milliseconds.
 type Interval struct {
 	Good   uint64
 	Errors uint64
@@ -94,8 +94,8 @@ type Interval struct {
 	P99    float64
 }
 
-// NextInterval returns the results since the last call, and begins the next interval. The first call begins the first
-// interval; it returns no latencies.
+// NextInterval returns the results since its last call, and begins the next interval. The first call returns the counts since
+// the run began, but no latencies.
 func (f *Figures) NextInterval() Interval {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,17 +121,17 @@ func (f *Figures) Good() uint64 {
 	return f.goodCount
 }
 
-// Append adds the results of a run that came after this one, as if both were one run without the pause between them.
-// other must not change any more.
+// Append adds the results of a later run, as if both were one run without the pause between them. other must not change any
+// more.
 //
-// length is how long the other run sent requests, without the wait for the last responses. In an endless run without a rate, as
-// many responses arrive in a time as requests are sent in it. So the throughput is the number of requests divided by the time in
-// which they were sent. Dividing by the time until the last response would make short runs seem slower than long ones.
+// length is the time in which the other run sent requests, without the wait for the last responses. The throughput is the number
+// of good responses divided by the lengths. If it were divided by the time until the last response, short runs would seem slower
+// than long ones, because each run ends with such a wait.
 func (f *Figures) Append(other *Figures, length time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, h := range [][2]*hdrhistogram.Histogram{{f.latency, other.latency}, {f.lateness, other.lateness}, {f.sinceSent, other.sinceSent}} {
-		_ = h[0].Merge(h[1]) // it returns the number of values out of range, which is 0
+		_ = h[0].Merge(h[1]) // Merge returns the number of values out of the range, which is 0
 	}
 	f.goodCount += other.goodCount
 	for kind, count := range other.errorCounts {
@@ -154,7 +154,7 @@ type Latency struct {
 // Outcome is the result of a run. A response is good if it is the one that the workload expects.
 type Outcome struct {
 	Good         uint64            `json:"good"`    // number of good responses
-	Seconds      float64           `json:"seconds"` // until the last good response, or the length of appended runs
+	Seconds      float64           `json:"seconds"` // seconds until the last good response; if runs were appended, the sum of their lengths
 	PerSecond    float64           `json:"per_second"`
 	Latency      Latency           `json:"latency_ms"`
 	LateP99      float64           `json:"sent_late_p99_ms"`  // delay between the due time and the sending, caused by the generator

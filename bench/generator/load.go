@@ -215,8 +215,8 @@ func (s *connSlot) closeConn() {
 	}
 }
 
-// guard ends exchanges that take longer than the time-out. Once ctx has ended it ends all exchanges. It returns when
-// done is closed. Checking all exchanges periodically costs less than setting a deadline for each.
+// guard ends each exchange that takes longer than the time-out. When ctx has ended, it ends all exchanges. It returns when done
+// is closed. A periodic check of all exchanges costs less than a deadline for each of them.
 func (l *Load) guard(ctx context.Context, done <-chan struct{}) {
 	tick := time.NewTicker(min(max(l.Timeout/20, time.Millisecond), 100*time.Millisecond))
 	defer tick.Stop()

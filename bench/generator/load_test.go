@@ -88,9 +88,9 @@ func TestClosedLoopStopsAtItsLimit(t *testing.T) {
 	}
 }
 
-// The rate is ten requests a second, and the fifth request (due at 400 ms) takes a second. A loop that
-// waits for each response would see one slow request. Counted from their due times, the ten requests
-// due from 0.4 s to 1.3 s took 1000, 901, 802, … down to 109 ms.
+// The rate is ten requests a second. The fifth request, which is due at 400 ms, takes a second. If latencies were measured from
+// the sending, only this request would be slow. Measured from their due times, the ten requests due from 0.4 s to 1.3 s take
+// 1000, 901, 802, … down to 109 ms.
 func TestOpenLoopCountsWaitingDuringAStall(t *testing.T) {
 	_, o := runAgainst(t, &Load{Rate: 10, Duration: 2 * time.Second}, func(request int) time.Duration {
 		if request == 4 {

@@ -72,7 +72,8 @@ func (a *Response) readHead(head []byte) (length int, ok bool) {
 	return length, ok
 }
 
-// headerValue returns the value of a header line if the line is the header with the name, which includes the colon.
+// headerValue returns the value of a header line. It returns false if the line is another header than name. name ends with a
+// colon.
 func headerValue(line []byte, name string) ([]byte, bool) {
 	if len(line) < len(name) || !bytes.EqualFold(line[:len(name)], []byte(name)) {
 		return nil, false
@@ -94,9 +95,9 @@ func parseNumber(b []byte) (n int, ok bool) {
 	return n, true
 }
 
-// MemberValue returns the string value of the first JSON member with the name, at any depth of a body. It returns
-// nil if there is no such member or its value is not a string. The name includes its quotes and colon. The
-// value must not contain escapes.
+// MemberValue returns the value of the first JSON member with the given name in a body, at any depth. It returns nil if there is
+// no such member, or if the value is not a string. name includes the quotes and the colon. Values with escapes are not
+// supported.
 func MemberValue(body []byte, name string) []byte {
 	i := bytes.Index(body, []byte(name))
 	if i < 0 {

@@ -1,5 +1,5 @@
-// Package lifecycles has the requests that take contracts of each product, in both readings (the secular and the religious
-// form of a product), from their creation to their end.
+// Package lifecycles has the requests that take a contract from its creation to its end, for each contract product
+// (such as a lease) and in both readings (the secular and the religious form of a product).
 //
-// Callers: bench (its measurements), bench/simulation.
+// Callers: bench (measurements), bench/simulation.
 package lifecycles

@@ -13,7 +13,7 @@ import (
 type Lifecycle struct {
 	Product    string // the product's secular name, also in the religious reading
 	Reading    string // the form of the product: "secular" or "religious"
-	Path       string // path of the creation; the path of a step continues with the contract's id and the action
+	Path       string // URL path of the create request; a step's path is this path, the contract's id and the action
 	CreateBody string // with placeholders, see Fill
 	Steps      []Step // after the creation
 }
@@ -29,8 +29,8 @@ var (
 	religiousPrefix = "/api/v1" + contract.Religious.Path + "/"
 )
 
-// JSON members of the bodies that create contracts. In all bodies, {id} stands for the id of a person and {today}
-// for the day on which the request is sent.
+// JSON members for the bodies in All. In these bodies, {id} stands for the id of a person, and {today} for the day on which the
+// request is sent.
 const (
 	partnershipMembers = `"customer_id":"{id}","region":"AE","partnership_type":"diminishing","total_value":"1000000","bank_contribution":"800000",` +
 		`"customer_contribution":"200000","profit_sharing_ratio":{"bank":60,"customer":40},"term_months":3`

@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// Book records what the clients of a campaign know: every order, and every response in the form that
-// `mizan audit verify --answers` reads.
+// Book records every order of a campaign's clients, and every response in the form that `mizan audit verify --answers`
+// reads.
 type Book struct {
 	Organization string // its id; set before the first request
 	Path         string // path of the file with the responses
@@ -21,7 +21,7 @@ type Book struct {
 	prefix string // begins each txid
 
 	mu         sync.Mutex
-	hadFault   bool // ExpectsFault was set when some response was recorded
+	hadFault   bool // a fault was expected (ExpectsFault) when some response was recorded
 	orders     []*Order
 	byTxID     map[string]*Order
 	file       *os.File
@@ -37,8 +37,8 @@ type Book struct {
 // milestone is a channel that is closed when a certain number of responses has arrived.
 type milestone chan struct{}
 
-// Open opens a book whose responses are appended to a file, which may have those of other books already. The prefix
-// distinguishes the txids of the books of one store.
+// Open opens a book. It appends the responses to the file, which may have responses of other books already. The prefix makes the
+// txids of this book different from those of other books for the same store.
 func Open(path, prefix string) (*Book, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -53,8 +53,8 @@ func Open(path, prefix string) (*Book, error) {
 // Close closes the file. Responses that were recorded after the last call of TakeErrors may be lost.
 func (b *Book) Close() error { return b.file.Close() }
 
-// Counts has the numbers of a book's orders and requests: those with a response (Answered), those without one (Unanswered), and
-// those that the server refused because it was busy or met a fault (Refused, which Answered includes).
+// Counts has numbers of orders and requests. Answered requests got a response, Unanswered requests got none. The server refused
+// some of the answered requests (Refused), because it was busy or met a fault.
 type Counts struct {
 	Orders, Answered, Unanswered, Refused int             // requests, except Orders
 	Statuses                              map[Outcome]int // number of transactions by final status
@@ -84,8 +84,8 @@ type answerLine struct {
 	Response     json.RawMessage `json:"response"`
 }
 
-// record records a response, or that no response came. It compares the response with previous, the order's state that
-// was known when the request was sent.
+// record writes a line for a request and its response, if any. It also checks the response. previous is the state that the order
+// had when the request was sent.
 func (b *Book) record(o *Order, previous State, line answerLine) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -160,7 +160,7 @@ func (b *Book) randomOrder(random *rand.Rand) *Order {
 	if len(b.orders) == 0 {
 		return nil
 	}
-	// Mostly a recent order, so that orders in progress at the last kill are requested again.
+	// Recent orders are chosen more often, so that the orders that were in progress at the last kill are requested again.
 	fromEnd := min(1+int(random.ExpFloat64()*100), len(b.orders))
 	return b.orders[len(b.orders)-fromEnd]
 }

@@ -1,13 +1,16 @@
-// Package orders loads the server of a campaign that breaks the server on purpose: it has clients that order
-// transactions, and a book that records the responses.
+// Package orders makes the load for campaigns (test runs that break a server on purpose). It has clients that order
+// transactions from the server, and a book that records the responses.
 //
 // Invariants:
-//  1. Every response is recorded, in the form that `mizan audit verify --answers` reads, and so is every request without a response.
-//  2. A wrong response is an error of the book: all responses about one txid are about one transaction, with an outcome that its card
-//     allows, and a final status never changes.
-//  3. Whole card numbers and verification values are not in the recorded requests and responses.
+//  1. Every response is recorded, in the form that `mizan audit verify --answers` reads. Every request without a
+//     response is recorded too.
+//  2. A wrong response is an error of the book. Responses are right if all responses about one txid (a merchant's own
+//     id of a transaction) are about one transaction, the outcome is one that the card allows, and a final status
+//     never changes.
+//  3. The recorded requests and responses contain no whole card numbers and no verification values.
 //
 // Callers: bench/crash, bench/faults/trial and their tests.
 //
-// Rejected: the load of package bench. It measures, so it makes requests that succeed, and keeps figures instead of responses.
+// Rejected: another design would use the load of package bench. It was not chosen because package bench measures: it
+// makes requests that succeed, and keeps figures instead of responses.
 package orders

@@ -72,7 +72,7 @@ type Order struct {
 	body                  []byte // body of the request, as sent
 	redactedBody          []byte // the same body as it is recorded: without the CVV, and with only the last four digits of the card
 
-	Last State // guarded by Book.mu while clients are at work: as in the latest response; zero: none yet
+	Last State // the state in the latest response; zero: none yet; guarded by Book.mu while clients make requests
 }
 
 // newOrder makes a random order. Orders with a delayed outcome are rare, because a campaign has to wait
@@ -112,7 +112,8 @@ func (o *Order) render(card, cvv string) []byte {
 		o.TxID, o.Kind, o.Env, o.Amount, Currency, card, Cardholder, cvv)
 }
 
-// check compares a response with the order, and with the order's state before the request was sent.
+// check checks a response about the order. It compares the response with the order, and with the state that the order had when
+// the request was sent.
 func (o *Order) check(previous, got *State, withFault bool) error {
 	want := State{TxID: o.TxID, Type: o.Kind, Amount: fmt.Sprint(o.Amount), Currency: Currency, Env: o.Env}
 	answered := State{TxID: got.TxID, Type: got.Type, Amount: got.Amount, Currency: got.Currency, Env: got.Env}
@@ -133,7 +134,8 @@ func (o *Order) check(previous, got *State, withFault bool) error {
 	return nil
 }
 
-// allows tells whether the order's transaction may end with the outcome. With a fault the provider may be out of service.
+// allows tells whether the order's transaction may end with this outcome. withFault allows the outcome of a provider that is out
+// of service.
 func (o *Order) allows(end Outcome, withFault bool) bool {
 	return end == Outcomes[o.Card] || end == Interrupted || withFault && end == unserved
 }

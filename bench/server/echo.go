@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// EchoCommand is the subcommand of `mizan bench` that runs an echo. When the echo serves, it prints a line with
+// EchoCommand is the subcommand of `mizan bench` that runs an echo server. When the server is ready, it prints a line:
 // EchoReadyPrefix and its URL.
 const (
 	EchoCommand     = "echo"
 	EchoReadyPrefix = "echo at "
 )
 
-// maxReadyLine is the bound of that line's length in bytes.
+// maxReadyLine is the maximum length, in bytes, of the line that the echo server prints when it is ready.
 const maxReadyLine = 256
 
 // Echo is a process that answers each POST with the POST's own body and does nothing else.

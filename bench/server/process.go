@@ -37,8 +37,9 @@ func startProcess(cmd *exec.Cmd, log io.Writer) (*process, error) {
 	return p, nil
 }
 
-// run starts the process, sends the error of the start (or nil) to startErr, and waits for the end of the process. It
-// stays on one thread, because the kernel kills a child with Pdeathsig when the thread that started it ends.
+// run starts the process, sends the error of the start (or nil) to startErr, and waits for the end of the process. It keeps its
+// operating system thread until then. The process is started with Pdeathsig, so the kernel kills it when the thread that started
+// it ends.
 func (p *process) run(cmd *exec.Cmd, startErr chan<- error) {
 	runtime.LockOSThread()
 	err := cmd.Start()

@@ -27,6 +27,15 @@ type Sandbox struct {
 	APIKey         string `json:"api_key"`
 	AuditorToken   string `json:"auditor_token"`
 	SessionToken   string `json:"session_token"` // of a user with role admin in the organization
+
+	PartnerLogin string `json:"partner_login"`
+	PartnerPass  string `json:"partner_pass"`
+	AdminLogin   string `json:"admin_login"`
+	AdminPass    string `json:"admin_pass"`
+	AuditorLogin string `json:"auditor_login"`
+	AuditorPass  string `json:"auditor_pass"`
+	ClientLogin  string `json:"client_login"`
+	ClientPass   string `json:"client_pass"`
 }
 
 // ReadSandbox reads the sandbox.json in a data directory.
@@ -37,7 +46,7 @@ func ReadSandbox(dir string) (Sandbox, error) {
 		err = json.Unmarshal(content, &s)
 	}
 	if err == nil && (s.BaseURL == "" || s.OrganizationID == "" || s.PartnerID == 0 || s.APIKey == "" || s.AuditorToken == "") {
-		err = fmt.Errorf("%s misses a value", filepath.Join(dir, sandboxFile))
+		err = fmt.Errorf("%s lacks a value", filepath.Join(dir, sandboxFile))
 	}
 	if err != nil {
 		return Sandbox{}, fmt.Errorf("server: %w", err)

@@ -18,7 +18,7 @@ const pollInterval = 5 * time.Millisecond
 // Options configures the start of a server.
 type Options struct {
 	Binary  string    // the mizan binary
-	Wrapper []string  // a command before the server's command line, which it executes in its own process; nil: none
+	Wrapper []string  // a command to which the server's command line is appended, and which executes it in its own process; nil: none
 	Dir     string    // the server's data directory
 	TLS     string    // value of --tls: "off" or "auto"
 	Args    []string  // further arguments of serve

@@ -65,7 +65,7 @@ func runStub(kind string, args []string) int {
 	}
 }
 
-// runEchoStub is the stub of an echo: "good" says where it serves, "deaf" says nothing, "broken" ends immediately.
+// runEchoStub is the stub of an echo: "good" prints its URL, "deaf" prints nothing, "broken" ends immediately.
 func runEchoStub(kind string) int {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM)

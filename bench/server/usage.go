@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// userHZ is how many ticks make a second in the times of /proc/<pid>/stat: always 100 on Linux, whatever the kernel's
-// internal tick is.
+// userHZ is the number of clock ticks in a second. /proc/<pid>/stat has times in these ticks. On Linux there are always 100 of
+// them, even if the kernel's internal tick differs.
 const userHZ = 100
 
 // Usage is the CPU time that a process has used so far, and its memory now.
@@ -78,11 +78,13 @@ func statusBytes(status []byte, name string) (int64, error) {
 	return kib << 10, nil
 }
 
-// WrittenBytes returns write_bytes of /proc/pid/io, the kernel's estimate of the bytes that a process has caused to be
-// written to disks: the size of the pages that the process has made dirty. Where the page cache has large folios
-// (ranges of pages; ext4 since Linux 6.16, and XFS), a folio counts as a whole: 4 KiB written into a file that was
-// filled with writes of 1 MiB count as 1 MiB. Only root may read the file: the server protects its memory, which has
-// keys and card numbers, and its files in /proc then belong to root.
+// WrittenBytes returns write_bytes of /proc/pid/io. That is the kernel's estimate of the bytes that a process has caused to be
+// written to disks: the size of the pages that the process has made dirty. The estimate can be too high. If the page cache has
+// large folios (ranges of pages; in ext4 since Linux 6.16, and in XFS), a folio counts as a whole: 4 KiB written into a file
+// that was filled with writes of 1 MiB count as 1 MiB.
+//
+// Only root may read /proc/pid/io of the server. The server protects its memory, which has keys and card numbers, and therefore
+// its files in /proc belong to root.
 func WrittenBytes(pid int) (int64, error) {
 	content, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
 	if err != nil {

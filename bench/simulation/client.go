@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// answerLine is a request and its answer, as `mizan audit verify --answers` reads them.
+// answerLine is a request and its answer, in the form that `mizan audit verify --answers` reads.
 type answerLine struct {
 	Method       string          `json:"method"`
 	Path         string          `json:"path"`
@@ -20,23 +20,24 @@ type answerLine struct {
 	Response     json.RawMessage `json:"response,omitempty"`
 }
 
-// caller is with whose credentials a request is made.
+// caller selects the credentials with which a request is made.
 type caller uint8
 
 const (
 	byPartner caller = iota // the first organization's partner
 	bySession               // an administrator of the first organization
 	byAuditor
-	byOperator // the platform's
+	byOperator // an operator of the platform
 )
 
-// answer is what a client got. Status 0: nothing, so it is unknown whether the request took effect.
+// answer is the response that a client got. Status 0 means that none came, so it is unknown whether the request took effect.
 type answer struct {
 	status int
 	body   []byte
 }
 
-// get returns the member of the answer's data or, if there is none, of the answer itself.
+// get returns a member of the answer's JSON as text, or "" if there is no such member. names are the names of the enclosing
+// objects and of the member itself. If the answer has a member "data", the search begins there.
 func (a answer) get(names ...string) string {
 	var value any
 	if json.Unmarshal(a.body, &value) != nil {
@@ -61,7 +62,7 @@ func (a answer) get(names ...string) string {
 	return fmt.Sprint(value)
 }
 
-// decode decodes the answer's data.
+// decode decodes the answer's JSON into a value. If the answer has a member "data", only this member is decoded.
 func (a answer) decode(into any) error {
 	var envelope struct {
 		Data json.RawMessage `json:"data"`
@@ -75,7 +76,7 @@ func (a answer) decode(into any) error {
 	return json.Unmarshal(envelope.Data, into)
 }
 
-// request makes a request of a client and waits for its answer. Every request and answer is kept for the checker.
+// request makes a request of a client and waits for its answer. It stores every request and answer for the checker.
 func (w *world) request(n *node, by caller, method, path, key, body string) answer {
 	a := w.exchange(n, by, method, path, key, body)
 	if n.isGone() {
@@ -130,7 +131,7 @@ func (w *world) exchange(n *node, by caller, method, path, key, body string) ans
 	return answer{response.StatusCode, content}
 }
 
-// keep keeps a line for the checker.
+// keep stores a line for the checker.
 func (w *world) keep(line *answerLine) {
 	text, err := json.Marshal(line)
 	if err != nil {
@@ -148,7 +149,7 @@ func (w *world) keep(line *answerLine) {
 	}
 }
 
-// writeAnswers writes the kept lines to a file; false: nothing was answered yet.
+// writeAnswers writes the stored lines to a file; false: no request was answered yet, and there is no file.
 func (w *world) writeAnswers(path string) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

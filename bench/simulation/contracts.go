@@ -7,17 +7,17 @@ import (
 	"mizan/bench/lifecycles"
 )
 
-// contractCase is a contract that clients take through its lifecycle, one step after the other. Each step is sent with a key until it is
-// answered, so it is carried out once.
+// contractCase is a contract that clients take through its lifecycle, one step after the other. A step is sent again until it is
+// answered. It has an idempotency key, so it is carried out only once.
 type contractCase struct {
 	number    int
 	lifecycle *lifecycles.Lifecycle
 	id        string   // empty: not created yet
 	next      int      // index of the next step
-	body      string   // of the request that is not answered yet; empty: none was sent
+	body      string   // body of the request that is not answered yet; empty: none
 	isBusy    bool     // a request is under way
-	isOver    bool     // nothing more is sent
-	statuses  []string // that were shown
+	isOver    bool     // no further request is sent
+	statuses  []string // the statuses that answers have shown, in order
 }
 
 func (w *world) chooseContract() *operation {
@@ -40,7 +40,7 @@ func (w *world) chooseContract() *operation {
 	return &operation{name: fmt.Sprintf("step %d of contract %d, %s of %s", k.next, k.number, k.lifecycle.Product, k.lifecycle.Reading), run: k.advance}
 }
 
-// advance sends the next step, or the last one again if it was not answered.
+// advance sends the next step, or repeats the last request if it was not answered.
 func (k *contractCase) advance(c *client) {
 	w := c.world
 	defer func() { w.locked(func() { k.isBusy = false }) }()
@@ -57,7 +57,7 @@ func (k *contractCase) advance(c *client) {
 	case 0, http.StatusServiceUnavailable, http.StatusConflict: // 409: the first request with this key is under way
 		return
 	case want:
-	case http.StatusUnprocessableEntity: // the day has changed meanwhile, or a term has passed
+	case http.StatusUnprocessableEntity: // refused because the day in the body has passed, or a term of the contract has ended
 		w.locked(func() { k.isOver = true })
 		return
 	default:

@@ -16,25 +16,26 @@ import (
 	"mizan/internal/disk"
 )
 
-// sectorSize is what a disk writes at once.
+// sectorSize is the number of bytes that a disk writes entirely or not at all.
 const sectorSize = 512
 
-// undurable is what the disk of a machine has not made durable.
+// undurable has the changes to the disk of a machine that are not durable yet.
 type undurable struct {
 	pending []*write     // in the order in which they were made
 	renames []nameChange // in the order in which they were made
 
-	removals int // so far
+	removals int // number of removed files so far
 }
 
-// machineDisk is the disk of one machine, as long as a process lives: the directories of the log and of the long values, in a
-// folder of real files. It remembers what was not synced, so that a power cut can take it back, also if that was another process.
+// machineDisk is the disk of one machine as one process of the service uses it. It has the directories of the log and of the
+// long values, in a folder of real files. machineDisk records all changes that were not synced, including those of earlier
+// processes, so that a power cut can undo them.
 type machineDisk struct {
 	world *world
-	root  string // of the node's files
+	root  string // folder with the node's files
 
 	mu     sync.Mutex
-	isOver bool // the machine has crashed: nobody will see what a process that is gone still does, so it does it undisturbed
+	isOver bool // the machine has crashed: goroutines of its process may still write, without faults and unseen by the world
 	opened []*simulatedFile
 	isFull bool            // nothing can be created
 	tables map[string]bool // names of Badger's tables that are durable
@@ -44,24 +45,24 @@ type machineDisk struct {
 // logFolder begins the names of the log's files.
 const logFolder = "log/"
 
-// waitingFiles begins the names of the files whose syncs wait for the scheduler: the log's segments. The others are synced while a lock is held, and
-// a lock must not wait for the scheduler.
+// waitingFiles is the prefix of the names of files whose syncs wait for the scheduler: the segments of the log. Other files are
+// synced while a goroutine holds a lock, and such a goroutine must not wait for the scheduler.
 const waitingFiles = logFolder + "segment-"
 
-// write is a write of one file that is not durable.
+// write is a write to a file that is not durable.
 type write struct {
 	path    string // within the machine's folder
 	at      int64
-	old     []byte // what was there
-	oldSize int64  // of the file
+	old     []byte // the content that the write has replaced
+	oldSize int64  // size of the file before the write
 	length  int64
 	isLost  bool // its sync has failed, so no later sync makes it durable
 }
 
-// nameChange is a change of a name that is not durable.
+// nameChange is a creation, renaming or removal of a file. The change is not durable yet.
 type nameChange struct {
 	directory string                  // within the machine's folder
-	undo      func(root string) error // takes it back in a copy of the machine's files
+	undo      func(root string) error // undoes the change in a copy of the machine's files
 }
 
 func newMachineDisk(w *world, root string) *machineDisk {
@@ -76,18 +77,18 @@ func (d *machineDisk) open(path string) disk.Directory {
 	return &simulatedDirectory{disk: d, path: path, inner: disk.Local(path)}
 }
 
-// handOver returns what is not durable, for the next process on the same machine.
+// handOver returns the changes that are not durable, for the next process on the same machine.
 func (d *machineDisk) handOver() undurable {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	u := undurable{renames: slices.Clone(d.renames), removals: d.removals}
-	for _, pending := range d.pending { // what still runs of the process goes on to use the old ones
+	for _, pending := range d.pending { // copies, because goroutines of the ended process may still change the originals
 		u.pending = append(u.pending, new(*pending))
 	}
 	return u
 }
 
-// crash ends the machine's time. Its files were copied before.
+// crash marks the machine as crashed. Its files must have been copied before.
 func (d *machineDisk) crash() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -106,7 +107,7 @@ func (d *machineDisk) setFull(isFull bool) {
 	d.isFull = isFull
 }
 
-// await waits until the scheduler lets an operation begin.
+// await waits until the scheduler lets an operation on a file begin.
 func (d *machineDisk) await(operation, path string) verdict {
 	if isOver, _ := d.state(); isOver {
 		return verdictGo
@@ -122,12 +123,13 @@ func (d *machineDisk) relative(path string) string {
 	return name
 }
 
-// forget removes the pending writes of a file that a sync has made durable.
+// forget is called after a sync of a file. It removes the writes that are now durable from pending.
 func (d *machineDisk) forget(path string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	path = d.relative(path)
-	for i, lost := range d.pending { // what was lost is there after all if it was written once more
+	// A write whose sync has failed becomes durable if a later write replaces all of it and is synced.
+	for i, lost := range d.pending {
 		if lost.path == path && lost.isLost && slices.ContainsFunc(d.pending[i+1:], func(w *write) bool { return !w.isLost && w.covers(lost) }) {
 			lost.isLost = false
 		}
@@ -135,7 +137,8 @@ func (d *machineDisk) forget(path string) {
 	d.pending = slices.DeleteFunc(d.pending, func(w *write) bool { return w.path == path && !w.isLost })
 }
 
-// lose marks the pending writes of a file whose sync has failed: Linux takes their pages for written.
+// lose is called after a failed sync of a file. It marks the file's pending writes as lost. After a failed sync Linux marks the
+// pages as clean, so no later sync writes them.
 func (d *machineDisk) lose(path string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -147,12 +150,12 @@ func (d *machineDisk) lose(path string) {
 	}
 }
 
-// covers tells whether a write replaces all that an earlier one has written.
+// covers tells whether a write replaces all bytes that an earlier one has written.
 func (w *write) covers(earlier *write) bool {
 	return w.path == earlier.path && w.at <= earlier.at && earlier.at+earlier.length <= w.at+w.length
 }
 
-// rename tells the pending writes about a file's new name.
+// rename changes the path of a file's pending writes.
 func (d *machineDisk) rename(from, to string) {
 	for _, w := range d.pending {
 		if w.path == from {
@@ -161,17 +164,17 @@ func (d *machineDisk) rename(from, to string) {
 	}
 }
 
-// cutPower takes back, in a copy of the machine's files, a random part of what was not durable: sectors of writes in any order, and
-// the last changes of names. It returns what it did.
+// cutPower undoes a random part of the changes that were not durable, in a copy of the machine's files. It undoes writes sector
+// by sector, and changes of names from the last one backwards. It returns a description of what it has done.
 func (d *machineDisk) cutPower(copied string, random *rand.Rand, o outage) (text string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	lost, kept, flipped := 0, 0, 0
-	decided := make(map[string]bool) // sectors whose last write is on the disk
+	decided := make(map[string]bool) // sectors that a later write has decided: earlier writes to them do not matter
 	for _, w := range slices.Backward(d.pending) {
 		file, err := os.OpenFile(filepath.Join(copied, w.path), os.O_RDWR, 0)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed later
+			continue // the file was removed later
 		}
 		if err != nil {
 			return "", err
@@ -219,7 +222,8 @@ func (d *machineDisk) cutPower(copied string, random *rand.Rand, o outage) (text
 	return fmt.Sprintf("%d sectors lost, %d kept, %d with a flipped bit, %d of %d names, table %q lost", lost, kept, flipped, len(d.renames)-undone, len(d.renames), table), nil
 }
 
-// putBack writes the old content of a part of a write, or cuts what was not there.
+// putBack undoes a write between the positions begin and end of the file. If the write has made the file longer, putBack may cut
+// the file to its old size.
 func putBack(file *os.File, w *write, begin, end int64) error {
 	old := w.old
 	if int64(len(old)) > begin-w.at {
@@ -232,7 +236,8 @@ func putBack(file *os.File, w *write, begin, end int64) error {
 	if begin >= end {
 		return nil
 	}
-	// The file was shorter. What is behind its end reads as zeros, or the file ends there.
+	// The file was shorter before the write. If nothing is kept behind this part, the file gets its old end again. Otherwise
+	// this part becomes zeros.
 	if info, err := file.Stat(); err != nil || info.Size() <= end {
 		return errors.Join(err, file.Truncate(max(w.oldSize, begin)))
 	}
@@ -240,7 +245,7 @@ func putBack(file *os.File, w *write, begin, end int64) error {
 	return err
 }
 
-// misdirect writes a part of a write to another place of its file.
+// misdirect undoes a part of a write, and writes its content to another, random sector of the same file.
 func misdirect(file *os.File, w *write, begin, end int64, random *rand.Rand) error {
 	content := make([]byte, end-begin)
 	if _, err := file.ReadAt(content, begin); err != nil {
@@ -331,7 +336,7 @@ func (s *simulatedDirectory) Rename(from, to string) error {
 	return nil
 }
 
-// renamed follows a file to its new name.
+// renamed changes the path of a renamed file in its pending writes and open files.
 func (d *machineDisk) renamed(from, to string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -351,7 +356,7 @@ func (s *simulatedDirectory) Remove(name string) error {
 	d := s.disk
 	d.mu.Lock()
 	d.removals++
-	hidden := fmt.Sprint(removedPrefix, d.removals, "-", name) // another one of this name may have been removed before
+	hidden := fmt.Sprint(removedPrefix, d.removals, "-", name) // numbered: a file of the same name may have been removed before
 	d.mu.Unlock()
 	if err := s.inner.Rename(name, hidden); err != nil {
 		return err
@@ -448,7 +453,7 @@ func (f *simulatedFile) Close() error {
 	return f.inner.Close()
 }
 
-// copyFiles copies the files of a machine that does nothing. Tables of Badger never change, so a copy is another name.
+// copyFiles copies the files of a machine on which no process writes. Badger's tables never change, so they are hard links.
 func copyFiles(from, to string) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -464,7 +469,7 @@ func copyFiles(from, to string) error {
 			return os.MkdirAll(target, 0o700)
 		case strings.HasSuffix(name, ".sst"):
 			return os.Link(path, target)
-		case strings.HasSuffix(name, ".mem"): // a log of Badger, which a start deletes unread
+		case strings.HasSuffix(name, ".mem"): // a log of Badger's memtable, which a start deletes without reading it
 			return nil
 		}
 		content, err := os.ReadFile(path)
@@ -475,7 +480,7 @@ func copyFiles(from, to string) error {
 	})
 }
 
-// dropRemoved removes what a machine has removed, in a copy of its files.
+// dropRemoved completes removals in a copy of a machine's files. It deletes the files that Remove has only renamed.
 func dropRemoved(root string) error {
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && strings.HasPrefix(entry.Name(), removedPrefix) {

@@ -19,19 +19,19 @@ import (
 	"mizan/posting/store"
 )
 
-// Image is the files with which every world begins: a sandbox whose partner has a webhook, a terminal that holds money, one that takes
-// a fee, limits, and a payment link.
+// Image has the files with which every world begins: a sandbox whose partner has a webhook, a terminal that holds money, a
+// terminal that takes a fee, limits, and a payment link.
 type Image struct {
 	dir     string
 	sandbox *directoryactor.Sandbox
-	limit   string // id of the limit of a month
+	limit   string // id of the monthly limit
 	link    string // id of the payment link
 }
 
 // webhookURL is the address of the merchants' servers.
 const webhookURL = "http://shop.example/hook"
 
-// NewImage makes an image in a folder. It is called within a bubble of testing/synctest.
+// NewImage creates an image in a folder. It must be called within a bubble of testing/synctest.
 func NewImage(root string) (i *Image, err error) {
 	dir := filepath.Join(root, "node-0")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -67,7 +67,8 @@ func NewImage(root string) (i *Image, err error) {
 	}
 	killed := filepath.Join(root, "image")
 	if err == nil {
-		err = errors.Join(os.Mkdir(killed, 0o700), copyFiles(dir, killed)) // as a kill leaves them: the log has what no table has
+		// The files are as a kill leaves them: some rows are only in the log, not in a table.
+		err = errors.Join(os.Mkdir(killed, 0o700), copyFiles(dir, killed))
 	}
 	n.end(w)
 	if len(w.violations) > 0 {
@@ -76,8 +77,9 @@ func NewImage(root string) (i *Image, err error) {
 	return &Image{killed, w.sandbox, w.limit, w.link}, err
 }
 
-// fillMemtable writes rows and removes them again, more than a memtable takes: the first process of a world writes a table when it replays them, and the
-// others begin with a memtable that is half full, so that tables are not only written when a process is stopped.
+// fillMemtable writes more rows than fit into a memtable, and removes them again. So the first process of a world writes a table
+// when it replays the log, and later processes begin with a half-full memtable. Otherwise tables would only be written when a
+// process is stopped.
 func (n *node) fillMemtable() error {
 	const rows, size = 17, 90 << 10
 	submit := func(kv posting.KV) error {
@@ -95,7 +97,7 @@ func (n *node) fillMemtable() error {
 	return nil
 }
 
-// setUp makes what the sandbox does not have.
+// setUp creates the webhook, terminals, limits and the link, which the sandbox does not have.
 func (w *world) setUp() error {
 	c := &client{w, w.node}
 	for _, r := range []struct {
@@ -112,7 +114,7 @@ func (w *world) setUp() error {
 		if a.status != r.want {
 			return fmt.Errorf("%s %s answered %d: %s", r.method, r.path, a.status, a.body)
 		}
-		w.limit = a.get("id") // of the last one
+		w.limit = a.get("id") // the last limit is the monthly one, so w.limit is its id
 	}
 	a := c.request(byPartner, http.MethodPost, linksPath, "", fmt.Sprintf(`{"env":"prod","name":"Anything","amount":{"default":1000,"currency":%q},"amount_type":"dynamic","pay_config":{}}`, plainCurrency))
 	if a.status != http.StatusCreated {

@@ -19,11 +19,14 @@ import (
 	"mizan/actors/checkpoint"
 	contractactor "mizan/actors/contract"
 	directoryactor "mizan/actors/directory"
+	"mizan/actors/follower"
 	"mizan/actors/notifier"
 	paymentactor "mizan/actors/payment"
 	periodactor "mizan/actors/period"
+	searchactor "mizan/actors/search"
 	storefrontactor "mizan/actors/storefront"
 	subscriptionactor "mizan/actors/subscription"
+	turnoveractor "mizan/actors/turnover"
 	"mizan/api"
 	"mizan/api/admin"
 	"mizan/api/web/payerpage"
@@ -39,9 +42,10 @@ import (
 )
 
 const (
-	memTable        = 1 << 20          // bytes; the smallest, so that starts are quick and tables are written often
-	segment         = 192 << 10        // bytes; hardly more than the largest group, so that the log often begins the next one
-	valuesFile      = 64 << 10         // bytes; so small that files of long values are begun often, and collected
+	memTable        = 3 << 19          // bytes; so small that tables are written often, but the change that creates the sandbox fits
+	segment         = 192 << 10        // bytes; slightly more than the largest group, so that the log often begins a new segment
+	valuesFile      = 64 << 10         // bytes; so small that files of long values are often begun and garbage-collected
+	minUnstored     = 4                // so small that rows of turnover and of the search are written often
 	createWait      = 10 * time.Second // the server's default
 	providerTimeout = 10 * time.Second
 	actionTTL       = 30 * time.Minute
@@ -49,7 +53,7 @@ const (
 	keyringFile     = "keyring"
 )
 
-// node is one process of the service, on a machine's disk, with everything that `mizan serve` starts but sockets.
+// node is one process of the service, on a machine's disk. It has everything that `mizan serve` starts, except sockets.
 type node struct {
 	dir       string
 	disk      *machineDisk
@@ -66,12 +70,12 @@ type node struct {
 	client    *http.Client
 
 	mu      sync.Mutex
-	fatal   error      // guarded by mu: why the process ends
-	isCut   bool       // guarded by mu: no client reaches the process any more
-	clients []net.Conn // guarded by mu: the clients' ends of connections
+	fatal   error      // the reason why the process ends; nil: it runs; guarded by mu
+	isCut   bool       // no client can reach the process any more; guarded by mu
+	clients []net.Conn // the clients' ends of connections; guarded by mu
 }
 
-// startNode starts a process on the files in dir. An error is what the process would end with.
+// startNode starts a process with the files in dir. It returns an error if a real process would refuse to start.
 func (w *world) startNode(dir string) (n *node, err error) {
 	log := slog.New(slog.DiscardHandler)
 	n = &node{dir: dir, disk: newMachineDisk(w, dir), clock: w.clock, served: make(chan error, 1)}
@@ -139,6 +143,10 @@ func (n *node) startServices(w *world, log *slog.Logger) (err error) {
 		return err
 	}
 	checkpoint.Start(n.runtime)
+	f := follower.New(n.runtime)
+	w.services.turnover = turnoveractor.New(f, minUnstored)
+	w.services.search = searchactor.New(f, minUnstored)
+	f.Start()
 	n.runtime.Start(paymentactor.ResumesAtStart)
 	n.notifier.Resume()
 	n.backups = backup.New(backup.Options{Journal: n.journal, Keyring: n.keyring, Clock: n.clock, Data: n.dir, Log: log})
@@ -150,7 +158,7 @@ func (n *node) apiConfig(w *world, log *slog.Logger) api.Config {
 		Payments: w.services.payments, Contracts: w.services.contracts, Directory: n.directory, Journal: n.journal, Clock: n.clock, Log: log,
 		BeginCommand: n.runtime.Enter, ProviderCalls: n.runtime.RunningJobs, Signer: n.keyring.Signer(), HeadKey: n.keyring.VerifierKey(), Fingerprint: n.keyring.Fingerprint,
 		Pages: payerpage.Pages{Base: baseURL, Tokens: n.keyring.PageTokens()}, Payers: w.services.payments, Challenges: w.rail, ProviderUpdates: w.services.payments, UsageReader: w.services.accounts,
-		Storefront: storefrontactor.New(n.journal, n.directory, baseURL), Deliveries: n.notifier, Subscriptions: w.services.renewals, Periods: periodactor.New(n.runtime),
+		Storefront: storefrontactor.New(n.journal, n.directory, baseURL), Deliveries: n.notifier, Subscriptions: w.services.renewals, Turnover: w.services.turnover, Finder: w.services.search, Periods: periodactor.New(n.runtime),
 		Backup: func(since *admin.BackupBase) (io.ReadCloser, error) { return n.backups.Stream((*backup.Base)(since)) },
 		Status: func() api.Status { return api.Status{Core: api.StatusOK, DB: api.StatusOK} },
 		Env:    "sandbox", Domain: "mizan.example",
@@ -161,7 +169,7 @@ func (n *node) apiConfig(w *world, log *slog.Logger) api.Config {
 	return cfg
 }
 
-// stayHere follows redirects to the service only.
+// stayHere follows redirects within the service and no others.
 func stayHere(r *http.Request, _ []*http.Request) error {
 	if !strings.HasPrefix(r.URL.String(), baseURL+"/") {
 		return http.ErrUseLastResponse
@@ -177,7 +185,7 @@ func (w *world) queue() int {
 	return 0
 }
 
-// fail is called when the store takes no more writes. A real process ends.
+// fail is called when the store accepts no more writes. A real process would end then.
 func (n *node) fail(err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -192,7 +200,7 @@ func (n *node) failure() error {
 	return n.fatal
 }
 
-// isGone tells whether the process has ended, or is about to.
+// isGone tells whether the process has ended or is about to end.
 func (n *node) isGone() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -219,7 +227,7 @@ func (n *node) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return ours, nil
 }
 
-// cutClients closes the connections of all clients: whatever has not been answered never will be.
+// cutClients closes the connections of all clients, so requests under way get no answer.
 func (n *node) cutClients() {
 	n.mu.Lock()
 	clients := n.clients
@@ -233,8 +241,8 @@ func (n *node) cutClients() {
 // stopTime is how long the actors may take to stop, in simulated time.
 const stopTime = time.Hour
 
-// end stops everything that runs, as an operator does. After a crash nobody sees what it still does: its files are copied before, and the
-// world is disconnected.
+// end stops the process like an operator. After a crash it only ends the goroutines that remain. This has no effect on the
+// world: the files were copied before, and the process is disconnected.
 func (n *node) end(w *world) {
 	if n.server != nil {
 		n.client.CloseIdleConnections()
@@ -273,7 +281,7 @@ func (n *node) end(w *world) {
 		return
 	}
 	if err := n.journal.Close(); err != nil {
-		if n.failure() == nil && !errors.Is(err, syscall.ENOSPC) { // with a full disk everything is in the log
+		if n.failure() == nil && !errors.Is(err, syscall.ENOSPC) { // a full disk loses nothing, because all changes are in the log
 			w.violate("the journal does not close: %v", err)
 		}
 		n.journal.Abandon()

@@ -12,17 +12,19 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/mod/sumdb/tlog"
+
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/payment"
 )
 
-// heal starts the service once more, without any fault, lets everything come to its end, and compares what clients, the merchants' servers,
-// the provider and the ledger say with each other and with the model.
+// heal starts the service once more, without faults, and waits until all work is finished. Then it compares the clients, the
+// merchants' servers, the provider and the ledger with each other and with the model.
 func (w *world) heal() {
 	w.note("heal")
 	w.random = rand.New(rand.NewPCG(w.plan.Seed, 1))
-	w.plan.Faults = Faults{} // the copy of this world
+	w.plan.Faults = Faults{} // w.plan is a copy, so the caller's plan is unchanged
 	w.isDiskFull = false
 	if !w.start(Round{}) {
 		return
@@ -56,7 +58,7 @@ func (w *world) endHealthy() {
 	}
 }
 
-// finishWork repeats what was not answered and lets time pass until nothing is under way.
+// finishWork repeats requests that may be unanswered, lets time pass until nothing is under way, and reads all orders.
 func (w *world) finishWork(c *client) {
 	do := func(name string, run func(*client)) {
 		w.begin(&operation{name: name, run: run})
@@ -75,16 +77,16 @@ func (w *world) finishWork(c *client) {
 	for range 6 {
 		w.letPass(c, 20*time.Minute)
 	}
-	for range 8 { // holds end, and merchants' servers are told again
+	for range 8 { // until holds have expired and notifications were sent again
 		w.letPass(c, 12*time.Hour)
 	}
-	w.book.orders = slices.DeleteFunc(w.book.orders, (*order).isUnknown) // no payer has its page
+	w.book.orders = slices.DeleteFunc(w.book.orders, (*order).isUnknown) // the payer never got the page, so no client knows the id
 	for _, o := range w.book.orders {
 		do("read "+o.txid, func(c *client) { o.read(c) })
 	}
 }
 
-// letPass lets business time pass, with everything that is due meanwhile.
+// letPass moves the business clock forward, and waits for the work that becomes due.
 func (w *world) letPass(c *client, d time.Duration) {
 	if w.manual != nil {
 		w.begin(&operation{name: "advance", run: func(c *client) { advance(c, int(d.Seconds())) }})
@@ -98,7 +100,7 @@ func (w *world) letPass(c *client, d time.Duration) {
 	}
 }
 
-// list reads a list of the partner's, page by page.
+// get reads a path of the API without storing the answer for the checker. Any other status than 200 is a violation.
 func (w *world) get(c *client, by caller, path string) answer {
 	a := w.exchange(c.node, by, http.MethodGet, path, "", "")
 	if a.status != http.StatusOK {
@@ -107,19 +109,20 @@ func (w *world) get(c *client, by caller, path string) answer {
 	return a
 }
 
-// compareOrders checks that each order has come to an end that it may have.
+// compareOrders checks that each order has a transaction with a final status. order.learn has checked that the order allows
+// this status.
 func (w *world) compareOrders(c *client) {
 	for _, o := range w.book.orders {
 		switch {
 		case o.id == "":
 			w.violate("%s: repeated creates without an answer", o.txid)
 		case !o.isFinal():
-			w.violate("%v has no end: %s after %v", o, o.status, o.seen)
+			w.violate("%v has no final status: %s after %v", o, o.status, o.seen)
 		}
 	}
 }
 
-// settledOrder is what the service says about an order at the end.
+// settledOrder is an order's transaction as the service shows it at the end.
 type settledOrder struct {
 	Status   string `json:"status"`
 	Amount   string `json:"amount"`
@@ -132,10 +135,11 @@ type settledOrder struct {
 	} `json:"refunds"`
 }
 
-// openingBalance is what the sandbox's partner has in each currency, in minor units.
+// openingBalance is the balance of the sandbox's partner in each currency at the beginning, in minor units.
 const openingBalance = 100_000_000
 
-// compareBalance computes the partner's balances from what clients ordered, and compares them with the service's.
+// compareBalance computes the partner's balances from the orders, settlements and renewals, and compares them with the balances
+// that the service shows.
 func (w *world) compareBalance(c *client) {
 	want := make(map[string]int)
 	for _, currency := range []string{plainCurrency, holdCurrency, limitedCurrency, feeCurrency, scarceCurrency} {
@@ -161,7 +165,7 @@ func (w *world) compareBalance(c *client) {
 		}
 		refunded := w.refunded(o, &s, amount)
 		if s.Status == "reversed" {
-			refunded = amount // the rest was taken back
+			refunded = amount // the rail took back the part that was not refunded
 		}
 		want[o.currency] += amount - refunded
 		if o.currency == feeCurrency {
@@ -198,18 +202,19 @@ func (w *world) compareBalance(c *client) {
 	}
 }
 
-// captured returns what was taken of a held order: one of the amounts that a commit was sent with.
+// captured returns the captured amount of a held order. It must be the amount of one of the commits that were sent.
 func (w *world) captured(o *order, s *settledOrder) int {
 	taken, err := strconv.Atoi(s.Merchant)
 	if err != nil || !slices.Contains(o.commits, taken) {
-		w.violate("%s: %q was taken, and commits were of %v", o.txid, s.Merchant, o.commits)
+		w.violate("%s: %q was captured, but the commits were of %v", o.txid, s.Merchant, o.commits)
 	}
 	return taken
 }
 
-// refunded returns what was given back of an order, by its requests, and compares it with what the service says.
+// refunded returns the sum of an order's successful refunds. It checks that each refund that the service shows was requested,
+// and that the service shows the right sum.
 func (w *world) refunded(o *order, s *settledOrder, amount int) (sum int) {
-	left := make(map[int]int) // amounts of requests that may have succeeded
+	left := make(map[int]int) // amount → number of requests that may have succeeded
 	for _, r := range o.refunds {
 		if r.status == 0 || r.status == http.StatusOK || r.status == http.StatusServiceUnavailable {
 			left[r.amount]++
@@ -231,7 +236,8 @@ func (w *world) refunded(o *order, s *settledOrder, amount int) (sum int) {
 	return sum
 }
 
-// unansweredSettlements asks again for the settlements that were not answered, with their keys: now each is carried out, or was before.
+// unansweredSettlements repeats the settlements that were not answered, with their idempotency keys, so that each is carried out
+// exactly once. It returns their sum.
 func (w *world) unansweredSettlements(c *client) (sum int) {
 	for _, s := range w.book.settled {
 		if s.status == http.StatusCreated {
@@ -251,10 +257,10 @@ func (w *world) unansweredSettlements(c *client) (sum int) {
 	return sum
 }
 
-// renewalAmount is what a subscription charges each day.
+// renewalAmount is the amount that a subscription charges each day, in minor units. No order has this amount.
 const renewalAmount = 3
 
-// renewed returns what renewals of subscriptions have brought: no order has their amount.
+// renewed returns the sum of the charged renewals, which it recognizes by their amount.
 func (w *world) renewed(c *client) (sum int) {
 	for cursor := ""; ; {
 		var page struct {
@@ -274,7 +280,8 @@ func (w *world) renewed(c *client) (sum int) {
 			return 0
 		}
 		for _, t := range page.Data {
-			if t.Amount == strconv.Itoa(renewalAmount) && t.Type == "payment" && t.Status == "charged" { // what is left of a reversed payment may be as much
+			// The type and the status matter too, because the return of a reversed payment may have this amount.
+			if t.Amount == strconv.Itoa(renewalAmount) && t.Type == "payment" && t.Status == "charged" {
 				sum += renewalAmount
 			}
 		}
@@ -285,7 +292,8 @@ func (w *world) renewed(c *client) (sum int) {
 	}
 }
 
-// compareLimit compares how much of the limits of a day and a month is used with the orders of the day and the month.
+// compareLimit checks that the used amount of the monthly limit is the sum of this month's orders. It also checks that the
+// orders of no day exceed the daily limit.
 func (w *world) compareLimit(c *client) {
 	sums, used := make(map[string]int), 0
 	month := w.clockNow().Format("2006-01")
@@ -311,31 +319,29 @@ func (w *world) compareLimit(c *client) {
 	}
 }
 
-// compareContracts checks that each contract is in the state that its last answered step has shown.
+// compareContracts checks that each contract still has the status that the answer to its last step showed.
 func (w *world) compareContracts(c *client) {
 	for _, k := range w.book.contracts {
 		if k.id == "" || len(k.statuses) == 0 {
 			continue
 		}
 		a := w.get(c, bySession, k.lifecycle.Path+"/"+k.id)
-		if got, want := a.get("status"), k.statuses[len(k.statuses)-1]; got != want && k.body == "" && !timers[want] {
+		if got, want := a.get("status"), k.statuses[len(k.statuses)-1]; got != want && k.body == "" {
 			w.violate("contract %d of %s, %s: its last step showed %s, and it is %s", k.number, k.lifecycle.Product, k.lifecycle.Reading, want, got)
 		}
 	}
 }
 
-// timers are the statuses that a contract leaves by itself.
-var timers = map[string]bool{}
-
-// compareNotifications checks that the merchant's server has acknowledged the final status of each order.
+// compareNotifications checks that the merchant's server has acknowledged each status that clients saw and about which merchants
+// are notified.
 func (w *world) compareNotifications() {
-	type told struct{ id, status string }
-	accepted, events := make(map[told]bool), make(map[told]map[string]bool)
+	type reported struct{ id, status string }
+	accepted, events := make(map[reported]bool), make(map[reported]map[string]bool)
 	for _, n := range w.receivers.accepted {
-		accepted[told{n.Data.ID, n.Data.Status}] = true
+		accepted[reported{n.Data.ID, n.Data.Status}] = true
 	}
 	for id, n := range w.receivers.events {
-		about := told{n.Data.ID, n.Data.Status}
+		about := reported{n.Data.ID, n.Data.Status}
 		if events[about] == nil {
 			events[about] = make(map[string]bool)
 		}
@@ -343,22 +349,23 @@ func (w *world) compareNotifications() {
 	}
 	for _, o := range w.book.orders {
 		for _, status := range o.seen {
-			if slices.Contains(notified, status) && !accepted[told{o.id, status}] {
+			if slices.Contains(notified, status) && !accepted[reported{o.id, status}] {
 				w.violate("%s, %s: the merchant's server was never told that it is %s", o.txid, o.id, status)
 			}
-			if n := len(events[told{o.id, status}]); n > 1 && len(o.refunds) == 0 && slices.Contains([]string{"charged", "rejected", "failed", "reversed"}, status) {
+			if n := len(events[reported{o.id, status}]); n > 1 && len(o.refunds) == 0 && slices.Contains([]string{"charged", "rejected", "failed", "reversed"}, status) {
 				w.violate("%s, %s: the merchant's server was told of %d events that it is %s", o.txid, o.id, n, status)
 			}
 		}
 	}
 }
 
-// notified are the statuses about which merchants are told.
+// notified are the statuses about which merchants are notified.
 var notified = []string{"action_required", "payment_suspended", "payout_suspended", "charged", "rejected", "failed", "reversed", "refunding", "refunded"}
 
-// compareProvider compares what the provider was asked, and answered, with what the service says.
+// compareProvider compares the calls that reached the provider, and its answers, with the final statuses of the orders.
 func (w *world) compareProvider() {
-	opened, byAmount := make(map[ledger.ID]string), make(map[string][]railCall) // no two orders have the same amount, and a payer's attempts have references of their own
+	// Calls are grouped by amount: each order has its own amount, and the attempts of an order have different references.
+	opened, byAmount := make(map[ledger.ID]string), make(map[string][]railCall)
 	for _, call := range w.rail.calls {
 		if call.operation == actors.Pay || call.operation == actors.PayOut {
 			opened[call.reference] = call.amount
@@ -386,20 +393,47 @@ func (w *world) compareProvider() {
 	}
 }
 
-// compareHeads checks that the ledger has every head that an auditor was given.
+// compareHeads checks each head that an auditor has kept: the journal of that time must be the beginning of the present journal.
+// If both have the same size, their root hashes must be equal. Otherwise a consistency proof (RFC 6962) must show it.
 func (w *world) compareHeads(c *client) {
 	a := w.get(c, byAuditor, "/api/v1/ledger/head")
-	size := number(a, "tree_size")
-	roots := make(map[int]string)
+	now := head{number(a, "tree_size"), a.get("root")}
+	isProven := make(map[head]bool)
 	for _, h := range w.book.heads {
-		if h.size > size {
-			w.violate("a head of %d events was shown, and now there are %d", h.size, size)
-		}
-		if earlier, exists := roots[h.size]; exists && earlier != h.root {
+		switch {
+		case isProven[h]:
+			continue
+		case h.size > now.size:
+			w.violate("a head of %d events was shown, and now there are %d", h.size, now.size)
+		case h.size == now.size && h.root != now.root:
 			w.violate("two heads of %d events", h.size)
+		case h.size > 0 && h.size < now.size:
+			if err := w.checkExtension(c, h, now); err != nil {
+				w.violate("the journal of %d events does not extend the one of %d events: %v", now.size, h.size, err)
+			}
 		}
-		roots[h.size] = h.root
+		isProven[h] = true
 	}
+}
+
+// checkExtension asks for the proof that the journal of one head extends that of another one, and checks the proof.
+func (w *world) checkExtension(c *client, from, to head) error {
+	var proof struct {
+		Path tlog.TreeProof `json:"proof"`
+	}
+	a := w.get(c, byAuditor, fmt.Sprintf("/api/v1/ledger/proofs/consistency?from=%d&to=%d", from.size, to.size))
+	if err := a.decode(&proof); err != nil {
+		return err
+	}
+	fromRoot, err := tlog.ParseHash(from.root)
+	if err != nil {
+		return err
+	}
+	toRoot, err := tlog.ParseHash(to.root)
+	if err != nil {
+		return err
+	}
+	return tlog.CheckTree(proof.Path, int64(to.size), toRoot, int64(from.size), fromRoot)
 }
 
 // compareMonths checks that each month whose closing was answered is closed.

@@ -10,42 +10,42 @@ import (
 	"time"
 )
 
-// The model of payments and payouts. It is written from the specification and the sandbox's table of cards, not from the code: what a client
-// may be told about its order, and what it has to find at the end.
+// This file is the model of payments and payouts. It says which answers a client may get about its order, and which final
+// statuses the order may have. It is written from the specification and from the sandbox's table of cards, not from the code.
 
 // outcome is a final status with its error code.
 type outcome struct{ status, code string }
 
 var (
 	charged     = outcome{"charged", ""}
-	interrupted = outcome{"failed", "interrupted"}      // the process ended, or the request was lost, before the provider had it
+	interrupted = outcome{"failed", "interrupted"}      // the process ended or the request was lost before it reached the provider
 	unsent      = outcome{"failed", "processing_error"} // the payer's password did not reach the provider
 	cancelled   = outcome{"failed", "cancelled"}
 	expired     = outcome{"rejected", "payer_action_expired"}
 	released    = outcome{"failed", "hold_expired"}
-	noTerminal  = outcome{"rejected", "no_terminal"} // too many calls were lost, so the terminal is left alone for a while
+	noTerminal  = outcome{"rejected", "no_terminal"} // too many calls were lost, so the service avoids the terminal for a while
 	overLimit   = outcome{"rejected", "limit_exceeded"}
 	overFunds   = outcome{"rejected", "insufficient_balance"}
 )
 
-// means is a means of payment, and how the simulator treats it.
+// means is a means of payment, with the way in which the simulator treats it.
 type means struct {
-	number   string    // of a card
+	number   string    // number of the card
 	method   string    // type of money_storage; empty: bank_card
-	outcomes []outcome // that it leads to without a fault
-	asks     asked
-	reverses bool // a charge is taken back a minute later
+	outcomes []outcome // the possible outcomes if there is no fault
+	asks     payerAction
+	reverses bool // the rail takes a charge back a minute later
 }
 
-// asked is what a payer, or the recipient of a payout, has to do before money moves.
-type asked uint8
+// payerAction is what the payer, or the recipient of a payout, has to do before money moves.
+type payerAction uint8
 
 const (
-	asksNothing   asked = iota
-	asksPassword        // a one-time password
-	asksDecision        // approve or refuse on the page of the payer's bank
-	asksSignature       // the signature of a payload that is valid for a minute
-	asksBank            // the choice of the receiving bank
+	asksNothing   payerAction = iota
+	asksPassword              // a one-time password
+	asksDecision              // approve or refuse on the page of the payer's bank
+	asksSignature             // the signature of a payload that is valid for a minute
+	asksBank                  // the choice of the receiving bank
 )
 
 // storage returns the money_storage of a request.
@@ -64,7 +64,7 @@ func (m *means) String() string {
 	return "card " + m.number[12:]
 }
 
-// authenticated are the outcomes of a charge that the payer has to confirm.
+// authenticated are the possible outcomes of a charge that the payer has to confirm.
 var authenticated = []outcome{charged, {"rejected", "authentication_failed"}, expired}
 
 var cards = []means{
@@ -96,24 +96,25 @@ var otherMeans = map[string][]means{
 	},
 }
 
-// Currencies. A payment in holdCurrency is held until it is committed, those in limitedCurrency have a daily limit, the terminal takes a fee
-// of those in feeCurrency, and in scarceCurrency there are only payouts, of which the partner can afford one.
+// The currencies, each for one kind of transactions. Payments in holdCurrency are held until a client commits them. Payments in
+// limitedCurrency have a daily limit. For payments in feeCurrency the terminal charges a fee. In scarceCurrency there are only
+// payouts, and the partner can afford only one. plainCurrency is for all others.
 const (
 	plainCurrency   = "USD"
 	holdCurrency    = "EUR"
 	limitedCurrency = "GBP"
 	feeCurrency     = "CHF"
 	scarceCurrency  = "CAD"
-	dailyLimit      = 8_000 // minor units of limitedCurrency a day
+	dailyLimit      = 8_000 // minor units of limitedCurrency
 	feeBasisPoints  = 290
 	feeFixed        = 30         // minor units
-	scarceAmount    = 60_000_000 // of a payout in scarceCurrency, at least
+	scarceAmount    = 60_000_000 // minor units; the smallest amount of a payout in scarceCurrency
 )
 
-// fee is what the terminal takes of a payment in feeCurrency: floor(amount × bps ÷ 10000) + fixed.
+// fee returns the fee that the terminal takes of a payment in feeCurrency: floor(amount × bps ÷ 10000) + fixed.
 func fee(amount int) int { return amount*feeBasisPoints/10_000 + feeFixed }
 
-// order is what a client wants: one transaction, however often it asks for it.
+// order is a transaction that a client orders. Clients may send the create request of an order several times.
 type order struct {
 	number   int
 	txid     string
@@ -121,41 +122,41 @@ type order struct {
 	currency string
 	amount   int
 	means    *means // nil: the payer chooses on a page
-	isLinked bool   // the payer begins it at the payment link; it has no txid, and is not asked for again
+	isLinked bool   // begun by a payer at the payment link; it has no txid, so no client can repeat the create request
 	body     string
 	key      string // idempotency key of its create; empty: none
 
-	// What clients know, and have tried. Guarded by world.mu.
+	// The fields below have the clients' knowledge about the order and their requests. They are guarded by world.mu.
 	id        string
 	status    string
 	code      string
-	creates   int      // that were sent
-	keyed     string   // the answer to the create with the key, which is given again for ever
-	seen      []string // statuses in the order in which they were shown
-	disturbed bool     // a crash or a lost call came while it was not final
+	creates   int      // number of creates that were sent
+	keyed     string   // answer to the first create request, if it has an idempotency key; every repetition must get the same answer
+	seen      []string // the statuses that answers have shown, in order
+	disturbed bool     // a crash or a lost call came before the order was final
 	cancels   bool     // a cancel was sent
-	tries     []*means // that were sent for a payment whose payer chooses
-	isLate    bool     // it ended when the payer's time was over, so that there was no further attempt
-	commits   []int    // amounts of commits that were sent
+	tries     []*means // the means that were sent, if the payer chooses
+	isLate    bool     // the payer's time was over when the order ended, so there was no further attempt
+	commits   []int    // amounts of the commits that were sent
 	refunds   []refund
 }
 
 // refund is a request to return money.
 type refund struct {
 	amount int
-	status int // of the answer; 0: none came
+	status int // HTTP status of the answer; 0: none came
 }
 
 func (o *order) isFinal() bool {
 	return slices.Contains([]string{"charged", "rejected", "failed", "reversed", "refunded"}, o.status)
 }
 
-// book is what clients know.
+// book has all orders and other requests of the clients, with their knowledge from answers.
 type book struct {
 	world     *world
 	orders    []*order
 	contracts []*contractCase
-	months    []string // whose closing was answered
+	months    []string // the months whose closing was answered with success
 	settled   []settlement
 	renewals  []string // ids of subscriptions
 	heads     []head
@@ -199,7 +200,7 @@ func (b *book) newOrder(random *rand.Rand) *order {
 	return b.newOrderOf(random, kind, currency, m)
 }
 
-// newOrderOf makes an order.
+// newOrderOf makes an order of the kind, in the currency and with the means.
 func (b *book) newOrderOf(random *rand.Rand, kind, currency string, m *means) *order {
 	o := &order{number: len(b.orders), kind: kind, currency: currency, means: m}
 	o.txid = fmt.Sprintf("order-%d", o.number)
@@ -220,7 +221,7 @@ func (b *book) newOrderOf(random *rand.Rand, kind, currency string, m *means) *o
 	return o
 }
 
-// recent returns an order at random, mostly one of the last; nil if there is none that matches.
+// recent returns a random order that matches, usually one of the last; nil if none matches.
 func (b *book) recent(random *rand.Rand, matches func(*order) bool) *order {
 	b.world.mu.Lock()
 	defer b.world.mu.Unlock()
@@ -236,7 +237,7 @@ func (b *book) recent(random *rand.Rand, matches func(*order) bool) *order {
 	return list[len(list)-1-min(int(random.ExpFloat64()*6), len(list)-1)]
 }
 
-// disturb notes that something came between that may interrupt orders under way.
+// disturb records that a crash or a lost call may have interrupted the orders under way.
 func (b *book) disturb() {
 	b.world.mu.Lock()
 	defer b.world.mu.Unlock()
@@ -247,10 +248,10 @@ func (b *book) disturb() {
 	}
 }
 
-// hostedAttempts is how often a payer may try to pay on a page, before a refusal is the end.
+// hostedAttempts is the number of attempts that a payer has on a page. The refusal of the last attempt is final.
 const hostedAttempts = 3
 
-// sent are the means with which the order was tried.
+// sent returns the means of payment that were sent for the order.
 func (o *order) sent() []*means {
 	if o.means != nil {
 		return []*means{o.means}
@@ -258,17 +259,17 @@ func (o *order) sent() []*means {
 	return o.tries
 }
 
-// hasSent tells whether one of these means was tried.
+// hasSent tells whether one of the sent means matches.
 func (o *order) hasSent(matches func(*means) bool) bool {
 	return slices.ContainsFunc(o.sent(), matches)
 }
 
-// String returns what the order is about.
+// String describes the order.
 func (o *order) String() string {
 	return fmt.Sprintf("%s (%s of %d %s by %v)", o.txid, o.kind, o.amount, o.currency, o.sent())
 }
 
-// allows tells whether the order may end like that.
+// allows tells whether the order may have the outcome.
 func (o *order) allows(w *world, e outcome) bool {
 	switch {
 	case o.kind == "payment" && o.currency == limitedCurrency && e == overLimit,
@@ -290,13 +291,13 @@ func (o *order) allows(w *world, e outcome) bool {
 	return o.hasSent(func(m *means) bool { return slices.Contains(m.outcomes, e) })
 }
 
-// before lists the statuses before a final one, and those that a charge may move on to.
+// before are the statuses that may come before a final one. after are charged and the statuses that may follow charged.
 var (
 	before = []string{"created", "new", "authorizing", "charging", "action_required", "payment_suspended", "payout_suspended", "unknown", "cancelled", "auth_required", "pre_authorized_3ds"}
 	after  = []string{"charged", "reversed", "refunding", "refunded"}
 )
 
-// learn takes what an answer shows about the order. shown is what was known when the request was sent.
+// learn checks an answer about the order and records its content. shown is the order as it was known when the request was sent.
 func (o *order) learn(w *world, shown order, a answer) {
 	got := outcome{a.get("status"), a.get("error_code")}
 	id := a.get("id")
@@ -304,7 +305,8 @@ func (o *order) learn(w *world, shown order, a answer) {
 	finished, finishedErr := time.Parse(time.RFC3339, a.get("finished"))
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	o.isLate = startedErr == nil && finishedErr == nil && finished.Sub(started) > actionTTL-time.Second // the time begins when the request came, just before it was booked
+	// One second is subtracted, because the payer's time begins when the request arrives, just before started.
+	o.isLate = startedErr == nil && finishedErr == nil && finished.Sub(started) > actionTTL-time.Second
 	fail := func(format string, values ...any) {
 		w.violations = append(w.violations, fmt.Sprintf("%v: %s; known before: %s %q, seen %v; answer %s",
 			o, fmt.Sprintf(format, values...), shown.status, shown.code, o.seen, a.body))
@@ -325,11 +327,11 @@ func (o *order) learn(w *world, shown order, a answer) {
 			fail("money moved after all")
 		}
 		if !o.allows(w, got) && got.status != "charged" || got.status == "charged" && !o.allows(w, charged) {
-			fail("it may not end like that")
+			fail("the order does not allow this outcome")
 		}
 	default:
 		if !o.allows(w, got) {
-			fail("it may not end like that")
+			fail("the order does not allow this outcome")
 		}
 		if shown.isFinal() && (shown.status != got.status || shown.code != got.code) {
 			fail("a final status has changed")
@@ -352,7 +354,7 @@ func (o *order) known(w *world) order {
 
 const transactionsPath = "/api/v1/transactions"
 
-// create creates the order's transaction, or asks for it again.
+// create sends the create of the order's transaction, for the first time or again.
 func (o *order) create(c *client) {
 	c.world.locked(func() { o.creates++ })
 	shown := o.known(c.world)
@@ -367,7 +369,8 @@ func (o *order) create(c *client) {
 	}
 }
 
-// withoutAction returns an answer without what the payer can do now, which a repeated answer shows only while it is possible.
+// withoutAction returns an answer without the members about the payer's next action, because a repeated answer shows them
+// only as long as the action is possible.
 func withoutAction(a answer) string {
 	var members map[string]any
 	if json.Unmarshal(a.body, &members) != nil {
@@ -376,11 +379,13 @@ func withoutAction(a answer) string {
 	for _, name := range []string{"widget_url", "simple_auth_redirect_url", "auth_params", "additional_params_for_auth", "expires_at", "availble_destinations"} {
 		delete(members, name)
 	}
-	return fmt.Sprint(members) // by name
+	return fmt.Sprint(members) // Sprint sorts the members by name
 }
 
-// learnKeyed takes the answer to a create with a key: the answer to the first request is given again for ever. If that one got no answer, a later one
-// is about an earlier state or the current one. isFirst tells whether this is the answer to the first request.
+// learnKeyed checks the answer to a create request with an idempotency key. If the first request was answered, every repetition
+// must get the same answer. If not, a repetition may get an earlier state of the transaction or the present one. isFirst tells
+// whether a is the answer to the first request. learnKeyed returns isFirst, because only the first answer certainly shows the
+// present state.
 func (o *order) learnKeyed(w *world, a answer, isFirst bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -412,7 +417,7 @@ func (o *order) read(c *client) answer {
 	return a
 }
 
-// act sends a command about the order's transaction, which may be refused.
+// act sends a command about the order's transaction. The service may refuse the command.
 func (o *order) act(c *client, method, path, body string) answer {
 	shown := o.known(c.world)
 	a := c.request(byPartner, method, path, "", body)
@@ -426,19 +431,19 @@ func (o *order) act(c *client, method, path, body string) answer {
 	return a
 }
 
-// cancel gives up what is not settled yet.
+// cancel sends a cancel of the order's transaction.
 func (o *order) cancel(c *client) {
 	c.world.locked(func() { o.cancels = true })
 	o.act(c, http.MethodPut, transactionsPath+"/"+o.known(c.world).id, `{"params":{"type":"cancel"}}`)
 }
 
-// commit takes an amount of what is held.
+// commit captures an amount of a held payment or payout.
 func (o *order) commit(c *client, amount int) {
 	c.world.locked(func() { o.commits = append(o.commits, amount) })
 	o.act(c, http.MethodPost, transactionsPath+"/commit/"+o.known(c.world).id, fmt.Sprintf(`{"params":{"amount":"%d"}}`, amount))
 }
 
-// giveBack refunds an amount.
+// giveBack requests a refund of the amount.
 func (o *order) giveBack(c *client, amount int) {
 	var index int
 	c.world.locked(func() {

@@ -15,8 +15,8 @@ import (
 	"sync"
 )
 
-// What payers do: they begin payments at the payment link, pay on the service's pages or through the partner, and do what the
-// provider asks of them.
+// This file has the actions of payers: they begin payments at the payment link, pay on the service's pages or through the
+// partner, and authenticate as the provider requires.
 
 const linksPath = "/api/v1/links"
 
@@ -27,10 +27,11 @@ func (b *book) newLinkedOrder(random *rand.Rand) *order {
 	return o
 }
 
-// isUnknown tells whether nobody knows the order's transaction, and nobody can ask for it again.
+// isUnknown tells whether the id of the order's transaction is lost: a payer began the payment at the link and got no page, and
+// no client can repeat the create request.
 func (o *order) isUnknown() bool { return o.isLinked && o.id == "" }
 
-// createAtOnce asks for the order's transaction so often at once that the messages that wait for its actor are more than it keeps.
+// createAtOnce sends so many creates of the order's transaction at the same time that the queue of its actor overflows.
 func (o *order) createAtOnce(c *client) {
 	const clients = 80
 	var all sync.WaitGroup
@@ -42,7 +43,7 @@ func (o *order) createAtOnce(c *client) {
 
 // shownPage is a page that a payer sees.
 type shownPage struct {
-	status  int // 0: none came
+	status  int // HTTP status; 0: no answer came
 	address *url.URL
 	text    string
 }
@@ -50,7 +51,7 @@ type shownPage struct {
 // form is a form of a page.
 type form struct {
 	action string
-	fields url.Values // hidden ones
+	fields url.Values // the hidden fields
 	text   string
 }
 
@@ -76,7 +77,7 @@ func (p *shownPage) find(part string) (f form, exists bool) {
 	return f, false
 }
 
-// cutBefore cuts a text before the first mark.
+// cutBefore cuts text before the first mark. The second part begins with the mark.
 func cutBefore(text, mark string) (before, after string, found bool) {
 	i := strings.Index(text, mark)
 	if i < 0 {
@@ -137,7 +138,7 @@ func (o *order) buy(c *client) {
 	o.read(c)
 }
 
-// chooseAttempt draws how the payer of an order tries to pay.
+// chooseAttempt draws the payer's next attempt to pay an order.
 func (w *world) chooseAttempt(o *order) *operation {
 	m := &cards[w.random.IntN(len(cards))]
 	if m.reverses && o.currency == feeCurrency { // the model does not compute how much of a fee a reversal returns
@@ -152,7 +153,7 @@ func (w *world) chooseAttempt(o *order) *operation {
 	return &operation{name: fmt.Sprintf("continue %s by %v", o.txid, m), run: func(c *client) { o.payThroughPartner(c, m) }}
 }
 
-// payThroughPartner sends the payer's means of payment through the partner.
+// payThroughPartner gives the payer's means of payment to the partner, whose server sends it to the API.
 func (o *order) payThroughPartner(c *client, m *means) {
 	c.world.locked(func() { o.tries = append(o.tries, m) })
 	o.act(c, http.MethodPost, transactionsPath+"/continue/"+o.known(c.world).id, `{"money_storage":`+m.storage()+`}`)
@@ -179,7 +180,7 @@ func (o *order) payOnPage(c *client, m *means) {
 	o.read(c)
 }
 
-// answerAction does what the provider asks of the payer, or does it wrong.
+// answerAction does what the provider requires of the payer. If well is false, it does so wrongly.
 func (o *order) answerAction(c *client, well bool) {
 	known := o.known(c.world)
 	a := o.read(c)
@@ -217,7 +218,7 @@ func (o *order) answerAction(c *client, well bool) {
 	}
 }
 
-// password returns the one-time password that the provider accepts, or another one.
+// password returns the one-time password that the provider accepts or, if well is false, another one.
 func password(well bool) string {
 	if well {
 		return "123456"
@@ -225,7 +226,7 @@ func password(well bool) string {
 	return "000000"
 }
 
-// answerOnPage does on the payment's page what it asks for: a password, or a decision on the page of the payer's bank.
+// answerOnPage fills in the form on the payment's page: a password, or a decision on the page of the payer's bank.
 func (o *order) answerOnPage(c *client, address string, well bool) {
 	p := c.browse(address, nil)
 	if f, exists := p.find("/simulator/challenge"); exists {
@@ -241,7 +242,7 @@ func (o *order) answerOnPage(c *client, address string, well bool) {
 	o.read(c)
 }
 
-// compareLink compares what the payment link says about its payments with what payers began there.
+// compareLink compares the payment link's count and sum of payments with the orders that payers began there.
 func (w *world) compareLink(c *client) {
 	count, sum := 0, 0
 	for _, o := range w.book.orders {

@@ -6,10 +6,10 @@ import (
 	"math/rand/v2"
 )
 
-// Plan is what one world goes through. It follows from a seed, and a failing one is made shorter by leaving out parts of it.
+// Plan determines the rounds and faults of one world. It follows from a seed. Shrink shortens a failing plan.
 type Plan struct {
 	Seed   uint64  `json:"seed"`
-	Manual bool    `json:"manual,omitempty"` // the business clock is a manual one
+	Manual bool    `json:"manual,omitempty"` // the business clock moves only when a request moves it
 	Faults Faults  `json:"faults,omitzero"`
 	Rounds []Round `json:"rounds"`
 }
@@ -26,30 +26,30 @@ type End uint8
 
 // The ends.
 const (
-	Kill     End = iota // the process is gone, the machine lives on: nothing written is lost
-	PowerCut            // what was not synced is lost, torn or reordered
-	Stop                // it is stopped, as an operator does
+	Kill     End = iota // the process is killed, the machine keeps running: no write is lost
+	PowerCut            // writes that were not synced are lost, torn or reordered
+	Stop                // the process is stopped as an operator does it
 	ends
 )
 
 var endNames = [ends]string{"kill", "power cut", "stop"}
 
-// String returns the end in words.
+// String returns the name of the end.
 func (e End) String() string { return endNames[e] }
 
-// Faults select what may go wrong, besides ends.
+// Faults select the kinds of faults that may occur, in addition to the ends of processes.
 type Faults struct {
-	SyncFails   bool `json:"sync_fails,omitempty"`   // a sync fails, and what it wrote is there or not
+	SyncFails   bool `json:"sync_fails,omitempty"`   // a sync fails, and its writes are durable or not
 	SlowDisk    bool `json:"slow_disk,omitempty"`    // a sync takes long
 	FullDisk    bool `json:"full_disk,omitempty"`    // no file can be created for a while
 	LostCalls   bool `json:"lost_calls,omitempty"`   // a request to the provider, or its answer, is lost
 	TwiceCalls  bool `json:"twice_calls,omitempty"`  // a request reaches the provider twice
 	Receivers   bool `json:"receivers,omitempty"`    // merchants' servers fail, hang and lose answers
-	Flips       bool `json:"flips,omitempty"`        // a power cut flips bits of what was not synced
-	Misdirects  bool `json:"misdirects,omitempty"`   // a power cut writes what was not synced to another place of the file
+	Flips       bool `json:"flips,omitempty"`        // a power cut flips bits of writes that were not synced
+	Misdirects  bool `json:"misdirects,omitempty"`   // a power cut moves writes that were not synced to another place of the file
 	CrashStarts bool `json:"crash_starts,omitempty"` // the process ends while it starts
-	Leaps       bool `json:"leaps,omitempty"`        // the clock leaps
-	Overflows   bool `json:"overflows,omitempty"`    // the writer's queue is short, and clients come all at once
+	Leaps       bool `json:"leaps,omitempty"`        // the business clock leaps
+	Overflows   bool `json:"overflows,omitempty"`    // the writer's queue is short, and many clients send the same create at once
 }
 
 // NewPlan returns the plan of a seed.
@@ -84,17 +84,17 @@ func (p Plan) String() string {
 	return string(text)
 }
 
-// outage is how a power cut treats what was not synced.
+// outage has the probabilities with which a power cut changes writes that were not synced.
 type outage struct {
 	lose  float64 // probability that a sector is lost
 	flips float64 // probability that a bit of a kept sector has flipped
 
-	misdirects float64 // probability that a kept sector is in another place of its file: that may be damage of what was durable
+	misdirects float64 // probability that a kept sector is written to another place of its file, where it may damage durable content
 }
 
 func (o outage) loses(random *rand.Rand) bool { return random.Float64() < o.lose }
 
-// newOutage draws one: everything is lost, nothing is, or a part of it.
+// newOutage draws the probabilities of a power cut. All sectors are lost, or none, or a random fraction.
 func newOutage(random *rand.Rand, f Faults) (o outage) {
 	switch random.IntN(4) {
 	case 0:

@@ -12,14 +12,15 @@ import (
 	"mizan/ledger/payment"
 )
 
-// rail is the network to the provider, and the provider behind it, which is another company: it outlives every process of the
-// service. The provider is the sandbox's simulator. It knows what it was asked, which is the truth about money.
+// rail is the provider, together with the network to it. The provider is the sandbox's simulator. The simulator outlives every
+// process of the service, because a real provider is another company. rail records the calls that reached the provider; they
+// determine where the money is.
 type rail struct {
 	world *world
 	inner *simulator.Simulator
 
 	mu    sync.Mutex
-	calls []railCall // what reached the provider, in order
+	calls []railCall // the calls that reached the provider, in order
 }
 
 // railCall is a call that reached the provider.
@@ -41,7 +42,7 @@ func unreachable() actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictUnknown, Unreachable: true}
 }
 
-// callKey names a call without its ids: amounts are unique in a world.
+// callKey names a call by its amount, not by its ids: ids differ in a replay, and each amount occurs only once in a world.
 func callKey(operation actors.Operation, amount, charged string) string {
 	return fmt.Sprint(operation, " of ", amount, " ", charged)
 }
@@ -68,7 +69,7 @@ func (r *rail) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	if v := r.world.await(parkAnswer, key); v == verdictDead || v == verdictFail {
 		return unreachable()
 	}
-	if ctx.Err() != nil { // the answer came after the service had given the call up, so it is lost
+	if ctx.Err() != nil { // the answer came after the service's time-out, so it is lost
 		r.world.book.disturb()
 		return unreachable()
 	}
@@ -76,7 +77,7 @@ func (r *rail) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 }
 
 // Inquire implements actors.Provider.
-func (r *rail) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
+func (r *rail) Inquire(ctx context.Context, q *actors.Inquiry) actors.Outcome {
 	key := "inquiry about " + callKey(q.Operation, q.Amount.String(), q.ChargedAmount.String())
 	if v := r.world.await(parkCall, key); v == verdictDead || v == verdictFail {
 		return unreachable()
@@ -88,8 +89,8 @@ func (r *rail) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
 	return outcome
 }
 
-// Reissue implements Reissuer of actors/payment.
-func (r *rail) Reissue(ctx context.Context, q *actors.Question) actors.Outcome {
+// Reissue implements the interface Reissuer of package actors/payment.
+func (r *rail) Reissue(ctx context.Context, q *actors.Inquiry) actors.Outcome {
 	if v := r.world.await(parkCall, "reissue for "+callKey(q.Operation, q.Amount.String(), q.ChargedAmount.String())); v == verdictDead || v == verdictFail {
 		return unreachable()
 	}
@@ -109,7 +110,7 @@ func (r *rail) Decide(terminal, reference ledger.ID, token string, approve bool)
 	return r.inner.Decide(terminal, reference, token, approve)
 }
 
-// NextReport makes the service poll for reports: what the provider has taken back.
+// NextReport returns when the service has to poll for the next report about reversals.
 func (r *rail) NextReport(since time.Time) (time.Time, bool) { return r.inner.NextReport(since) }
 
 // Reports implements actors.Provider.

@@ -15,13 +15,13 @@ type receivers struct {
 	world *world
 
 	mu       sync.Mutex
-	conns    map[net.Conn]bool       // the service's ends; guarded by mu
-	accepted []notification          // acknowledged with 200
-	data     map[string]string       // by event id, of every attempt that arrived
-	events   map[string]notification // by event id
+	conns    map[net.Conn]bool       // the merchants' ends of open connections; guarded by mu
+	accepted []notification          // the notifications that were acknowledged with 200
+	data     map[string]string       // event id → data of the notifications that arrived
+	events   map[string]notification // event id → the last notification that arrived
 }
 
-// notification is what a merchant's server was told.
+// notification is the body of a notification.
 type notification struct {
 	EventID string `json:"event_id"` // empty: the notification is about a subscription
 	Event   string `json:"event"`
@@ -84,17 +84,17 @@ func (r *receivers) serve(conn net.Conn) {
 	}
 	var n notification
 	if err := json.Unmarshal(body, &n); err != nil || n.EventID == "" && n.Event == "" {
-		r.world.violate("a notification is not one: %s", body)
+		r.world.violate("a request to a merchant's server is not a notification: %s", body)
 		return
 	}
 	switch r.world.await(parkDelivery, n.Event+" "+n.Data.TxID+" "+n.Data.Amount+" "+n.Data.Status) {
-	case verdictDead: // it never arrived
+	case verdictDead: // the notification never arrived
 	case verdictFail:
 		r.note(&n, body, false)
 		_, _ = io.WriteString(conn, "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n") // the service may be gone
-	case verdictFailPersisted: // it arrived, and the answer is lost
+	case verdictFailPersisted: // the notification arrived, and the answer is lost
 		r.note(&n, body, true)
-	case verdictTwice: // the server hangs: it has the request and never answers
+	case verdictTwice: // here the verdict means that the server hangs: it has the request and never answers
 		r.note(&n, body, false)
 		_, _ = io.Copy(io.Discard, conn)
 	default:
@@ -103,12 +103,12 @@ func (r *receivers) serve(conn net.Conn) {
 	}
 }
 
-// note keeps what arrived. All attempts for one event have the same data.
+// note records a notification that arrived, and checks that all attempts for one event have the same data.
 func (r *receivers) note(n *notification, body []byte, isAccepted bool) {
 	var parts struct {
 		Data json.RawMessage `json:"data"`
 	}
-	_ = json.Unmarshal(body, &parts) // it was parsed before
+	_ = json.Unmarshal(body, &parts) // serve has parsed it already without an error
 	data := string(parts.Data)
 	r.mu.Lock()
 	defer r.mu.Unlock()

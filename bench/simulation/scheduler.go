@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// parkKind says at what a goroutine waits for the scheduler.
+// parkKind is the kind of place at which a goroutine waits for the scheduler.
 type parkKind uint8
 
 const (
@@ -23,15 +23,15 @@ const (
 
 var parkNames = [parkKinds]string{"disk", "call", "answer", "delivery"}
 
-// verdict tells how an operation that waited ends.
+// verdict is the scheduler's decision about the result of an operation that waited.
 type verdict uint8
 
 const (
 	verdictGo            verdict = iota
-	verdictFail                  // it fails and has no effect
-	verdictFailPersisted         // it fails and has its effect nevertheless
-	verdictTwice                 // its effect comes twice
-	verdictDead                  // the machine is dead
+	verdictFail                  // the operation fails and has no effect
+	verdictFailPersisted         // the operation fails although it has its effect
+	verdictTwice                 // the operation has its effect twice
+	verdictDead                  // the machine has crashed
 )
 
 var verdictNames = [...]string{"go", "fail", "fail but persist", "twice", "dead"}
@@ -39,8 +39,8 @@ var verdictNames = [...]string{"go", "fail", "fail but persist", "twice", "dead"
 // parked is a goroutine that waits for the scheduler.
 type parked struct {
 	kind   parkKind
-	key    string // what it does, without anything random, so that it is the same in a replay
-	number int    // how often this key was parked before
+	key    string // names the operation, without random parts such as ids, so that it is the same in a replay
+	number int    // number of earlier operations with this kind and key
 	resume chan verdict
 }
 
@@ -53,17 +53,17 @@ type scheduler struct {
 	mu      sync.Mutex
 	waiting []*parked
 	counts  map[string]int
-	pass    [parkKinds]float64 // probability that an operation goes on without waiting
-	isDead  bool               // everything fails at once
-	isCalm  bool               // everything goes on at once, and nothing fails
+	pass    [parkKinds]float64 // probability that an operation of the kind continues without waiting
+	isDead  bool               // each operation gets verdictDead without waiting
+	isCalm  bool               // each operation gets verdictGo without waiting
 }
 
 func newScheduler(seed uint64) *scheduler {
 	return &scheduler{seed: seed, counts: make(map[string]int)}
 }
 
-// await waits until the scheduler resumes the calling goroutine. Whether it has to wait at all depends on the seed and its key alone, not
-// on the order in which goroutines come.
+// await waits until the scheduler resumes the calling goroutine. Whether it has to wait at all depends only on the seed, the
+// kind, the key and the number of earlier calls with them, not on the order of calls with other keys.
 func (s *scheduler) await(kind parkKind, key string) verdict {
 	s.mu.Lock()
 	if s.isDead || s.isCalm {
@@ -86,14 +86,14 @@ func (s *scheduler) await(kind parkKind, key string) verdict {
 	return <-p.resume
 }
 
-// draw returns the random numbers of one operation for one purpose.
+// draw returns a random generator for one purpose of one operation. A replay gets the same random numbers.
 func (s *scheduler) draw(p *parked, purpose string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s %d %s %d", purpose, p.kind, p.key, p.number) // it never fails
 	return rand.New(rand.NewPCG(s.seed, binary.BigEndian.Uint64(h.Sum(nil))))
 }
 
-// list returns the waiting goroutines in an order that does not depend on when they came.
+// list returns the waiting goroutines in an order that does not depend on when they began to wait.
 func (s *scheduler) list() []*parked {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *scheduler) list() []*parked {
 	return slices.Clone(s.waiting)
 }
 
-// resume lets a waiting goroutine go on.
+// resume lets a waiting goroutine continue with a verdict.
 func (s *scheduler) resume(p *parked, v verdict) {
 	s.mu.Lock()
 	s.waiting = slices.DeleteFunc(s.waiting, func(w *parked) bool { return w == p })
@@ -111,10 +111,10 @@ func (s *scheduler) resume(p *parked, v verdict) {
 	p.resume <- v
 }
 
-// kill resumes all with verdictDead, and so answers all that come later.
+// kill resumes all waiting goroutines with verdictDead. Later operations get verdictDead too, until revive is called.
 func (s *scheduler) kill() { s.releaseAll(true, verdictDead) }
 
-// calm resumes all, and lets all that come later go on at once.
+// calm resumes all waiting goroutines with verdictGo. Later operations do not wait, until revive is called.
 func (s *scheduler) calm() { s.releaseAll(false, verdictGo) }
 
 func (s *scheduler) releaseAll(isDead bool, v verdict) {
@@ -128,7 +128,7 @@ func (s *scheduler) releaseAll(isDead bool, v verdict) {
 	}
 }
 
-// revive ends kill and calm.
+// revive ends the effect of kill and calm: operations wait again.
 func (s *scheduler) revive() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Shrink returns a plan with as few rounds, steps and kinds of faults as it finds with which fails is still true.
+// Shrink shortens a failing plan: it leaves out rounds, steps and kinds of faults as long as fails returns true.
 func Shrink(plan Plan, fails func(Plan) bool) Plan {
 	try := func(shorter Plan) bool {
 		if fails(shorter) {
@@ -14,7 +14,7 @@ func Shrink(plan Plan, fails func(Plan) bool) Plan {
 		}
 		return false
 	}
-	for i := len(plan.Rounds) - 1; i >= 0; i-- { // the last ones first: most of them come after the fault
+	for i := len(plan.Rounds) - 1; i >= 0; i-- { // the last rounds first, because most of the last rounds come after the failure
 		shorter := plan
 		shorter.Rounds = slices.Delete(slices.Clone(plan.Rounds), i, i+1)
 		try(shorter)
@@ -23,6 +23,7 @@ func Shrink(plan Plan, fails func(Plan) bool) Plan {
 		func(f *Faults) { f.SyncFails = false }, func(f *Faults) { f.SlowDisk = false }, func(f *Faults) { f.FullDisk = false },
 		func(f *Faults) { f.LostCalls = false }, func(f *Faults) { f.TwiceCalls = false }, func(f *Faults) { f.Receivers = false },
 		func(f *Faults) { f.Flips = false }, func(f *Faults) { f.CrashStarts = false }, func(f *Faults) { f.Leaps = false },
+		func(f *Faults) { f.Misdirects = false }, func(f *Faults) { f.Overflows = false },
 	} {
 		simpler := plan
 		if off(&simpler.Faults); simpler.Faults != plan.Faults {
@@ -42,8 +43,8 @@ func Shrink(plan Plan, fails func(Plan) bool) Plan {
 	return plan
 }
 
-// varying is what differs between two violations of the same kind: ids, numbers, paths and what follows a colon.
+// varying matches the parts in which two violations of the same kind may differ: ids, numbers, paths and all text after a colon.
 var varying = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|[0-9]+|/[^ ]*|: .*`)
 
-// Kind returns what a violation has in common with others of its kind.
+// Kind returns the text that a violation has in common with others of its kind.
 func Kind(violation string) string { return varying.ReplaceAllString(violation, "…") }

@@ -26,8 +26,8 @@ import (
 	"mizan/internal/testseed"
 )
 
-// inBubble calls fn in a bubble of testing/synctest, after what lives as long as a process has been started outside of it. One goroutine runs at a
-// time, so that replays differ less.
+// inBubble calls fn in a bubble (an isolated group of goroutines) of testing/synctest. Before that it starts, outside the
+// bubble, the goroutines that never end. It sets GOMAXPROCS to 1, so that replays differ less.
 func inBubble(t *testing.T, fn func(*testing.T)) {
 	t.Helper()
 	testkit.NotUnderRace(t, "a bubble is slow under it, and other tests race the same code")
@@ -45,16 +45,17 @@ func inBubble(t *testing.T, fn func(*testing.T)) {
 
 var bubbles atomic.Int32
 
-// running is the world that runs, with the processor time that the process had used when it began.
+// running is the current world, with the processor time that the process had used when the world began.
 var running atomic.Pointer[struct {
 	seed  uint64
 	began time.Duration
 }]
 
-// maxWorldTime is the processor time of a world that goes round in circles: a world takes less than a second.
+// maxWorldTime is the processor time after which a world counts as an endless loop. A normal world takes less than a second.
 const maxWorldTime = 30 * time.Second
 
-// endRestlessWorlds ends the process when a world does not come to rest. Within its bubble no simulated time passes then, so only real time notices.
+// endRestlessWorlds ends the process if a world runs in an endless loop. No simulated time passes in such a world's bubble, so
+// only a goroutine in real time can notice it.
 func endRestlessWorlds() {
 	for range time.Tick(time.Second) {
 		if r := running.Load(); r != nil && processorTime()-r.began > maxWorldTime {
@@ -72,7 +73,7 @@ func processorTime() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// startDate starts the goroutine that keeps the date for HTTP headers, by serving once.
+// startDate serves one HTTP request. This starts the goroutine that keeps the current date for HTTP headers.
 func startDate(t *testing.T) {
 	t.Helper()
 	l := newPipeListener()
@@ -99,18 +100,18 @@ func startDate(t *testing.T) {
 // monotonic returns real time, which a bubble hides.
 func monotonic() time.Duration {
 	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // it never fails
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // never fails for this clock
 	return time.Duration(ts.Nano())
 }
 
-// laboratory runs plans, one after the other, in one bubble.
-type laboratory struct {
+// planRunner runs plans, one after the other, in one bubble.
+type planRunner struct {
 	t     *testing.T
 	dir   string
 	image *Image
 }
 
-func newLaboratory(t *testing.T) *laboratory {
+func newLaboratory(t *testing.T) *planRunner {
 	t.Helper()
 	dir, err := os.MkdirTemp(memoryFolder(), "mizan-simulation-")
 	if err != nil {
@@ -121,10 +122,11 @@ func newLaboratory(t *testing.T) *laboratory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &laboratory{t, dir, image}
+	return &planRunner{t, dir, image}
 }
 
-// memoryFolder returns a folder in memory; empty if there is none. The simulated disk decides what is durable, not the real one.
+// memoryFolder returns a folder in memory; empty if there is none. The files need no real disk, because the simulated disk decides
+// which writes are durable.
 func memoryFolder() string {
 	const folder = "/dev/shm"
 	if info, err := os.Stat(folder); err == nil && info.IsDir() {
@@ -133,7 +135,7 @@ func memoryFolder() string {
 	return ""
 }
 
-func (l *laboratory) run(plan Plan, logf func(string, ...any)) Result {
+func (l *planRunner) run(plan Plan, logf func(string, ...any)) Result {
 	root := filepath.Join(l.dir, "world")
 	defer func() { _ = os.RemoveAll(root) }()
 	cryptotest.SetGlobalRandom(l.t, plan.Seed)
@@ -144,9 +146,10 @@ func (l *laboratory) run(plan Plan, logf func(string, ...any)) Result {
 	return Run(plan, l.image, root, logf)
 }
 
-// report fails the test for a plan that has broken a promise: with the plan, how many replays break the same one, and a shorter plan that does.
-// MIZAN_REPLAYS is the number of replays; with 0 the plan is not made shorter either.
-func (l *laboratory) report(r Result) {
+// report fails the test if a plan has led to a violation. The message has the plan, the number of replays that led to the same
+// violation, and a shorter plan that does so too. MIZAN_REPLAYS is the number of replays. If it is 0, no shorter plan is
+// searched for.
+func (l *planRunner) report(r Result) {
 	kind := Kind(r.Violations[0])
 	fails := func(p Plan) bool {
 		return slices.ContainsFunc(l.run(p, nil).Violations, func(v string) bool { return Kind(v) == kind })
@@ -164,7 +167,7 @@ func (l *laboratory) report(r Result) {
 	}
 }
 
-// count is what worlds have gone through.
+// count adds up the figures of several worlds.
 type count struct{ worlds, crashes, checks, answers, refusals int }
 
 func (c *count) add(r Result) {
@@ -189,10 +192,10 @@ func environment(t *testing.T, name string, value uint64) uint64 {
 	return n
 }
 
-// The kept plans, and worlds for MIZAN_SOAK or a few seconds. MIZAN_SEED is the first seed and leaves out the kept plans; without it every change
-// meets the same worlds, and `make simulate` is for others.
+// The test runs the plans in testdata, and then worlds for the time in MIZAN_SOAK, or for a few seconds. MIZAN_SEED sets the first
+// seed and leaves out the plans in testdata. Without MIZAN_SEED the worlds are the same in every run; `make simulate` runs others.
 // MIZAN_PLAN is a plan that is run alone. MIZAN_TRACE=1 prints every decision.
-func TestWorldsKeepThePromises(t *testing.T) {
+func TestWorldsHaveNoViolations(t *testing.T) {
 	budget := 20 * time.Second
 	if testing.Short() {
 		budget = 2 * time.Second
@@ -233,7 +236,7 @@ func TestWorldsKeepThePromises(t *testing.T) {
 	})
 }
 
-// keptPlans returns the plans that have failed once, or the one in MIZAN_PLAN.
+// keptPlans returns the plan in MIZAN_PLAN or, if that is not set, the plans in testdata, each of which has failed once.
 func keptPlans(t *testing.T) (plans []Plan) {
 	t.Helper()
 	content, err := os.ReadFile("testdata/plans")
@@ -259,12 +262,12 @@ func keptPlans(t *testing.T) (plans []Plan) {
 
 func TestShrinkingLeavesWhatFails(t *testing.T) {
 	plan := NewPlan(7)
-	plan.Faults = Faults{SyncFails: true, LostCalls: true, Leaps: true}
+	plan.Faults = Faults{SyncFails: true, LostCalls: true, Leaps: true, Misdirects: true, Overflows: true}
 	for len(plan.Rounds) < 6 {
 		plan.Rounds = append(plan.Rounds, plan.Rounds[0])
 	}
 	culprit := plan.Rounds[3].Seed
-	got := Shrink(plan, func(p Plan) bool { // it needs one round, with ten steps, and lost calls
+	got := Shrink(plan, func(p Plan) bool { // the fault needs one round with ten steps, and lost calls
 		return p.Faults.LostCalls && slices.ContainsFunc(p.Rounds, func(r Round) bool { return r.Seed == culprit && r.Steps >= 10 })
 	})
 	if len(got.Rounds) != 1 || got.Rounds[0].Seed != culprit || got.Rounds[0].Steps < 10 || got.Rounds[0].Steps >= 20 || got.Faults != (Faults{LostCalls: true}) {
@@ -280,7 +283,7 @@ func TestKindsOfViolationsDoNotDependOnIDs(t *testing.T) {
 	}
 }
 
-// A disk loses only what was not synced, and all of it if the outage loses everything.
+// A power cut loses only writes that were not synced, and loses all of them if the outage says so.
 func TestPowerCutTakesBackWhatWasNotSynced(t *testing.T) {
 	root, copied := t.TempDir(), filepath.Join(t.TempDir(), "copy")
 	w := newWorld(Plan{Seed: 1}, root, nil)

@@ -19,7 +19,7 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// check runs the checker over an open store, before anything else reads or writes it.
+// check runs the checker on an open store, before the process uses the store.
 func (w *world) check(j *posting.Journal, dir string, keyring actors.Sealer) (digest [32]byte, err error) {
 	w.checks++
 	answers := filepath.Join(w.root, "answers")
@@ -50,8 +50,8 @@ func (w *world) check(j *posting.Journal, dir string, keyring actors.Sealer) (di
 	return report.Digest, nil
 }
 
-// callsRule is the checker's rule about the provider's calls. If calls reach the provider twice, its log has them twice, and the checker takes it for
-// what the service has sent.
+// callsRule is the checker's rule about provider calls. The rule is ignored if the plan makes calls reach the provider twice,
+// because the provider's log then has more calls than the service has sent.
 const callsRule = 7
 
 // linkProviderLog puts the provider's log into a data directory, where the checker and backups find it.
@@ -63,7 +63,7 @@ func (w *world) linkProviderLog(dir string) error {
 	return os.Link(filepath.Join(w.root, simulatorLog), log)
 }
 
-// compareStores opens the store twice more: it is sound, and the same.
+// compareStores opens the store two more times. Each time the checker must find no fault, and both digests must be equal.
 func (w *world) compareStores() {
 	var digests [2][32]byte
 	for i := range digests {
@@ -90,7 +90,7 @@ func (w *world) whileOpen(dir string, fn func(*posting.Journal) error) error {
 	return errors.Join(fn(j), j.Close())
 }
 
-// saveBackup keeps a backup that a client has received.
+// saveBackup writes a backup that a client has received to a file.
 func (w *world) saveBackup(content []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

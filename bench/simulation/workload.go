@@ -23,11 +23,11 @@ func (c *client) request(by caller, method, path, key, body string) answer {
 	return c.world.request(c.node, by, method, path, key, body)
 }
 
-// operation is something that a client does: one request or a few, one after the other.
+// operation is one request of a client, or a few that belong together.
 type operation struct {
 	name      string
 	run       func(*client)
-	exclusive bool // nothing else is under way meanwhile
+	exclusive bool // no other operation is under way meanwhile
 }
 
 // maxInFlight bounds the operations that are under way.
@@ -45,7 +45,7 @@ func (w *world) begin(op *operation) {
 	}()
 }
 
-// collect takes note of the operations that have ended.
+// collect counts the operations that have ended since the last call.
 func (w *world) collect() {
 	for {
 		select {
@@ -60,8 +60,8 @@ func (w *world) collect() {
 	}
 }
 
-// collectAll waits until every operation has ended, as it does soon when its connection is cut. A process that fails answers nobody, so
-// collectAll does not wait for it.
+// collectAll waits until every operation has ended. An operation whose connection is cut ends soon. collectAll does not wait if
+// the process has failed, because such a process answers no request.
 func (w *world) collectAll() {
 	for tries := 0; ; tries++ {
 		synctest.Wait()
@@ -77,7 +77,7 @@ func (w *world) collectAll() {
 	}
 }
 
-// step is one decision: who goes on, what begins, or how much time passes.
+// step makes one decision: which goroutine continues, which operation begins, or how much time passes.
 func (w *world) step() {
 	waiting := w.list()
 	roll := w.random.Float64()
@@ -96,7 +96,9 @@ func (w *world) step() {
 		w.note("the disk is full: %v", w.isDiskFull)
 	case w.plan.Faults.Leaps && w.leaping != nil && roll < 0.95:
 		by := []time.Duration{-time.Hour, -time.Second, time.Second, 45 * time.Second, time.Hour, 20 * time.Hour}[w.random.IntN(6)]
-		if w.inFlight > 0 || w.receivers.areBusy() { // the checker takes a decision that took longer than a minute for a fault, and an attempt that took longer than a day
+		if w.inFlight > 0 || w.receivers.areBusy() {
+			// A longer leap would make a decision take more than a minute, or an attempt more than a day, and the checker
+			// reports both.
 			by = min(by, 45*time.Second)
 		}
 		w.note("the clock leaps by %v", by)
@@ -150,7 +152,7 @@ func (w *world) decide(p *parked) {
 	w.resume(p, v)
 }
 
-// choose draws what a client does next; nil: nothing.
+// choose draws the next operation of a client; nil: none.
 func (w *world) choose() *operation {
 	b, random := w.book, w.random
 	roll := random.IntN(100)
@@ -164,7 +166,7 @@ func (w *world) choose() *operation {
 	case roll < 40:
 		o := b.newLinkedOrder(random)
 		return &operation{name: "buy " + o.txid, run: o.buy}
-	case roll < 45: // again, perhaps while the first is under way
+	case roll < 45: // repeat a create, perhaps while the first one is under way
 		if o := b.recent(random, func(o *order) bool { return !o.isLinked }); o != nil {
 			if w.plan.Faults.Overflows && random.IntN(4) == 0 {
 				return &operation{name: "repeat many times " + o.txid, run: o.createAtOnce}
@@ -201,7 +203,7 @@ func (w *world) choose() *operation {
 	return nil
 }
 
-// rush creates an order and one more like it at the same time: the partner can afford one of them.
+// rush creates an order and a second one like it at the same time. The partner can afford only one of them.
 func (b *book) rush(random *rand.Rand, o *order) *operation {
 	other := b.newOrderOf(random, o.kind, o.currency, &cards[0])
 	return &operation{name: "create " + o.txid + " and " + other.txid, run: func(c *client) {
@@ -212,7 +214,7 @@ func (b *book) rush(random *rand.Rand, o *order) *operation {
 	}}
 }
 
-// chooseFollowUp draws a command about an order that waits for one.
+// chooseFollowUp draws a command about an order that waits for a command or for its payer.
 func (w *world) chooseFollowUp() *operation {
 	o := w.book.recent(w.random, func(o *order) bool {
 		return o.status == "created" && o.means == nil || slices.Contains([]string{"action_required", "payment_suspended", "payout_suspended", "charging"}, o.status)
@@ -244,7 +246,7 @@ func advance(c *client, seconds int) {
 	}
 }
 
-// chooseReading draws a request that changes nothing.
+// chooseReading draws a request that only reads.
 func (w *world) chooseReading() *operation {
 	type reading struct {
 		by   caller
@@ -267,13 +269,13 @@ func (w *world) chooseReading() *operation {
 	}}
 }
 
-// head is a signed head of the ledger that an auditor has kept.
+// head is a signed head of the ledger (size and root hash of the journal's tree) that an auditor has kept.
 type head struct {
 	size int
 	root string
 }
 
-// learnHead keeps a head, which never shrinks and is the same for the same size.
+// learnHead records a head for compareHeads.
 func (b *book) learnHead(a answer) {
 	size, err := strconv.Atoi(a.get("tree_size"))
 	if err != nil {
@@ -283,7 +285,7 @@ func (b *book) learnHead(a answer) {
 	b.world.locked(func() { b.heads = append(b.heads, head{size, a.get("root")}) })
 }
 
-// settlement moves money between the partner's bank and ours.
+// settlement moves money between the partner's bank and the institution's bank.
 type settlement struct {
 	reference string
 	direction string
@@ -329,7 +331,7 @@ func (w *world) chooseSubscription() *operation {
 	return &operation{name: "subscribe with " + o.txid, run: func(c *client) {
 		a := c.request(byPartner, http.MethodPost, "/api/v1/subscriptions", "", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"%d","period_days":1}}`, o.known(c.world).id, renewalAmount))
 		switch a.status {
-		case 0, http.StatusServiceUnavailable, http.StatusUnprocessableEntity: // its token is gone if it was refunded or reversed meanwhile
+		case 0, http.StatusServiceUnavailable, http.StatusUnprocessableEntity: // 422: a refund or reversal has removed the token
 		case http.StatusCreated:
 			c.world.locked(func() { b.renewals = append(b.renewals, a.get("id")) })
 		default:
@@ -339,7 +341,7 @@ func (w *world) chooseSubscription() *operation {
 }
 
 func (w *world) chooseClose() *operation {
-	name := fmt.Sprintf("2026-%02d", 6+w.random.IntN(4)) // one may be current, and is refused then
+	name := fmt.Sprintf("2026-%02d", 6+w.random.IntN(4)) // the current month may be drawn; its closing is refused
 	return &operation{name: "close " + name, run: func(c *client) {
 		a := c.request(bySession, http.MethodPost, "/api/v1/ledger/periods/"+name+"/close", "", "")
 		switch a.status {
@@ -352,7 +354,7 @@ func (w *world) chooseClose() *operation {
 	}}
 }
 
-// savedBackup is a whole backup that a client received.
+// savedBackup is a complete backup that a client received.
 type savedBackup struct {
 	path string
 }
@@ -373,10 +375,11 @@ func (w *world) chooseBackup() *operation {
 		defer func() { _ = response.Body.Close() }()
 		content, err := io.ReadAll(response.Body)
 		switch {
-		case err != nil || c.node.isGone(): // cut off
+		case err != nil || c.node.isGone(): // the connection was cut
 		case response.StatusCode == http.StatusOK:
 			c.world.saveBackup(content)
-		case response.StatusCode != http.StatusConflict && response.StatusCode != http.StatusServiceUnavailable: // of another one under way
+		// 409: another backup is under way.
+		case response.StatusCode != http.StatusConflict && response.StatusCode != http.StatusServiceUnavailable:
 			c.world.violate("a backup is answered %d: %s", response.StatusCode, content)
 		}
 	}}

@@ -19,50 +19,52 @@ import (
 	directoryactor "mizan/actors/directory"
 	paymentactor "mizan/actors/payment"
 	"mizan/actors/provider/simulator"
+	searchactor "mizan/actors/search"
 	subscriptionactor "mizan/actors/subscription"
+	turnoveractor "mizan/actors/turnover"
 	"mizan/internal/clock"
 	"mizan/posting/log"
 )
 
-// startTime is what the business clock of a world shows at first: a month ends soon.
+// startTime is the first time of a world's business clock. The month ends soon after it.
 var startTime = time.Date(2026, 9, 30, 10, 15, 30, 123456000, time.UTC)
 
-// world is everything that one plan goes through: processes of the service, one after the other, the machine's disk, the provider, the
-// merchants and their servers, and time. Its methods are called within one bubble of testing/synctest.
+// world is the run of one plan: the processes of the service, one after the other, the machine's disk, the provider, the
+// merchants and their servers, and the time. Its methods must be called within one bubble of testing/synctest.
 type world struct {
 	*scheduler
 	plan    Plan
-	random  *rand.Rand // of the round; only the world's goroutine draws from it
+	random  *rand.Rand // the round's generator; only the world's goroutine draws from it
 	sandbox *directoryactor.Sandbox
-	limit   string // id of the limit of a month
+	limit   string // id of the monthly limit
 	link    string // id of the payment link
-	root    string // of the world's files
+	root    string // folder with the world's files
 	trace   hash.Hash64
 	logf    func(string, ...any) // nil: nothing is logged
 
-	clock    clock.Clock
-	manual   *clock.Manual // nil: the clock goes on by itself
-	leaping  *leapingClock // nil: it is a manual one
-	mayClock time.Time     // what a manual clock shows after a restart
+	clock       clock.Clock
+	manual      *clock.Manual // the business clock; nil: it is leaping
+	leaping     *leapingClock // the business clock; nil: it is manual
+	restartTime time.Time     // time from which the manual clock continues after a restart
 
 	rail      *rail
 	receivers *receivers
 	node      *node // nil while none runs
 	disk      *machineDisk
-	undurable undurable // what the process before has not made durable
+	undurable undurable // the changes that the previous process has not made durable
 	services  services
 
 	generation  int
 	twice       bool // calls may reach the provider twice
 	isDiskFull  bool
-	syncsFailed int  // so far
-	isHarmed    bool // a fault may have damaged what was durable, so a start may be refused and the checker may find a fault
-	isCaught    bool // that was noticed, and the world is over
+	syncsFailed int  // number of syncs that have failed so far
+	isHarmed    bool // a fault may have damaged durable content, so a start may be refused and the checker may find a fault
+	isCaught    bool // the damage was noticed, which ends the world
 	checksNext  bool // the next process checks its store first
 	crashed     int
 	checks      int
 	book        *book
-	inFlight    int // only the world's goroutine changes it
+	inFlight    int // number of operations under way; only the world's goroutine uses it
 	exclusive   bool
 	ended       chan *operation
 
@@ -78,9 +80,11 @@ type services struct {
 	payments  *paymentactor.Service
 	contracts *contractactor.Service
 	renewals  *subscriptionactor.Service
+	turnover  *turnoveractor.Counter
+	search    *searchactor.Index
 }
 
-// leapingClock is a clock that goes on with the bubble's time and may leap. It never goes back.
+// leapingClock is a clock that follows the bubble's time and may leap. It never goes back.
 type leapingClock struct {
 	mu     sync.Mutex
 	offset time.Duration
@@ -103,19 +107,19 @@ func (c *leapingClock) leap(by time.Duration) {
 	c.offset += by
 }
 
-// Result is how a run of a plan ended.
+// Result is the result of a run of a plan.
 type Result struct {
 	Plan       Plan
 	Violations []string
 	Crashes    int
-	Checks     int    // of a whole store
-	Answers    int    // that clients got
-	Refusals   int    // answers that said that the service had no room or could not store anything
+	Checks     int    // number of checks of a whole store
+	Answers    int    // number of answers that clients got
+	Refusals   int    // number of answers with status 503: the service had no room or could not store anything
 	Trace      uint64 // a hash of all decisions and answers
 }
 
-// Run lives through a plan that begins with an image. It is called within a bubble of testing/synctest, and all goroutines that it starts
-// have ended when it returns.
+// Run runs a plan, beginning with the files of an image. It must be called within a bubble of testing/synctest. All goroutines
+// that it starts have ended when it returns.
 func Run(plan Plan, from *Image, root string, logf func(string, ...any)) Result {
 	w := newWorld(plan, root, logf)
 	w.sandbox, w.limit, w.link = from.sandbox, from.limit, from.link
@@ -132,7 +136,7 @@ func newWorld(plan Plan, root string, logf func(string, ...any)) *world {
 	return w
 }
 
-// live begins the world, lives through its rounds and ends it.
+// live runs the rounds of the plan and then, unless there is a violation, heal.
 func (w *world) live(from *Image) (err error) {
 	w.startClock()
 	if err := os.MkdirAll(w.generationDir(), 0o700); err != nil {
@@ -142,7 +146,7 @@ func (w *world) live(from *Image) (err error) {
 		return err
 	}
 	w.rail.inner, err = simulator.Open(simulator.Options{
-		Path: filepath.Join(w.root, simulatorLog), Clock: worldClock{w}, BaseURL: baseURL, Key: make([]byte, simulator.KeySize), // of the provider's own
+		Path: filepath.Join(w.root, simulatorLog), Clock: worldClock{w}, BaseURL: baseURL, Key: make([]byte, simulator.KeySize), // the provider's key
 	})
 	if err != nil {
 		return err
@@ -168,7 +172,7 @@ func (w *world) generationDir() string {
 
 func (w *world) startClock() {
 	if w.plan.Manual {
-		w.manual, w.mayClock = clock.NewManual(startTime), startTime
+		w.manual, w.restartTime = clock.NewManual(startTime), startTime
 		w.setClock(w.manual)
 		return
 	}
@@ -185,7 +189,7 @@ func (w *world) clockNow() time.Time {
 	return c.Now()
 }
 
-// worldClock is the clock of the process that runs, for those who outlive it.
+// worldClock is the clock of the current process, for parts of the world that outlive a process.
 type worldClock struct{ *world }
 
 // Now implements clock.Clock.
@@ -197,21 +201,21 @@ func (w *world) locked(fn func()) {
 	fn()
 }
 
-// persistClock makes a manual clock's next time durable.
+// persistClock stores the time from which the manual clock continues after a restart.
 func (w *world) persistClock(at time.Time) error {
 	if !w.isDisconnected() {
-		w.locked(func() { w.mayClock = at })
+		w.locked(func() { w.restartTime = at })
 	}
 	return nil
 }
 
-// round is the life of one process.
+// round starts a process, takes the steps of round i, and ends the process.
 func (w *world) round(i int) {
 	r := w.plan.Rounds[i]
 	w.random = rand.New(rand.NewPCG(r.Seed, w.plan.Seed))
 	w.note("round %d: %d steps, then %v", i, r.Steps, r.End)
-	if i > 0 && w.random.IntN(3) == 0 { // nothing runs for a while
-		w.calm() // the provider does not wait
+	if i > 0 && w.random.IntN(3) == 0 { // no process runs for a while
+		w.calm() // the provider does not wait for the scheduler
 		w.pass([]time.Duration{time.Second, 15 * time.Second, 2 * time.Minute, time.Hour}[w.random.IntN(4)])
 	}
 	if !w.start(r) {
@@ -238,20 +242,21 @@ func (w *world) round(i int) {
 	w.finish(r.End)
 }
 
-// isRarePlace tells whether a file is about to be synced for the first time: the log begins a segment. Few decisions are made there, and crashes at
-// them are worth more than others.
+// isRarePlace tells whether a file is about to be synced for the first time, because the log begins a segment. That is rare,
+// and a crash there is more likely to find a fault than elsewhere.
 func (w *world) isRarePlace() bool {
 	return slices.ContainsFunc(w.list(), func(p *parked) bool { return p.kind == parkDisk && p.number == 0 })
 }
 
-// setPasses draws how often operations wait in this round.
+// setPasses draws, for each kind of operation, how often it waits in this round.
 func (w *world) setPasses() {
 	for kind := range parkKinds {
 		w.setPass(kind, []float64{0, 0.5, 0.9, 1}[w.random.IntN(4)])
 	}
 }
 
-// start starts a process and checks what it finds. False: it can't go on. With the fault CrashStarts the process may end while it starts.
+// start starts a process. It returns false if the world can't continue. With the fault CrashStarts the process may be crashed
+// while it starts; then start tries again.
 func (w *world) start(r Round) bool {
 	type started struct {
 		node *node
@@ -319,12 +324,12 @@ func (w *world) start(r Round) bool {
 
 func (w *world) startManualClock() {
 	if w.manual != nil {
-		w.manual = clock.NewManual(w.mayClock)
+		w.manual = clock.NewManual(w.restartTime)
 		w.setClock(w.manual)
 	}
 }
 
-// finish ends the process in the way of the plan.
+// finish ends the process in the way that the plan says.
 func (w *world) finish(end End) {
 	if end == Stop && w.quiesce() {
 		w.node.end(w)
@@ -339,7 +344,7 @@ func (w *world) finish(end End) {
 	w.collectAll()
 }
 
-// quiesce lets everything go on until nothing is under way. It returns false if the process fails before that.
+// quiesce lets all operations continue until none is under way. It returns false if the process fails before that.
 func (w *world) quiesce() bool {
 	if w.node.failure() != nil {
 		return false
@@ -347,12 +352,14 @@ func (w *world) quiesce() bool {
 	w.note("stop")
 	w.calm()
 	w.collectAll()
-	time.Sleep(20 * time.Second) // merchants' servers that hang are given up; a stop would wait for them with a lock, during which no simulated time passes
+	// Wait until calls to merchants' servers that hang have timed out. Otherwise the stop would wait for these calls while it
+	// holds a lock, and no simulated time would pass.
+	time.Sleep(20 * time.Second)
 	return w.node.failure() == nil
 }
 
-// crash ends what runs, and prepares the files that the next process finds. wait waits for the end of what still runs: nobody sees
-// what it does.
+// crash ends the process, and copies the files for the next one. The goroutines of the process are disconnected from the world,
+// and wait must wait until they have ended.
 func (w *world) crash(end End, n *node, wait func()) {
 	w.crashed++
 	w.book.disturb()
@@ -364,7 +371,9 @@ func (w *world) crash(end End, n *node, wait func()) {
 	if err == nil && end == PowerCut && w.disk != nil {
 		var text string
 		o := newOutage(w.random, w.plan.Faults)
-		if n == nil { // a start writes the last frame again, which may be durable: a sector of it that is garbled is damage, and is refused
+		if n == nil {
+			// A start writes the last frame again, although the frame may be durable. A flipped bit would damage the durable frame,
+			// and the next start would be refused.
 			o.flips = 0
 		}
 		text, err = w.disk.cutPower(to, w.random, o)
@@ -377,7 +386,7 @@ func (w *world) crash(end End, n *node, wait func()) {
 	case err != nil:
 	case end == PowerCut:
 		err = dropRemoved(to)
-	case w.disk != nil: // the machine lives on
+	case w.disk != nil: // the machine keeps running
 		w.undurable = w.disk.handOver()
 	}
 	if err != nil {
@@ -398,13 +407,13 @@ func (w *world) crash(end End, n *node, wait func()) {
 	}
 }
 
-// probeLog checks that a log that a power cut has left, and that has lost its last segment as well, does not look whole.
+// probeLog removes the last segment of a copy of the log that a power cut has left. The rest must not look like a complete log.
 func (w *world) probeLog(dir string) error {
 	segments, err := filepath.Glob(filepath.Join(dir, "segment-*"))
 	if err != nil || len(segments) < 2 {
 		return err
 	}
-	var last [2]uint64 // number of the last frame: of the whole log, and without the last segment
+	var last [2]uint64 // numbers of the last frame: with all segments, and without the last one
 	for i := range last {
 		copied := filepath.Join(w.root, "probe")
 		err := errors.Join(os.Mkdir(copied, 0o700), copyFiles(dir, copied))
@@ -418,7 +427,7 @@ func (w *world) probeLog(dir string) error {
 			return removed
 		}
 		if err != nil {
-			return nil // it is noticed, or the log itself is not whole, which the next start tells
+			return nil // the missing segment was noticed, or the log is damaged and the next start notices it
 		}
 	}
 	if last[1] < last[0] {
@@ -437,19 +446,20 @@ func lastFrame(dir string) (n uint64, err error) {
 	return m.N, errors.Join(err, l.Close())
 }
 
-// explains tells whether a start may be refused: a sync of it has failed, or the disk is full. syncsFailed is how many had failed before.
+// explains tells whether there is a reason for a refused start: a sync of this start has failed, or the disk is full.
+// syncsFailed is the number of syncs that had failed before the start.
 func (w *world) explains(syncsFailed int) bool {
 	return w.syncsFailed > syncsFailed || w.isDiskFull
 }
 
-// isDisconnected tells whether the process is cut off from the world.
+// isDisconnected tells whether the process is disconnected from the world.
 func (w *world) isDisconnected() bool {
 	w.scheduler.mu.Lock()
 	defer w.scheduler.mu.Unlock()
 	return w.scheduler.isDead
 }
 
-// violate notes that the service has broken a promise.
+// violate records that the service has broken an invariant.
 func (w *world) violate(format string, values ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -467,7 +477,7 @@ func (w *world) hasViolations() bool {
 // note adds a decision to the trace.
 func (w *world) note(format string, values ...any) {
 	text := fmt.Sprintf(format, values...)
-	_, _ = w.trace.Write([]byte(text)) // it never fails
+	_, _ = w.trace.Write([]byte(text)) // a hash never fails
 	if w.logf != nil {
 		w.logf("%s", text)
 	}
@@ -476,5 +486,5 @@ func (w *world) note(format string, values ...any) {
 // plain returns an error without the world's paths, which differ in a replay.
 func (w *world) plain(err error) string { return strings.ReplaceAll(err.Error(), w.root, "") }
 
-// rest waits, within a bubble, until what cleans up behind connections has ended.
+// rest waits, within a bubble, until the goroutines of closed connections have ended.
 func rest() { time.Sleep(time.Minute) }

@@ -17,7 +17,7 @@ type Line struct {
 
 // Chart is a part of a picture: up to MaxLines lines over the picture's times, with an axis of their own that begins at zero.
 type Chart struct {
-	Title string // what the values are, with their unit
+	Title string // name of the values, with their unit
 	Lines []Line
 }
 
@@ -154,7 +154,8 @@ func (p *Picture) chart(d *drawing, c *Chart, top int) {
 	}
 }
 
-// legend names the lines of a chart at the right of its title. The width of a name is estimated, generously.
+// legend writes the names of a chart's lines on the right side, at the height of its title. The width of a name is estimated so
+// that no name is wider.
 func (d *drawing) legend(lines []Line, top int) {
 	x := width - right
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -223,8 +224,8 @@ func (p *Picture) path(values []float64, y func(float64) float64) string {
 	return b.String()
 }
 
-// niceStep returns a step between an axis's labels: the smallest 1, 2 or 5 times a power of ten that is not below
-// least; 1 if least is 0.
+// niceStep returns the distance between two labels of an axis. It is 1, 2 or 5 times a power of ten, and the smallest such
+// number that is not below least. If least is 0, it is 1.
 func niceStep(least float64) float64 {
 	if !(least > 0) {
 		return 1
@@ -241,7 +242,7 @@ func niceStep(least float64) float64 {
 // Number formats a number for the label of an axis, for example 12,000 or 0.25.
 func Number(v float64) string {
 	text := strconv.FormatFloat(v, 'f', -1, 64)
-	if rounded := strconv.FormatFloat(v, 'f', 3, 64); len(rounded) < len(text) { // 0.1 + 0.2
+	if rounded := strconv.FormatFloat(v, 'f', 3, 64); len(rounded) < len(text) { // for example 0.1 + 0.2, which has many digits
 		text = strings.TrimRight(strings.TrimRight(rounded, "0"), ".")
 	}
 	integer, decimals, hasPoint := strings.Cut(text, ".")

@@ -82,7 +82,7 @@ func TestTextIsEscaped(t *testing.T) {
 	}
 }
 
-// externalReference finds what would make a viewer load or run something.
+// externalReference matches markup that would make a viewer load or run something.
 var externalReference = regexp.MustCompile(`(?i)href|url\(|@import|@font-face|<(script|image|use|foreignObject|a|iframe)\b|\son\w+=|://`)
 
 func TestPictureLoadsAndRunsNothing(t *testing.T) {

@@ -2,8 +2,8 @@ package soak
 
 import "time"
 
-// RowsPerLength is the number of rows after which the interval doubles. Ten million payments take an hour or two; with an
-// interval of a minute these are far fewer rows.
+// RowsPerLength is the number of rows after which the interval doubles. A run of ten million payments takes an hour or two; with
+// an interval of a minute it has far fewer rows than that.
 const RowsPerLength = 2_000
 
 // Row has the figures of one interval of a run. A pointer is nil if its figure could not be measured.
@@ -25,12 +25,12 @@ type Row struct {
 
 // RowSchedule decides when a row ends.
 type RowSchedule struct {
-	length time.Duration // of the row under way
-	end    time.Duration // of the row under way, since the run began
-	rows   int           // so far
+	length time.Duration // length of the row under way
+	end    time.Duration // end of the row under way, since the run began
+	rows   int           // number of rows that have ended so far
 }
 
-// NewRowSchedule returns an interval that begins a row every length.
+// NewRowSchedule returns a schedule whose rows have the given length until the interval doubles for the first time.
 func NewRowSchedule(length time.Duration) *RowSchedule {
 	return &RowSchedule{length: length, end: length}
 }
@@ -43,7 +43,7 @@ func (s *RowSchedule) HasEnded(now time.Duration) bool {
 	if s.rows++; s.rows%RowsPerLength == 0 {
 		s.length *= 2
 	}
-	s.end = max(s.end, now-now%s.length) + s.length // a sample that came late does not end two rows
+	s.end = max(s.end, now-now%s.length) + s.length // computed from now, so that a late sample does not end two rows
 	return true
 }
 

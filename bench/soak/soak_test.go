@@ -14,7 +14,8 @@ func TestRowsEndAtMultiplesOfTheInterval(t *testing.T) {
 			ends = append(ends, second)
 		}
 	}
-	want := []int{10, 23, 30, 65, 70} // 23 is late for 20, and 65 for 40, 50 and 60
+	// The sample at 23 is late and ends the row that should end at 20. The one at 65 ends the row that should end at 40.
+	want := []int{10, 23, 30, 65, 70}
 	if len(ends) != len(want) {
 		t.Fatalf("%v, want %v", ends, want)
 	}
@@ -75,7 +76,7 @@ func TestWorstWindowIsFound(t *testing.T) {
 	}
 }
 
-// A server that charges nothing for ten seconds is the worst, whatever CPU it takes meanwhile.
+// A window of ten seconds without a charged payment counts as the worst, however little CPU the server has used.
 func TestWindowWithoutPaymentsIsNotSkipped(t *testing.T) {
 	var s Slider
 	s.Add(sampleAt(0, 0))

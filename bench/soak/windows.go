@@ -17,7 +17,7 @@ type Window struct {
 type Windows struct {
 	First Window  `json:"first"`
 	Worst Window  `json:"worst"`
-	Ratio float64 `json:"worst_to_first"` // of the CPU of a payment
+	Ratio float64 `json:"worst_to_first"` // CPU time of a payment in Worst divided by that in First
 }
 
 // Sample has the totals from the beginning of the run to an instant.

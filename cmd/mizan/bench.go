@@ -9,9 +9,9 @@ import (
 type benchCommands struct {
 	Payments  paymentsBench  `cmd:"" help:"Load a server with payments."`
 	Contracts contractsBench `cmd:"" help:"Load a server with contracts, from their creation to their end."`
-	Soak      soakBench      `cmd:"" help:"Fill a server's store with payments, with figures by the minute."`
+	Soak      soakBench      `cmd:"" help:"Fill a server's store with payments and report every minute."`
 	Ledger    ledgerBench    `cmd:"" help:"Load the ledger alone with two-leg transfers."`
-	Access    accessBench    `cmd:"" help:"Compare how long the refusals of invalid keys take."`
+	Access    accessBench    `cmd:"" help:"Compare the response times for several kinds of invalid keys."`
 	Echo      echoBench      `cmd:"" hidden:"" help:"Echo requests on a loopback port, for payments --against-floor."`
 }
 

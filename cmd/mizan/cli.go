@@ -21,7 +21,8 @@ import (
 // version is the output of `git describe`; the Makefile sets it.
 var version = "devel"
 
-// commands is the table of subcommands, with which kong parses the command line. The groups are those of the overview.
+// commands is the table of subcommands from which kong parses the command line. The groups are the sections of the help
+// overview; see the variable groups.
 type commands struct {
 	ShowVersion versionFlag `name:"version" hidden:"" help:"Print the version."`
 
@@ -30,29 +31,29 @@ type commands struct {
 	Trigger developer.Trigger `cmd:"" group:"developers" help:"Make an event happen in a sandbox."`
 	Clock   developer.Clock   `cmd:"" group:"developers" help:"Show or move the clock of a sandbox."`
 
-	Serve   serving.Command            `cmd:"" group:"operators" help:"Run the server; with --sandbox, one for trying things out."`
+	Serve   serving.Command            `cmd:"" group:"operators" help:"Run the server; --sandbox starts one with test data."`
 	Admin   admin.Commands             `cmd:"" group:"operators" help:"Administer a running server."`
 	Backup  maintenance.BackupCommands `cmd:"" group:"operators" help:"Take a backup of a running server, or verify one."`
-	Restore maintenance.RestoreCommand `cmd:"" group:"operators" help:"Make a data directory of a backup."`
-	Keyring maintenance.KeyringCommand `cmd:"" group:"operators" help:"Make the keys that a server outside the sandbox needs."`
+	Restore maintenance.RestoreCommand `cmd:"" group:"operators" help:"Create a data directory from a backup."`
+	Keyring maintenance.KeyringCommand `cmd:"" group:"operators" help:"Create the keyring that a server without --sandbox needs."`
 	Keys    maintenance.KeysCommands   `cmd:"" group:"operators" help:"List and rotate the keys that seal card numbers."`
 	Token   maintenance.TokenCommands  `cmd:"" group:"operators" name:"admin-token" help:"Rotate administration tokens."`
 	Bench   benchCommands              `cmd:"" group:"operators" help:"Measure throughput and latency."`
 
 	Ledger ledgerclient.Commands `cmd:"" group:"auditors" help:"Read an organization's ledger."`
-	Audit  audit.Commands        `cmd:"" group:"auditors" help:"Check the store, and tools for auditors."`
+	Audit  audit.Commands        `cmd:"" group:"auditors" help:"Check the store; prove, watch and export the ledger."`
 
 	Contracts contracts.Commands `cmd:"" group:"banks" help:"Read an organization's contracts."`
 
-	Help       helpCommand       `cmd:"" group:"program" help:"Show what there is, or the flags of a command."`
+	Help       helpCommand       `cmd:"" group:"program" help:"List the commands, or show the flags of one."`
 	Version    versionCommand    `cmd:"" group:"program" help:"Print the version."`
-	Completion completionCommand `cmd:"" group:"program" help:"Print the code by which a shell completes commands and flags."`
+	Completion completionCommand `cmd:"" group:"program" help:"Print the script for completion in bash, zsh or fish."`
 	Man        manCommand        `cmd:"" group:"program" help:"Print the manual page."`
 }
 
 // run carries out the command line and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
-	cli.TakeLibraryLog(stderr)
+	cli.RedirectLibraryLog(stderr)
 	if err := mapfault.ExitOnFault(cli.ExitStorage, cli.MappedFileFault); err != nil {
 		return cli.ReportExit(err, stderr)
 	}
@@ -61,7 +62,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		kong.Name("mizan"),
 		kong.Description("A payment transaction service on a double-entry ledger."),
 		kong.Writers(stdout, stderr),
-		kong.Exit(os.Exit), // called after --help
+		kong.Exit(os.Exit), // kong calls os.Exit after it has printed the text for --help
 		kong.ValueFormatter(config.Describe),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Help(printHelp),
@@ -78,8 +79,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return cli.ReportExit(command.Run(&cli.Streams{Out: stdout, Err: stderr}, cli.Version(version)), stderr)
 }
 
-// withoutShortcuts returns the command line with a command in place of what is short for one: `mizan` shows the overview, and
-// `mizan --version` the version.
+// withoutShortcuts replaces the two shortcuts by their commands: `mizan` without arguments becomes `mizan help`, and
+// `mizan --version` becomes `mizan version`.
 func withoutShortcuts(args []string) []string {
 	switch {
 	case len(args) == 0:

@@ -15,8 +15,8 @@ import (
 	"mizan/cmd/mizan/client/developer"
 )
 
-// completeWords answers a shell that asks for completions, which it does by variables of the environment, and then ends the
-// process.
+// completeWords responds to a shell that requests completions, and then ends the process. Such a shell sets the environment
+// variable COMP_LINE; without it completeWords does nothing.
 func completeWords(parser *kong.Kong) {
 	if os.Getenv("COMP_LINE") != "" {
 		kongcompletion.Register(parser, kongcompletion.WithPredictor("event", complete.PredictSet(developer.EventNames()...)))
@@ -26,13 +26,13 @@ func completeWords(parser *kong.Kong) {
 // completionCommand is `mizan completion SHELL`.
 type completionCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
-	JSON  bool   `name:"json" help:"Print the code as a JSON object."`
+	JSON  bool   `name:"json" help:"Print the script as a JSON object."`
 }
 
 // Help is shown above the arguments.
 func (completionCommand) Help() string {
-	return "In bash: source <(mizan completion bash). In zsh: source <(mizan completion zsh). In fish: mizan completion fish | source. The same line in the shell's" +
-		" own file, such as ~/.bashrc, makes it last."
+	return "In bash: source <(mizan completion bash). In zsh: source <(mizan completion zsh). In fish: mizan completion fish | source. To keep the completion, add the" +
+		" line to the shell's startup file, such as ~/.bashrc."
 }
 
 // Run implements the command.
@@ -40,7 +40,8 @@ func (c *completionCommand) Run(ctx *kong.Context, s *cli.Streams) error {
 	code := new(captured)
 	capturing := *ctx
 	kongOfCode := *ctx.Kong
-	kongOfCode.Stdout, kongOfCode.Exit = code, func(int) {} // the library would end the process
+	// Run ends the process through Exit, so Exit is replaced by a function that does nothing.
+	kongOfCode.Stdout, kongOfCode.Exit = code, func(int) {}
 	capturing.Kong = &kongOfCode
 	if err := (&kongcompletion.Completion{Shell: c.Shell, Code: true}).Run(&capturing); err != nil {
 		return err
@@ -48,7 +49,7 @@ func (c *completionCommand) Run(ctx *kong.Context, s *cli.Streams) error {
 	return printText(s, c.JSON, string(*code))
 }
 
-// captured is output that is kept.
+// captured collects output in memory.
 type captured []byte
 
 // Write implements io.Writer.
@@ -68,8 +69,8 @@ func (manCommand) Help() string {
 }
 
 const manDescription = "Mizan is a service for payments and for contracts of participatory finance, on one double-entry ledger. `mizan serve --sandbox`" +
-	" runs one for trying things out, and `mizan pay` makes a payment there. The commands below are clients of a running server, tools" +
-	" for its operators and auditors, and the server itself. `mizan help` lists them by who uses them."
+	" starts a server with test data, and `mizan pay` makes a payment there. The commands below are clients of a running server, tools" +
+	" for its operators and auditors, and the server itself. `mizan help` groups them by their users."
 
 // Run implements the command.
 func (c *manCommand) Run(ctx *kong.Context, s *cli.Streams) error {
@@ -78,7 +79,7 @@ func (c *manCommand) Run(ctx *kong.Context, s *cli.Streams) error {
 	return printText(s, c.JSON, mangokong.NewManPage(1, &page).Build(roff.NewDocument()))
 }
 
-// printText prints a text, or an object with it.
+// printText prints a text. With asJSON it prints a JSON object with the member text.
 func printText(s *cli.Streams, asJSON bool, text string) error {
 	if asJSON {
 		encoder := json.NewEncoder(s.Out)

@@ -1,5 +1,6 @@
-// Command mizan is the whole product in one binary. This package has the table of subcommands, and bench, help,
-// version, completion and man; the other subcommands are in the folders below:
+// Command mizan is the whole product, a service for payments and contracts and its tools, in one binary. This package
+// has the table of subcommands, and the subcommands bench, help, version, completion and man. The other subcommands
+// are in the folders below:
 //
 //	serving      serve
 //	client       pay, listen, trigger, clock, admin, ledger, contracts: they talk to a running server by HTTP only
@@ -10,12 +11,12 @@
 // Invariants:
 //  1. Before anything else, main makes the process's memory unreadable for other processes, because it contains keys
 //     and card numbers.
-//  2. Exit codes, except for those of package client, which has its own: 0 clean stop, 1 storage fault,
-//     2 bad configuration or address in use, 3 directory locked or of another schema, 4 a response or
-//     file given to an auditor's command is not proven.
+//  2. The exit codes are 0 for a clean stop, 1 for a storage fault, and 2 for a bad configuration or an address in
+//     use. Code 3 means that the directory is locked or of another schema. Code 4 means that a response or file given
+//     to an auditor's command is not proven. Package client has exit codes of its own.
 //
 // Callers: people, the Makefile, internal/testkit.
 //
-// Rejected: one binary for each subcommand, because all would have to be released together
-// anyway.
+// Rejected: Another design would have one binary for each subcommand. It was not chosen because all binaries would
+// have to be released together anyway.
 package main

@@ -12,7 +12,7 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// groups are the parts of the overview: who uses the commands, and for what.
+// groups are the sections of the help overview, one for each kind of user.
 var groups = []kong.Group{
 	{Key: "developers", Title: "For developers, who connect a shop to a sandbox"},
 	{Key: "operators", Title: "For operators, who run a server"},
@@ -28,12 +28,12 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 		return printOverview(ctx)
 	}
 	for node := selected; node != nil; node = node.Parent {
-		node.Group = nil // the groups are those of the overview
+		node.Group = nil // only the overview has headings of groups
 	}
 	return kong.DefaultHelpPrinter(options, ctx)
 }
 
-// printOverview prints the commands by their groups, each with its subcommands.
+// printOverview prints the commands, group by group. Below each command it lists the command's subcommands.
 func printOverview(ctx *kong.Context) error {
 	const nameWidth = 13
 	var b bytes.Buffer
@@ -57,7 +57,7 @@ func printOverview(ctx *kong.Context) error {
 	return err
 }
 
-// subcommands returns a command's subcommands in the form "audit verify, audit key"; those of subcommands are left out.
+// subcommands returns the names of a command's direct subcommands, in the form "audit verify".
 func subcommands(node *kong.Node) (names []string) {
 	for _, child := range node.Children {
 		if !child.Hidden {
@@ -67,7 +67,7 @@ func subcommands(node *kong.Node) (names []string) {
 	return names
 }
 
-// wrap joins names with commas into lines of at most this width.
+// wrap joins names with commas and breaks the text into lines of at most width bytes.
 func wrap(names []string, width int) (lines []string) {
 	line := ""
 	for i, name := range names {
@@ -110,7 +110,7 @@ func (c *helpCommand) Run(ctx *kong.Context, s *cli.Streams) error {
 	return nil
 }
 
-// commandJSON describes a command for programs.
+// commandJSON is the JSON form in which `mizan help --json` describes a command to programs.
 type commandJSON struct {
 	Name     string        `json:"name"`
 	Help     string        `json:"help"`
@@ -147,10 +147,11 @@ func describe(node *kong.Node) commandJSON {
 	return d
 }
 
-// versionFlag is --version after a command; withoutShortcuts handles it before one.
+// versionFlag is the flag --version after a command, as in `mizan serve --version`. The function withoutShortcuts handles `mizan
+// --version`, without a command.
 type versionFlag bool
 
-// BeforeReset is called by kong, before it looks for what is missing. It prints the version and ends the process.
+// BeforeReset is called by kong before it checks for missing arguments. It prints the version and ends the process.
 func (versionFlag) BeforeReset(app *kong.Kong) error {
 	if err := (versionCommand{}).Run(&cli.Streams{Out: app.Stdout, Err: app.Stderr}, cli.Version(version)); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 )
 
 func main() {
-	runtime.MemProfileRate = 0 // serving sets it where profiles are served
+	runtime.MemProfileRate = 0 // no memory profiles; package serving sets a rate if the server is configured to serve them
 	if err := serving.HideMemory(); err != nil {
 		fmt.Fprintf(os.Stderr, "mizan: configuration: memory: %v\n", err)
 		os.Exit(cli.ExitConfiguration)

@@ -34,18 +34,17 @@ func main() {
 	fmt.Printf("%s\n", content)
 }
 
-// recordBit, in a leaf's second byte, says that the SHA-256 of the record's stored bytes precedes the
-// event's seq, its number in the journal.
+// recordBit is a bit of a leaf's second byte. If it is set, the leaf also has the SHA-256 of the stored bytes of the event's
+// record. This hash precedes the event's seq, which is the number of the event in the journal.
 const recordBit = 2
 
-// verify returns what the file proves to a person who trusts the key. If record is not nil, it
-// also checks that these bytes of the record were stored after the event. It does not trust the
-// file's readable part.
+// verify returns what the file proves to a person who trusts the key. If record is not nil, verify also checks that the event
+// stored exactly these bytes as its record. verify does not trust the readable part of the file.
 func verify(content []byte, key string, record []byte) (proven []byte, err error) {
 	var file struct {
 		Leaf  []byte      // canonical bytes: version, bits for the parts, hashes, the event's seq, the event
-		Proof []tlog.Hash // RFC 6962, section 2.1.1
-		Head  string      // a signed note: the tree's size and root, and the organization
+		Proof []tlog.Hash // inclusion proof of RFC 6962, section 2.1.1
+		Head  string      // a signed note with the tree's size, the tree's root and the organization
 	}
 	if err := json.Unmarshal(content, &file); err != nil {
 		return nil, err
@@ -63,7 +62,7 @@ func verify(content []byte, key string, record []byte) (proven []byte, err error
 		return nil, err
 	}
 	lines := strings.Split(head.Text, "\n")
-	if len(lines) != 5 || !strings.HasPrefix(lines[3], "organization ") || len(file.Leaf) < 3 || file.Leaf[0] != 2 {
+	if len(lines) != 5 || !strings.HasPrefix(lines[3], "organization ") || len(file.Leaf) < 3 || file.Leaf[0] != 3 {
 		return nil, errors.New("the head or the leaf has another form")
 	}
 	recordHash, seqAndEvent := []byte(nil), file.Leaf[2:]

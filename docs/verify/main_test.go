@@ -68,7 +68,7 @@ func TestAServersProofsAreVerifiedWithNoCodeOfItsOwn(t *testing.T) {
 		if err != nil || !strings.HasPrefix(string(output), fmt.Sprintf("proven: event %d of organization ", i+1)) {
 			t.Errorf("event %d: %v\n%s", i+1, err, output)
 		}
-		// The leaf and the proof are each replaced by another event's.
+		// The leaf is replaced by another event's leaf, and then the proof by another event's proof.
 		other := files[(i+1)%len(files)]
 		for _, member := range []string{`"leaf"`, `"proof"`} {
 			if output, err := verify(bytes.Replace(file, memberText(file, member), memberText(other, member), 1), key, nil); err == nil {
@@ -90,7 +90,7 @@ func TestAServersProofsAreVerifiedWithNoCodeOfItsOwn(t *testing.T) {
 	}
 }
 
-// memberText returns a member of the file, from its name to the next member's.
+// memberText returns a member of the JSON file, from the member's name up to the next member's name.
 func memberText(file []byte, member string) []byte {
 	_, rest, _ := bytes.Cut(file, []byte(member))
 	value, _, _ := bytes.Cut(rest, []byte("\n  \""))
@@ -122,32 +122,32 @@ func TestWhatTheKeyHasSignedHasOneForm(t *testing.T) {
 		return string(proven), err
 	}
 	const organizationLine = "organization 7c2b\n"
-	leaf := []byte{2, 0, 1, 7}
+	leaf := []byte{3, 0, 1, 7}
 	if got, err := verifySigned(leaf, tlog.RecordHash(leaf), organizationLine, nil); err != nil || !strings.HasPrefix(got, `proven: event 1 of organization "7c2b" is in its journal of 1 events`) {
 		t.Errorf("%s, %v", got, err)
 	}
 	for name, c := range map[string]struct{ leaf, organizationLine string }{
-		"no organization line":          {"\x02\x00\x01\x07", ""},
-		"a partner's line":              {"\x02\x00\x01\x07", "partner number 7c2b\n"},
-		"a further line":                {"\x02\x00\x01\x07", organizationLine + "and more\n"},
-		"a leaf of another form":        {"\x01\x00\x01\x07", organizationLine},
-		"a leaf that is too short":      {"\x02\x00", organizationLine},
-		"seq 0":                         {"\x02\x00\x00\x07", organizationLine},
-		"a seq above the tree's size":   {"\x02\x00\x02\x07", organizationLine},
-		"a seq without an end":          {"\x02\x00" + strings.Repeat("\xff", 10) + "\x07", organizationLine},
-		"a record's hash without a seq": {"\x02\x02" + strings.Repeat("\x01", 32), organizationLine},
+		"no organization line":          {"\x03\x00\x01\x07", ""},
+		"a partner's line":              {"\x03\x00\x01\x07", "partner number 7c2b\n"},
+		"a further line":                {"\x03\x00\x01\x07", organizationLine + "and more\n"},
+		"a leaf of another form":        {"\x02\x00\x01\x07", organizationLine},
+		"a leaf that is too short":      {"\x03\x00", organizationLine},
+		"seq 0":                         {"\x03\x00\x00\x07", organizationLine},
+		"a seq above the tree's size":   {"\x03\x00\x02\x07", organizationLine},
+		"a seq without an end":          {"\x03\x00" + strings.Repeat("\xff", 10) + "\x07", organizationLine},
+		"a record's hash without a seq": {"\x03\x02" + strings.Repeat("\x01", 32), organizationLine},
 	} {
 		if got, err := verifySigned([]byte(c.leaf), tlog.RecordHash([]byte(c.leaf)), c.organizationLine, nil); err == nil {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	if got, err := verifySigned([]byte{2, 0, 1, 8}, tlog.RecordHash(leaf), organizationLine, nil); err == nil {
+	if got, err := verifySigned([]byte{3, 0, 1, 8}, tlog.RecordHash(leaf), organizationLine, nil); err == nil {
 		t.Errorf("another leaf: %s", got)
 	}
 
 	record := []byte("what was stored")
 	sum := sha256.Sum256(record)
-	leafWithRecord := append(append([]byte{2, 2}, sum[:]...), 1, 7)
+	leafWithRecord := append(append([]byte{3, 2}, sum[:]...), 1, 7)
 	if got, err := verifySigned(leafWithRecord, tlog.RecordHash(leafWithRecord), organizationLine, record); err != nil || !strings.Contains(got, "and the record is what was stored with it") {
 		t.Errorf("with its record: %s, %v", got, err)
 	}
@@ -155,8 +155,8 @@ func TestWhatTheKeyHasSignedHasOneForm(t *testing.T) {
 		"another record":                          {leafWithRecord, []byte("what was not stored")},
 		"an empty record":                         {leafWithRecord, []byte{}},
 		"a record of an event without one":        {leaf, record},
-		"a hash without the bit for it":           {append(append([]byte{2, 0, 1}, sum[:]...), 7), record},
-		"a hash where the seq should be":          {append([]byte{2, 2, 1}, sum[:]...), record},
+		"a hash without the bit for it":           {append(append([]byte{3, 0, 1}, sum[:]...), 7), record},
+		"a hash where the seq should be":          {append([]byte{3, 2, 1}, sum[:]...), record},
 		"an empty record of an event without one": {leaf, []byte{}},
 	} {
 		if got, err := verifySigned(c.leaf, tlog.RecordHash(c.leaf), organizationLine, c.record); err == nil {
@@ -219,7 +219,7 @@ func TestTheVerifierIsShortAndHasNoCodeOfTheProject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const maxProofLines, maxRecordLines = 80, 10 // for verifying the proof, and for comparing the record
+	const maxProofLines, maxRecordLines = 80, 10 // lines for verifying the proof, and for comparing the record
 	if lines := bytes.Count(content, []byte("\n")); lines > maxProofLines+maxRecordLines {
 		t.Errorf("it has %d lines", lines)
 	}

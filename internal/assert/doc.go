@@ -1,10 +1,11 @@
-// Package assert stops the process on bugs of this project.
+// Package assert stops the process when it finds a bug of this project, a broken invariant.
 //
-// After a broken invariant the next write could be wrong, so nothing more may be written: That
-// panics, the writer does not recover the panic, and the store stays as the last good
-// write left it. Other errors (bad input, a full disk, a slow provider) are values and are never
-// asserted.
+// After a broken invariant the next write could be wrong, so nothing more may be written. The function That panics, and the
+// journal's writer does not recover the panic. So the store keeps the state after the last good write. Other errors (bad
+// input, a full disk, a slow provider) are error values and are never asserted.
 //
-// Callers: every package. Rejected: a build tag that turns assertions off; the checks are cheap
-// compared with a synced write, and the release would be the one build that was never tested.
+// Callers: every package.
+//
+// Rejected: A build tag that turns assertions off was considered; it was not chosen because the checks are cheap
+// compared with a synced write, and because the release would be the one build that was never tested.
 package assert

@@ -12,8 +12,7 @@ type Clock interface {
 	Now() time.Time
 }
 
-// Real is the machine's clock. If the machine's clock goes back, Real stands still until the
-// machine's clock has caught up.
+// Real is the machine's clock. If the machine's clock is set back, Real stands still until the machine's clock has caught up.
 type Real struct{}
 
 // lastShown is the latest instant that a Real clock of this process has returned.
@@ -39,13 +38,13 @@ func (l *latest) advance(at time.Time) time.Time {
 	}
 }
 
-// ErrBackwards refuses to move a manual clock into the past.
+// ErrBackwards is the error for an attempt to move a manual clock into the past.
 var ErrBackwards = errors.New("the clock never moves back")
 
 // Manual is a clock that stands still until it is set.
 type Manual struct{ micros atomic.Int64 }
 
-// NewManual returns a manual clock that shows the instant.
+// NewManual returns a manual clock whose Now returns the given instant.
 func NewManual(at time.Time) *Manual {
 	m := new(Manual)
 	m.micros.Store(at.UnixMicro())
@@ -55,7 +54,7 @@ func NewManual(at time.Time) *Manual {
 // Now implements Clock.
 func (m *Manual) Now() time.Time { return time.UnixMicro(m.micros.Load()).UTC() }
 
-// Set moves the clock to the instant; ErrBackwards if that is before Now.
+// Set moves the clock to the given instant. It returns ErrBackwards if the instant is before Now.
 func (m *Manual) Set(to time.Time) error {
 	for {
 		now := m.micros.Load()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The machine's clock is set back by an hour, and later passes its earlier time.
+// The machine's clock is set back by an hour, and later passes the time at which it was set back.
 func TestMachinesClockNeverGoesBack(t *testing.T) {
 	var l latest
 	noon := time.Date(2026, 9, 3, 12, 0, 0, 123456789, time.FixedZone("elsewhere", 3600))
@@ -15,12 +15,12 @@ func TestMachinesClockNeverGoesBack(t *testing.T) {
 		{0, 0}, {-time.Hour, 0}, {-time.Microsecond, 0}, {time.Microsecond, time.Microsecond}, {0, time.Microsecond}, {time.Hour, time.Hour},
 	} {
 		if got, want := l.advance(noon.Add(step.machineTime)), noonUTC.Add(step.want); got != want {
-			t.Errorf("with the machine's at %v the clock shows %v, want %v", step.machineTime, got, want)
+			t.Errorf("when the machine's clock shows %v, the clock shows %v, want %v", step.machineTime, got, want)
 		}
 	}
 }
 
-// Concurrent callers see the clock move forward only.
+// Concurrent callers never see the clock go back.
 func TestMachinesClockMovesForwardForAll(t *testing.T) {
 	var callers sync.WaitGroup
 	for range 4 {

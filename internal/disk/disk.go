@@ -6,11 +6,11 @@ import "io"
 type Directory interface {
 	// Names returns the names of all files.
 	Names() ([]string, error)
-	// Create makes a file of the given size. All its blocks are allocated, written with zeros, and durable. If there is a file of that name, its
-	// content is lost.
+	// Create makes a file of the given size in bytes. All its blocks are allocated, filled with zeros, and durable. If a file
+	// with that name exists, its content is lost.
 	Create(name string, size int64) (File, error)
 	Open(name string) (File, error)
-	// Rename gives a file another name, and Remove removes a file. Sync makes both durable.
+	// Rename gives a file another name, and Remove removes a file. Both changes are durable only after a call of Sync.
 	Rename(from, to string) error
 	Remove(name string) error
 	Sync() error
@@ -23,9 +23,9 @@ type File interface {
 	io.ReaderAt
 	io.WriterAt
 	Size() (int64, error)
-	Datasync() error // makes what was written durable
+	Datasync() error // makes all earlier writes durable
 	Close() error
 }
 
-// Opener opens the directory at a path, which exists.
+// Opener opens the directory at the given path. The directory must exist.
 type Opener func(path string) Directory

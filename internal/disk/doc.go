@@ -1,13 +1,16 @@
-// Package disk defines the interfaces of a directory and a file that the log of groups and the files of long values use, and implements them with
-// this machine's file system. The interfaces exist so that a simulation can lose, tear and reorder what was not synced.
+// Package disk defines the interfaces of a directory and of a file, and implements them with this machine's file system. The
+// store's write-ahead log (posting/log) and its files of long values (posting/store/values) use them. The interfaces exist so
+// that a simulation can lose, tear and reorder writes that were not synced.
 //
 // Invariants:
-//  1. What a file's methods have written is durable when Datasync returns nil, and a change of names when Sync of the
-//     directory does. After a crash or an error, any part of what was not durable may be there or be missing.
-//  2. A created file has all its blocks, so that writing into it needs no space and no change of metadata.
+//  1. Written bytes are durable when File.Datasync returns nil. The creation, renaming and removal of files is durable when
+//     Directory.Sync returns nil. After a crash or an error, any part of the changes that were not durable may be missing.
+//  2. A created file has all its blocks, so that a write within its size needs no further space and no change of
+//     metadata.
 //
-// Callers: posting/log, posting/store, posting/store/values; bench/simulation has another directory.
+// Callers: posting/log, posting/store, posting/store/values; bench/simulation implements Directory itself.
 //
-// Rejected: a file system for everything that the store does. Badger opens its files itself, and the few small files beside it
-// are replaced as a whole (package durable).
+// Rejected: another design would put these interfaces under everything that the store does. It was not chosen because Badger
+// (the database library of the store) opens its files itself, and because the store's few other small files are replaced as a
+// whole (package durable).
 package disk

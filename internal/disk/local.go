@@ -12,13 +12,13 @@ import (
 
 const (
 	fileMode = 0o600
-	fillSize = 1 << 20 // bytes that are written at once when a file is made
+	fillSize = 1 << 20 // bytes that each write fills when a file is made
 )
 
-// local is a directory of this machine.
+// local is a directory of this machine, given by its path.
 type local string
 
-// Local returns the directory at a path of this machine's file system.
+// Local returns the directory of this machine's file system at the given path.
 func Local(path string) Directory { return local(path) }
 
 // Path implements Directory.
@@ -43,8 +43,8 @@ func (d local) Open(name string) (File, error) {
 	return localFile{f}, nil
 }
 
-// Create implements Directory. It writes the whole file, because the first write to a block that is only allocated changes
-// metadata, which each sync would have to write too.
+// Create implements Directory. It writes the whole file. If it only allocated the blocks, the first write to each block would
+// change metadata, and each sync would have to write the metadata too.
 func (d local) Create(name string, size int64) (_ File, err error) {
 	f, err := os.OpenFile(d.Path(name), os.O_RDWR|os.O_CREATE|os.O_TRUNC, fileMode)
 	if err != nil {
@@ -53,7 +53,7 @@ func (d local) Create(name string, size int64) (_ File, err error) {
 	defer func() {
 		if err != nil {
 			_ = f.Close()
-			_ = os.Remove(f.Name()) // the disk may be full
+			_ = os.Remove(f.Name()) // frees the space, because the disk may be full
 		}
 	}()
 	if size == 0 {

@@ -13,14 +13,14 @@ import (
 // temporarySuffix is the suffix of a file that is still being written.
 const temporarySuffix = ".tmp"
 
-// Create writes a new file with the content and the mode. The error is fs.ErrExist if the name
-// is taken by a file of any kind.
+// Create writes a new file with the content and the mode. The error is fs.ErrExist if a file, directory or link with that
+// name exists.
 func Create(path string, mode fs.FileMode, content []byte) error {
 	return write(path, mode, content, false)
 }
 
-// Replace writes a file with the content and the mode. If a file exists there, it is replaced, and the new file gets
-// its owner.
+// Replace writes a file with the content and the mode. If a file exists at the path, Replace replaces it, and gives the new
+// file the owner of the old one.
 func Replace(path string, mode fs.FileMode, content []byte) error {
 	return write(path, mode, content, true)
 }
@@ -49,8 +49,8 @@ func write(path string, mode fs.FileMode, content []byte, mayReplace bool) (err 
 	return SyncDir(filepath.Dir(path))
 }
 
-// createTemporary creates the temporary file that replaces path when it is complete. Its mode is 0600
-// from the beginning.
+// createTemporary creates a temporary file for the content of path. When the content is complete, the temporary file gets the
+// name path. Its mode is 0600 from the beginning.
 func createTemporary(path string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*"+temporarySuffix)
 }
@@ -70,8 +70,8 @@ func writeAndClose(f *os.File, path string, mode fs.FileMode, content []byte) er
 	return errors.Join(err, f.Close())
 }
 
-// keepOwner gives f the owner of the file at path, if there is one. The group need not match, because
-// a file's mode gives its group no more rights than other users.
+// keepOwner gives f the owner of the file at path, if there is one. If the owners are equal, f keeps its group even if the
+// groups differ, because modes give a file's group no more rights than other users.
 func keepOwner(f *os.File, path string) error {
 	oldInfo, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,10 +91,10 @@ func keepOwner(f *os.File, path string) error {
 	return f.Chown(int(oldStat.Uid), int(oldStat.Gid))
 }
 
-// RemoveLeftovers deletes the temporary files that killed writes of the named files have left
-// in the directory. It must not be called while one of the files is being written.
+// RemoveLeftovers deletes leftover temporary files from the directory: those of writes of the named files that were
+// interrupted by the end of the process. It must not be called while one of the named files is being written.
 func RemoveLeftovers(dir string, names ...string) {
-	entries, _ := os.ReadDir(dir) // without a directory there are no leftovers
+	entries, _ := os.ReadDir(dir) // if the directory can't be read, there is nothing to delete
 	for _, entry := range entries {
 		isLeftoverOf := func(name string) bool { return isLeftover(entry.Name(), name) }
 		if slices.ContainsFunc(names, isLeftoverOf) {
@@ -111,8 +111,8 @@ func isLeftover(name, base string) bool {
 	return hasPrefix && hasSuffix && middle != "" && strings.Trim(middle, "0123456789") == ""
 }
 
-// SyncData makes the content of a file durable, with one fdatasync. Of the metadata this writes only what is needed to read the content, such as a
-// changed size. An error names the file.
+// SyncData makes the content of a file durable, with one fdatasync. It writes only the metadata that is needed to read the
+// content, such as a changed size. An error names the file.
 func SyncData(f *os.File) error {
 	for {
 		err := syscall.Fdatasync(int(f.Fd()))
@@ -125,7 +125,7 @@ func SyncData(f *os.File) error {
 	}
 }
 
-// SyncDir makes changes of names in the directory durable.
+// SyncDir makes the creation, renaming and removal of files in the directory durable.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// wantFile checks that the file has the content and the mode, and that no other file is beside it.
+// wantFile checks that the file has the content and the mode, and that its directory has no other file.
 func wantFile(t *testing.T, path, content string, mode fs.FileMode) {
 	t.Helper()
 	got, err := os.ReadFile(path)
@@ -148,7 +148,7 @@ func TestLeftoversAreRemovedAndNothingElse(t *testing.T) {
 
 func TestKillLeavesOnlyLeftovers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file*")
-	f, err := createTemporary(path) // the process was killed at this point
+	f, err := createTemporary(path) // as if the process had been killed during a write
 	if err != nil {
 		t.Fatal(err)
 	}

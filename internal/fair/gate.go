@@ -9,41 +9,41 @@ import (
 	"time"
 )
 
-// Errors of Enter.
+// Errors of Gate.Enter and Places.Enter.
 var (
-	// ErrCrowded refuses a caller if its own member or group has too many callers, or (Places) if its owner has as many places as
-	// it may have.
+	// ErrCrowded refuses a caller because its own member or group has too many callers. Places.Enter returns it if the owner
+	// already has its maximum number of places.
 	ErrCrowded = errors.New("fair: too many of the same caller")
-	// ErrFull refuses a caller because the queue is full and no group has more waiting callers
-	// than the caller's group would have, or because all places are taken.
+	// ErrFull refuses a caller because the queue is full and no other group has more waiting callers
+	// than the caller's group would have. In Places it means that all places are taken.
 	ErrFull = errors.New("fair: too many wait")
 )
 
-// Bounds are the bounds of a gate, each above zero.
+// Bounds are the bounds of a gate. Each must be above zero.
 type Bounds struct {
 	MaxInside  int // maximum number of callers that have a place
-	MaxWaiting int // maximum number of callers that wait, not counting those in Share, of which there are at most MaxInside
+	MaxWaiting int // maximum number of callers that wait for a place, in Enter or in Yield
 	PerMember  int // maximum number of callers of one member that have a place or wait
 }
 
-// Gate shares places among callers. It is safe for concurrent use.
+// Gate gives places (permissions to work) to callers in a fair order. It is safe for concurrent use.
 type Gate[K comparable] struct {
 	bounds Bounds
 
 	mu      sync.Mutex
 	inside  int             // guarded by mu: callers with a place
-	waiting int             // guarded by mu
-	turns   uint64          // guarded by mu: number of turns and arrivals so far
+	waiting int             // guarded by mu: callers that wait for a place
+	turns   uint64          // guarded by mu: counts the places given and the arrivals, so that lastTurn orders them
 	groups  map[K]*group[K] // guarded by mu: groups that have callers
 }
 
-// occupancy is how a group or a member uses the gate.
+// occupancy counts the callers of a group or of a member.
 type occupancy struct {
 	inside, waiting int    // numbers of callers with a place, and of callers that wait
-	lastTurn        uint64 // number of its last turn or, before its first turn, of its arrival
+	lastTurn        uint64 // value of Gate.turns when it last got a place or, before its first place, when it arrived
 }
 
-// compare orders groups, or members of a group: the one whose turn is next comes first.
+// compare orders groups, or the members of one group. The one that gets the next place comes first.
 func (u *occupancy) compare(other *occupancy) int {
 	return cmp.Or(cmp.Compare(u.inside, other.inside), cmp.Compare(u.lastTurn, other.lastTurn))
 }
@@ -58,22 +58,21 @@ type member[K comparable] struct {
 	occupancy
 	key   K
 	group *group[K]
-	queue []*waiter // longest waiting first
+	queue []*waiter // waiting callers, the one that has waited longest first
 }
 
-// waiter is a caller that waits. Its result is nil once it has a place, or the reason why
-// it gets none.
+// waiter is a caller that waits for a place. Its result receives nil when it gets a place, or the reason why it gets none.
 type waiter struct {
-	result    chan error // buffer of one
-	isSharing bool       // it is in Share, so it is never refused
+	result     chan error // buffer of one
+	isYielding bool       // the caller waits in Yield, so it is never refused
 }
 
-// New returns a gate.
+// New returns a gate with the given bounds.
 func New[K comparable](b Bounds) *Gate[K] {
 	return &Gate[K]{bounds: b, groups: make(map[K]*group[K])}
 }
 
-// Waiting returns how many callers wait.
+// Waiting returns the number of callers that wait for a place.
 func (g *Gate[K]) Waiting() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -84,7 +83,7 @@ func (g *Gate[K]) Waiting() int {
 type Place[K comparable] struct {
 	gate   *Gate[K]
 	member *member[K]
-	since  time.Time // start of the caller's turn
+	since  time.Time // when the caller got the place
 }
 
 // Enter waits for a place, which the caller must release with Leave. The error is ErrCrowded,
@@ -103,7 +102,7 @@ func (g *Gate[K]) Enter(ctx context.Context, groupKey, memberKey K) (*Place[K], 
 	return g.wait(ctx, m, w)
 }
 
-// wait waits for a caller's result.
+// wait waits until the waiter gets a place, is refused, or ctx ends.
 func (g *Gate[K]) wait(ctx context.Context, m *member[K], w *waiter) (*Place[K], error) {
 	select {
 	case err := <-w.result:
@@ -142,10 +141,10 @@ func (p *Place[K]) Leave() {
 	g.forget(p.member)
 }
 
-// Share lets waiting callers use the place if the caller has had it for at least the time slice. It returns
-// when the caller's turn comes again, with the time that it waited. The error is ctx's; the place
-// is then lost, and the caller must not call Leave.
-func (p *Place[K]) Share(ctx context.Context, slice time.Duration) (waited time.Duration, err error) {
+// Yield gives the place to a waiting caller, if there is one and the holder has had the place for at least the time slice. It
+// then waits until the holder gets a place again, and returns how long it waited. If ctx ends first, Yield returns the error
+// of ctx; the holder then has no place, and must not call Leave.
+func (p *Place[K]) Yield(ctx context.Context, slice time.Duration) (waited time.Duration, err error) {
 	now := time.Now()
 	if now.Sub(p.since) < slice {
 		return 0, nil
@@ -170,7 +169,7 @@ func (p *Place[K]) Share(ctx context.Context, slice time.Duration) (waited time.
 	return p.since.Sub(now), nil
 }
 
-// admit checks whether a caller may wait, and makes room for it.
+// admit checks whether a caller of the member may wait. If the queue is full, it may refuse a waiting caller to make room.
 func (g *Gate[K]) admit(m *member[K]) error {
 	if m.inside+m.waiting >= g.bounds.PerMember {
 		return ErrCrowded
@@ -192,7 +191,7 @@ func (g *Gate[K]) admit(m *member[K]) error {
 	}
 	if largestGroup != m.group || largestMember.waiting > m.waiting+1 {
 		for at := len(largestMember.queue) - 1; at >= 0; at-- {
-			if w := largestMember.queue[at]; !w.isSharing {
+			if w := largestMember.queue[at]; !w.isYielding {
 				g.dequeue(largestMember, at)
 				w.result <- ErrCrowded
 				g.forget(largestMember)
@@ -206,7 +205,7 @@ func (g *Gate[K]) admit(m *member[K]) error {
 	return ErrFull
 }
 
-// grant gives free places to the callers whose turn is next.
+// grant gives the free places to waiting callers.
 func (g *Gate[K]) grant() {
 	for g.inside < g.bounds.MaxInside {
 		var nextGroup *group[K]
@@ -241,8 +240,8 @@ func (g *Gate[K]) release(m *member[K]) {
 	m.group.inside--
 }
 
-func (g *Gate[K]) enqueue(m *member[K], isSharing bool) *waiter {
-	w := &waiter{result: make(chan error, 1), isSharing: isSharing}
+func (g *Gate[K]) enqueue(m *member[K], isYielding bool) *waiter {
+	w := &waiter{result: make(chan error, 1), isYielding: isYielding}
 	m.queue = append(m.queue, w)
 	m.waiting++
 	m.group.waiting++
@@ -257,12 +256,12 @@ func (g *Gate[K]) dequeue(m *member[K], at int) {
 	m.group.waiting--
 }
 
-// member returns a member, and adds it if it is new.
+// member returns the group's member with the key. It creates the group and the member if they are not known.
 func (g *Gate[K]) member(groupKey, memberKey K) *member[K] {
 	callersGroup := g.groups[groupKey]
 	if callersGroup == nil {
 		callersGroup = &group[K]{key: groupKey, members: make(map[K]*member[K])}
-		g.turns++ // after all present groups and members
+		g.turns++ // the new group's turn comes after those of all present groups and members
 		callersGroup.lastTurn = g.turns
 		g.groups[groupKey] = callersGroup
 	}
@@ -276,7 +275,7 @@ func (g *Gate[K]) member(groupKey, memberKey K) *member[K] {
 	return m
 }
 
-// forget removes a member that has no callers, and its group if that has none.
+// forget removes the member if it has no callers, and its group if the group has no callers.
 func (g *Gate[K]) forget(m *member[K]) {
 	if m.inside+m.waiting == 0 {
 		delete(m.group.members, m.key)

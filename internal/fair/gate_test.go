@@ -34,7 +34,7 @@ func (f *gateFixture) counts() (inside, waiting int) {
 	return f.gate.inside, f.gate.waiting
 }
 
-// hold takes a place, one of which must be free.
+// hold takes a place. A place must be free.
 func (f *gateFixture) hold(name string) *Place[string] {
 	f.t.Helper()
 	group, _, _ := strings.Cut(name, ".")
@@ -45,8 +45,8 @@ func (f *gateFixture) hold(name string) *Place[string] {
 	return place
 }
 
-// queue makes callers "group.member" wait one after the other; each leaves immediately when it
-// has a place.
+// queue makes callers wait one after the other. A caller's name is "group.member". Each caller leaves as soon as it has a
+// place.
 func (f *gateFixture) queue(names ...string) {
 	f.t.Helper()
 	for _, name := range names {
@@ -65,7 +65,7 @@ func (f *gateFixture) queue(names ...string) {
 			f.enteredCallers = append(f.enteredCallers, name)
 			place.Leave()
 		})
-		for { // until it waits, was refused, or has displaced another caller
+		for { // until the caller waits, is refused, or has displaced another caller
 			if _, now := f.counts(); now > before || countRefused() > refusedBefore {
 				break
 			}
@@ -175,17 +175,17 @@ func TestCancelledWaiterLeavesNoState(t *testing.T) {
 	f.wantOrder("b.1 c.1")
 }
 
-func TestShareGivesThePlaceToWaiters(t *testing.T) {
+func TestYieldGivesThePlaceToWaiters(t *testing.T) {
 	f := newGateFixture(t, Bounds{MaxInside: 1, MaxWaiting: 4, PerMember: 10})
 	place := f.hold("a.1")
-	if waited, err := place.Share(t.Context(), 0); waited != 0 || err != nil {
+	if waited, err := place.Yield(t.Context(), 0); waited != 0 || err != nil {
 		t.Errorf("nobody waits: %v %v", waited, err)
 	}
 	f.queue("a.2", "b.1")
-	if waited, err := place.Share(t.Context(), time.Hour); waited != 0 || err != nil || len(f.enteredCallers) != 0 {
+	if waited, err := place.Yield(t.Context(), time.Hour); waited != 0 || err != nil || len(f.enteredCallers) != 0 {
 		t.Errorf("too early: %v %v", waited, err)
 	}
-	if _, err := place.Share(t.Context(), 0); err != nil {
+	if _, err := place.Yield(t.Context(), 0); err != nil {
 		t.Error(err)
 	}
 	f.callers.Wait()
@@ -193,7 +193,7 @@ func TestShareGivesThePlaceToWaiters(t *testing.T) {
 	f.wantOrder("b.1 a.2")
 }
 
-func TestCancelledShareLosesThePlace(t *testing.T) {
+func TestCancelledYieldLosesThePlace(t *testing.T) {
 	f := newGateFixture(t, Bounds{MaxInside: 1, MaxWaiting: 4, PerMember: 10})
 	place := f.hold("a.1")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -212,7 +212,7 @@ func TestCancelledShareLosesThePlace(t *testing.T) {
 		runtime.Gosched()
 	}
 	go func() { <-entered; cancel() }()
-	if _, err := place.Share(ctx, 0); !errors.Is(err, context.Canceled) {
+	if _, err := place.Yield(ctx, 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("gave up: %v", err)
 	}
 	close(leave)
@@ -247,7 +247,7 @@ func TestInvariantsHoldUnderConcurrentUse(t *testing.T) {
 				}
 				if random.IntN(2) == 0 {
 					inside.Add(-1)
-					if _, err = place.Share(ctx, 0); err == nil {
+					if _, err = place.Yield(ctx, 0); err == nil {
 						inside.Add(1)
 					}
 				}

@@ -2,22 +2,23 @@ package fair
 
 import "sync"
 
-// Places bounds how many callers work at once, in total and for each owner. A caller gets a place at once or not at all. Places
-// are safe for concurrent use.
+// Places bounds how many callers work at once, in total and for each owner. No caller waits: Enter gives it a place at once
+// or refuses it. Places is safe for concurrent use.
 type Places[Owner comparable] struct {
 	most, mostOfOwner int
 
 	mu      sync.Mutex
-	total   int           // taken places; guarded by mu
-	byOwner map[Owner]int // taken places; guarded by mu; owners without places are left out
+	total   int           // places taken by all owners; guarded by mu
+	byOwner map[Owner]int // places taken by each owner; guarded by mu; owners without places have no entry
 }
 
-// NewPlaces returns Places with the given number of free places, of which one owner may have mostOfOwner.
+// NewPlaces returns Places with two bounds: the maximum number of places in total (most) and of one owner (mostOfOwner).
 func NewPlaces[Owner comparable](most, mostOfOwner int) *Places[Owner] {
 	return &Places[Owner]{most: most, mostOfOwner: mostOfOwner, byOwner: make(map[Owner]int)}
 }
 
-// Enter takes a place. The error is ErrCrowded if the owner has as many as it may have, else ErrFull if all are taken.
+// Enter takes a place. The error is ErrCrowded if the owner already has its maximum number of places, or else ErrFull if all
+// places are taken.
 func (p *Places[Owner]) Enter(owner Owner) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

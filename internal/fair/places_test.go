@@ -14,7 +14,7 @@ func TestPlacesAreBoundedForEachOwnerAndInAll(t *testing.T) {
 	}
 	p.Leave("a")
 	if err := p.Enter("b"); err != nil {
-		t.Errorf("a place that was given back: %v", err)
+		t.Errorf("Enter after Leave: %v", err)
 	}
 	for _, owner := range []string{"a", "b", "b"} {
 		p.Leave(owner)

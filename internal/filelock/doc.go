@@ -1,12 +1,13 @@
-// Package filelock locks open files against other processes (flock).
+// Package filelock locks open files against other processes, by the system call flock.
 //
 // Invariants:
-//  1. A lock is exclusive and lasts until it is released or its process ends, so a kill leaves
-//     nothing locked.
+//  1. A lock is exclusive. It lasts until it is released or its process ends, so a killed process leaves nothing
+//     locked.
 //  2. A signal does not end a wait for a lock.
 //
-// Callers: posting/store (the data directory), internal/secret (the keyring),
-// cmd/mizan/audit (the state of `mizan audit watch`), snapshots/backup (unfinished backups and restores).
+// Callers: posting/store (data directory), internal/secret (keyring), cmd/mizan/audit (state of `mizan audit watch`),
+// snapshots/backup (unfinished backups and restores).
 //
-// Rejected: lock files whose presence is the lock. They outlive a kill.
+// Rejected: Another design would use lock files whose presence is the lock. It was not chosen because such files
+// outlive a process that is killed.
 package filelock

@@ -49,7 +49,8 @@ func TestClosedFileCannotBeLocked(t *testing.T) {
 	}
 }
 
-// A process that is being started has copies of all open files until it runs its program.
+// A child process that is being started has copies of all open file descriptors until it runs its program. These copies must
+// not keep a released lock.
 func TestReleasedLockIsFreeWhateverHasACopyOfTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "LOCK")
 	first, second := open(t, path), open(t, path)

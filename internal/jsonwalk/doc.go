@@ -1,17 +1,16 @@
-// Package jsonwalk reads members of validated JSON without decoding it into values, and reads
-// strings.
+// Package jsonwalk finds members in the bytes of validated JSON, and reads strings, without decoding the JSON into Go
+// values.
 //
 // Invariants:
-//  1. The input is one value of strict JSON (valid UTF-8, no name twice). The package does not
-//     check it again: for any other input the results are meaningless, but no function panics
-//     or loops.
-//  2. Names and values alias the input where possible.
-//  3. The work of each function is linear in its input, and is reported to package steps, so
-//     that a test can count it.
+//  1. The input is one value of strict JSON (valid UTF-8, no object with a repeated name). The package does not check
+//     this. For any other input the results are meaningless, but no function panics or loops forever.
+//  2. Returned names and values share the memory of the input where possible.
+//  3. The work of each function is linear in the size of its input. Each function reports its work to package steps,
+//     so that a test can count the work.
 //
 // Callers: api and actors/payment (requests), ledger/schema and ledger/jsonform (responses and
 // notifications).
 //
-// Rejected: encoding/json's maps and raw messages, which allocate a map for each object that is
-// read once.
+// Rejected: another design would use maps and raw messages of encoding/json. It was not chosen because encoding/json
+// would allocate a map for each object, although each object is read only once.
 package jsonwalk

@@ -12,11 +12,11 @@ import (
 // Element.
 type Members struct{ unread []byte }
 
-// MembersOf starts at an object's first member, or an array's first element.
+// MembersOf returns an iterator that begins at the first member of an object, or at the first element of an array.
 func MembersOf(value []byte) Members { return Members{unread: value[1:]} }
 
-// Next returns the next member's name, without quotes and escapes, and its value as it is in
-// the document. Both alias the document where they can.
+// Next returns the next member of an object. The name is without quotes and escapes. The value is as it stands in the
+// document. Both share the document's memory where possible.
 func (m *Members) Next() (name, value []byte, more bool) {
 	m.skip()
 	if len(m.unread) == 0 || m.unread[0] == '}' {
@@ -104,9 +104,9 @@ func nestLength(b []byte) int {
 	return len(b)
 }
 
-// TextLength returns the length of the JSON string at the beginning of b, including its quotes. It looks twice only at
-// the bytes before the first escape, so that its work stays linear even if a string consists of escapes and is as long
-// as a request's body.
+// TextLength returns the length in bytes of the JSON string at the beginning of b, including its quotes. It reads the bytes
+// before the first escape at most twice, and all other bytes once. So its work is linear in the string's length, however many
+// escapes the string has.
 func TextLength(b []byte) int {
 	if len(b) == 0 {
 		return 0
@@ -133,7 +133,7 @@ func TextLength(b []byte) int {
 	return len(b)
 }
 
-// indexByte is bytes.IndexByte with counted steps.
+// indexByte is bytes.IndexByte, and also reports its work to package steps.
 func indexByte(b []byte, c byte) int {
 	at := bytes.IndexByte(b, c)
 	if at < 0 {
@@ -144,8 +144,8 @@ func indexByte(b []byte, c byte) int {
 	return at
 }
 
-// Text returns the content of a JSON string; ok is false if the value is not a string. Without
-// escapes the content aliases the value.
+// Text returns the content of a JSON string; ok is false if the value is not a string. If the string has no escapes, the
+// content shares the value's memory.
 func Text(value []byte) (content []byte, ok bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return nil, false
@@ -158,7 +158,7 @@ func Text(value []byte) (content []byte, ok bool) {
 	return text, err == nil
 }
 
-// Has tells whether an object has a member with exactly that name, even if its value is null.
+// Has tells whether an object has a member with exactly that name. A member whose value is null counts.
 func Has(object []byte, name string) bool {
 	m := MembersOf(object)
 	for {

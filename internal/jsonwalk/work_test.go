@@ -12,8 +12,9 @@ import (
 
 func init() { steps.Enable() }
 
-// maxStepsPerByte is how often walk may look at a byte: twice to find the end of each value that
-// contains it (on two levels, and once more for Has), and twice to unquote it.
+// maxStepsPerByte is how often the function walk may look at a byte of its document. Values nest on two levels, and the
+// search for the end of each value may read a byte twice. The call of Has reads the outermost level once more. These are six
+// steps; unquoting a string takes two more.
 const maxStepsPerByte = 8
 
 // walk reads a document as handlers do: each member of the outermost value, and each member of those
@@ -62,7 +63,7 @@ func wantLinear(t *testing.T, document []byte) {
 	}
 }
 
-// repeatPiece returns a document of about the requested size, with a piece repeated in the middle.
+// repeatPiece returns head, many copies of piece, and tail, together about size bytes long.
 func repeatPiece(head, piece, tail []byte, size int) []byte {
 	times := max(0, size-len(head)-len(tail)) / max(1, len(piece))
 	return bytes.Join([][]byte{head, bytes.Repeat(piece, times), tail}, nil)

@@ -11,13 +11,14 @@ import (
 	"unsafe"
 )
 
-// The handler's data. The handler can't wait for a lock, so the data is set before the handler
-// is installed and never changes afterwards. The handler refers to the variables by name.
+// The data of the signal handler. The handler can't wait for a lock, so this data is set before the handler is installed and
+// never changes afterwards, except taken and late, which are changed atomically. The handler, which is assembly, refers to
+// the variables by name.
 var (
 	text  []byte           // the line that is written to standard error
 	code  uintptr          // the exit code
-	taken uint32           // who writes the line: 0 is nobody yet, takenByProcess is the process itself, any other value is a thread
-	late  uint32           // 1 if a thread writes the line because the process did not
+	taken uint32           // who writes the line: 0: not decided yet; takenByProcess: the process itself; any other value: a thread with a fault
+	late  uint32           // 1 if a thread has waited for the process to end, in vain, and writes the line itself
 	grace = [2]int64{1, 0} // how long a thread waits for the process to end: a struct timespec, seconds and nanoseconds
 )
 
@@ -32,7 +33,7 @@ func onFault()
 // handler returns the address of onFault, at which the kernel calls it.
 func handler() uintptr
 
-// sigaction is the kernel's struct sigaction, the same on both architectures.
+// sigaction is the kernel's struct sigaction, which is the same on amd64 and arm64.
 type sigaction struct {
 	handler  uintptr
 	flags    uint64
@@ -42,19 +43,20 @@ type sigaction struct {
 
 const (
 	flagSiginfo  = 0x4
-	flagOnStack  = 0x08000000 // the runtime gives each thread a stack for signals
+	flagOnStack  = 0x08000000 // run the handler on the stack for signals, which the Go runtime gives each thread
 	flagRestorer = 0x04000000
 )
 
-// ExitOnFault makes a fault in a mapped file end the process with the code, after writing the line to
-// standard error. Only the first call in a process has an effect.
+// ExitOnFault installs the signal handler: a fault in a mapped file then writes the line to standard error and ends the
+// process with the exit code. Only the first call in a process has an effect.
 func ExitOnFault(exitCode int, line string) error {
 	if !isInstalled.CompareAndSwap(false, true) {
 		return nil
 	}
 	text, code = []byte(line+"\n"), uintptr(exitCode)
 	h := handler()
-	action := sigaction{handler: h, flags: flagSiginfo | flagOnStack | flagRestorer, restorer: h, mask: ^uint64(0)} // the handler never returns, and is not interrupted
+	// mask: no other signal interrupts the handler. restorer: it is never used, because the handler never returns.
+	action := sigaction{handler: h, flags: flagSiginfo | flagOnStack | flagRestorer, restorer: h, mask: ^uint64(0)}
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(syscall.SIGBUS),
 		uintptr(unsafe.Pointer(&action)), 0, unsafe.Sizeof(action.mask), 0, 0)
 	if errno != 0 {
@@ -63,9 +65,9 @@ func ExitOnFault(exitCode int, line string) error {
 	return nil
 }
 
-// LastWord must be called before the process itself prints why it ends, so that only one line is printed. A thread that
-// has a fault afterwards waits a second for the process to end, and prints its line only then. If a thread has already
-// begun to print because of a fault, LastWord does not return.
+// LastWord must be called before the process itself prints why it ends, so that only one line is printed. A thread that has a
+// fault afterwards waits a second for the process to end. It prints the line of ExitOnFault only if the process has not ended
+// by then. If a thread has already begun to print because of a fault, LastWord does not return.
 func LastWord() {
 	if !isEnding.Swap(true) && !atomic.CompareAndSwapUint32(&taken, 0, takenByProcess) {
 		select {}

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// childVariable makes the test binary access a mapped file that is shorter than its map;
-// endingVariable selects what else the child does.
+// If childVariable is set, the test binary is a child process: it makes a mapped file at the path in childVariable, and
+// causes a fault. The value of endingVariable tells how the child process ends (see fault).
 const (
 	childVariable  = "MIZAN_MAPFAULT_CHILD"
 	endingVariable = "MIZAN_MAPFAULT_ENDING"
@@ -27,16 +27,15 @@ func TestMain(m *testing.M) {
 		if err := fault(path, os.Getenv(endingVariable)); err != nil {
 			_, _ = os.Stderr.WriteString(err.Error())
 		}
-		os.Exit(7) // the process continued
+		os.Exit(7) // reached only if the fault did not end the process
 	}
 	os.Exit(m.Run())
 }
 
-// fault writes beyond the end of a mapped file, on several goroutines. With the ending "speaks"
-// the process itself prints why it ends after the faults have come; with "hangs" it prints
-// nothing after LastWord.
+// fault writes beyond the end of a mapped file, on several goroutines. With the ending "speaks", the process itself prints
+// why it ends after a fault has come. With "hangs", it calls LastWord and prints nothing.
 func fault(path, ending string) error {
-	runtime.GOMAXPROCS(8) // a thread that waits in the handler blocks its P
+	runtime.GOMAXPROCS(8) // a thread that waits in the signal handler blocks its P, a processor of the Go scheduler
 	if err := ExitOnFault(1, "the disk is full"); err != nil {
 		return err
 	}

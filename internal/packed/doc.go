@@ -1,12 +1,13 @@
-// Package packed checks stored msgpack before the library decodes it.
+// Package packed checks that stored bytes are complete msgpack (a binary form of JSON) before the msgpack library decodes
+// them.
 //
 // Invariants:
-//  1. Bytes that pass WellFormed are one complete map: no length in them announces more than
-//     the input holds, so no decoder can be made to allocate more than that.
+//  1. Bytes that pass WellFormed are one complete map. No length in the bytes is larger than what follows it, so no decoder
+//     can be made to allocate more memory than the bytes justify.
 //  2. WellFormed allocates nothing and does not recurse.
 //
-// Callers: packages that decode stored records (ledger/payment/codec, actors/subscription, actors/notifier).
+// Callers: ledger/payment/codec, actors/subscription and actors/notifier (decoding stored records).
 //
-// Rejected: trusting the row's checksum alone. It detects a damaged disk, but not a row that
-// was written wrong, and the snapshot checker (snapshots/check) must survive both.
+// Rejected: Trusting the row's checksum alone was considered; it was not chosen because the checksum detects a damaged disk,
+// but not a row that was written with wrong content. The snapshot checker (snapshots/check) must survive both.
 package packed

@@ -2,9 +2,9 @@ package packed
 
 import "encoding/binary"
 
-// WellFormed tells whether the bytes are exactly one complete msgpack map, in which no length
-// announces more than the input holds. The check is needed because the library allocates what an array
-// announces: one flipped bit could make it allocate gigabytes.
+// WellFormed tells whether the bytes are exactly one complete msgpack map, in which no length is larger than what follows it.
+// The check is needed because the msgpack library allocates memory for the length that an array states: one flipped bit could
+// make it allocate gigabytes.
 func WellFormed(b []byte) bool {
 	if len(b) == 0 || (b[0]&0xf0 != 0x80 && b[0] != 0xde && b[0] != 0xdf) {
 		return false
@@ -16,15 +16,15 @@ func WellFormed(b []byte) bool {
 			return false
 		}
 		b = b[size:]
-		if values += nested; values-1 > uint64(len(b)) { // each value has at least one byte
+		if values += nested; values-1 > uint64(len(b)) { // each value takes at least one byte
 			return false
 		}
 	}
 	return len(b) == 0
 }
 
-// parseHeader returns how many bytes the first value takes without the values inside it (size), and the
-// number of values directly inside it (nested).
+// parseHeader reads the first value's header: its first byte and its length, if it has one. size is the number of bytes of
+// the value without the values nested in it. nested is the number of values directly inside it.
 func parseHeader(b []byte) (size, nested uint64, ok bool) {
 	if len(b) == 0 {
 		return 0, 0, false
@@ -45,8 +45,8 @@ func parseHeader(b []byte) (size, nested uint64, ok bool) {
 	}
 }
 
-// parseLongHeader is parseHeader for a value that announces its length after its first byte c, and for a number.
-// Its b begins after c.
+// parseLongHeader does the work of parseHeader for numbers, and for values whose length is not in their first byte c. b
+// begins after c.
 func parseLongHeader(c byte, b []byte) (size, nested uint64, ok bool) {
 	switch c {
 	case 0xca, 0xce, 0xd2: // numbers of four bytes
@@ -68,9 +68,9 @@ func parseLongHeader(c byte, b []byte) (size, nested uint64, ok bool) {
 	return 1 + uint64(form.width) + form.fixed + n*form.bytes, n * form.values, true
 }
 
-// lengthForms maps each first byte that announces a length to the form of the value: the width of the length,
-// the bytes that follow whatever the length is (fixed), and for each unit of the length the bytes and the
-// values that follow.
+// lengthForms maps the first byte of a value to the form of the value, for values with a separate length. After the first
+// byte come the length, which takes width bytes, and then fixed further bytes. For each unit of the length, another bytes
+// bytes and values nested values follow.
 var lengthForms = map[byte]struct {
 	width                int
 	fixed, bytes, values uint64

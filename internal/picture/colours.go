@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Colour types of a PNG.
+// Colour types of a PNG (chunk IHDR).
 const (
 	greyscale      = 0
 	truecolour     = 2
@@ -16,21 +16,22 @@ const (
 	truecolorAlpha = 6
 )
 
-// opaque is the alpha of a pixel whose first byte is red.
+// opaque is full alpha, in a pixel that is a uint32 with red in the lowest byte.
 const opaque = 0xff << 24
 
-// pngConverter converts stored pixels of a PNG to grey ones, or to RGBA whose colours are multiplied by alpha.
+// pngConverter converts rows of stored PNG pixels to grey pixels of 8 bits, or to RGBA pixels whose colours are multiplied by
+// alpha.
 type pngConverter struct {
 	depth, colourType byte
-	bits              int         // of a stored pixel
-	channels          int         // of a converted pixel: 1 or 4
-	colours           [256]uint32 // of the values of pixels with up to 8 bits; the first byte is red
-	clear             []byte      // the stored pixel that is transparent; nil if there is none
+	bits              int         // bits per stored pixel
+	channels          int         // channels of a converted pixel: 1 or 4
+	colours           [256]uint32 // for pixels of up to 8 bits: the colour of each stored value, with red in the lowest byte
+	clear             []byte      // the stored value that stands for a transparent pixel; nil if there is none
 }
 
 var errTransparency = errors.New("unexpected tRNS")
 
-// newPNGConverter returns the conversion for a PNG whose IHDR image/png has checked.
+// newPNGConverter returns the converter for a PNG whose header (chunk IHDR) package image/png has checked.
 func newPNGConverter(depth, colourType byte, c pngChunks) (*pngConverter, error) {
 	samples := map[byte]int{greyscale: 1, truecolour: 3, paletted: 1, greyAlpha: 2, truecolorAlpha: 4}[colourType]
 	p := &pngConverter{depth: depth, colourType: colourType, bits: samples * int(depth), channels: 4}
@@ -55,7 +56,8 @@ func newPNGConverter(depth, colourType byte, c pngChunks) (*pngConverter, error)
 	return p, nil
 }
 
-// setClear reads the one transparent colour, whose samples have 16 bits in the chunk tRNS.
+// setClear sets the one transparent colour of a PNG from the content of the chunk tRNS. In this chunk each sample has 16
+// bits.
 func (p *pngConverter) setClear(samples int, transparency []byte) error {
 	if transparency == nil {
 		return nil
@@ -94,7 +96,7 @@ func (p *pngConverter) setPalette(c pngChunks) error {
 		return fmt.Errorf("palette of %d bytes, transparency of %d", len(c.palette), len(c.transparency))
 	}
 	for i := range p.colours {
-		pixel := []byte{0, 0, 0, 0xff} // of values beyond the palette
+		pixel := []byte{0, 0, 0, 0xff} // colour of values beyond the end of the palette
 		if 3*i < len(c.palette) {
 			copy(pixel, c.palette[3*i:][:3])
 		}
@@ -107,7 +109,8 @@ func (p *pngConverter) setPalette(c pngChunks) error {
 	return nil
 }
 
-// convert converts a row, which is followed by rowMargin bytes that don't count.
+// convert converts the pixels of row and writes them to into. The row is followed by rowMargin bytes, whose values don't
+// matter.
 func (p *pngConverter) convert(into, row []byte) {
 	switch {
 	case p.depth <= 8 && (p.colourType == greyscale || p.colourType == paletted):
@@ -123,7 +126,8 @@ func (p *pngConverter) convert(into, row []byte) {
 	}
 }
 
-// rowMargin is the number of bytes after a row, so that each of its pixels can be read as 8 bytes.
+// rowMargin is the number of extra bytes after a row. With them, 8 bytes can be read at once at each pixel, also at the last
+// one.
 const rowMargin = 8
 
 // convertValues converts pixels of up to 8 bits.
@@ -143,7 +147,7 @@ func (p *pngConverter) convertValues(into, row []byte) {
 	}
 }
 
-// convertGreys converts grey pixels of 16 bits, or with alpha.
+// convertGreys converts grey pixels that have 16 bits or an alpha channel.
 func (p *pngConverter) convertGreys(into, row []byte) {
 	if p.channels == 1 {
 		for i := range into {
@@ -163,7 +167,7 @@ func (p *pngConverter) convertGreys(into, row []byte) {
 	premultiply(into)
 }
 
-// convertColours converts pixels of three colours.
+// convertColours converts pixels with separate samples for red, green and blue.
 func (p *pngConverter) convertColours(into, row []byte) {
 	switch {
 	case p.colourType == truecolour && p.depth == 8:
@@ -189,7 +193,7 @@ func (p *pngConverter) convertColours(into, row []byte) {
 	}
 }
 
-// clearPixels makes the pixels transparent that have the transparent colour.
+// clearPixels makes those pixels transparent whose stored value is p.clear.
 func (p *pngConverter) clearPixels(into, row []byte) {
 	stored := p.bits / 8
 	for i := range len(into) / 4 {

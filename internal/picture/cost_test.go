@@ -10,12 +10,12 @@ import (
 	"mizan/internal/picture/picturetest"
 )
 
-// newUploadNormalizer returns a normalizer with the bounds of uploaded images (ledger/storefront).
+// newUploadNormalizer returns a normalizer with the bounds that the service has for uploaded images (ledger/storefront).
 func newUploadNormalizer() *Normalizer {
 	return NewNormalizer(2048, 720<<10, Bounds{960, 960, 240 << 10}, Bounds{960, 96, 48 << 10}, Bounds{192, 192, 32 << 10})
 }
 
-// allocated returns how many bytes f allocates, garbage included.
+// allocated returns how many bytes f allocates, including those that become garbage.
 func allocated(f func()) int {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -37,7 +37,7 @@ func TestBombCostsNoMoreThanItsPixels(t *testing.T) {
 			t.Errorf("%s: %d bytes allocated, error %v", name, used, err)
 		}
 	}
-	// A compressed profile is never inflated.
+	// A colour profile, which is compressed, is never inflated.
 	profile := pngSpec{width: 1, height: 1, depth: 8, colourType: 0, excess: inflated}.file()
 	file := inserted(encodedPNG(t, filled(8, 8, grey(1))), afterIHDR, chunk("iCCP", append([]byte("p\x00\x00"), profile...)))
 	if used := allocated(func() { normalize(t, NewNormalizer(16, testBytes), file) }); used > 4<<20 {
@@ -50,15 +50,16 @@ func TestScansAreLimited(t *testing.T) {
 	normalize(t, NewNormalizer(64, testBytes), spec.file())
 	spec.moreScans++
 	wantRefused(t, spec.file(), ErrFormat)
-	// A component of other JPEGs is in one scan.
+	// If a JPEG is not progressive, each component may be in one scan only.
 	sequential := jpegSpec{width: 64, height: 64, frame: 0xc0, ids: []byte{1, 2, 3}, sampling: []byte{0x22, 0x11, 0x11}, moreScans: 3}
 	wantRefused(t, sequential.file(), ErrFormat)
-	// What follows the picture does not count.
+	// Scans after the end of the picture do not count.
 	spec.moreScans--
 	normalize(t, NewNormalizer(64, testBytes), append(spec.file(), bytes.Repeat([]byte{0xff, 0xda}, 100)...))
 }
 
-// A file of 5 MiB is nearly all headers. It is refused before memory is used for them.
+// A file of 5 MiB consists almost only of headers (segments or chunks). It is refused before memory is allocated for the
+// headers.
 func TestHeadersCostNothing(t *testing.T) {
 	const size, most = 5 << 20, 128 << 10
 	plainJPEG, plainPNG := encodedJPEG(t, filled(8, 8, grey(1)), 90), encodedPNG(t, filled(8, 8, grey(1)))
@@ -77,7 +78,7 @@ func TestHeadersCostNothing(t *testing.T) {
 			t.Errorf("%s: %d bytes allocated, error %v", name, used, err)
 		}
 	}
-	// Markers in a scan are no segments; the decoder skips them.
+	// Markers inside a scan's data are not segments; the decoder skips them.
 	file := inserted(plainJPEG, len(plainJPEG)-2, repeated([]byte{0xff, markerRST0}))
 	if used := allocated(func() { normalize(t, NewNormalizer(16, testBytes), file) }); used > 2*size {
 		t.Errorf("restarts: %d bytes allocated", used)
@@ -87,7 +88,7 @@ func TestHeadersCostNothing(t *testing.T) {
 func TestSegmentsAndChunksAreLimited(t *testing.T) {
 	plainJPEG, plainPNG := encodedJPEG(t, filled(8, 8, grey(1)), 90), encodedPNG(t, filled(8, 8, grey(1)))
 	count := 0
-	for at := afterSOI; ; count++ { // up to the scan, whose segment counts too
+	for at := afterSOI; ; count++ { // up to the first scan, which counts as a segment too
 		isScan := plainJPEG[at+1] == markerSOS
 		at += 2 + int(binary.BigEndian.Uint16(plainJPEG[at+2:]))
 		if isScan {
@@ -98,15 +99,16 @@ func TestSegmentsAndChunksAreLimited(t *testing.T) {
 	normalize(t, NewNormalizer(16, testBytes), inserted(plainJPEG, afterSOI, comments))
 	wantRefused(t, inserted(plainJPEG, afterSOI, comments, segment(markerCOM, nil)), ErrFormat)
 
-	texts := bytes.Repeat(chunk("tEXt", nil), 4096-3) // beside IHDR, IDAT and IEND
+	texts := bytes.Repeat(chunk("tEXt", nil), 4096-3) // 3: the PNG also has the chunks IHDR, IDAT and IEND
 	normalize(t, NewNormalizer(16, testBytes), inserted(plainPNG, afterIHDR, texts))
 	wantRefused(t, inserted(plainPNG, afterIHDR, texts, chunk("tEXt", nil)), ErrFormat)
-	// What follows the picture does not count.
+	// Chunks after the end of the picture do not count.
 	normalize(t, NewNormalizer(16, testBytes), inserted(plainPNG, len(plainPNG), bytes.Repeat(chunk("tEXt", nil), 9000)))
 }
 
-// Each file is close to the limit of its kind. A PNG that is scaled needs memory only for a few rows and the result, and a common
-// JPEG only for the reduced planes. Other JPEGs, progressive ones, and a PNG that is not scaled are in memory as a whole.
+// Each file is close to the limit of its kind. A PNG that is scaled needs memory only for a few rows and the result. A common
+// JPEG needs memory only for its reduced planes. A progressive or unusual JPEG, and a PNG that is not scaled, is decoded as a
+// whole.
 func TestMemoryIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("decodes many pictures")
@@ -146,7 +148,8 @@ func TestMemoryIsBounded(t *testing.T) {
 				return allocated(func() { _, err = newUploadNormalizer().Normalize(t.Context(), tt.file) })
 			}
 			used := measure()
-			for n := 0; used > tt.most<<20 && n < 2; n++ { // a garbage collection empties pools of buffers, which are then allocated twice
+			// If a garbage collection has emptied the pools of buffers, the buffers are allocated twice. Then measure again.
+			for n := 0; used > tt.most<<20 && n < 2; n++ {
 				used = measure()
 			}
 			if err != nil || used > tt.most<<20 || used < tt.least<<20 {
@@ -156,7 +159,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkUploads normalizes the pictures of which docs/benchmarks.md has the figures.
+// BenchmarkUploads normalizes the pictures whose figures are in docs/benchmarks.md.
 func BenchmarkUploads(b *testing.B) {
 	for _, u := range picturetest.Uploads(b) {
 		b.Run(u.Name, func(b *testing.B) { benchmark(b, u.File) })
@@ -175,7 +178,8 @@ func benchmark(b *testing.B, file []byte) {
 	}
 }
 
-// The most scans over the most blocks, in a file of a few bytes per scan.
+// BenchmarkWorstJPEG normalizes the JPEG that takes longest: it has the maximum number of scans and of blocks, in a short
+// file.
 func BenchmarkWorstJPEG(b *testing.B) {
 	benchmark(b, jpegSpec{width: 3584, height: 3584, frame: 0xc2, ids: []byte{1, 2, 3}, sampling: []byte{0x22, 0x11, 0x11}, moreScans: 19}.file())
 }

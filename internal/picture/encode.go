@@ -14,8 +14,8 @@ import (
 	"mizan/internal/assert"
 )
 
-// encode encodes a picture so that the content has at most maxBytes. It may overwrite the given pixels. It also returns the
-// pixels that it has encoded.
+// encode encodes the picture so that its content has at most maxBytes bytes. It also returns the pixels that it has encoded;
+// to fit into maxBytes, they may have smaller sides than img. encode may overwrite the pixels of img.
 func encode(img image.Image, format string, maxBytes int) (Picture, image.Image) {
 	if format == formatPNG {
 		forgetHidden(img)
@@ -26,12 +26,13 @@ func encode(img image.Image, format string, maxBytes int) (Picture, image.Image)
 	return encodeAsJPEG(img, maxBytes)
 }
 
-// encodeAsPNG encodes a picture as PNG. A picture with transparent pixels is made smaller until it fits; an opaque one
-// that does not fit is left to encodeAsJPEG.
+// encodeAsPNG encodes the picture as PNG. If the picture has transparent pixels, encodeAsPNG makes the picture smaller until
+// its content has at most maxBytes bytes. If an opaque picture does not fit, fits is false, and the caller encodes it as
+// JPEG.
 func encodeAsPNG(img image.Image, maxBytes int) (p Picture, encoded image.Image, fits bool) {
 	transparent, most, size := !isOpaque(img), maxBytes, img.Bounds().Size()
 	if !transparent {
-		most += maxBytes / 4 // since estimates are not exact
+		most += maxBytes / 4 // try it even if the estimate is a little too high, because estimates are not exact
 	}
 	for {
 		estimate := estimatePNG(img)
@@ -51,17 +52,17 @@ func encodeAsPNG(img image.Image, maxBytes int) (p Picture, encoded image.Image,
 	}
 }
 
-// By how much the sides of a picture are multiplied after it did not fit.
+// Factors by which the sides of a picture are multiplied if its encoding was too long.
 const (
 	lessAtOnce  = 0.8
 	leastAtOnce = 0.5
 	mostAtOnce  = 0.95
 )
 
-// encodeAsJPEG lowers the quality, and then the size.
+// encodeAsJPEG encodes a picture as JPEG. Until the content fits, it first lowers the quality and then the sides.
 func encodeAsJPEG(img image.Image, maxBytes int) (Picture, image.Image) {
 	if _, isPaletted := img.(*image.Paletted); isPaletted {
-		img = toRGBA(img) // the encoder is slow with paletted pictures
+		img = toRGBA(img) // the JPEG encoder is slow with paletted pictures
 	}
 	const lowest = 60
 	for _, quality := range []int{85, 75, lowest} {
@@ -82,8 +83,8 @@ func newPicture(format string, img image.Image, content []byte) Picture {
 	return Picture{Format: format, Width: size.X, Height: size.Y, Content: content}
 }
 
-// shrink returns the picture with smaller sides. Their ratio is that of the sides in ratio, so that it stays the same
-// after several calls. The given picture may be overwritten.
+// shrink returns the picture with its longer side multiplied by factor. The new sides have the ratio ratio.X : ratio.Y of the
+// original picture, so that rounding errors do not add up over several calls. shrink may overwrite img.
 func shrink(img image.Image, factor float64, ratio image.Point) image.Image {
 	longer := max(img.Bounds().Dx(), img.Bounds().Dy())
 	assert.That(longer > 1, "a picture of one pixel does not fit")
@@ -91,17 +92,19 @@ func shrink(img image.Image, factor float64, ratio image.Point) image.Image {
 	return scale(img, width, height)
 }
 
-// Sampling of a picture for an estimate: one of sampleEvery rows, in bands that follow each other with equal distances.
+// An estimate encodes only a sample of the picture: one row in sampleEvery. The sample consists of sampleBands bands of
+// adjacent rows, at equal distances.
 const (
 	sampleEvery = 8
 	sampleBands = 16
-	leastPixels = 500_000 // of a picture whose encoding is worth an estimate
+	leastPixels = 500_000 // a picture with fewer pixels is encoded without an estimate
 )
 
-// estimatePNG estimates how many bytes a picture has as PNG, or returns zero if it is small.
+// estimatePNG estimates how many bytes the picture takes as PNG. It returns zero for a small picture, whose encoding is not
+// worth an estimate.
 func estimatePNG(img image.Image) int {
 	size := img.Bounds().Size()
-	height := size.Y / (sampleEvery * sampleBands) // of a band
+	height := size.Y / (sampleEvery * sampleBands) // height of a band
 	if size.X*size.Y < leastPixels || height == 0 {
 		return 0
 	}
@@ -133,7 +136,8 @@ func isOpaque(img image.Image) bool {
 	return img.(interface{ Opaque() bool }).Opaque()
 }
 
-// bufferPool keeps the memory of PNG encoders, about 1 MB each, since a picture may be encoded a dozen times.
+// bufferPool keeps the memory of PNG encoders (about 1 MB each) for the next encoding, because one picture may be encoded a
+// dozen times.
 type bufferPool struct{ pool sync.Pool }
 
 var encoderBuffers bufferPool
@@ -155,14 +159,14 @@ func encodePNG(img image.Image, maxBytes int) (content []byte, fits bool) {
 func encodeJPEG(img image.Image, quality, maxBytes int) (content []byte, fits bool) {
 	var w bytes.Buffer
 	assert.NoError(jpegn.Encode(&w, img, &jpegn.EncodeOptions{Quality: quality}))
-	// jpegn writes its version of JFIF, from which readers learn nothing.
+	// Remove the JFIF segment that jpegn writes, because readers of a JPEG do not need it.
 	const head, jfifLength = 2, 18
 	content = w.Bytes()[jfifLength:]
 	copy(content, w.Bytes()[:head])
 	return content, len(content) <= maxBytes
 }
 
-// encodeWithin returns what encodeInto writes if that fits.
+// encodeWithin returns the content that encodeInto writes. If this content has more than maxBytes bytes, fits is false.
 func encodeWithin(maxBytes int, encodeInto func(io.Writer) error) (content []byte, fits bool) {
 	w := &boundedWriter{limit: maxBytes}
 	err := encodeInto(w)
@@ -175,8 +179,8 @@ func encodeWithin(maxBytes int, encodeInto func(io.Writer) error) (content []byt
 
 var errTooLong = errors.New("picture: the encoding is too long")
 
-// boundedWriter keeps what is written up to a limit. An encoder stops at its error, so an encoding that is too long is
-// given up early.
+// boundedWriter keeps the written bytes, up to a limit. Beyond the limit, Write returns errTooLong, so that an encoder stops
+// early.
 type boundedWriter struct {
 	content []byte
 	limit   int

@@ -22,9 +22,9 @@ type pngSpec struct {
 	depth, colourType byte
 	interlaced        bool
 	chunks            []byte                // between IHDR and IDAT
-	pixel             func(x, y int) uint64 // its bits; nil for zeros
-	filter            func(y int) byte      // of a row; nil for none
-	excess            int                   // zeros after the pixels
+	pixel             func(x, y int) uint64 // returns the bits of a pixel; nil: all pixels are zero
+	filter            func(y int) byte      // returns the filter of row y; nil: no filter
+	excess            int                   // number of zero bytes that follow the pixels in the compressed data
 }
 
 var channelsOfPNG = map[byte]int{0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
@@ -58,7 +58,7 @@ func (s pngSpec) file() []byte {
 	return slices.Concat([]byte("\x89PNG\r\n\x1a\n"), chunk("IHDR", header), s.chunks, chunk("IDAT", pixels.Bytes()), chunk("IEND", nil))
 }
 
-// row returns the filter's byte and the pixels of a row.
+// row returns a row as it is stored: the byte that names the filter, and the pixels.
 func (s pngSpec) row(y, step, first int) []byte {
 	width := channelsOfPNG[s.colourType] * int(s.depth)
 	count := (s.width - first + step - 1) / step
@@ -90,11 +90,11 @@ func chunk(kind string, content []byte) []byte {
 type jpegSpec struct {
 	width, height int
 	frame         byte                                  // marker: 0xc0 baseline, 0xc2 progressive
-	ids, sampling []byte                                // of the components; a sampling factor is one hexadecimal digit
+	ids, sampling []byte                                // of each component; sampling: horizontal and vertical factor, 4 bits each
 	segments      []byte                                // before the frame
 	restart       int                                   // units between restart markers; 0 for none
-	moreScans     int                                   // without content, of the first component
-	sample        func(component, column, row int) byte // of a block; nil for zeros
+	moreScans     int                                   // number of further scans of the first component, without content
+	sample        func(component, column, row int) byte // returns the value of all pixels in a block; nil: blocks are zero
 }
 
 var (
@@ -135,7 +135,7 @@ func (s jpegSpec) file() []byte {
 	return append(file, 0xff, 0xd9)
 }
 
-// separated returns the JPEG with a scan for each component, which has no sampling.
+// separated returns the JPEG in which each component has a scan of its own. All sampling factors must be 1.
 func (s jpegSpec) separated() []byte {
 	together := s.file()
 	file := together[:bytes.Index(together, []byte{0xff, markerSOS})]
@@ -148,8 +148,8 @@ func (s jpegSpec) separated() []byte {
 	return append(file, 0xff, markerEOI)
 }
 
-// blocks returns the first scan: the difference of each block's sample from the previous one, in
-// codes of four bits for the difference's length, and the end of the block.
+// blocks returns the content of the first scan. Each block is coded as its difference from the previous block: four bits with
+// the length of the difference, the difference itself, and the end of the block.
 func (s jpegSpec) blocks() []byte {
 	var out []byte
 	var pending uint64
@@ -200,7 +200,7 @@ func (s jpegSpec) blocks() []byte {
 	return out
 }
 
-// exif returns an EXIF segment with an orientation, and a text that must not survive.
+// exif returns an EXIF segment that has the orientation and also a text, which must not appear in the result.
 func exif(order binary.AppendByteOrder, orientation uint16) []byte {
 	tiff := []byte("II*\x00")
 	if order == binary.AppendByteOrder(binary.BigEndian) {
@@ -208,13 +208,14 @@ func exif(order binary.AppendByteOrder, orientation uint16) []byte {
 	}
 	tiff = order.AppendUint32(tiff, 8)
 	tiff = order.AppendUint16(tiff, 2)
-	tiff = append(order.AppendUint32(order.AppendUint16(order.AppendUint16(tiff, 0x010f), 2), 4), "ACME"...) // the camera's maker
+	// A TIFF entry with the camera's maker.
+	tiff = append(order.AppendUint32(order.AppendUint16(order.AppendUint16(tiff, 0x010f), 2), 4), "ACME"...)
 	tiff = order.AppendUint16(order.AppendUint32(order.AppendUint16(order.AppendUint16(tiff, 0x0112), 3), 1), orientation)
 	tiff = append(tiff, 0, 0, 0, 0, 0, 0)
 	return segment(0xe1, append([]byte("Exif\x00\x00"), append(tiff, "a secret place"...)...))
 }
 
-// inserted returns a file with more segments or chunks at a position.
+// inserted returns the file with the segments or chunks in more inserted at the offset at.
 func inserted(file []byte, at int, more ...[]byte) []byte {
 	return slices.Concat(file[:at], slices.Concat(more...), file[at:])
 }
@@ -282,7 +283,7 @@ func photo(width, height int, grain float64) *image.RGBA {
 	return img
 }
 
-// toGray returns a picture whose channels are equal as a grey one.
+// toGray returns a grey picture whose pixels are the red channel of img.
 func toGray(img *image.RGBA) *image.Gray {
 	gray := image.NewGray(img.Rect)
 	for i := range gray.Pix {

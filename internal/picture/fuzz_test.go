@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// FuzzNormalize checks that any file is either refused with one of the two errors or becomes a sound
-// picture within the bounds.
+// FuzzNormalize checks that Normalize either refuses a file with ErrFormat or ErrTooManyPixels, or returns a sound picture
+// within the bounds.
 func FuzzNormalize(f *testing.F) {
 	source := photo(40, 30, 20)
 	plainJPEG, plainPNG := encodedJPEG(f, source, 80), encodedPNG(f, source)
@@ -59,8 +59,8 @@ func FuzzNormalize(f *testing.F) {
 	})
 }
 
-// withChecksums returns a PNG whose chunks have the right checksums, so that a changed file gets
-// beyond their check.
+// withChecksums returns the PNG with correct checksums in all chunks, so that a file that the fuzzer has changed is not
+// refused for its checksums.
 func withChecksums(file []byte) []byte {
 	fixed := bytes.Clone(file)
 	for at := 8; at+12 <= len(fixed); {

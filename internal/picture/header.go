@@ -8,15 +8,15 @@ import (
 	"image/png"
 )
 
-// Formats of a Picture.
+// Values of Picture.Format.
 const (
 	formatPNG  = "png"
 	formatJPEG = "jpg"
 )
 
 const (
-	maxLength = 100_000  // of a side in pixels
-	maxMemory = 92 << 20 // that decoding allocates for pixels
+	maxLength = 100_000  // maximum length of a side in pixels
+	maxMemory = 92 << 20 // bytes that decoding may allocate for pixels
 )
 
 // header describes a picture that is not decoded yet.
@@ -32,8 +32,8 @@ type header struct {
 	content   [][]byte
 }
 
-// readHeader checks a file without allocating memory for its pixels. The file will be scaled to sides of at most
-// maxSide.
+// readHeader checks a file without allocating memory for its pixels. maxSide is the longest side to which the picture will be
+// scaled.
 func readHeader(file []byte, maxSide int) (header, error) {
 	var h header
 	var err error
@@ -63,21 +63,21 @@ const (
 	pngDepth      = 24
 	pngColourType = 25
 	pngInterlace  = 28
-	pngFirstChunk = 33 // after IHDR
+	pngFirstChunk = 33 // the chunk after IHDR
 )
 
-// Bytes around the content of a PNG's chunk.
+// Numbers of bytes before and after the content of each chunk of a PNG.
 const (
 	chunkHead = 8 // length and type
 	chunkTail = 4 // checksum
 )
 
-// maxChunks is how many chunks a PNG may have. Encoders write data in chunks of 8 KiB or more, so 5 MiB have at most
-// 640 chunks.
+// maxChunks is how many chunks a PNG may have. Encoders write data in chunks of 8 KiB or more, so an uploaded file of at
+// most 5 MiB has about 640 chunks.
 const maxChunks = 4096
 
 func readPNGHeader(file []byte, maxSide int) (header, error) {
-	// The decoder tolerates other chunks before IHDR, and any number of them.
+	// package image/png tolerates other chunks before IHDR, and any number of chunks; this package does not.
 	if len(file) < pngFirstChunk || !bytes.HasPrefix(file[pngChunkType:], []byte("IHDR")) || !hasFewChunks(file) {
 		return header{}, ErrFormat
 	}
@@ -87,9 +87,9 @@ func readPNGHeader(file []byte, maxSide int) (header, error) {
 	}
 	h := header{format: formatPNG, width: config.Width, height: config.Height, orientation: upright}
 	if max(h.width, h.height) > maxSide {
-		return h, nil // scaled row by row
+		return h, nil // the PNG is scaled row by row, so the memory for its pixels is small
 	}
-	// The colour model is not enough: grey with a transparent colour is decoded into four channels.
+	// config.ColorModel does not tell the memory: a grey PNG with a transparent colour is decoded into four channels.
 	bytesPerPixel := 4
 	switch {
 	case file[pngColourType] == paletted:
@@ -99,12 +99,12 @@ func readPNGHeader(file []byte, maxSide int) (header, error) {
 	}
 	h.memory = h.width * h.height * bytesPerPixel
 	if file[pngInterlace] != 0 {
-		h.memory *= 2 // the pictures of the passes have as many pixels as the whole
+		h.memory *= 2 // the decoder also makes a picture of each pass; together these pictures have as many pixels as the whole
 	}
 	return h, nil
 }
 
-// hasFewChunks tells whether a PNG has at most maxChunks chunks. Those after IEND don't count.
+// hasFewChunks tells whether a PNG has at most maxChunks chunks. Chunks after IEND don't count.
 func hasFewChunks(file []byte) bool {
 	rest := file[pngSignature:]
 	for range maxChunks {

@@ -48,7 +48,7 @@ func TestTruncatedAndCorruptFilesAreRefused(t *testing.T) {
 	wantRefused(t, append(bytes.Clone(files["JPEG"][:len(files["JPEG"])-2]), "no end"...), ErrFormat)
 }
 
-// The files have headers but no pixels, so the refusal comes before pixels are read.
+// The files have headers but no pixels. So they can only be refused before pixels are read.
 func TestPixelsAreLimitedByTheHeader(t *testing.T) {
 	pngOf := func(width, height int, depth, colourType byte, interlaced bool) []byte {
 		spec := pngSpec{width: 1, height: 1, depth: depth, colourType: colourType, interlaced: interlaced}
@@ -71,7 +71,7 @@ func TestPixelsAreLimitedByTheHeader(t *testing.T) {
 	tests := []struct {
 		name string
 		file []byte
-		want error // of the header; nil if it is accepted
+		want error // that readHeader returns; nil: the header is accepted
 	}{
 		{"24 million", pngOf(6000, 4000, 8, 6, false), nil},
 		{"one row more", pngOf(6000, 4001, 8, 6, false), ErrTooManyPixels},
@@ -81,7 +81,7 @@ func TestPixelsAreLimitedByTheHeader(t *testing.T) {
 		{"100,001 wide", pngOf(100_001, 1, 8, 2, false), ErrTooManyPixels},
 		{"100,001 high", pngOf(1, 100_001, 8, 2, false), ErrTooManyPixels},
 		{"1 billion a side", pngOf(1<<30, 1<<29, 8, 2, false), ErrTooManyPixels},
-		{"2 billion a side", pngOf(1<<31-1, 1<<31-1, 8, 2, false), ErrFormat}, // too many to count
+		{"2 billion a side", pngOf(1<<31-1, 1<<31-1, 8, 2, false), ErrFormat}, // the product of the sides overflows
 		{"negative", pngOf(1<<31, 1, 8, 2, false), ErrFormat},
 		{"no width", pngOf(0, 5, 8, 2, false), ErrFormat},
 		{"no height", pngOf(5, 0, 8, 2, false), ErrFormat},
@@ -120,8 +120,8 @@ func TestPixelsAreLimitedByTheHeader(t *testing.T) {
 	}
 }
 
-// image/jpeg uses the last APP0 and APP14, wherever they are. So segments after the frame could make a file RGB, which
-// needs more memory.
+// Package image/jpeg uses the last APP0 segment and the last APP14 segment of a file, even if they stand after the frame. So
+// such segments can make image/jpeg decode the file as RGB, which needs more memory.
 func TestSegmentsAfterTheFrameCount(t *testing.T) {
 	file := jpegSpec{width: 5600, height: 2500, frame: 0xc0, ids: []byte{1, 2, 3}, sampling: []byte{0x11, 0x11, 0x11}, segments: jfif}.file()
 	noJFIF := segment(0xe0, []byte("JFXX\x00"))
@@ -167,7 +167,7 @@ func TestNothingButPixelsSurvives(t *testing.T) {
 	}
 }
 
-// wantOnlyPixels checks the list of chunks or segments of a result.
+// wantOnlyPixels checks that the result has only the chunks or segments that pixels need.
 func wantOnlyPixels(t *testing.T, name string, p Picture) {
 	t.Helper()
 	if p.Format == "png" {

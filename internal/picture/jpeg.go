@@ -7,8 +7,8 @@ import (
 
 // Bounds of a JPEG.
 const (
-	maxProgressiveScans = 20   // of a progressive JPEG; encoders make about ten scans, or 18 for four components
-	maxSegments         = 4096 // cameras and editors write fewer than a hundred
+	maxProgressiveScans = 20   // scans of a progressive JPEG; encoders make about ten, or 18 for four components
+	maxSegments         = 4096 // maximum number of segments; cameras and editors write fewer than a hundred
 )
 
 // Markers of a JPEG.
@@ -30,7 +30,7 @@ const (
 	markerCOM   = 0xfe // comment
 )
 
-// jpegSegments is the data of a JPEG's segments that matters for decoding.
+// jpegSegments has those parts of a JPEG's segments that matter for decoding.
 type jpegSegments struct {
 	width, height int
 	progressive   bool
@@ -38,9 +38,9 @@ type jpegSegments struct {
 	scans         int
 	jfif          bool
 	adobe         bool
-	transform     byte     // Adobe's colour transform, if adobe
+	transform     byte     // Adobe's colour transform; only if adobe is true
 	exif          []byte   // content of the first EXIF segment, or nil
-	rest          [][]byte // the file without its metadata and without what follows the picture
+	rest          [][]byte // the file up to the end of the picture, cut into parts between which metadata was removed
 }
 
 type jpegComponent struct {
@@ -48,12 +48,12 @@ type jpegComponent struct {
 	horizontal, vertical int // sampling factors
 }
 
-// readJPEGSegments reads the segments up to the end of the picture. It finds them as the decoders do, which skip everything that
-// is no marker, so that no decoder sees a frame or scan that this function misses. It returns false if the end or the frame is
-// missing, if there are too many segments, or if one is neither metadata nor known to the decoders.
+// readJPEGSegments reads the segments up to the end of the picture. Like the decoders, it skips all bytes that are not
+// markers, so no decoder sees a frame or a scan that this function misses. It returns false if the end or the frame is
+// missing, if there are too many segments, or if a segment is neither metadata nor known to the decoders.
 func readJPEGSegments(file []byte) (jpegSegments, bool) {
 	var s jpegSegments
-	kept, at := 0, 2 // what is before kept is in s.rest
+	kept, at := 0, 2 // file[:kept] is in s.rest already, or was metadata
 	for segments := 0; ; {
 		found, marker, after := nextMarker(file, at)
 		if after == 0 {
@@ -87,8 +87,8 @@ func readJPEGSegments(file []byte) (jpegSegments, bool) {
 	}
 }
 
-// nextMarker returns the position of the next marker, the marker and the position after it, or zeros if there is
-// none. A 0xff that is data has the marker zero.
+// nextMarker returns the offset of the next marker in the file from the offset at, the marker, and the offset after it. It
+// returns zeros if there is no further marker. The marker zero stands for a byte 0xff of the data.
 func nextMarker(file []byte, at int) (found int, marker byte, after int) {
 	n := bytes.IndexByte(file[at:], 0xff)
 	if n < 0 {
@@ -104,7 +104,7 @@ func nextMarker(file []byte, at int) (found int, marker byte, after int) {
 	return found, file[after], after + 1
 }
 
-// add adds a segment that decoding needs. It returns false for an unknown one.
+// add adds a segment that decoding needs. It returns false if the segment's marker is unknown.
 func (s *jpegSegments) add(marker byte, content []byte) bool {
 	switch marker {
 	case markerSOF0, markerSOF1, markerSOF2:
@@ -138,7 +138,7 @@ func (s *jpegSegments) addMetadata(marker byte, content []byte) {
 	}
 }
 
-// setFrame reads the segment that begins a frame. image/jpeg checks it afterwards.
+// setFrame reads the segment that begins a frame. The caller later compares the sides with those that image/jpeg reads.
 func (s *jpegSegments) setFrame(content []byte) {
 	if len(content) < 6 {
 		return
@@ -148,13 +148,13 @@ func (s *jpegSegments) setFrame(content []byte) {
 	for c := content[6:]; len(c) >= 3; c = c[3:] {
 		s.components = append(s.components, jpegComponent{c[0], int(c[1] >> 4), int(c[1] & 0xf)})
 	}
-	if len(s.components) == 1 { // its sampling is without effect
+	if len(s.components) == 1 { // a single component has no sampling
 		s.components[0].horizontal, s.components[0].vertical = 1, 1
 	}
 }
 
-// maxScans returns how many scans the JPEG may have. They are bounded because each scan visits every block. If the JPEG is not
-// progressive, each component is in one scan.
+// maxScans returns the maximum number of scans of the JPEG. Scans are limited because each scan visits every block. If the
+// JPEG is not progressive, each component is in one scan.
 func (s *jpegSegments) maxScans() int {
 	if s.progressive {
 		return maxProgressiveScans
@@ -162,11 +162,11 @@ func (s *jpegSegments) maxScans() int {
 	return len(s.components)
 }
 
-// memory returns the bytes that decoding allocates for pixels, if it reduces the sides of planes by that factor: a byte
-// per sample, four more for a coefficient if the JPEG is progressive, and four channels for what is neither grey
-// nor YCbCr.
+// memory returns how many bytes decoding allocates for pixels if it divides the sides by reducedBy. It counts one byte per
+// sample of the result. A progressive JPEG needs four more bytes per sample of the file, for the coefficients. A JPEG that is
+// neither grey nor YCbCr needs four more bytes per pixel of the result.
 func (s *jpegSegments) memory(reducedBy int) int {
-	const side = 8 // of a block
+	const side = 8 // side of a block in samples
 	across, down := 1, 1
 	for _, c := range s.components {
 		across, down = max(across, c.horizontal), max(down, c.vertical)
@@ -186,7 +186,7 @@ func (s *jpegSegments) memory(reducedBy int) int {
 	return memory
 }
 
-// isRGB tells whether image/jpeg takes three components for RGB.
+// isRGB tells whether image/jpeg decodes the three components as red, green and blue.
 func (s *jpegSegments) isRGB() bool {
 	if s.jfif {
 		return false

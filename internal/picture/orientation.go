@@ -8,8 +8,8 @@ import (
 // upright is the EXIF orientation of a picture that is stored as it is shown.
 const upright = 1
 
-// readOrientation returns the orientation of an EXIF block, which is a TIFF file. It is upright
-// if the block is missing or malformed.
+// readOrientation returns the orientation that an EXIF block (a TIFF file) states. It returns upright if the block is missing
+// or malformed.
 func readOrientation(exif []byte) int {
 	const (
 		tagOrientation = 0x0112
@@ -49,8 +49,9 @@ func readOrientation(exif []byte) int {
 	return upright
 }
 
-// turns tells for each orientation how to find the stored pixel of a shown one: exchange x and y,
-// then count the stored columns or rows from their end.
+// turns tells for each EXIF orientation how to compute the position of the stored pixel from that of the shown pixel.
+// exchanged: first exchange x and y. fromRight: count the stored columns from the right. fromBottom: count the stored rows
+// from the bottom.
 var turns = [9]struct{ exchanged, fromRight, fromBottom bool }{
 	2: {false, true, false},
 	3: {false, true, true},
@@ -61,7 +62,7 @@ var turns = [9]struct{ exchanged, fromRight, fromBottom bool }{
 	8: {true, true, false},
 }
 
-// orient returns the picture as it is shown.
+// orient returns the picture turned to the way in which it must be shown.
 func orient(img image.Image, orientation int) image.Image {
 	if orientation == upright {
 		return img
@@ -76,7 +77,7 @@ func orient(img image.Image, orientation int) image.Image {
 		shown := image.NewGray(rect)
 		turn(shown.Pix, m.Pix, m.Stride, 1, rect, orientation)
 		return shown
-	case *image.YCbCr: // 4:2:0; at odd sides the colours move by one pixel
+	case *image.YCbCr: // 4:2:0; if a side is odd, the colours move by one pixel
 		shown := image.NewYCbCr(rect, m.SubsampleRatio)
 		half := image.Rect(0, 0, (size.X+1)/2, (size.Y+1)/2)
 		turn(shown.Y, m.Y, m.YStride, 1, rect, orientation)
@@ -89,10 +90,11 @@ func orient(img image.Image, orientation int) image.Image {
 	return shown
 }
 
-// turn copies stored pixels, each with the given number of channels, to where they are shown in the rectangle.
+// turn writes the pixels of stored into shown, in the order in which they are shown. rect is the rectangle of the shown
+// picture, and channels is the number of bytes of a pixel.
 func turn(shown, stored []byte, stride, channels int, rect image.Rectangle, orientation int) {
 	turn := turns[orientation]
-	width, height := rect.Dx(), rect.Dy() // of the stored picture
+	width, height := rect.Dx(), rect.Dy() // sides of the stored picture
 	if turn.exchanged {
 		width, height = height, width
 	}

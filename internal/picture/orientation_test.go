@@ -10,7 +10,7 @@ import (
 )
 
 func TestOrientationIsApplied(t *testing.T) {
-	// Six blocks a b c / d e f, each of its own grey.
+	// The picture has six blocks, a b c in the first row and d e f in the second, each with its own grey.
 	spec := jpegSpec{width: 24, height: 16, frame: 0xc0, ids: []byte{1}, sampling: []byte{0x11}, sample: func(_, column, row int) byte {
 		return byte(20 + 40*(3*row+column))
 	}}
@@ -36,7 +36,7 @@ func TestOrientationIsApplied(t *testing.T) {
 		"da eb fc",
 		"fc eb da",
 		"cf be ad",
-		"abc def", // 9 is not one
+		"abc def", // 9 is not an EXIF orientation
 	}
 	colour := spec
 	colour.ids, colour.sampling = []byte{1, 2, 3}, []byte{0x11, 0x11, 0x11}
@@ -56,7 +56,7 @@ func TestOrientationIsApplied(t *testing.T) {
 			}
 		}
 	}
-	// The bounds hold for the shown sides too.
+	// The bounds also hold for the sides of the turned picture.
 	tall := jpegSpec{width: 240, height: 160, frame: 0xc0, ids: []byte{1}, sampling: []byte{0x11}}
 	p, _ := normalize(t, NewNormalizer(24, testBytes), inserted(tall.file(), afterSOI, exif(binary.BigEndian, 6)))
 	wantSize(t, p, "jpg", 16, 24)
@@ -65,7 +65,7 @@ func TestOrientationIsApplied(t *testing.T) {
 func TestMalformedEXIFIsIgnored(t *testing.T) {
 	file := jpegSpec{width: 24, height: 16, frame: 0xc0, ids: []byte{1}, sampling: []byte{0x11}}.file()
 	sound := exif(binary.LittleEndian, 6)
-	const tiffAt, entryAt = 10, 10 + 8 + 2 + 12 // in the segment: the TIFF file, its second entry
+	const tiffAt, entryAt = 10, 10 + 8 + 2 + 12 // offsets in the segment: of the TIFF file, and of its second entry
 	changed := func(at int, b byte) []byte {
 		s := bytes.Clone(sound)
 		s[at] = b

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-const testBytes = 200_000 // maxBytes of tests that are not about it
+const testBytes = 200_000 // maxBytes in tests that do not depend on it
 
-// normalize normalizes a file and decodes the result, which must be what it says and end where
-// its format ends.
+// normalize normalizes a file and decodes the result. It checks that the decoded picture has the format and the sides that
+// Normalize reports, and that nothing follows the end of the picture.
 func normalize(t *testing.T, n *Normalizer, file []byte) (Picture, image.Image) {
 	t.Helper()
 	p, err := n.Normalize(t.Context(), file)
@@ -56,7 +56,7 @@ func wantSize(t *testing.T, p Picture, format string, width, height int) {
 	}
 }
 
-// wantColour compares a pixel, with a tolerance for each channel.
+// wantColour checks a pixel's colour. Each channel may differ from want by the tolerance.
 func wantColour(t *testing.T, img image.Image, x, y int, want color.NRGBA, tolerance int) {
 	t.Helper()
 	got := color.NRGBAModel.Convert(img.At(x, y)).(color.NRGBA)
@@ -83,7 +83,7 @@ func TestEveryKindOfPNGWorks(t *testing.T) {
 	tests := []struct {
 		name              string
 		depth, colourType byte
-		left, right       uint64 // bits of a pixel
+		left, right       uint64 // bits of a pixel in the left and in the right half
 		chunks            []byte
 		wantLeft, want    color.NRGBA
 	}{
@@ -109,7 +109,7 @@ func TestEveryKindOfPNGWorks(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for _, interlaced := range []bool{false, true} {
-			for _, side := range []int{16, 48, 100} { // as it is, in boxes, and in boxes that do not fit
+			for _, side := range []int{16, 48, 100} { // not scaled; in whole boxes; with incomplete boxes at the edges
 				spec := pngSpec{
 					width: side, height: side, depth: tt.depth, colourType: tt.colourType, interlaced: interlaced, chunks: tt.chunks,
 					pixel: func(x, _ int) uint64 {
@@ -193,7 +193,7 @@ func TestSidesKeepTheirRatio(t *testing.T) {
 		{3000, 1500, 100, 50},
 		{1500, 3000, 50, 100},
 		{640, 479, 100, 75},
-		{10_000, 49, 100, 1}, // 0.49 is rounded to 0, and so becomes 1
+		{10_000, 49, 100, 1}, // the shorter side would be 0.49 pixels; it is at least 1
 		{10_000, 151, 100, 2},
 	} {
 		width, height := fit(tt.width, tt.height, 100)
@@ -203,8 +203,8 @@ func TestSidesKeepTheirRatio(t *testing.T) {
 	}
 }
 
-// Columns are black and white in turn, so a column of the result that is one of them leaves a
-// neighbour out.
+// The columns are black and white in turn. If a column of the result is pure black or white, scaling has
+// left out a neighbouring column.
 func TestInterpolationLeavesNoPixelOut(t *testing.T) {
 	stripes := pngSpec{width: 24, height: 24, depth: 1, pixel: func(x, _ int) uint64 { return uint64(x % 2) }}
 	p, img := normalize(t, NewNormalizer(16, testBytes), stripes.file())
@@ -216,12 +216,12 @@ func TestInterpolationLeavesNoPixelOut(t *testing.T) {
 	}
 }
 
-// One column of ten is white, so a tenth of every pixel of the result is.
+// One column of ten is white, so every pixel of the result must have a tenth of white's brightness.
 func TestAllPixelsCountInMuchSmallerPictures(t *testing.T) {
 	for colourType, white := range map[byte]uint64{0: 0xff, 2: 0xffffff, 3: 1, 6: 0xffffff} {
 		stripes := pngSpec{width: 160, height: 160, depth: 8, colourType: colourType, pixel: func(x, _ int) uint64 {
 			black := uint64(0)
-			if colourType == 6 { // all opaque
+			if colourType == 6 { // all pixels are opaque
 				black = 0xff
 			}
 			if x%10 == 0 {
@@ -241,7 +241,7 @@ func TestAllPixelsCountInMuchSmallerPictures(t *testing.T) {
 
 func TestTransparentPixelsDoNotColourTheirNeighbours(t *testing.T) {
 	img := filled(64, 64, color.NRGBA{0xff, 0, 0, 0xff})
-	for i := 0; i < len(img.Pix); i += 8 { // every other column is transparent, and green below
+	for i := 0; i < len(img.Pix); i += 8 { // every other column is transparent green, and the others are red
 		copy(img.Pix[i:], []byte{0, 0xff, 0, 0})
 	}
 	_, got := normalize(t, NewNormalizer(16, testBytes), encodedPNG(t, img))
@@ -265,7 +265,7 @@ func TestPictureFitsItsBytes(t *testing.T) {
 		file          []byte
 		maxBytes      int
 		format        string
-		width, height int // zero if it must become smaller
+		width, height int // of the result; zero: the result must be smaller than the file's picture
 	}{
 		{"opaque PNG that fits", encodedPNG(t, filled(300, 200, grey(9))), 4096, "png", 300, 200},
 		{"opaque PNG that fits only as JPEG", encodedPNG(t, soft), 20_000, "jpg", 300, 200},
@@ -298,8 +298,7 @@ func TestPictureFitsItsBytes(t *testing.T) {
 	}
 }
 
-// The quantizer of the first coefficient shows the quality: 16 at quality 50, and by the
-// encoder's formula 5 at 85, 8 at 75 and 13 at 60.
+// The first quantizer of the result shows its JPEG quality: it is 5 at quality 85, 8 at quality 75, and 13 at quality 60.
 func TestQualityIsLoweredBeforeTheSize(t *testing.T) {
 	file := encodedJPEG(t, photo(300, 200, 60), 95)
 	seen := make(map[byte]bool)
@@ -308,7 +307,7 @@ func TestQualityIsLoweredBeforeTheSize(t *testing.T) {
 		quantizer := p.Content[bytes.Index(p.Content, []byte{0xff, 0xdb})+5]
 		seen[quantizer] = true
 		if p.Width < 300 && quantizer != 13 {
-			t.Errorf("with %d bytes smaller at quantizer %d", maxBytes, quantizer)
+			t.Errorf("with %d bytes the picture is smaller at quantizer %d", maxBytes, quantizer)
 		}
 	}
 	if len(seen) != 3 || !seen[5] || !seen[8] || !seen[13] {
@@ -333,7 +332,7 @@ func TestResultIsAlwaysTheSame(t *testing.T) {
 func TestOnePictureAtATime(t *testing.T) {
 	n := NewNormalizer(64, testBytes)
 	file := encodedPNG(t, filled(8, 8, grey(1)))
-	n.place <- struct{}{} // another caller works
+	n.place <- struct{}{} // as if another caller's picture were being decoded
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := n.Normalize(ctx, file); !errors.Is(err, context.DeadlineExceeded) {
@@ -345,14 +344,14 @@ func TestOnePictureAtATime(t *testing.T) {
 	}
 	<-n.place
 	normalize(t, n, file)
-	normalize(t, n, file) // the place is free again
+	normalize(t, n, file) // works only if the place is free again
 	if _, err := n.Normalize(ctx, file); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a caller that is gone gets %v", err)
 	}
 	wantRefusedPlaceIsFree(t, n, file)
 }
 
-// wantRefusedPlaceIsFree checks that a refused picture gives its place back.
+// wantRefusedPlaceIsFree checks that the normalizer refuses the file and is then free for the next picture.
 func wantRefusedPlaceIsFree(t *testing.T, n *Normalizer, file []byte) {
 	t.Helper()
 	if _, err := n.Normalize(t.Context(), file[:len(file)-1]); !errors.Is(err, ErrFormat) {

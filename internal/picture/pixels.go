@@ -33,7 +33,8 @@ func decode(h header, file []byte, width, height int) (image.Image, error) {
 	}
 }
 
-// decodeWhole decodes a picture at once. Types of images that scale or encode doesn't support are converted in place.
+// decodeWhole decodes a whole picture with decodeFormat. If scale or encode does not support the type of the image,
+// decodeWhole converts the image in place.
 func decodeWhole(decodeFormat func(io.Reader) (image.Image, error), file []byte) (image.Image, error) {
 	img, err := decodeFormat(bytes.NewReader(file))
 	if err != nil {
@@ -56,7 +57,7 @@ func decodeWhole(decodeFormat func(io.Reader) (image.Image, error), file []byte)
 	return img, nil
 }
 
-// dropLowBytes makes 16-bit channels 8-bit ones.
+// dropLowBytes converts samples of 16 bits to 8 bits, in place.
 func dropLowBytes(pix []byte) []byte {
 	half := len(pix) / 2
 	for i := range half {
@@ -65,8 +66,8 @@ func dropLowBytes(pix []byte) []byte {
 	return pix[:half]
 }
 
-// forgetHidden removes colours that are not visible, in which a file could carry a text: those of
-// transparent pixels, and those of a palette that no pixel has.
+// forgetHidden removes colours that are not visible, because a file could hide a text in them: the colours of
+// transparent pixels, and colours of a palette that no pixel uses.
 func forgetHidden(img image.Image) {
 	switch m := img.(type) {
 	case *image.NRGBA:
@@ -90,7 +91,7 @@ func forgetHidden(img image.Image) {
 	}
 }
 
-// toRGBA returns the picture itself if it is an RGBA, else a copy.
+// toRGBA returns img itself if it is an RGBA, or else a copy that is one.
 func toRGBA(img image.Image) *image.RGBA {
 	if rgba, ok := img.(*image.RGBA); ok {
 		return rgba

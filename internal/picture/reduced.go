@@ -10,8 +10,8 @@ import (
 	"github.com/gen2brain/jpegn"
 )
 
-// isCommon tells whether jpegn decodes the JPEG: grey, YCbCr in a usual sampling, or RGB. Others are decoded by
-// image/jpeg, because jpegn would first have to bring their planes to the same size.
+// isCommon tells whether package jpegn decodes the JPEG: a grey one, YCbCr in a usual sampling, or RGB. Package image/jpeg
+// decodes all others, because jpegn would first have to scale their planes to one size.
 func (s *jpegSegments) isCommon() bool {
 	c := s.components
 	if len(c) == 1 {
@@ -23,22 +23,23 @@ func (s *jpegSegments) isCommon() bool {
 	if s.isRGB() {
 		return c[0].horizontal*c[0].vertical == 1
 	}
-	return c[0].vertical <= 2 && !s.hasNamesOfRGB() // jpegn would take such names to mean RGB
+	return c[0].vertical <= 2 && !s.hasNamesOfRGB() // jpegn would take three components with the ids R, G and B for RGB
 }
 
-// adobeRGB is a segment that makes jpegn take three components for RGB.
+// adobeRGB is an Adobe segment (APP14). It makes jpegn decode three components as RGB.
 var adobeRGB = []byte("\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00\x00")
 
-// forJPEGN returns what jpegn reads: the file without its metadata.
+// forJPEGN returns what jpegn reads: the file without its metadata, and for RGB with the segment adobeRGB.
 func (s *jpegSegments) forJPEGN() [][]byte {
 	if len(s.components) == 3 && s.isRGB() {
-		const start = 2 // of the first segment
+		const start = 2 // offset of the first segment
 		return slices.Concat([][]byte{s.rest[0][:start], adobeRGB, s.rest[0][start:]}, s.rest[1:])
 	}
 	return s.rest
 }
 
-// reduction returns by how much a JPEG is reduced while it is decoded: 1, 2, 4 or 8.
+// reduction returns the number by which the sides of a JPEG are divided while it is decoded: 1, 2, 4 or 8. The reduced sides
+// are not smaller than those of the result.
 func reduction(width, height, maxSide int) int {
 	toWidth, toHeight := fit(width, height, maxSide)
 	by := 8
@@ -48,10 +49,10 @@ func reduction(width, height, maxSide int) int {
 	return by
 }
 
-// decodeReduced decodes a JPEG that is common, to the size of the result or more.
+// decodeReduced decodes a JPEG for which isCommon is true. It divides the sides by h.reducedBy.
 func decodeReduced(h header) (img image.Image, err error) {
 	defer func() {
-		if fault := recover(); fault != nil { // jpegn indexes tables with values from the file
+		if fault := recover(); fault != nil { // jpegn may panic, because it indexes tables with values from the file
 			img, err = nil, fmt.Errorf("%w: %v", ErrFormat, fault)
 		}
 	}()
@@ -70,13 +71,13 @@ func decodeReduced(h header) (img image.Image, err error) {
 	return nil, fmt.Errorf("%w: decoded as %T", ErrFormat, img)
 }
 
-// sized is a reader that knows how much it has left, so that jpegn reads it into memory of just that size.
+// sized is a reader with a method Len. From Len, jpegn learns how much memory it needs for the content.
 type sized struct {
 	io.Reader
 	size int
 }
 
-// Len returns the size.
+// Len returns the size of the content in bytes.
 func (s sized) Len() int { return s.size }
 
 // joined returns a reader of several slices, one after the other.

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The two decoders of JPEG differ in rounding only. What jpegn reduces while decoding is compared with the mean of what image/jpeg
-// decodes.
+// The two JPEG decoders, jpegn and image/jpeg, differ in rounding only. If jpegn reduces a picture, each pixel is compared
+// with the mean of the pixels that image/jpeg decodes.
 func TestReducedJPEGIsThatOfImageJPEG(t *testing.T) {
 	source := photo(333, 251, 30)
 	spec := jpegSpec{

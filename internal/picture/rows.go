@@ -14,8 +14,8 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// decodeRows decodes a PNG and scales it row by row, so that it never holds all pixels of the file. It accepts what
-// image/png accepts.
+// decodeRows decodes a PNG and scales it row by row, so that it never holds all pixels of the file. It accepts the same files
+// as image/png.
 func decodeRows(file []byte, h header, to image.Point) (image.Image, error) {
 	img, err := decodeChunks(file, h, to)
 	if err != nil {
@@ -62,11 +62,11 @@ func decodeChunks(file []byte, h header, to image.Point) (image.Image, error) {
 // pngChunks has the contents of those chunks of a PNG that matter.
 type pngChunks struct {
 	palette      []byte   // three bytes per colour
-	transparency []byte   // nil if there is none
+	transparency []byte   // content of the chunk tRNS; nil if there is none
 	data         [][]byte // the contents of the chunks IDAT: the compressed pixels
 }
 
-// readChunks reads the chunks after IHDR. It passes over those that don't matter.
+// readChunks reads the chunks after IHDR. It skips chunks that don't matter for the pixels.
 func readChunks(file []byte) (pngChunks, error) {
 	var c pngChunks
 	previous := ""
@@ -93,7 +93,7 @@ func readChunks(file []byte) (pngChunks, error) {
 			}
 			c.transparency = content
 		case "IDAT":
-			if !isLate || previous == kind { // image/png reads only those that follow each other
+			if !isLate || previous == kind { // like image/png, read only IDAT chunks that directly follow each other
 				c.data = append(c.data, content)
 			}
 		case "IEND":
@@ -108,7 +108,7 @@ func readChunks(file []byte) (pngChunks, error) {
 	}
 }
 
-// pngPass is a part of the pixels: those at every step from the first one, in both directions.
+// pngPass is a pass of an interlaced PNG: the pixels at first, first+step, first+2*step and so on, in both directions.
 type pngPass struct{ first, step image.Point }
 
 var (
@@ -131,12 +131,13 @@ type rowReader struct {
 	passes []*passReader
 	row    []byte
 
-	done    chan struct{} // closed when the reader is
+	done    chan struct{} // close closes it to stop the goroutines of readAhead
 	running sync.WaitGroup
 }
 
-// open begins to read. Each pass of an interlaced PNG is inflated on its own, because one row needs rows of several
-// passes: together that is twice the work, but the pixels of the passes need not be held in memory.
+// open begins to read. Each pass of an interlaced PNG has a reader of its own that inflates the data, because one row of the
+// picture needs rows of several passes. So the data of earlier passes is inflated again, which doubles the work, but no pass
+// has to be held in memory.
 func (r *rowReader) open(data [][]byte, isInterlaced bool) error {
 	passes, before := onlyPass, 0
 	if isInterlaced {
@@ -168,8 +169,8 @@ func (r *rowReader) open(data [][]byte, isInterlaced bool) error {
 	return nil
 }
 
-// inflate reads data in the form of zlib (RFC 1950). It does not compare the checksum at the end, because the checksums of the
-// chunks were compared.
+// inflate returns a reader that inflates data in the zlib format (RFC 1950). It does not verify the checksum at the end,
+// because the checksums of the chunks were verified already.
 func inflate(data io.Reader) (io.Reader, error) {
 	buffered := bufio.NewReaderSize(data, blockSize)
 	var head [2]byte
@@ -188,7 +189,7 @@ func (r *rowReader) close() {
 	r.running.Wait()
 }
 
-// next returns row y, which is valid until the next call.
+// next returns row y of the picture. The slice is valid until the next call.
 func (r *rowReader) next(y int) ([]byte, error) {
 	for _, p := range r.passes {
 		if y < p.first.Y || (y-p.first.Y)%p.step.Y != 0 {
@@ -206,7 +207,7 @@ func (r *rowReader) next(y int) ([]byte, error) {
 	return r.row, nil
 }
 
-// end checks that the data ends after the last row.
+// end returns an error if pixel data follows the last row.
 func (r *rowReader) end() error {
 	last := r.passes[len(r.passes)-1]
 	switch n, err := io.ReadFull(last.from, make([]byte, 1)); {
@@ -224,7 +225,7 @@ type passReader struct {
 	pixels            *pngConverter
 	from              io.Reader
 	current, previous []byte // rows as they are stored, after the byte that names the filter
-	row               []byte // the current one, converted
+	row               []byte // the current row, converted
 }
 
 func (p *passReader) next() ([]byte, error) {
@@ -255,8 +256,8 @@ func (p *passReader) spread(into, row []byte) {
 }
 
 const (
-	blockSize   = 32 << 10 // of data that was inflated ahead
-	blocksAhead = 4
+	blockSize   = 32 << 10 // bytes of inflated data in a block of readAhead
+	blocksAhead = 4        // maximum number of blocks that readAhead inflates in advance
 )
 
 // block is inflated data, or the error that ended the data.
@@ -265,8 +266,8 @@ type block struct {
 	err     error
 }
 
-// readAhead inflates in a goroutine of its own, so that inflating and scaling run at the same time. It leaves out the
-// data before a position.
+// readAhead returns a reader of inflated data. A goroutine of its own inflates the data in advance, so that inflating and
+// scaling run at the same time. readAhead skips the first position bytes.
 func (r *rowReader) readAhead(from io.Reader, position int) io.Reader {
 	full, empty := make(chan block), make(chan []byte, blocksAhead)
 	for range blocksAhead {
@@ -304,7 +305,7 @@ type aheadReader struct {
 	full  <-chan block
 	empty chan<- []byte
 	rest  bytes.Reader
-	whole []byte // the block of which rest is left
+	whole []byte // the block whose unread part is rest
 	err   error
 }
 

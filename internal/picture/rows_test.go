@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// rowsOf reads all rows of a PNG one by one.
+// rowsOf reads the rows of a PNG one by one, and returns them all.
 func rowsOf(file []byte, size image.Point) ([]byte, error) {
 	chunks, err := readChunks(file)
 	if err != nil {
@@ -78,7 +78,7 @@ func TestRowsOfPNGAreThoseOfImagePNG(t *testing.T) {
 					spec.chunks = slices.Concat(chunk("PLTE", palette), chunk("tRNS", []byte{0, 9, 200}))
 				}
 				if samples := map[byte]int{0: 1, 2: 3}[colourType]; samples > 0 && i%4 > 1 {
-					colour := make([]byte, 2*samples) // one that occurs, since small values do
+					colour := make([]byte, 2*samples) // small values, so that some pixels have this colour
 					colour[len(colour)-1] = byte(random.IntN(2))
 					spec.chunks = chunk("tRNS", colour)
 				}
@@ -93,8 +93,8 @@ func TestRowsOfPNGAreThoseOfImagePNG(t *testing.T) {
 	}
 }
 
-// FuzzRows checks that rows that are read one by one are those of image/png, and that the same files are refused. Only the
-// checksum at the end of the pixels is not compared.
+// FuzzRows compares this package's reader of rows with image/png. Both must return equal rows, and refuse the same files.
+// There is one exception: unlike image/png, this package does not verify the checksum at the end of the pixel data.
 func FuzzRows(f *testing.F) {
 	source := photo(40, 30, 20)
 	f.Add(encodedPNG(f, source))
@@ -116,7 +116,7 @@ func FuzzRows(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
 		for _, content := range [][]byte{file, withChecksums(file)} {
-			h, err := readHeader(content, 1) // all are scaled
+			h, err := readHeader(content, 1) // with this maxSide all files are scaled, so they are read row by row
 			if err != nil || h.format != formatPNG || h.width*h.height > 1<<20 {
 				continue
 			}
@@ -130,7 +130,7 @@ func FuzzRows(f *testing.F) {
 	})
 }
 
-// isAboutChecksum tells whether the data of a PNG is sound up to its checksum.
+// isAboutChecksum tells whether the only fault of a PNG is the checksum at the end of its pixel data.
 func isAboutChecksum(file []byte) bool {
 	chunks, err := readChunks(file)
 	if err != nil {

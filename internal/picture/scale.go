@@ -6,8 +6,8 @@ import (
 	"image/color"
 )
 
-// fit returns the sides of a picture whose longer side becomes at most maxSide. The shorter one
-// is rounded, and at least 1.
+// fit returns the sides of a picture after it is scaled down so that its longer side has at most maxSide pixels. The other
+// side is rounded, and is at least 1. A picture that already fits keeps its sides.
 func fit(width, height, maxSide int) (int, int) {
 	longer := max(width, height)
 	if longer <= maxSide {
@@ -20,18 +20,18 @@ func fit(width, height, maxSide int) (int, int) {
 func scale(img image.Image, width, height int) image.Image {
 	size := img.Bounds().Size()
 	if m, ok := img.(*image.RGBA); ok && width <= size.X && height <= size.Y {
-		return scaleInto(img, width, height, m.Pix[:4*width*height]) // a row is written after it was read
+		return scaleInto(img, width, height, m.Pix[:4*width*height]) // safe: each row is read before it is overwritten
 	}
 	return scaleCopy(img, width, height)
 }
 
-// scaleCopy is scale, but leaves the given picture as it is.
+// scaleCopy does the work of scale, but leaves the pixels of img as they are.
 func scaleCopy(img image.Image, width, height int) image.Image {
 	return scaleInto(img, width, height, nil)
 }
 
-// scaleInto returns the picture with the given sides. If that is an RGBA, its pixels are written into room; nil: into
-// new memory.
+// scaleInto returns the picture with the given sides. If the result is an RGBA, its pixels are written into room, or into
+// new memory if room is nil.
 func scaleInto(img image.Image, width, height int, room []byte) image.Image {
 	size, rect := img.Bounds().Size(), image.Rect(0, 0, width, height)
 	switch m := img.(type) {
@@ -61,7 +61,7 @@ func scaleInto(img image.Image, width, height int, room []byte) image.Image {
 	return scaled
 }
 
-// scalePlane scales a plane of one channel.
+// scalePlane scales one plane of samples, such as a plane of Y, Cb or Cr.
 func scalePlane(pix []byte, stride int, size image.Point, into []byte, to image.Point) {
 	s := newScaler(1, size, into, to)
 	for y := range size.Y {
@@ -97,7 +97,7 @@ func premultiply(row []byte) {
 		}
 		alpha := uint64(pixel >> 24)
 		products := spread(pixel)*alpha + 127*one
-		products += products>>8&everyOther + one // its upper halves are now the products by 255
+		products += products>>8&everyOther + one // the upper byte of each 16 bits is now the product divided by 255
 		binary.LittleEndian.PutUint32(row[i:], join(products>>8&everyOther)&^opaque|pixel&opaque)
 	}
 }

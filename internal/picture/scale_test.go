@@ -14,7 +14,8 @@ func TestBoxesAreAveraged(t *testing.T) {
 		30, 40, 50, 70, 9, 99,
 		1, 2, 9, 10, 200,
 	}}
-	got := scale(img, 2, 1).(*image.Gray) // three boxes across and one down, then the middle one counts half for both
+	// The picture has three boxes, which are scaled to two pixels. Each pixel takes half of the middle box.
+	got := scale(img, 2, 1).(*image.Gray)
 	if want := []byte{24, 60}; !bytes.Equal(got.Pix, want) {
 		t.Errorf("averages %v, want %v", got.Pix, want)
 	}
@@ -34,7 +35,8 @@ func TestScaledPixelsAreMeans(t *testing.T) {
 		size := image.Point{1 + random.IntN(90), 1 + random.IntN(90)}
 		to := image.Point{size.X/15 + 1 + random.IntN(size.X), size.Y/15 + 1 + random.IntN(size.Y)}
 		if random.IntN(8) == 0 {
-			to = image.Point{100 + random.IntN(20), 100 + random.IntN(20)} // larger, as planes of colours can become
+			// The result may also be larger than the picture, as happens to planes of colours.
+			to = image.Point{100 + random.IntN(20), 100 + random.IntN(20)}
 		}
 		channels := 1 + 3*random.IntN(2)
 		pix, into := make([]byte, channels*size.X*size.Y), make([]byte, channels*to.X*to.Y)
@@ -57,11 +59,11 @@ func TestScaledPixelsAreMeans(t *testing.T) {
 	}
 }
 
-// covered returns, for pixel i of a result with to pixels, how much each of the from pixels counts: all pixels of a box
-// count the same.
+// covered returns the weight of each pixel in the scaled pixel i, when a row of from pixels is scaled to a row of to pixels.
+// All pixels of a box have the same weight.
 func covered(from, to, i int) map[int]float64 {
 	box := boxSide(from, to)
-	width := float64((from+box-1)/box) / float64(to) // in boxes
+	width := float64((from+box-1)/box) / float64(to) // of a scaled pixel, in boxes
 	shares := make(map[int]float64)
 	for begin, end := float64(i)*width, float64(i+1)*width; begin < end-1e-9; {
 		next := math.Min(end, math.Floor(begin+1e-9)+1)

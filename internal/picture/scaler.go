@@ -6,19 +6,19 @@ import (
 	"math/bits"
 )
 
-// scaler takes the rows of a picture from the top, and writes a picture of another size. It averages: each
-// pixel of the result is the mean of the part of the picture that it covers.
+// scaler takes the rows of a picture from top to bottom, and writes the picture in another size. Each pixel of the result is
+// the mean of the part of the picture that it covers.
 type scaler interface {
 	// push takes the next row. It does not keep the slice.
 	push(row []byte)
 }
 
-// maxBox is the largest side of a box, so that the sum of its pixels fits into 16 bits.
+// maxBox is the longest side of a box in pixels. With it, the sum of a box fits into 16 bits.
 const maxBox = 16
 
-// newScaler returns a scaler of pictures with 1 or 4 channels. It is made of stages: the first ones average whole boxes
-// of pixels, until the picture has less than twice the wanted size, and the last one (a blender) makes it exactly as
-// large as wanted.
+// newScaler returns a scaler for pictures with 1 or 4 channels. It is a chain of stages. The first stages replace boxes of
+// pixels by their mean, until the sides are less than twice as long as wanted. The last stage (a blender) makes the sides
+// exactly as long as wanted.
 func newScaler(channels int, size image.Point, into []byte, to image.Point) scaler {
 	box := image.Point{boxSide(size.X, to.X), boxSide(size.Y, to.Y)}
 	if box == (image.Point{1, 1}) {
@@ -38,8 +38,8 @@ func boxSide(from, to int) int {
 
 // The four channels of a pixel are computed at once, in an integer with 16 bits for each.
 const (
-	everyOther = 0x00ff00ff00ff00ff // of eight bytes
-	one        = 0x0001000100010001 // in each channel
+	everyOther = 0x00ff00ff00ff00ff // masks every other byte of eight
+	one        = 0x0001000100010001 // a 1 in each channel
 )
 
 // spread returns the four bytes of a pixel in 16 bits each.
@@ -52,21 +52,21 @@ func join(channels uint64) uint32 {
 	return uint32(channels) | uint32(channels>>32)<<8
 }
 
-// boxes averages boxes of pixels. A box that is not full, at the right or lower edge, counts its last
-// pixels several times.
+// boxes is a stage of a scaler that replaces each box of pixels by their mean. If a box at the right or lower edge has too
+// few pixels, its last pixels are counted several times.
 type boxes struct {
 	channels   int
-	box        image.Point // sides
-	height     int         // of the picture
-	seen       int         // rows so far
-	sums       []uint64    // of each box in the current row of boxes
+	box        image.Point // sides of a box in pixels
+	height     int         // number of rows of the picture
+	seen       int         // number of rows so far
+	sums       []uint64    // sum of the pixels of each box in the current row of boxes
 	means      []byte
-	reciprocal uint64 // of the number of pixels in a box
+	reciprocal uint64 // reciprocal of the number of pixels in a box, times 1<<reciprocalBits
 	next       scaler
 }
 
-// reciprocalBits is the precision of reciprocals. With it, dividing the sum of up to 256 bytes is exact, and the
-// product has at most 32 bits.
+// reciprocalBits is the precision of boxes.reciprocal in bits. With it, the mean of up to 256 bytes is exact, and sum times
+// reciprocal has at most 32 bits.
 const reciprocalBits = 24
 
 func (b *boxes) push(row []byte) {
@@ -82,7 +82,7 @@ func (b *boxes) push(row []byte) {
 
 func (b *boxes) add(row []byte) {
 	b.seen++
-	width := b.channels * b.box.X // of a box, in bytes
+	width := b.channels * b.box.X // width of a box in bytes
 	whole := b.sums[:len(row)/width]
 	switch {
 	case b.channels == 1:
@@ -116,7 +116,7 @@ func (b *boxes) add(row []byte) {
 	}
 }
 
-// addEdge adds the pixels of the last box, which is not full.
+// addEdge adds the pixels of the last box of a row, which has too few pixels.
 func (b *boxes) addEdge(row []byte) {
 	last := &b.sums[len(b.sums)-1]
 	for range b.box.X {
@@ -159,17 +159,17 @@ func (b *boxes) flush() {
 	b.next.push(b.means)
 }
 
-// pixelWeights is the weights with which up to three neighbouring pixels count in a pixel of the result.
+// pixelWeights has the weights of up to three neighbouring pixels, whose weighted mean is a pixel of the result.
 type pixelWeights struct {
-	first, last int       // neighbours that count
-	weights     [3]uint64 // of first and the two after it; together 256
+	first, last int       // indexes of the first and the last pixel with a weight
+	weights     [3]uint64 // weights of first and of the two pixels after it; their sum is 256
 }
 
-// pixelWeightsOf returns the shares with which a row of pixels is scaled to fewer, or to more, pixels.
+// pixelWeightsOf returns the weights with which a row of from pixels is scaled to a row of to pixels.
 func pixelWeightsOf(from, to int) []pixelWeights {
 	shares := make([]pixelWeights, to)
 	for i := range shares {
-		begin, end := i*from, (i+1)*from // in units of 1/to of a stored pixel
+		begin, end := i*from, (i+1)*from // the part of the row that pixel i of the result covers, in units of 1/to of a pixel
 		s := pixelWeights{first: begin / to, last: (end - 1) / to}
 		var covered, counted uint64
 		for j := range s.last - s.first + 1 {
@@ -182,14 +182,14 @@ func pixelWeightsOf(from, to int) []pixelWeights {
 	return shares
 }
 
-// blender is the last stage of a scaler. It reduces a picture to at least half of its sides, or enlarges it.
+// blender is the last stage of a scaler. It makes the sides of a picture shorter, by less than half, or longer.
 type blender struct {
 	channels     int
 	across, down []pixelWeights
-	row          []byte    // the current row, and two pixels that don't count
-	recent       [3][]byte // the latest rows, with the width of the result
-	seen         int       // rows so far
-	into         []byte    // the rest of the result
+	row          []byte    // the current row, followed by two pixels whose weight is zero
+	recent       [3][]byte // the latest three rows, already as wide as the result
+	seen         int       // number of rows taken so far
+	into         []byte    // the part of the result that is not written yet
 }
 
 func newBlender(channels int, size image.Point, into []byte, to image.Point) *blender {
@@ -230,7 +230,7 @@ func (b *blender) push(row []byte) {
 	}
 }
 
-// write writes the next row of the result.
+// write writes the next row of the result, as the weighted mean of the latest rows.
 func (b *blender) write(s *pixelWeights) {
 	upper, middle, lower := b.recent[s.first%3], b.recent[(s.first+1)%3], b.recent[(s.first+2)%3]
 	row := b.into[:len(upper)]

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// makeSmaller makes the smaller forms of a picture. The first form that is needed is made from the picture's pixels,
-// the others from the pixels of that form, which are fewer.
+// makeSmaller makes the smaller forms of a picture, whose pixels are img. The first form is made from img. Each further form
+// is made from the pixels of the first form, which are fewer.
 func (n *Normalizer) makeSmaller(p *Picture, img image.Image) []*Picture {
 	forms := make([]*Picture, len(n.smaller))
 	isScaled := false
@@ -30,9 +30,9 @@ func (n *Normalizer) makeSmaller(p *Picture, img image.Image) []*Picture {
 	return forms
 }
 
-// sidesWithin returns the sides with which encoding the form within bounds begins. The content of a form with
-// transparent pixels becomes shorter only with its sides, and has at least as many bytes per pixel as the picture's
-// content. So the sides of such a form begin at a size that may fit, because each attempt takes time.
+// sidesWithin returns the sides with which the first attempt encodes a form for the bounds. Each attempt takes time, so the
+// first one should fit. A form with transparent pixels stays a PNG and has at least as many bytes per pixel as the picture.
+// So for such a form sidesWithin computes the sides from the length of the picture's content.
 func (p *Picture) sidesWithin(b Bounds, opaque bool) (width, height int) {
 	width, height = fitBox(p.Width, p.Height, b)
 	if p.Format != formatPNG || opaque || len(p.Content) <= b.Bytes {
@@ -43,7 +43,8 @@ func (p *Picture) sidesWithin(b Bounds, opaque bool) (width, height int) {
 	return fit(width, height, longer)
 }
 
-// fitBox returns the sides of a picture within bounds, with the same ratio. It is not enlarged.
+// fitBox returns the sides of the picture after it is scaled down to fit into the bounds, with the same ratio. If the picture
+// fits already, its sides do not change.
 func fitBox(width, height int, b Bounds) (int, int) {
 	switch {
 	case width <= b.Width && height <= b.Height:

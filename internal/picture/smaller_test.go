@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// wantForm fails the test unless the form is a complete picture of its sides within the bounds, with the ratio of p.
+// wantForm fails the test unless smaller form i of the picture is a complete picture with the sides that it reports, is
+// within the bounds, and has the ratio of p.
 func wantForm(t *testing.T, p Picture, i int, b Bounds) {
 	t.Helper()
 	form := p.Smaller[i]
@@ -82,7 +83,7 @@ func TestSmallerFormsFitTheirBounds(t *testing.T) {
 	}
 }
 
-// Without a form the picture itself is shown: it is small, or its form would have more bytes.
+// A form is nil if the picture itself can be shown: because the picture is small, or because the form would have more bytes.
 func TestFormsThatSaveNothingAreNotMade(t *testing.T) {
 	small := encodedPNG(t, filled(16, 16, grey(7)))
 	p, _ := normalize(t, NewNormalizer(512, 1<<20, Bounds{32, 32, 4096}), small)
@@ -102,7 +103,7 @@ func TestFormsThatSaveNothingAreNotMade(t *testing.T) {
 	}
 }
 
-// A form shows what the picture shows.
+// The pixels of a form have the colours of the picture at the same places.
 func TestFormsLookLikeThePicture(t *testing.T) {
 	halves := filled(500, 300, color.NRGBA{0xff, 0, 0, 0xff})
 	for y := range 300 {

@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// interval is how often the line is overwritten.
+// interval is the shortest time between two writes of the line.
 const interval = 500 * time.Millisecond
 
 // Meter counts the work of a command and shows it.
 type Meter struct {
 	out    io.Writer
-	prefix string           // begins the line
-	width  int              // the line is no longer
-	now    func() time.Time // the real time, but in tests
+	prefix string           // text at the beginning of the line
+	width  int              // columns of the terminal; the line is shorter
+	now    func() time.Time // time.Now, except in tests
 
 	mu      sync.Mutex
-	task    string    // guarded by mu, as everything below
-	unit    string    // what is counted; empty: bytes
-	counted uint64    // units
-	done    uint64    // work
-	total   uint64    // work; 0: not known
+	task    string    // guarded by mu, like all fields below
+	unit    string    // name of the counted units; empty: bytes
+	counted uint64    // units counted so far; the line shows them
+	done    uint64    // work done so far, in the unit of total; the percentage is done/total
+	total   uint64    // amount of work in the task; 0: not known
 	began   time.Time // when the task began
-	shown   time.Time // when the line was last written; zero: it is not shown
+	shown   time.Time // when the line was last written; zero: no line is shown
 }
 
-// New returns a meter whose line begins with prefix, on a terminal of this width; nil if the width is 0, which means that out is no
-// terminal.
+// New returns a meter that writes its line to out, a terminal with the given number of columns. The line begins with the
+// prefix. A width of 0 means that out is not a terminal; New then returns nil.
 func New(out io.Writer, prefix string, width int) *Meter {
 	if width == 0 {
 		return nil
@@ -38,8 +38,9 @@ func New(out io.Writer, prefix string, width int) *Meter {
 	return &Meter{out: out, prefix: prefix, width: width, now: time.Now}
 }
 
-// Begin begins a task. What is counted are units, such as "rows"; an empty unit means bytes. The total is that of the work; 0: it
-// is not known.
+// Begin begins a task, with all counts at zero. unit is the name of the counted units, such as "rows"; if it is empty, bytes
+// are counted. total is the amount of work in the task, from which the percentage and the remaining time are computed; 0: not
+// known.
 func (m *Meter) Begin(task, unit string, total uint64) {
 	if m == nil {
 		return
@@ -49,13 +50,14 @@ func (m *Meter) Begin(task, unit string, total uint64) {
 	m.task, m.unit, m.total, m.counted, m.done, m.began = task, unit, total, 0, 0, m.now()
 }
 
-// Count adds units that are also the work.
+// Count adds n units, and the same amount of work.
 func (m *Meter) Count(n uint64) { m.add(n, n) }
 
-// CountUnits adds units that are no measure of the work.
+// CountUnits adds n units and no work. It is for tasks whose work is measured in something other than the units (see
+// CountWork).
 func (m *Meter) CountUnits(n uint64) { m.add(n, 0) }
 
-// CountWork adds work without units.
+// CountWork adds an amount n of work, and no units.
 func (m *Meter) CountWork(n uint64) { m.add(0, n) }
 
 func (m *Meter) add(units, work uint64) {
@@ -72,7 +74,7 @@ func (m *Meter) add(units, work uint64) {
 	}
 }
 
-// End removes the line.
+// End removes the line from the terminal.
 func (m *Meter) End() {
 	if m == nil {
 		return
@@ -85,7 +87,7 @@ func (m *Meter) End() {
 	}
 }
 
-// write overwrites the line. Erasing to its end is understood by every terminal.
+// write overwrites the line with the text. The escape sequence erases the rest of the line; every terminal understands it.
 func (m *Meter) write(text string) {
 	if len(text) >= m.width {
 		text = text[:m.width-1]
@@ -93,7 +95,7 @@ func (m *Meter) write(text string) {
 	_, _ = fmt.Fprint(m.out, "\r"+text+"\x1b[K")
 }
 
-// line returns what is shown after the elapsed time.
+// line returns the line to show, given the time since the task began.
 func (m *Meter) line(elapsed time.Duration) string {
 	parts := []string{m.amount()}
 	if m.total > 0 {
@@ -111,7 +113,7 @@ func (m *Meter) line(elapsed time.Duration) string {
 	return text + strings.Join(parts, ", ")
 }
 
-// amount returns how much was counted.
+// amount returns the number of counted units as text.
 func (m *Meter) amount() string {
 	switch {
 	case m.unit != "":
@@ -141,7 +143,7 @@ func groupDigits(n uint64) string {
 	return digits
 }
 
-// formatDuration writes a length of time in its two largest units.
+// formatDuration formats a duration with its one or two largest units.
 func formatDuration(d time.Duration) string {
 	switch seconds := int64(d.Round(time.Second) / time.Second); {
 	case seconds < 60:

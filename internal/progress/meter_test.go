@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// newMeter returns a meter, what it writes, and its clock.
+// newMeter returns a meter, the buffer into which it writes, and its clock.
 func newMeter(width int) (m *Meter, out *bytes.Buffer, now *time.Time) {
 	out, now = new(bytes.Buffer), new(time.Time)
 	*now = time.Unix(1e9, 0)
@@ -17,7 +17,7 @@ func newMeter(width int) (m *Meter, out *bytes.Buffer, now *time.Time) {
 	return m, out, now
 }
 
-// lines returns the lines that were written one over the other.
+// lines returns all lines that the meter has written, in order; each one overwrote the previous one.
 func lines(out *bytes.Buffer) []string {
 	text := strings.ReplaceAll(out.String(), "\x1b[K", "")
 	return strings.Split(text, "\r")[1:]

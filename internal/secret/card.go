@@ -8,17 +8,17 @@ import (
 // Redacted is what is printed instead of a secret.
 const Redacted = "[redacted]"
 
-// Card is a payer's card data. It is only in memory, from the request until the provider has
-// it, and prints as Redacted with every verb.
+// Card is a payer's card data. It exists in memory only, from the request until the provider has the data. With every verb of
+// package fmt it prints as Redacted.
 type Card struct {
-	Number   []byte // digits
+	Number   []byte // its digits, as ASCII
 	Holder   []byte
 	ExpMonth []byte
 	ExpYear  []byte
-	CVV      []byte // empty for a payout
+	CVV      []byte // empty if the card receives a payout
 }
 
-// Wipe overwrites the card's bytes and empties the card.
+// Wipe overwrites the bytes of the card's fields and then empties the fields.
 func (c *Card) Wipe() {
 	if c == nil {
 		return
@@ -35,5 +35,5 @@ func (c Card) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(Redacted)) }
 // LogValue implements slog.LogValuer.
 func (c Card) LogValue() slog.Value { return slog.StringValue(Redacted) }
 
-// MarshalText keeps a card out of every text and JSON encoder.
+// MarshalText makes encoders of text and JSON write Redacted instead of the card.
 func (c Card) MarshalText() ([]byte, error) { return []byte(Redacted), nil }

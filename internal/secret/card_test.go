@@ -32,7 +32,7 @@ func printInEveryWay(value any) string {
 	return out.String()
 }
 
-// leaks looks for the secret as text, as hex, and as a list of byte values.
+// leaks tells whether the output contains the secret, as text, as hex, or as a list of byte values.
 func leaks(output, secret string) bool {
 	numbers := strings.Trim(fmt.Sprint([]byte(secret)), "[]")
 	for _, form := range []string{secret, fmt.Sprintf("%x", secret), numbers, strings.ReplaceAll(numbers, " ", ",")} {

@@ -13,18 +13,17 @@ import (
 
 const (
 	privateMode = 0o600
-	otherModes  = 0o077 // the permission bits of everybody but the owner
+	otherModes  = 0o077 // the permission bits of the group and of others
 
 	// maxPrivateBytes bounds a private file. A keyring with the maximum number of sealing keys takes
 	// less than half of it.
 	maxPrivateBytes = 1 << 20
 
-	// maxReplacements bounds how often other processes may replace a file while this process waits to
-	// replace it.
+	// maxReplacements is how often lockPrivate tries again because another process has replaced the file.
 	maxReplacements = 1000
 )
 
-// readPrivate reads a file that only its owner can open.
+// readPrivate reads a file whose mode gives only its owner access.
 func readPrivate(path string) ([]byte, error) {
 	f, err := openPrivate(path)
 	if err != nil {
@@ -34,8 +33,8 @@ func readPrivate(path string) ([]byte, error) {
 	return readBounded(f)
 }
 
-// openPrivate opens a file that only its owner can open. It opens the file first and then checks it, so that no other
-// file can take its place after the check.
+// openPrivate opens a file, and returns an error unless only the file's owner has access to it. It checks the file after
+// opening it, so that no other file can take its place between the check and the opening.
 func openPrivate(path string) (_ *os.File, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -70,10 +69,11 @@ func readBounded(f *os.File) ([]byte, error) {
 	return content, nil
 }
 
-// rewritePrivate replaces a private file's content with the result of change. Rewrites of one file by any processes run
-// one after the other, and each sees the result of the previous rewrite. If change fails the file stays as it was.
+// rewritePrivate replaces a private file's content with the result of change. Rewrites of one file run one after the other,
+// even in different processes, and each gets the content that the previous one has written. If change fails, the file is not
+// changed.
 func rewritePrivate(path string, change func(content []byte) ([]byte, error)) error {
-	// A link stays a link: its target is rewritten.
+	// If path is a symbolic link, the link stays, and the file to which it points is rewritten.
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return err
@@ -83,8 +83,8 @@ func rewritePrivate(path string, change func(content []byte) ([]byte, error)) er
 		return err
 	}
 	defer func() { _ = f.Close() }() // releases the lock for the next process
-	// While the lock is held no other process rewrites the file, so temporary files beside it are left over from a
-	// crash, or belong to a process that tries to create the keyring and fails anyway, because it exists.
+	// This process has the lock, so no other process rewrites the file. A temporary file beside it is left over from a crash,
+	// or belongs to a process that tries to create a keyring; that creation will fail anyway, because the file exists.
 	durable.RemoveLeftovers(filepath.Dir(path), filepath.Base(path))
 	content, err := readBounded(f)
 	if err != nil {
@@ -96,9 +96,9 @@ func rewritePrivate(path string, change func(content []byte) ([]byte, error)) er
 	return durable.Replace(path, privateMode, content)
 }
 
-// lockPrivate opens and locks the file that path names. Closing the file unlocks it. The lock is on the
-// file itself, so that no lock file is needed beside it. When the lock comes, another process may have
-// replaced the file; lockPrivate then tries again with the new file.
+// lockPrivate opens and locks the file at the path. Closing the file unlocks it. The file itself is locked, so no separate
+// lock file is needed. While lockPrivate waits for the lock, another process may replace the file; lockPrivate then tries
+// again with the new file.
 func lockPrivate(path string) (*os.File, error) {
 	for range maxReplacements {
 		f, err := openPrivate(path)
@@ -116,7 +116,7 @@ func lockPrivate(path string) (*os.File, error) {
 	return nil, fmt.Errorf("%s is being replaced all the time", path)
 }
 
-// lockIfCurrent locks the open file f, and tells whether path still names this file.
+// lockIfCurrent locks the open file f, and tells whether f is still the file at the path.
 func lockIfCurrent(f *os.File, path string) (bool, error) {
 	if err := filelock.Wait(f); err != nil {
 		return false, &os.PathError{Op: "lock", Path: path, Err: err}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// pad returns the text as Sum256 and macs pad it.
+// pad returns the text with the padding that Sum256 and macs add.
 func pad(text []byte) []byte {
 	text = append(bytes.Clone(text), 0x80)
 	for len(text)%sha256.BlockSize != 0 {
@@ -18,7 +18,7 @@ func pad(text []byte) []byte {
 
 func TestHashCoversThePaddedText(t *testing.T) {
 	key := []byte("a key of the keyring's, 32 bytes")
-	fingerprints := newMACs(key) // one, so that hashes are used again
+	fingerprints := newMACs(key) // one value for all texts, so that its hash states are reused
 	text := make([]byte, 300)
 	for i := range text {
 		text[i] = byte(i)
@@ -40,10 +40,10 @@ func TestHashCoversThePaddedText(t *testing.T) {
 	}
 }
 
-// recordingHash is a hash that records what is written to it.
+// recordingHash is a hash that records the buffers that are written to it.
 type recordingHash struct {
 	lengths []int
-	buffers [][]byte // the caller's own buffers, not copies
+	buffers [][]byte // the slices themselves, not copies
 	resets  int
 }
 
@@ -56,8 +56,8 @@ func (r *recordingHash) Reset()              { r.resets++ }
 func (*recordingHash) Size() int             { return sha256.Size }
 func (*recordingHash) BlockSize() int        { return sha256.BlockSize }
 
-// TestHashKeepsNoPlaintext checks that the hash gets only whole blocks, which it does not copy, and that the buffer
-// of an incomplete block is overwritten.
+// TestHashKeepsNoPlaintext checks two things. The hash gets only whole blocks, which it does not copy. The buffer with an
+// incomplete block is overwritten.
 func TestHashKeepsNoPlaintext(t *testing.T) {
 	for _, pieces := range [][]int{{16}, {64}, {70, 3}, {1, 62, 1}, {63, 66}, {200}} {
 		recorder := new(recordingHash)

@@ -19,42 +19,42 @@ import (
 const (
 	keyringVersion = 1
 
-	// signerName is the server's name in every signed head (a signed hash of the ledger). Verifiers find
-	// the key by this name, so it never changes.
+	// signerName is the server's name in every signed head (a signed hash of the ledger). Verifiers look for the signature
+	// under this name, so the name never changes.
 	signerName = "mizan"
 
 	fingerprintKeyBytes = 32
-	fingerprintBytes    = 16 // the first bytes of the HMAC, which give 32 hex digits
+	fingerprintBytes    = 16 // length of a fingerprint: the first bytes of an HMAC, which are shown as 32 hex digits
 )
 
-// The fields of version 1. A new field does not raise the version, unless old data can't be read without
-// it. A new meaning of a field does.
+// Names of the fields in a keyring file of version 1. Adding a field raises the version only if old data can't be read
+// without it. Changing the meaning of a field always raises the version.
 const (
 	fieldVersion        = "version"
 	fieldSigningKey     = "head_skey"
 	fieldVerifierKey    = "head_vkey"
 	fieldFingerprintKey = "fingerprint_key"
-	fieldSealingKeys    = "sealing_keys" // optional
+	fieldSealingKeys    = "sealing_keys" // may be missing
 )
 
-// Keyring holds the platform's own keys. It never changes, so it is safe for concurrent use; a
-// rotation makes a new Keyring.
+// Keyring holds the service's own keys. A Keyring never changes, so it is safe for concurrent use. A rotation makes a new
+// Keyring.
 type Keyring struct {
 	signer         note.Signer
 	verifier       note.Verifier
 	verifierKey    string // the text from which verifier was made
 	fingerprintKey []byte
-	fingerprints   *macs          // with fingerprintKey
-	sealingKeys    *keyset.Handle // nil: the file has no sealing key
-	sealer         tink.AEAD      // seals and opens with sealingKeys; nil without a sealing key
+	fingerprints   *macs          // computes HMACs with fingerprintKey
+	sealingKeys    *keyset.Handle // nil if the keyring has no sealing key
+	sealer         tink.AEAD      // seals and opens with sealingKeys; nil if there is no sealing key
 
-	// fields is the file as it was read, so that a rewrite keeps the fields of later versions.
+	// fields has the whole file as it was read, so that a rewrite keeps fields that only later versions know.
 	fields map[string]json.RawMessage
 }
 
-// LoadKeyring reads the keyring file, with or without a sealing key. The error is
-// fs.ErrNotExist if the file does not exist; it names the file and never quotes its content. A
-// file that anyone but its owner may read or write is refused.
+// LoadKeyring reads the keyring file at the path. The file may lack a sealing key. If anyone but the file's owner may read or
+// write it, LoadKeyring returns an error. The error is fs.ErrNotExist if the file does not exist. Errors name the file and
+// never quote its content.
 func LoadKeyring(path string) (*Keyring, error) {
 	content, err := readPrivate(path)
 	if err != nil {
@@ -67,8 +67,8 @@ func LoadKeyring(path string) (*Keyring, error) {
 	return k, nil
 }
 
-// LoadSealingKeyring is LoadKeyring for a caller that must seal and may not write the file. If the
-// file has no sealing key, the error is ErrNoSealingKey, whose text says what to do.
+// LoadSealingKeyring does the work of LoadKeyring for a caller that needs a sealing key and may not write the file. If the
+// file has no sealing key, the error is ErrNoSealingKey, and its text says how to add one.
 func LoadSealingKeyring(path string) (*Keyring, error) {
 	k, err := LoadKeyring(path)
 	if err == nil && !k.CanSeal() {
@@ -77,33 +77,32 @@ func LoadSealingKeyring(path string) (*Keyring, error) {
 	return k, err
 }
 
-// CompleteKeyring is LoadKeyring for a caller that must seal and owns the file: a missing
-// sealing key is created, and is durable before it is used. A complete file is only read.
-// Errors are those of LoadKeyring and of the file system.
+// CompleteKeyring does the work of LoadKeyring for a caller that needs a sealing key and may write the file. If the file has
+// no sealing key, CompleteKeyring adds one and makes it durable before it returns. Otherwise it only reads the file. Errors
+// are those of LoadKeyring and of the file system.
 func CompleteKeyring(path string) (*Keyring, error) {
 	k, err := LoadKeyring(path)
 	if err != nil || k.CanSeal() {
 		return k, err
 	}
 	return rewriteKeyring(path, func(k *Keyring) (*Keyring, error) {
-		if k.CanSeal() { // another process has added one
+		if k.CanSeal() { // another process has added a sealing key
 			return k, nil
 		}
 		return k.withNewSealingKey()
 	})
 }
 
-// RotateKeyring adds a sealing key to the file. The new key seals everything from then on; the
-// earlier sealing keys still open what they have sealed. The keys for other purposes stay as they are. A
-// process that has already loaded the keyring continues with the old sealing key. Errors are those of LoadKeyring
-// and of the file system. At 1000 sealing keys RotateKeyring fails and leaves the file as it is.
+// RotateKeyring adds a sealing key to the file. From then on the new key seals everything, and the earlier sealing keys still
+// open what they have sealed. The other keys in the file do not change. A process that has already loaded the keyring
+// continues with the old sealing key. Errors are those of LoadKeyring and of the file system. If the file already has 1000
+// sealing keys, RotateKeyring returns an error and does not change the file.
 func RotateKeyring(path string) (*Keyring, error) {
 	return rewriteKeyring(path, (*Keyring).withNewSealingKey)
 }
 
-// rewriteKeyring changes the keyring's current content on disk, and not a copy that was loaded
-// before. Writing back an old copy could undo a rotation, and what was sealed in between would
-// be lost.
+// rewriteKeyring applies change to the content that the file has now, not to a Keyring that was loaded earlier. Writing back
+// an earlier content could undo a rotation, and then data that was sealed with the lost key could not be opened any more.
 func rewriteKeyring(path string, change func(*Keyring) (*Keyring, error)) (changed *Keyring, err error) {
 	err = rewritePrivate(path, func(content []byte) ([]byte, error) {
 		k, err := parseKeyring(content)
@@ -121,9 +120,8 @@ func rewriteKeyring(path string, change func(*Keyring) (*Keyring, error)) (chang
 	return changed, nil
 }
 
-// CreateKeyring creates new keys and writes them to a new file of mode 0600. The error is
-// fs.ErrExist if the file exists, even if it is empty. The sealing key comes from crypto/rand,
-// which can't fail, the others from random.
+// CreateKeyring creates new keys and writes them to a new file of mode 0600. The error is fs.ErrExist if the file exists,
+// even if it is empty. The sealing key is made with crypto/rand, which can't fail. The other keys are made with random.
 func CreateKeyring(path string, random io.Reader) (*Keyring, error) {
 	k, err := newKeyring(random)
 	if err != nil {
@@ -135,24 +133,22 @@ func CreateKeyring(path string, random io.Reader) (*Keyring, error) {
 	return k, nil
 }
 
-// Signer returns the signer of the ledger's heads (hashes of the whole ledger).
+// Signer returns the signer of the ledger's signed heads. A head is a hash of the whole ledger.
 func (k *Keyring) Signer() note.Signer { return k.signer }
 
-// Verifier returns the verifier of Signer's signatures.
+// Verifier returns the verifier of the signatures that Signer makes.
 func (k *Keyring) Verifier() note.Verifier { return k.verifier }
 
-// VerifierKey returns Verifier's key as note.NewVerifier takes it. It is public, and auditors
-// keep it.
+// VerifierKey returns the public key of Verifier, in the text form that note.NewVerifier takes. Auditors keep this key.
 func (k *Keyring) VerifierKey() string { return k.verifierKey }
 
-// Identity returns a value that identifies this keyring. Rotations do not change it, and it
-// reveals nothing about the keys.
+// Identity returns a value that identifies this keyring. It stays the same after rotations, and reveals nothing about the
+// keys.
 func (k *Keyring) Identity() [32]byte { return [32]byte(k.Derive("identity " + k.verifierKey)) }
 
-// Fingerprint returns a value by which equal card numbers can be recognized without being
-// stored: the first half of their HMAC-SHA-256, 32 hex digits. The number is padded to whole
-// blocks first (blockWriter explains why). The key never rotates, because limits and block lists
-// would no longer recognize the cards they have stored.
+// Fingerprint returns a value by which a card number can be recognized again without being stored: the first half of its
+// HMAC-SHA-256, as 32 hex digits. The number is padded to whole blocks first (blockWriter explains why). The key of the HMAC
+// is never rotated, because limits and block lists recognize cards by their stored fingerprints.
 func (k *Keyring) Fingerprint(number []byte) string {
 	sum := k.fingerprints.sum(number)
 	var digits [2 * fingerprintBytes]byte
@@ -166,7 +162,7 @@ func (k Keyring) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(Redacted)) 
 // LogValue implements slog.LogValuer.
 func (k Keyring) LogValue() slog.Value { return slog.StringValue(Redacted) }
 
-// MarshalText keeps the keys out of every text and JSON encoder.
+// MarshalText makes encoders of text and JSON write Redacted instead of the keys.
 func (k Keyring) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
 
 func newKeyring(random io.Reader) (*Keyring, error) {
@@ -198,7 +194,7 @@ func newKeyring(random io.Reader) (*Keyring, error) {
 
 func parseKeyring(content []byte) (*Keyring, error) {
 	var fields map[string]json.RawMessage
-	// The decoder's own error may quote a character of the file.
+	// The JSON decoder's own error may quote a character of the file, so it is not returned.
 	if json.Unmarshal(content, &fields) != nil {
 		return nil, errors.New("not a JSON object")
 	}
@@ -247,8 +243,8 @@ func fromFields(fields map[string]json.RawMessage) (*Keyring, error) {
 	return k, k.checkPair()
 }
 
-// checkPair checks that the two halves of the signing key belong together. If they did not, nobody
-// could verify the signed heads with the published key.
+// checkPair checks that the two halves of the signing key belong together. Otherwise nobody could verify the signed heads
+// with the published key.
 func (k *Keyring) checkPair() error {
 	probe := []byte("mizan keyring probe\n")
 	signature, err := k.signer.Sign(probe)

@@ -35,7 +35,7 @@ func keyringField(t *testing.T, k *Keyring, name string) string {
 	return value
 }
 
-// oldKeyring is a keyring of a release without sealing.
+// oldKeyring is the keyring file of an old release, which had no sealing keys.
 const oldKeyring = `{
   "fingerprint_key": "20UAjxHKXIVMtApFpQQ26K3YoPorEmHrupHwRG3p9No=",
   "head_skey": "PRIVATE+KEY+mizan+1ce84034+ARSeSWQponA3TJXWYYFyrpKGbhJNqpLbYpLztO71Rm7c",
@@ -51,7 +51,7 @@ func writeFile(t *testing.T, path, content string) {
 	}
 }
 
-// wantOwnerOnly checks for a file of mode 0600, and no other file beside it.
+// wantOwnerOnly checks that the file has mode 0600 and that its directory has no other file.
 func wantOwnerOnly(t *testing.T, path string) {
 	t.Helper()
 	if info, err := os.Lstat(path); err != nil || info.Mode() != 0o600 {
@@ -213,7 +213,7 @@ func TestUnknownFieldsSurviveARewrite(t *testing.T) {
 }
 
 func TestFingerprintIsATruncatedHMAC(t *testing.T) {
-	// The HMAC-SHA-256 of the padded text, computed by another program.
+	// The wanted value is the HMAC-SHA-256 of the padded text, computed by another program.
 	k := &Keyring{fingerprints: newMACs([]byte("Jefe"))}
 	if got, want := k.Fingerprint([]byte("what do ya want for nothing?")), "b80680e934bc239e0a66d9674a03b33e"; got != want {
 		t.Errorf("fingerprint %s, want %s", got, want)

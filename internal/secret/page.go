@@ -17,8 +17,8 @@ import (
 const (
 	derivedKeyBytes = 32
 
-	// The labels of derived keys. Derive puts derivedLabel before its caller's label, so no such label can
-	// equal pageTokenLabel.
+	// The labels of derived keys. Derive puts derivedLabel before the label that its caller gives, so the result never equals
+	// pageTokenLabel.
 	derivedLabel   = "mizan derived key: "
 	pageTokenLabel = "mizan page tokens"
 
@@ -27,7 +27,7 @@ const (
 	pageTokenLength = pageTokenBytes / 3 * 4 // characters of base64, which needs no padding for this number of bytes
 )
 
-// The errors for a page token. A caller can't tell a malformed token from a forged one.
+// Errors of PageTokens.Check. A caller can't tell a malformed token from a forged one.
 var (
 	ErrExpired = errors.New("the page token has expired")
 	ErrInvalid = errors.New("the page token is not valid")
@@ -48,12 +48,11 @@ func (k *Keyring) derive(info string) []byte {
 	return key
 }
 
-// PageTokens makes and checks the tokens with which a payer opens a page without signing in.
-// Tokens are not stored, and remain valid after a restart and a rotation. PageTokens is safe for
-// concurrent use.
+// PageTokens makes and checks the tokens with which a payer opens a page without signing in. Tokens are not stored. They
+// remain valid after a restart of the server and after a rotation of the sealing keys. PageTokens is safe for concurrent use.
 type PageTokens struct{ key []byte }
 
-// PageTokens returns the keyring's PageTokens.
+// PageTokens returns the maker and checker of page tokens with this keyring's key.
 func (k *Keyring) PageTokens() *PageTokens { return &PageTokens{key: k.derive(pageTokenLabel)} }
 
 // Issue returns a token of 32 base64url characters. It opens the page that has this purpose, for
@@ -71,7 +70,7 @@ func (p *PageTokens) Issue(purpose string, org, id [16]byte, expires time.Time) 
 // other fault.
 func (p *PageTokens) Check(purpose string, org, id [16]byte, token string, now time.Time) error {
 	var raw [pageTokenBytes]byte
-	// The decoder skips line breaks, so checking the length of its result is not enough.
+	// base64's decoder skips line breaks, so it is not enough to check the number of decoded bytes.
 	if len(token) != pageTokenLength {
 		return ErrInvalid
 	}
@@ -87,8 +86,8 @@ func (p *PageTokens) Check(purpose string, org, id [16]byte, token string, now t
 	return nil
 }
 
-// mac returns the token's HMAC-SHA-256, cut to 128 bits. The purpose comes first and everything
-// after it has a fixed length, so that different arguments never give the same text.
+// mac returns the token's HMAC-SHA-256, cut to 128 bits. The purpose is first in the authenticated text, and everything after
+// the purpose has a fixed length, so that different arguments never give the same text.
 func (p *PageTokens) mac(purpose string, org, id [16]byte, expires []byte) []byte {
 	mac := hmac.New(sha256.New, p.key)
 	mac.Write([]byte(purpose))
@@ -104,5 +103,5 @@ func (p PageTokens) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(Redacted
 // LogValue implements slog.LogValuer.
 func (p PageTokens) LogValue() slog.Value { return slog.StringValue(Redacted) }
 
-// MarshalText keeps the key out of every text and JSON encoder.
+// MarshalText makes encoders of text and JSON write Redacted instead of the key.
 func (p PageTokens) MarshalText() ([]byte, error) { return []byte(Redacted), nil }

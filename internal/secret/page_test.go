@@ -28,8 +28,7 @@ func loadOldKeyring(t *testing.T) *Keyring {
 	return k
 }
 
-// TestDerivedKeysAreStable compares with keys that another program computed with RFC
-// 5869's formulas.
+// TestDerivedKeysAreStable compares derived keys with keys that another program has computed with the formulas of RFC 5869.
 func TestDerivedKeysAreStable(t *testing.T) {
 	k := loadOldKeyring(t)
 	if got, want := hex.EncodeToString(k.Derive("simulator challenge")), "ce746fea4eaddfdceed52db535cffc4971ff2399383eabbf9632c064247034d5"; got != want {
@@ -86,8 +85,8 @@ func TestPageTokenFitsIntoAURL(t *testing.T) {
 	}
 }
 
-// TestPageTokenOfAnotherPageIsInvalid checks the tokens after their expiry too: an expired token that was not
-// issued for the page is still ErrInvalid, not ErrExpired.
+// TestPageTokenOfAnotherPageIsInvalid also checks the tokens after they have expired: for a page for which a token was not
+// issued, the error is still ErrInvalid, not ErrExpired.
 func TestPageTokenOfAnotherPageIsInvalid(t *testing.T) {
 	pageTokens := createKeyring(t).PageTokens()
 	token := pageTokens.Issue("action", organization, record, noon)

@@ -19,8 +19,8 @@ func cardOfJane() *Card {
 	return &Card{Number: []byte(canary), Holder: []byte("JANE DOE"), ExpMonth: []byte("12"), ExpYear: []byte("2030"), CVV: []byte("987")}
 }
 
-// openWithTink returns an AEAD that opens ciphertexts with only the library and the content of the keyring
-// file.
+// openWithTink returns an AEAD that opens the keyring's ciphertexts. It uses only the library tink and the content of the
+// keyring file, not this package.
 func openWithTink(t *testing.T, k *Keyring) tink.AEAD {
 	t.Helper()
 	var file struct {
@@ -71,7 +71,7 @@ func TestSealedCardHasNumberHolderAndExpiryAndNoCVV(t *testing.T) {
 	}
 }
 
-// sameCard compares all of two cards but the CVV.
+// sameCard tells whether two cards are equal, except for their CVVs.
 func sameCard(a, b *Card) bool {
 	return bytes.Equal(a.Number, b.Number) && bytes.Equal(a.Holder, b.Holder) &&
 		bytes.Equal(a.ExpMonth, b.ExpMonth) && bytes.Equal(a.ExpYear, b.ExpYear)
@@ -80,7 +80,7 @@ func sameCard(a, b *Card) bool {
 func TestEveryCardSurvivesSealing(t *testing.T) {
 	k := createKeyring(t)
 	rapid.Check(t, func(t *rapid.T) {
-		part := rapid.SliceOfN(rapid.Byte(), 0, 1100) // a holder has up to 255 characters of 4 bytes
+		part := rapid.SliceOfN(rapid.Byte(), 0, 1100) // a holder's name has up to 255 characters, of up to 4 bytes each
 		card := &Card{Number: part.Draw(t, "number"), Holder: part.Draw(t, "holder"), ExpMonth: part.Draw(t, "month"), ExpYear: part.Draw(t, "year")}
 		sealed, err := k.SealCard(card, sealingContext)
 		if err != nil {
@@ -92,11 +92,11 @@ func TestEveryCardSurvivesSealing(t *testing.T) {
 	})
 }
 
-// recordingAEAD is an AEAD that records the plaintexts passed to it.
+// recordingAEAD is an AEAD that records the plaintexts that it gets.
 type recordingAEAD struct {
 	tink.AEAD
-	buffers  [][]byte // the caller's own buffers
-	contents []string // copies of their content
+	buffers  [][]byte // the plaintexts themselves, not copies
+	contents []string // copies of the plaintexts
 }
 
 func (r *recordingAEAD) record(plaintext []byte) {

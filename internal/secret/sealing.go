@@ -14,42 +14,42 @@ import (
 	"mizan/internal/assert"
 )
 
-// maxSealingKeys bounds the rotations of a keyring: one a week for 19 years. With that many
-// keys the file stays below maxPrivateBytes.
+// maxSealingKeys is the maximum number of sealing keys in a keyring. It is enough for one rotation a week for 19 years. With
+// that many keys the file stays below maxPrivateBytes.
 const maxSealingKeys = 1000
 
 // The errors of sealing and opening. None reveals anything about the plaintext.
 var (
 	ErrNoSealingKey = errors.New("there is no sealing key")
-	ErrUnopened     = errors.New("the sealed text does not open: it is damaged, of another place, or its key is not in the keyring")
+	ErrUnopened     = errors.New("the sealed text can't be opened: it is damaged or from another record, or its key is not in the keyring")
 )
 
-// SealingKey is the public information about a sealing key.
+// SealingKey describes a sealing key, without the key itself.
 type SealingKey struct {
 	ID        uint32
-	IsPrimary bool // this key seals; exactly one key is primary
-	IsEnabled bool // the key opens what it has sealed
+	IsPrimary bool // true for the key that seals; exactly one key is primary
+	IsEnabled bool // the key can still open what it has sealed
 }
 
-// CanSeal tells whether there is a sealing key. Without one, Seal, Open and the functions that
-// use them return ErrNoSealingKey.
+// CanSeal tells whether the keyring has a sealing key. Without a sealing key, Seal, Open and the functions that use them
+// return ErrNoSealingKey.
 func (k *Keyring) CanSeal() bool { return k.sealer != nil }
 
-// SealingKeys lists the sealing keys, oldest first; empty if there are none.
+// SealingKeys describes the sealing keys, the oldest first. The list is empty if the keyring has none.
 func (k *Keyring) SealingKeys() []SealingKey {
 	list := make([]SealingKey, k.sealingKeys.Len())
 	for i := range list {
 		entry, err := k.sealingKeys.Entry(i)
-		assert.NoError(err) // i is in range
+		assert.NoError(err) // Entry fails only for an index out of range
 		list[i] = SealingKey{ID: entry.KeyID(), IsPrimary: entry.IsPrimary(), IsEnabled: entry.KeyStatus() == keyset.Enabled}
 	}
 	return list
 }
 
-// Seal encrypts plaintext with the primary key, so that it can be neither read nor changed.
-// Open needs the same context, which names the place of the ciphertext (organization and
-// record) and is not stored: a row that is moved to another place can't be opened. The context
-// must not be empty. Seal keeps no reference to the plaintext; the caller wipes it.
+// Seal encrypts the plaintext with the primary sealing key. Nobody without the key can read or change the result. The context
+// names the place where the result is stored (organization and record). It is not part of the result, and Open needs the same
+// context, so a ciphertext that was moved to another place can't be opened. The context must not be empty. Seal keeps no
+// reference to the plaintext; the caller wipes it.
 func (k *Keyring) Seal(plaintext, context []byte) ([]byte, error) {
 	assert.That(len(context) > 0, "a text is sealed without a context")
 	if k.sealer == nil {
@@ -62,9 +62,8 @@ func (k *Keyring) Seal(plaintext, context []byte) ([]byte, error) {
 	return sealed, nil
 }
 
-// Open returns the plaintext that Seal sealed with the same context. The key may have been replaced
-// since. The error is ErrUnopened, or ErrNoSealingKey. The caller must wipe the
-// plaintext.
+// Open returns the plaintext that Seal has encrypted with the same context, even if the sealing key was replaced since. The
+// error is ErrUnopened, or ErrNoSealingKey. The caller must wipe the plaintext.
 func (k *Keyring) Open(sealed, context []byte) ([]byte, error) {
 	if k.sealer == nil {
 		return nil, ErrNoSealingKey
@@ -76,8 +75,7 @@ func (k *Keyring) Open(sealed, context []byte) ([]byte, error) {
 	return plaintext, nil
 }
 
-// parseSealingKeys parses the sealing keys. It drops the library's own errors, because they may
-// quote the keys.
+// parseSealingKeys parses the sealing keys. It does not return tink's own errors, because they may quote the keys.
 func (k *Keyring) parseSealingKeys(keys []byte) (err error) {
 	if k.sealingKeys, err = insecurecleartextkeyset.Read(keyset.NewJSONReader(bytes.NewReader(keys))); err == nil {
 		k.sealer, err = aead.New(k.sealingKeys)
@@ -89,8 +87,8 @@ func (k *Keyring) parseSealingKeys(keys []byte) (err error) {
 }
 
 // withNewSealingKey returns a keyring with one more sealing key, which is the primary one. The algorithm is
-// XChaCha20-Poly1305, whose random nonces are long enough not to repeat. With the nonces of AES-GCM a key would have to
-// be replaced before it has sealed 2^32 texts, but nothing forces an operator to replace a key.
+// XChaCha20-Poly1305, whose random nonces are so long that they do not repeat. The nonces of AES-GCM are shorter: a key would
+// have to be replaced before it has sealed 2^32 texts, but nothing forces an operator to replace a key.
 func (k *Keyring) withNewSealingKey() (*Keyring, error) {
 	if k.sealingKeys.Len() >= maxSealingKeys {
 		return nil, fmt.Errorf("%s has %d keys already", fieldSealingKeys, k.sealingKeys.Len())
@@ -109,8 +107,8 @@ func (k *Keyring) withNewSealingKey() (*Keyring, error) {
 	return fromFields(fields)
 }
 
-// encodeSealingKeys returns the sealing keys in tink's own JSON form. They are in plaintext, like the other keys in
-// the file.
+// encodeSealingKeys returns the sealing keys in the JSON form of the library tink. The keys are not encrypted, like the other
+// keys in the file.
 func encodeSealingKeys(keys *keyset.Handle) json.RawMessage {
 	var out bytes.Buffer
 	assert.NoError(insecurecleartextkeyset.Write(keys, keyset.NewJSONWriter(&out)))

@@ -36,8 +36,8 @@ func wantOpens(t *testing.T, k *Keyring, sealed []byte, want string) {
 	}
 }
 
-// idOfSealingKey returns the id of the key that sealed a ciphertext. The ciphertext begins with a byte 1 and the
-// key's id, which tink writes.
+// idOfSealingKey returns the id of the key that has sealed the ciphertext. tink begins a ciphertext with a byte 1 and this
+// id.
 func idOfSealingKey(sealed []byte) uint32 { return binary.BigEndian.Uint32(sealed[1:]) }
 
 func primaryKeyID(t *testing.T, k *Keyring) uint32 {
@@ -116,9 +116,10 @@ func TestKeyringWithoutSealingKeyLoadsAndReportsIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if k.CanSeal() || len(k.SealingKeys()) != 0 {
-		t.Error("it seems to have a sealing key")
+		t.Error("a keyring without a sealing key reports that it can seal")
 	}
-	// The HMAC-SHA-256 of the padded number with oldKeyring's fingerprint key, computed by another program.
+	// The wanted fingerprint is the HMAC-SHA-256 of the padded number with the fingerprint key of oldKeyring, computed by
+	// another program.
 	if got, want := k.Fingerprint([]byte(canary)), "a8fd405617302ed8f771a20d89c567f0"; got != want {
 		t.Errorf("fingerprint %s, want %s", got, want)
 	}
@@ -263,8 +264,8 @@ func TestDisabledKeyIsListedAndOpensNothing(t *testing.T) {
 	}
 }
 
-// TestConcurrentStartsAndRotationsLoseNoKey seals a text immediately after each start and rotation, as a
-// server does. The final file must open every ciphertext.
+// TestConcurrentStartsAndRotationsLoseNoKey seals a text immediately after each start of a server and each rotation. The
+// keyring file must open every ciphertext at the end.
 func TestConcurrentStartsAndRotationsLoseNoKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
 	writeFile(t, path, oldKeyring)

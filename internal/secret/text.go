@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// Text is a secret text: a password, an API key, a provider's credential. It prints as
-// Redacted; only string(t) returns its content.
+// Text is a secret text, such as a password, an API key, or the credentials for a provider. It prints as Redacted; only
+// string(t) returns its content.
 type Text string
 
 // Format implements fmt.Formatter, so that no verb shows the text.
@@ -15,5 +15,5 @@ func (t Text) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(Redacted)) }
 // LogValue implements slog.LogValuer.
 func (t Text) LogValue() slog.Value { return slog.StringValue(Redacted) }
 
-// MarshalText keeps the text out of every text and JSON encoder.
+// MarshalText makes encoders of text and JSON write Redacted instead of the text.
 func (t Text) MarshalText() ([]byte, error) { return []byte(Redacted), nil }

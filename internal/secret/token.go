@@ -8,12 +8,12 @@ import (
 	"mizan/internal/assert"
 )
 
-// tokenBytes is the entropy of a token: 256 bits.
+// tokenBytes is the number of random bytes in a token: 256 bits of entropy.
 const tokenBytes = 32
 
-// NewToken returns a new token: the prefix (for example "mzk_"), by which people and scanners
-// recognize it, and 43 characters of unpadded base64url. The source of randomness must not fail
-// (crypto/rand.Reader never does), because a token with too little entropy must not exist.
+// NewToken returns a new token: the prefix, and 43 characters of unpadded base64url. By the prefix (for example "mzk_")
+// people and secret scanners recognize the token. The reader random must not fail (crypto/rand.Reader never does), because a
+// token with too little entropy must not exist.
 func NewToken(prefix string, random io.Reader) string {
 	var raw [tokenBytes]byte
 	_, err := io.ReadFull(random, raw[:])
@@ -21,5 +21,5 @@ func NewToken(prefix string, random io.Reader) string {
 	return prefix + base64.RawURLEncoding.EncodeToString(raw[:])
 }
 
-// HashToken returns the stored form of a token, the SHA-256 of all of it, including the prefix.
+// HashToken returns the form in which a token is stored: the SHA-256 of the whole token, including its prefix.
 func HashToken(token []byte) [32]byte { return sha256.Sum256(token) }

@@ -36,7 +36,7 @@ func TestTokenNeedsEnoughRandomness(t *testing.T) {
 }
 
 func TestHashTokenIsSHA256(t *testing.T) {
-	// FIPS 180-4, the example "abc".
+	// the SHA-256 of "abc", an example of FIPS 180-4
 	const want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 	sum := HashToken([]byte("abc"))
 	if got := hex.EncodeToString(sum[:]); got != want {

@@ -1,11 +1,13 @@
-// Package source tells which addresses count as one sender of requests.
+// Package source tells which IP addresses count as one sender of requests (a source), so that a sender cannot evade a limit
+// by using another address of its own network.
 //
 // Invariants:
-//  1. A sender with IPv6 has at least a network of 64 bits, so all addresses of such a network count as one source.
-//     Otherwise each bound for an address would allow 2^64 times as much.
-//  2. An IPv4 address has one form: an IPv4 address that is mapped into IPv6 is the same source.
+//  1. All addresses of an IPv6 network of 64 bits count as one source, because a sender with IPv6 has at least such a
+//     network. Otherwise each limit per address would allow 2^64 times as much.
+//  2. An IPv4 address and the same address mapped into IPv6 are the same source.
 //
-// Callers: actors/directory, api/connlimit, api/web/body and api/checkout, for their bounds per sender.
+// Callers: actors/directory, api/connlimit, api/web/body, api/checkout.
 //
-// Rejected: a prefix length that each package chooses, because one of them would forget it.
+// Rejected: In another design, each package would choose its own prefix length (the bits of an address that name its
+// network). It was not chosen because one of the packages would forget the prefix.
 package source

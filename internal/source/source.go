@@ -6,8 +6,8 @@ import "net/netip"
 // that a provider gives to a customer. All requests without an address have the zero prefix as their source.
 func Of(a netip.Addr) netip.Prefix { return prefixOf(a, 32, 64) }
 
-// SiteOf returns the network that is likely one customer's: an IPv4 network of 24 bits, or an IPv6 network of 48 bits,
-// the size that a site is given.
+// SiteOf returns the network around an address that likely belongs to one customer: an IPv4 network of 24 bits, or an IPv6
+// network of 48 bits, the size that internet providers give to a site.
 func SiteOf(a netip.Addr) netip.Prefix { return prefixOf(a, 24, 48) }
 
 func prefixOf(a netip.Addr, bits4, bits6 int) netip.Prefix {

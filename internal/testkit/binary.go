@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Environment variables with the paths of binaries that are built already; the Makefile sets them.
+// Environment variables with the paths of binaries that are already built. The Makefile sets these variables.
 const (
 	BinaryVariable     = "MIZAN_TEST_BINARY"
 	RaceBinaryVariable = "MIZAN_TEST_RACE_BINARY" // built with the race detector
@@ -24,12 +24,12 @@ var plainBinary, raceBinary builtBinary
 type builtBinary struct {
 	once sync.Once
 	path string
-	dir  string // directory of the build; empty: nothing was built
+	dir  string // temporary directory in which the binary was built; empty if it was not built here
 	err  error
 }
 
-// Main runs a package's tests and removes the binary that Binary has built. A package that uses
-// this kit calls it from TestMain.
+// Main runs a package's tests and then removes the binaries that Binary and RaceBinary have built. A package whose tests use
+// testkit calls Main from TestMain.
 func Main(m *testing.M) {
 	code := m.Run()
 	for _, b := range []*builtBinary{&plainBinary, &raceBinary} {
@@ -40,15 +40,15 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Binary returns the path of the binary under test, without the race detector. The first call
-// builds it.
+// Binary returns the path of the binary under test, without the race detector. The first call in a process builds it, unless
+// BinaryVariable is set.
 func Binary(tb testing.TB) string {
 	tb.Helper()
 	return plainBinary.pathOf(tb, false)
 }
 
-// RaceBinary returns the path of the binary with the race detector if the tests run under it, and Binary's
-// path otherwise. It is for commands that have goroutines: serve, backup and restore.
+// RaceBinary returns the path of the binary with the race detector if the tests run under the race detector, and the path of
+// Binary otherwise. It is for commands that have goroutines: serve, backup and restore.
 func RaceBinary(tb testing.TB) string {
 	tb.Helper()
 	if !hasRaceDetector {
@@ -57,8 +57,8 @@ func RaceBinary(tb testing.TB) string {
 	return raceBinary.pathOf(tb, true)
 }
 
-// binaryOf returns the path of the binary for a command. A command with one goroutine has no races,
-// and with the detector each command takes eight times as long to start.
+// binaryOf returns the path of the binary with which the command runs. A command with one goroutine has no races, so it runs
+// without the race detector, with which it would take eight times as long to start.
 func binaryOf(tb testing.TB, args []string) string {
 	tb.Helper()
 	if len(args) > 0 && slices.Contains([]string{"serve", "backup", "restore"}, args[0]) {

@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// responseTimeout is how long a request may take, including a create request that waits for its provider.
+// responseTimeout is the longest time that a request may take. A create request may wait for its provider.
 const responseTimeout = 3 * time.Minute
 
-// Client talks to a server as one caller. It sends the caller's headers with every request, and is safe
-// for concurrent use.
+// Client sends requests to a server as one caller: it sends the same headers, with the caller's credentials, in every
+// request. It is safe for concurrent use.
 type Client struct {
 	base   string
 	http   *http.Client
 	header http.Header
 }
 
-// Answer is a response, read to its end.
+// Answer is a response with its whole body.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -42,10 +42,16 @@ func (a *Answer) JSON(into any) error {
 // Anyone returns a client without credentials.
 func (s *Server) Anyone() *Client {
 	s.tb.Helper()
-	// No proxy from the environment is used: requests go to the server under test.
+	return &Client{base: s.BaseURL, http: &http.Client{Transport: s.Transport(), Timeout: responseTimeout}, header: http.Header{}}
+}
+
+// Transport returns a transport that trusts the server's certificate, for HTTP clients other than Client.
+func (s *Server) Transport() http.RoundTripper {
+	s.tb.Helper()
+	// Requests go directly to the server under test, never through a proxy that the environment names.
 	transport := &http.Transport{TLSClientConfig: s.tlsConfig(), MaxIdleConnsPerHost: 256}
 	s.tb.Cleanup(transport.CloseIdleConnections)
-	return &Client{base: s.BaseURL, http: &http.Client{Transport: transport, Timeout: responseTimeout}, header: http.Header{}}
+	return transport
 }
 
 // Partner returns a client with the first partner's key.
@@ -61,18 +67,18 @@ func (s *Server) SecondPartner() *Client {
 // Admin returns a client with the admin token, for the first organization.
 func (s *Server) Admin() *Client { return s.withBearerToken(s.Sandbox.AdminToken) }
 
-// Session returns a client for a user of the first organization with role admin.
+// Session returns a client with a session of a user with role admin in the first organization.
 func (s *Server) Session() *Client { return s.withBearerToken(s.Sandbox.SessionToken) }
 
-// Auditor returns a client for a user of the first organization with role auditor.
+// Auditor returns a client with a session of a user with role auditor in the first organization.
 func (s *Server) Auditor() *Client { return s.withBearerToken(s.Sandbox.AuditorToken) }
 
 func (s *Server) withBearerToken(token string) *Client {
 	return s.Anyone().With("authorization", "Bearer "+token, "x-organization-id", s.Sandbox.OrganizationID)
 }
 
-// tlsConfig returns the TLS configuration of clients: they trust the certificates in Options.TrustedCertificates, or
-// else the server's own authority if it has one.
+// tlsConfig returns the TLS configuration of clients. They trust the certificates in Options.TrustedCertificates. If there
+// are none, they trust the server's own certificate authority if it has one.
 func (s *Server) tlsConfig() *tls.Config {
 	path := s.options.TrustedCertificates
 	if path == "" {
@@ -87,7 +93,7 @@ func (s *Server) tlsConfig() *tls.Config {
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, ServerName: s.options.ServerName}
 }
 
-// With returns the same client with more headers, given as name, value pairs. An empty value
+// With returns a copy of the client with more headers, given as pairs of name and value. An empty value
 // removes the header.
 func (c *Client) With(pairs ...string) *Client {
 	extended := *c
@@ -102,7 +108,8 @@ func (c *Client) With(pairs ...string) *Client {
 	return &extended
 }
 
-// Through returns the same client with a transport around its own.
+// Through returns a copy of the client that sends its requests through the transport wrap(t), where t is the client's own
+// transport.
 func (c *Client) Through(wrap func(http.RoundTripper) http.RoundTripper) *Client {
 	wrapped, inner := *c, *c.http
 	inner.Transport = wrap(inner.Transport)
@@ -110,22 +117,21 @@ func (c *Client) Through(wrap func(http.RoundTripper) http.RoundTripper) *Client
 	return &wrapped
 }
 
-// Get reads a path, which begins with /api/v1.
+// Get sends a GET request to the path, which begins with /api/v1.
 func (c *Client) Get(path string) (*Answer, error) { return c.Do(http.MethodGet, path, nil) }
 
-// Post sends a body.
+// Post sends a POST request with the body (see Do).
 func (c *Client) Post(path string, body any) (*Answer, error) {
 	return c.Do(http.MethodPost, path, body)
 }
 
-// Put sends a body.
+// Put sends a PUT request with the body (see Do).
 func (c *Client) Put(path string, body any) (*Answer, error) {
 	return c.Do(http.MethodPut, path, body)
 }
 
-// Do makes a request. A body that is a []byte or a string is sent as it is, any other as JSON;
-// nil: no body. An error means that no complete response came, so that the outcome of a write is
-// unknown.
+// Do sends a request. A body that is a []byte or a string is sent as it is, and any other body as JSON; nil means no body. An
+// error means that no complete response was received, so that it is not known whether a write took place.
 func (c *Client) Do(method, path string, body any) (*Answer, error) {
 	content, err := bodyReader(body)
 	if err != nil {
@@ -149,7 +155,8 @@ func (c *Client) Do(method, path string, body any) (*Answer, error) {
 	return answer, err
 }
 
-// bodyReader returns an untyped nil for an absent body, which net/http requires.
+// bodyReader returns a reader of the body. Without a body it returns an untyped nil, because net/http would take a typed nil
+// for a body.
 func bodyReader(body any) (io.Reader, error) {
 	switch b := body.(type) {
 	case nil:

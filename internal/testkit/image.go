@@ -20,18 +20,18 @@ const keyringFile = "keyring"
 // Image is the content of a world's directory. Any number of worlds can begin with an image, so a
 // store that takes long to fill is filled only once in a test process.
 type Image struct {
-	clockTime time.Time // what the world's clock showed
+	clockTime time.Time // time of the world's clock
 	files     []imageFile
 }
 
 type imageFile struct {
-	name    string // path in the world's directory
-	content []byte // without the zeros at its end
+	name    string // path of the file in the world's directory
+	content []byte // content of the file, without the zeros at its end
 	size    int64
 }
 
-// Image reads the directory of a world that is idle or closed. The image of an open world is what a
-// kill would leave.
+// Image copies the files of a world that is idle or closed. If the world is open, the image has the files as they would be
+// after the process was killed.
 func (w *World) Image() *Image {
 	w.tb.Helper()
 	i, err := imageOf(w.Dir)
@@ -71,7 +71,8 @@ func imageOf(dir string) (*Image, error) {
 	return i, err
 }
 
-// newWorld writes the image's files into a new directory and returns a world on it, whose Keyring is not set.
+// newWorld writes the image's files into a new directory and returns a world in this directory. The world's Keyring is not
+// set.
 func (i *Image) newWorld(tb testing.TB, clockTime time.Time) *World {
 	tb.Helper()
 	w := &World{Dir: filepath.Join(tb.TempDir(), "world"), Clock: clock.NewManual(clockTime), tb: tb}

@@ -18,14 +18,14 @@ import (
 	"time"
 )
 
-// Bounds of waiting, long enough for a busy machine.
+// How long tests wait for a process at most; long enough for a busy machine.
 const (
 	startTimeout = 3 * time.Minute
 	stopTimeout  = 3 * time.Minute
 )
 
-// readyPrefix begins the line, with the server's address, that the server prints to stdout when it is
-// ready.
+// readyPrefix begins the line that the server prints to stdout when it is ready. The rest of the line is the server's
+// address.
 const readyPrefix = "mizan: ready at "
 
 // process is a child process and its output.
@@ -37,7 +37,7 @@ type process struct {
 	ended  chan struct{} // closed when the process has ended
 }
 
-// output collects a stream; it may be read while it is written.
+// output collects what a process writes to a stream. It may be read while it is written.
 type output struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -76,8 +76,8 @@ func launch(tb testing.TB, path string, maxOpenFiles int, env, args []string) *p
 	}
 	startErr := make(chan error, 1)
 	go func() {
-		// The death signal comes when the thread that started the child ends, so this goroutine
-		// keeps its thread as long as the child runs.
+		// The kernel kills the child when the thread that has started it ends (Pdeathsig). So this goroutine keeps its thread
+		// as long as the child runs.
 		runtime.LockOSThread()
 		err := p.cmd.Start()
 		startErr <- err
@@ -92,7 +92,7 @@ func launch(tb testing.TB, path string, maxOpenFiles int, env, args []string) *p
 	}
 	tb.Cleanup(func() {
 		p.kill(tb)
-		// If a process was killed, its exit code does not show that it had a race.
+		// If a process was killed, its exit code does not show that the race detector found a race.
 		if hasRaceDetector && strings.Contains(p.stderr.String(), "WARNING: DATA RACE") {
 			tb.Errorf("%s had a race:\n%s", strings.Join(args, " "), p.stderr.String())
 		}
@@ -104,7 +104,7 @@ func launch(tb testing.TB, path string, maxOpenFiles int, env, args []string) *p
 // not be passed to the server. There is one: make test sets GOGC to save time on garbage collection.
 func isTestSetting(variable string) bool { return strings.HasPrefix(variable, "GOGC=") }
 
-// followStdout copies stdout and sends the address to ready.
+// followStdout copies the child's stdout into p.stdout, and sends the server's address to p.ready.
 func (p *process) followStdout(stdout io.Reader) {
 	lines := bufio.NewReader(stdout)
 	for {
@@ -138,7 +138,7 @@ func (p *process) signal(tb testing.TB, s os.Signal) {
 	}
 }
 
-// wait waits for the process's end and returns its exit code; -1 if a signal ended it.
+// wait waits until the process has ended and returns its exit code; -1 if a signal ended it.
 func (p *process) wait(tb testing.TB, timeout time.Duration) int {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
@@ -146,7 +146,7 @@ func (p *process) wait(tb testing.TB, timeout time.Duration) int {
 	select {
 	case <-p.ended:
 	case <-ctx.Done():
-		p.signal(tb, syscall.SIGQUIT) // prints the goroutines, for the report
+		p.signal(tb, syscall.SIGQUIT) // makes the process print its goroutines, for the failure message
 		p.kill(tb)
 		tb.Fatalf("the process did not end within %v\n%s", timeout, p.stderr.String())
 	}
@@ -163,18 +163,18 @@ func (p *process) kill(tb testing.TB) {
 
 // Result is the result of a run of the binary.
 type Result struct {
-	Exit   int // -1: a signal ended it
+	Exit   int // exit code; -1 if a signal ended the process
 	Stdout string
 	Stderr string
 }
 
-// Run runs the binary and waits for its end.
+// Run runs the binary with the arguments and waits until it has ended.
 func Run(tb testing.TB, env []string, args ...string) Result {
 	tb.Helper()
 	return RunLimited(tb, 0, env, args...)
 }
 
-// RunLimited is Run with a limit of open files; 0: the limit of this process.
+// RunLimited does the same as Run, with a limit on the number of open files; 0: the limit of this process.
 func RunLimited(tb testing.TB, maxOpenFiles int, env []string, args ...string) Result {
 	tb.Helper()
 	p := launch(tb, binaryOf(tb, args), maxOpenFiles, env, args)

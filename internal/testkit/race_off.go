@@ -2,5 +2,6 @@
 
 package testkit
 
-// hasRaceDetector tells whether the tests run with the race detector. The binary under test is then built with it too.
+// hasRaceDetector tells whether the tests run with the race detector. If they do, the binary under test is built with the
+// race detector too.
 const hasRaceDetector = false

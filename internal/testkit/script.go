@@ -10,8 +10,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// ScriptCommand returns the command `mizan CODE ARGUMENT…` for test scripts: the binary must end with the code, and print none of the
-// secrets. These are asked for each time, because a restart of a sandbox changes its tokens.
+// ScriptCommand returns the command `mizan CODE ARGUMENT…` for test scripts: the binary must end with the exit code CODE, and
+// must not print any of the secrets. The function secrets is called at each run, because the tokens of a sandbox change when
+// its server restarts.
 func ScriptCommand(binary string, secrets func() []string) func(ts *testscript.TestScript, neg bool, args []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if len(args) < 1 || neg {
@@ -39,7 +40,8 @@ func ScriptCommand(binary string, secrets func() []string) func(ts *testscript.T
 	}
 }
 
-// TakeMember is the script command `take VAR MEMBER`: VAR gets a member of the JSON object that was printed last.
+// TakeMember is the script command `take VAR MEMBER`. The last line of the previous command's output must be a JSON object.
+// TakeMember sets the environment variable VAR to the object's member MEMBER.
 func TakeMember(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 || neg {
 		ts.Fatalf("usage: take VAR MEMBER")

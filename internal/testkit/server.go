@@ -10,22 +10,24 @@ import (
 	"time"
 )
 
-// Options configures the start of a server.
+// Options tells how a server is started.
 type Options struct {
 	Dir   string   // data directory; empty: a new one that is removed after the test
 	Flags []string // arguments in addition to serve, --data and --listen
-	Env   []string // variables in addition to this process's environment
+	Env   []string // environment variables in addition to those of this process
 
-	WithoutRaceDetector bool // build without the race detector even if the tests have it, for tests that read the server's memory
-	OpenFiles           int  // limit of open files; 0: that of this process
+	WithoutRaceDetector bool // never use the race detector, for tests that read the server's memory
+	OpenFiles           int  // maximum number of open files; 0: the limit of this process
 
-	// WithoutSandbox omits --sandbox; then there is no sandbox.json.
+	// WithoutSandbox starts the server without --sandbox, so that there is no sandbox.json.
 	WithoutSandbox bool
 
-	// TrustedCertificates is a file of certificates that clients trust; empty: the server's own authority.
+	// TrustedCertificates is a file with the certificates that clients trust. If it is empty, they trust the server's own
+	// certificate authority.
 	TrustedCertificates string
 
-	// ServerName is the name that clients expect in the server's certificate; empty: the host of BaseURL.
+	// ServerName is the name that clients expect in the server's certificate. If it is empty, they expect the host of
+	// BaseURL.
 	ServerName string
 }
 
@@ -41,6 +43,13 @@ type Sandbox struct {
 	PartnerPass    string `json:"partner_pass"`
 	SessionToken   string `json:"session_token"`
 	AuditorToken   string `json:"auditor_token"`
+	ConsoleURL     string `json:"console_url"`
+	AdminLogin     string `json:"admin_login"`
+	AdminPass      string `json:"admin_pass"`
+	AuditorLogin   string `json:"auditor_login"`
+	AuditorPass    string `json:"auditor_pass"`
+	ClientLogin    string `json:"client_login"`
+	ClientPass     string `json:"client_pass"`
 	Second         struct {
 		OrganizationID string `json:"organization_id"`
 		PartnerID      int64  `json:"partner_id"`
@@ -49,11 +58,25 @@ type Sandbox struct {
 	} `json:"second"`
 }
 
+// ConsoleLogin returns the login and the password of the first organization's user with the role: admin, auditor, client or
+// partner.
+func (s *Sandbox) ConsoleLogin(role string) (login, pass string) {
+	switch role {
+	case "admin":
+		return s.AdminLogin, s.AdminPass
+	case "auditor":
+		return s.AuditorLogin, s.AuditorPass
+	case "client":
+		return s.ClientLogin, s.ClientPass
+	}
+	return s.PartnerLogin, s.PartnerPass
+}
+
 // Server is a running server.
 type Server struct {
 	Dir     string
-	BaseURL string  // the URL of the address on which it listens, whatever --base-url is
-	Sandbox Sandbox // of the last start; empty if Options.WithoutSandbox is set
+	BaseURL string  // the URL of the address on which the server listens, not the value of --base-url
+	Sandbox Sandbox // content of sandbox.json after the last start; empty if Options.WithoutSandbox is set
 
 	tb      testing.TB
 	options Options
@@ -95,7 +118,7 @@ func (s *Server) start() {
 	if s.options.WithoutRaceDetector {
 		binaryPath = Binary
 	}
-	program := binaryPath(s.tb) // before the timeout begins, because the first call builds the binary
+	program := binaryPath(s.tb) // the first call builds the binary; it must not count for the timeout
 	startTime := time.Now()
 	s.process = launch(s.tb, program, s.options.OpenFiles, s.options.Env, slices.Concat(args, s.options.Flags))
 	select {
@@ -167,7 +190,7 @@ func (s *Server) Wait() int {
 	return s.process.wait(s.tb, stopTimeout)
 }
 
-// Stop asks the server to stop, waits, and returns its exit code.
+// Stop asks the server to stop, waits until it has ended, and returns its exit code.
 func (s *Server) Stop() int {
 	s.tb.Helper()
 	s.Signal(syscall.SIGTERM)

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { Main(m) }
 
-// failureRecorder is a test that only records its failure.
+// failureRecorder is a testing.TB whose Fatalf only records the message and ends the goroutine.
 type failureRecorder struct {
 	testing.TB
 	failure string
@@ -35,7 +35,8 @@ func TestServerThatEndsBeforeItIsReadyFailsItsTest(t *testing.T) {
 	}
 }
 
-// endableTest is a test that ends when its cleanups are called, and records its failures.
+// endableTest is a testing.TB that records its cleanup functions and its failure. The real test calls the cleanup functions,
+// as at the end of a test.
 type endableTest struct {
 	testing.TB
 	cleanups []func()

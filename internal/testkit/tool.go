@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Tool returns the path of a program that tools/go.mod names. The first call builds it, and the build cache keeps it. A
-// machine that can't build it skips the test.
+// Tool returns the path of a program that tools/go.mod names. The first call builds the program, and Go's build cache keeps
+// it. If this machine can't build it, Tool skips the test.
 func Tool(tb testing.TB, name string) string {
 	tb.Helper()
 	root, err := moduleRoot()
@@ -21,7 +21,7 @@ func Tool(tb testing.TB, name string) string {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		tb.Skipf("no %s here, so what it would try is not tried: go tool -modfile=tools/go.mod %s can't be built: %v\n%s", name, name, err, stderr.String())
+		tb.Skipf("skipped, because %s can't be built: go tool -modfile=tools/go.mod %s: %v\n%s", name, name, err, stderr.String())
 	}
 	return strings.TrimSpace(string(out))
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// maxWait bounds how long a test waits for a condition.
+// maxWait is how long WaitUntil waits at most.
 const maxWait = 2 * time.Minute
 
 // CardPayment returns the body of a card payment that the simulator charges immediately.
@@ -45,7 +45,8 @@ func WantStatus(tb testing.TB, answer *Answer, err error, want int) *Answer {
 	return answer
 }
 
-// WaitUntil waits until holds returns true. The failure message names the condition.
+// WaitUntil waits until the function holds returns true. If it never does, the test fails with a message that names the
+// condition.
 func WaitUntil(tb testing.TB, condition string, holds func() bool) {
 	tb.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -57,7 +58,7 @@ func WaitUntil(tb testing.TB, condition string, holds func() bool) {
 	}
 }
 
-// MustRun runs the binary, which must exit with 0, and returns its stdout.
+// MustRun runs the binary with the arguments and returns its stdout. It fails the test unless the exit code is 0.
 func MustRun(tb testing.TB, args ...string) string {
 	tb.Helper()
 	r := Run(tb, nil, args...)
@@ -67,7 +68,8 @@ func MustRun(tb testing.TB, args ...string) string {
 	return r.Stdout
 }
 
-// WantQuietSuccess checks that a run exited with 0 and wrote nothing to stderr, and returns its stdout.
+// WantQuietSuccess checks that the exit code of a run was 0 and that nothing was written to stderr. It returns the run's
+// stdout.
 func WantQuietSuccess(tb testing.TB, r Result) string {
 	tb.Helper()
 	if r.Exit != 0 || r.Stderr != "" {
@@ -94,7 +96,7 @@ func WriteFile(tb testing.TB, name, content string) string {
 	return path
 }
 
-// ReadDoc reads a file of docs/.
+// ReadDoc returns the content of the file with this name in docs/.
 func ReadDoc(tb testing.TB, name string) string {
 	tb.Helper()
 	root, err := moduleRoot()

@@ -14,30 +14,31 @@ import (
 	"mizan/posting/store"
 )
 
-// worldMemTable is the size of a world's memtables (the store's tables in memory), the smallest with which the store accepts values as long as on a
-// server. Allocating and clearing memtables of a server's size takes longer than most tests.
+// worldMemTable is the size in bytes of a world's memtables (Badger's tables in memory). It is the smallest size with which
+// the store accepts values that are as long as on a server. A server's memtables are larger, and allocating and clearing them
+// takes longer than most tests.
 const worldMemTable = 8 << 20
 
-// World has everything that services need inside a test's process: a store in a directory of the test, the
-// journal on it, the actors' runtime, a keyring, and a clock that only the test moves. A test may
-// close it and open it again; what is stored stays.
+// World has everything that services need inside a test's process: a store in a directory of the test, the journal on it, the
+// actors' runtime, a keyring, and a clock that only the test moves. A test may close the world and open it again; stored data
+// is kept.
 type World struct {
-	Dir     string // directory of the store and of what a test keeps beside it
+	Dir     string // directory of the store; a test may put other files there too
 	Clock   *clock.Manual
 	Keyring *secret.Keyring
 	Journal *posting.Journal
-	Runtime *actors.Runtime // nil after OpenJournal
+	Runtime *actors.Runtime // nil if the world was opened with OpenJournal
 
-	// Open opens the journal and makes the runtime with these options. A test may change them before it calls
-	// Open. Open itself sets RuntimeOptions.Journal and, if it is nil, the Clock of each.
+	// The options with which Open opens the journal and makes the runtime. A test may change them before it calls Open. Open
+	// uses the journal that it opens as RuntimeOptions.Journal, and World.Clock if an option Clock is nil.
 	JournalOptions posting.Options
 	RuntimeOptions actors.Options
 
 	tb testing.TB
 }
 
-// NewWorld makes a world with an empty store and a clock that shows the given time. The world is not open. At
-// the end of the test it is closed if the test left it open.
+// NewWorld makes a world with an empty store and a clock that shows the given time. The world is not open. It is closed at
+// the end of the test.
 func NewWorld(tb testing.TB, clockTime time.Time) *World {
 	tb.Helper()
 	emptyStore.once.Do(func() { emptyStore.image, emptyStore.err = newStoreImage() })
@@ -60,7 +61,7 @@ func (w *World) setOptions() {
 	w.RuntimeOptions = actors.Options{Log: discardLog, Sealer: w.Keyring}
 }
 
-// OpenJournal opens the journal without a runtime, so timers that are due do not run.
+// OpenJournal opens the journal without a runtime, so that no timer fires.
 func (w *World) OpenJournal() {
 	w.tb.Helper()
 	o := w.JournalOptions
@@ -73,7 +74,7 @@ func (w *World) OpenJournal() {
 	}
 }
 
-// Open opens the journal and makes a runtime. The caller makes services on the runtime and then starts it.
+// Open opens the journal and makes a runtime. The caller then makes services on the runtime, and starts the runtime.
 func (w *World) Open() {
 	w.tb.Helper()
 	w.OpenJournal()
@@ -100,14 +101,14 @@ func (w *World) Close() {
 	}
 }
 
-// Submit submits a change and waits for its receipt.
+// Submit submits a change to the journal and waits for its receipt.
 func (w *World) Submit(c *posting.Change) posting.Receipt {
 	receipts := make(chan posting.Receipt, 1)
 	w.Journal.Submit(c, func(r posting.Receipt) { receipts <- r })
 	return <-receipts
 }
 
-// MustSubmit is Submit of a change that must become durable.
+// MustSubmit does the work of Submit, and fails the test unless the change becomes durable.
 func (w *World) MustSubmit(c *posting.Change) posting.Receipt {
 	w.tb.Helper()
 	r := w.Submit(c)

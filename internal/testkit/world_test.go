@@ -16,7 +16,7 @@ var worldStart = time.Date(2026, 9, 3, 10, 15, 30, 0, time.UTC)
 
 // recordChange returns a change that stores a record.
 func recordChange(org, id ledger.ID) *posting.Change {
-	return &posting.Change{Steps: []posting.Step{{
+	return &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.User, ID: id}, Record: []byte{7}, Events: []ledger.Event{{Name: "create", To: "active"}},
 	}}}
 }

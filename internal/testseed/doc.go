@@ -1,11 +1,12 @@
-// Package testseed gives random tests their seed and long tests their duration, each from an environment variable, so that a run can be
-// repeated and made longer without changing a test.
+// Package testseed gives random tests their seed and long tests their duration. The seed and the duration come
+// from environment variables, so that a run can be repeated or made longer without changing a test.
 //
 // Invariants:
-//  1. Every seed is logged before it is used, in the form in which the environment repeats it: MIZAN_SEED=1234.
-//  2. A variable that can't be read fails the test; it is never ignored.
+//  1. Every seed is logged before it is used, in the form that repeats the run: MIZAN_SEED=1234.
+//  2. A variable whose value cannot be parsed fails the test. It is never ignored.
 //
 // Callers: tests and test fixtures in all packages.
 //
-// Rejected: flags of the test binary. `go test ./...` refuses a flag that one of the packages does not know.
+// Rejected: Flags of the test binary were considered; they were not chosen because `go test ./...` refuses a
+// flag that one of the packages does not know.
 package testseed

@@ -14,13 +14,13 @@ const (
 	SoakVariable = "MIZAN_SOAK" // how long a soak test runs, for example 10m
 )
 
-// Seed returns the seed in MIZAN_SEED, or a random one if the variable is not set, and logs it.
+// Seed returns the seed in MIZAN_SEED, or a random seed if the variable is not set. It logs the seed.
 func Seed(tb testing.TB) uint64 {
 	tb.Helper()
 	return SeedOr(tb, rand.Uint64())
 }
 
-// SeedOr returns the seed in MIZAN_SEED, or the given one if the variable is not set, and logs it.
+// SeedOr returns the seed in MIZAN_SEED, or the given seed if the variable is not set. It logs the seed.
 func SeedOr(tb testing.TB, seed uint64) uint64 {
 	tb.Helper()
 	if text := os.Getenv(SeedVariable); text != "" {
@@ -33,18 +33,18 @@ func SeedOr(tb testing.TB, seed uint64) uint64 {
 	return seed
 }
 
-// Random returns a source of random numbers that begins with Seed.
+// Random returns a random number generator with the seed that Seed returns.
 func Random(tb testing.TB) *rand.Rand {
 	tb.Helper()
 	return rand.New(rand.NewPCG(Seed(tb), 0))
 }
 
-// SoakTime returns the duration in MIZAN_SOAK. Without the variable the test is skipped.
+// SoakTime returns the duration in MIZAN_SOAK. If the variable is not set, SoakTime skips the test.
 func SoakTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	d, isSet := SoakTimeIfSet(tb)
 	if !isSet {
-		tb.Skip("MIZAN_SOAK=10m says for how long")
+		tb.Skip("a soak test: set MIZAN_SOAK to its duration, for example 10m")
 	}
 	return d
 }

@@ -32,7 +32,7 @@ func TestAbsentVariables(t *testing.T) {
 	}
 }
 
-// refusal is a test that notes its failure.
+// refusal is a testing.TB that only records whether it failed.
 type refusal struct {
 	testing.TB
 	failed bool

@@ -17,8 +17,8 @@ import (
 
 const (
 	conformancePage   = "docs/conformance.md"
-	conformanceFolder = "api/conformance" // the package of the tests that the page names without a package
-	clientRequirement = "client"          // stands instead of tests if the requirement is one for clients, not for the server
+	conformanceFolder = "api/conformance" // the package of tests that the page names without a package
+	clientRequirement = "client"          // written in place of tests if the requirement is for clients and not for the server
 )
 
 // conformanceHeader is the heading of every table of the page.
@@ -30,8 +30,8 @@ var (
 	testReference = regexp.MustCompile(`^(?:([a-z0-9/_]+)\.)?(Test\w+)(?:/(\S+))?$`)
 )
 
-// testNames maps each test of a tree, as "folder.Function", to the string literals in the function, which
-// include the names of its subtests.
+// testNames maps the name of each test in a source tree, as "folder.Function", to the string literals in the test function.
+// The names of its subtests are among these literals.
 type testNames map[string]map[string]bool
 
 // findTests finds the tests of the tree below root.
@@ -109,7 +109,7 @@ func conformanceFaults(page string, tests testNames) (faults []string) {
 	return faults
 }
 
-// rowFaults lists the faults of a row's tests, and adds the tests that exist to namedTests.
+// rowFaults lists the faults in the third cell of a row, which names tests. It adds the tests that exist to namedTests.
 func rowFaults(place, cell string, tests testNames, namedTests map[string]bool) (faults []string) {
 	if cell == clientRequirement {
 		return nil
@@ -138,7 +138,7 @@ func rowFaults(place, cell string, tests testNames, namedTests map[string]bool) 
 	return faults
 }
 
-// TestConformancePageNamesExistingTests checks the project's own page.
+// TestConformancePageNamesExistingTests checks this project's docs/conformance.md.
 func TestConformancePageNamesExistingTests(t *testing.T) {
 	root := filepath.Join("..", "..")
 	page, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(conformancePage)))

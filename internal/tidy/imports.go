@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// checkImports checks the direction of a file's imports. Tests may import every package of the
-// module, but the modules in allowedImporters only where the list allows it.
+// checkImports checks that a file imports only packages that its layer may import. Tests may import every package of this
+// module. Tests too may import the modules in allowedImporters only where that list allows it.
 func (r *Report) checkImports(fileSet *token.FileSet, f *file) {
 	importer := layerOf(f.folder)
 	if importer == nil {
@@ -51,13 +51,13 @@ func isWithin(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-// checkPurity checks that ledger/** reads no clock, file, network or randomness, starts no
-// goroutine, and imports no package that could.
+// checkPurity checks the rule for package ledger and the packages below it. They read no clock, file, network or randomness,
+// start no goroutine, and import no package that could.
 func (r *Report) checkPurity(fileSet *token.FileSet, f *file) {
 	if f.isTest || !isWithin(f.folder, "ledger") {
 		return
 	}
-	impure := make(map[string][]string) // local name of an import → names that must not be used
+	impure := make(map[string][]string) // maps the local name of an import to the names of the package that must not be used
 	for _, spec := range f.syntax.Imports {
 		path, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
@@ -90,7 +90,7 @@ func (r *Report) checkPurity(fileSet *token.FileSet, f *file) {
 	})
 }
 
-// checkSleeps checks that no test waits for time to pass.
+// checkSleeps checks that no test calls time.Sleep.
 func (r *Report) checkSleeps(fileSet *token.FileSet, f *file) {
 	if !f.isTest {
 		return

@@ -15,14 +15,14 @@ import (
 	"strings"
 )
 
-// maxTextBytes bounds the size of the files that are searched for machine paths.
+// maxTextBytes is the maximum size of the files whose text is checked.
 const maxTextBytes = 1 << 20
 
 // machinePath matches an absolute path into somebody's home, work or temporary directory. It is
 // assembled from parts so that it does not match itself.
 var machinePath = regexp.MustCompile(`(^|[^A-Za-z0-9_.\-/~}*])/(` + strings.Join([]string{"work", "farm", "root", "home", "tmp", "Users"}, "|") + `)/[A-Za-z0-9_.]+`)
 
-// checkMachinePaths checks the text of one file of any kind.
+// checkMachinePaths checks that the text of a file, of any kind, has no path of somebody's machine.
 func (r *Report) checkMachinePaths(root, name string) error {
 	if path.Base(name) == "go.sum" {
 		return nil
@@ -48,7 +48,7 @@ func (r *Report) checkMachinePaths(root, name string) error {
 
 // checkPackageDocs checks that every package has a doc.go with a package comment.
 func (r *Report) checkPackageDocs(files []*file) {
-	hasComment := make(map[string]bool) // by the package's folder
+	hasComment := make(map[string]bool) // keys are packages' folders
 	for _, f := range files {
 		if !f.isTest {
 			hasComment[f.folder] = hasComment[f.folder] || (path.Base(f.path) == "doc.go" && f.syntax.Doc != nil)
@@ -64,7 +64,7 @@ func (r *Report) checkPackageDocs(files []*file) {
 
 // checkPackageSizes checks that no package has more than maxPackageFiles files.
 func (r *Report) checkPackageSizes(files []*file) {
-	fileCounts := make(map[string]int) // by the package's folder, without tests
+	fileCounts := make(map[string]int) // keys are packages' folders; tests are not counted
 	for _, f := range files {
 		if !f.isTest {
 			fileCounts[f.folder]++
@@ -80,8 +80,8 @@ func (r *Report) checkPackageSizes(files []*file) {
 // dependenciesFile is the file that gives the reason for every imported module.
 const dependenciesFile = "docs/dependencies.md"
 
-// checkDependencies checks that every imported module has its line. The line has the module's path in
-// backquotes, and covers the packages below it.
+// checkDependencies checks that every imported module has a line in dependenciesFile. The line has the module's path in
+// backquotes. It also covers the packages below that path.
 func (r *Report) checkDependencies(root string, files []*file) error {
 	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(dependenciesFile)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +116,7 @@ func hasLineFor(text, imported string) bool {
 	return false
 }
 
-// checkSizes remarks on long files and functions. Only a long main.go is a breach.
+// checkSizes adds a remark for each long file and function. Only a long main.go is a breach.
 func (r *Report) checkSizes(fileSet *token.FileSet, f *file) {
 	if matches("cmd/*/main.go", f.path) && f.lines > maxMainLines {
 		r.addBreach("main", f.path, "%d lines, at most %d", f.lines, maxMainLines)
@@ -139,7 +139,7 @@ func (r *Report) checkSizes(fileSet *token.FileSet, f *file) {
 	}
 }
 
-// checkTopLevel checks that the top level has only the listed names.
+// checkTopLevel checks that the repository's top folder has only the names in topLevel and those that git ignores.
 func (r *Report) checkTopLevel(root string) error {
 	ignored, err := ignoredPatterns(root)
 	if err != nil {
@@ -157,7 +157,7 @@ func (r *Report) checkTopLevel(root string) error {
 	return nil
 }
 
-// ignoredPatterns returns the patterns in the root's .gitignore, without the slash at their end.
+// ignoredPatterns returns the patterns in the .gitignore of root, each without a slash at its end.
 func ignoredPatterns(root string) ([]string, error) {
 	content, err := os.ReadFile(filepath.Join(root, ".gitignore"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -175,8 +175,8 @@ func ignoredPatterns(root string) ([]string, error) {
 	return patterns, nil
 }
 
-// isIgnored tells whether git would ignore the path name, for the kinds of patterns used here:
-// "/name" at the root, "name" and "*.suffix" anywhere.
+// isIgnored tells whether git would ignore the path. It supports only the patterns that this project uses: "/name" for the
+// top folder, "name" and "*.suffix" for any folder.
 func isIgnored(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		if anchored, ok := strings.CutPrefix(pattern, "/"); ok {

@@ -14,8 +14,8 @@ var (
 	makeDescription = regexp.MustCompile(`^.*## \S.*$`)
 )
 
-// targetFaults lists the targets of a Makefile that `make help` would not show, and those that
-// are not declared phony.
+// targetFaults lists the Makefile's targets that have no description, so that `make help` would not show them, and the
+// targets that are not declared phony.
 func targetFaults(makefile string) (faults []string) {
 	_, phony, _ := strings.Cut(makefile, ".PHONY:")
 	phony, _, _ = strings.Cut(phony, "\n")
@@ -42,7 +42,7 @@ func TestMakeHelpIsComplete(t *testing.T) {
 	}
 }
 
-// The rules and the tests are for the same nested modules.
+// The Makefile tests the same nested modules that the rules of this package cover.
 func TestNestedModulesAreTested(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	if err != nil {

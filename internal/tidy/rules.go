@@ -2,23 +2,23 @@ package tidy
 
 import "slices"
 
-// Module is the module's path, with which its own imports begin.
+// Module is this module's path. The import paths of its packages begin with it.
 const Module = "mizan"
 
-// nestedModules are the folders of modules below this one to which the rules apply too. The Makefile has the same list. Their
-// import paths are their folders', below Module.
+// nestedModules are the folders of the modules inside this one to which the rules apply too. The Makefile has the same list.
+// The path of such a module is Module followed by its folder.
 var nestedModules = []string{"api/sdk/go", "docs/examples/shop"}
 
-// layer is a set of packages and the packages of the module that they may import. In a pattern
-// "*" stands for one segment and "..." at the end for any number, including none. A package may
-// always import packages in its own folder.
+// layer is a set of packages (a pattern) and the packages of this module that they may import. In a pattern, "*" stands for
+// one part of a path, and "..." at the end stands for any number of parts, including none. A package may always import
+// packages in its own folder.
 type layer struct {
 	packages  string
 	mayImport []string
 }
 
-// Lists of packages that several layers may import. uptoPosting is posting with everything below it;
-// commandImports is what the commands may import.
+// Lists of packages that several layers may import. A name that begins with upto tells which package is the highest in the
+// list. commandImports is what the commands may import.
 var (
 	commonPackages      = []string{"internal/assert", "internal/clock", "internal/disk", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/picture", "internal/progress", "internal/secret", "internal/source", "internal/steps", "internal/tracing", "internal/wiping"}
 	ledgerPackages      = []string{"ledger/..."}
@@ -26,7 +26,7 @@ var (
 	uptoStore           = slices.Concat(commonPackages, ledgerPackages, []string{"posting/store"})
 	uptoRuntime         = slices.Concat(uptoPosting, []string{"actors"})
 	uptoActors          = slices.Concat(uptoPosting, []string{"actors/..."})
-	uptoRuntimeAndStore = slices.Concat(uptoRuntime, []string{"posting/store"}) // testkit opens a store itself
+	uptoRuntimeAndStore = slices.Concat(uptoRuntime, []string{"posting/store"}) // for testkit, which opens a store itself
 	uptoActorsAndStore  = slices.Concat(uptoActors, []string{"posting/store"})
 	checkerRuleImports  = slices.Concat(uptoActorsAndStore, []string{"snapshots/check/findings", "snapshots/check/scan"})
 	routeFamilyImports  = slices.Concat(uptoActors, []string{"api/auth", "api/web/..."})
@@ -34,8 +34,8 @@ var (
 	commandImports      = slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config", "cmd/mizan/client"})
 )
 
-// layers defines the direction of imports, from the bottom up. A package belongs to the first
-// layer that matches it.
+// layers is the table of layers, which defines the direction of imports. Lower layers mostly come first. A package belongs to
+// the first layer that matches it.
 var layers = []layer{
 	{"internal/assert", nil},
 	{"internal/clock", []string{"internal/assert"}},
@@ -70,6 +70,8 @@ var layers = []layer{
 	{"ledger/payment/admission", []string{"ledger", "ledger/money", "ledger/fsm", "ledger/directory", "ledger/payment", "internal/assert"}},
 	{"ledger/payment/codec", []string{"ledger", "ledger/money", "ledger/payment", "internal/assert", "internal/packed"}},
 	{"ledger/storefront", []string{"ledger", "ledger/schema", "ledger/columns", "ledger/money", "ledger/directory", "ledger/payment", "internal/assert"}},
+	{"ledger/search", []string{"ledger", "ledger/money", "ledger/payment", "internal/assert", "internal/jsonwalk"}},
+	{"ledger/turnover", []string{"ledger", "ledger/money", "ledger/payment", "internal/assert"}},
 	{"ledger/*/...", []string{"ledger", "ledger/schema", "ledger/columns", "ledger/money", "ledger/fsm", "ledger/directory", "internal/assert"}},
 
 	{"posting/store/damage", nil},
@@ -84,6 +86,8 @@ var layers = []layer{
 	{"actors", uptoPosting},
 	{"actors/provider", uptoRuntime},
 	{"actors/provider/*/...", slices.Concat(uptoRuntime, []string{"actors/provider"})},
+	{"actors/search", slices.Concat(uptoRuntime, []string{"actors/follower"})},
+	{"actors/turnover", slices.Concat(uptoRuntime, []string{"actors/follower"})},
 	{"actors/*/...", uptoRuntime},
 
 	{"snapshots/check/findings", nil},
@@ -101,10 +105,26 @@ var layers = []layer{
 	{"api/connlimit", uptoActors},
 	{"api/shed", uptoActors},
 	{"api/web/worktest", []string{"internal/steps"}},
+	{"api/web/design", nil},
 	{"api/web/locale/...", []string{"ledger/money", "internal/assert"}},
 	{"api/web/...", slices.Concat(uptoActors, []string{"api/auth", "api/connlimit", "api/web/..."})},
 	{"api/checkout/texts", []string{"api/web/locale", "internal/assert"}},
-	{"api/checkout/page", slices.Concat(uptoActors, []string{"api/checkout/texts", "api/web/locale"})},
+	{"api/checkout/page", slices.Concat(uptoActors, []string{"api/checkout/texts", "api/web/design", "api/web/locale"})},
+	{"api/console/texts", []string{"api/web/locale", "internal/assert"}},
+	{"api/console/view", slices.Concat(uptoActors, []string{"api/console/texts", "api/web/design", "api/web/locale"})},
+	{"api/console/visit", slices.Concat(routeFamilyImports, []string{"api/console/texts", "api/console/view"})},
+	{"api/console/described", []string{"api/description/spec", "internal/assert"}},
+	{"api/console/labels", []string{"api/console/texts"}},
+	{"api/console/form", []string{"api/console/described", "api/console/labels", "api/web", "api/web/locale", "ledger/money", "internal/assert"}},
+	{"api/console/resource", slices.Concat(routeFamilyImports, []string{"api/console/described", "api/console/form", "api/console/labels", "api/console/view", "api/console/visit"})},
+	{"api/console/partner", slices.Concat(routeFamilyImports, []string{"api/console/..."})},
+	{"api/console/contracts", slices.Concat(routeFamilyImports, []string{"api/console/..."})},
+	{"api/console/admin", slices.Concat(routeFamilyImports, []string{"api/console/..."})},
+	{"api/console/proof", nil},
+	{"api/console/auditor", slices.Concat(routeFamilyImports, []string{"api/console/labels", "api/console/texts", "api/console/view", "api/console/visit", "api/console/proof", "api/ledger/export"})},
+	{"api/console/consoletest", []string{"api/description/operations", "api/description/spec", "internal/testkit"}},
+	{"api/console/*", slices.Concat(routeFamilyImports, []string{"api/console/texts", "api/console/view", "api/console/visit"})},
+	{"api/console", slices.Concat(routeFamilyImports, []string{"api/console/...", "api/description/operations"})},
 	{"api/ledger/export", []string{"ledger", "ledger/money"}},
 	{"api/ledger", slices.Concat(routeFamilyImports, []string{"api/ledger/export"})},
 	{"api/description/spec", []string{"ledger", "ledger/schema"}},
@@ -112,7 +132,7 @@ var layers = []layer{
 	{"api/description/operations", slices.Concat(routeFamilyImports, []string{"api/description/spec", "api/ledger/export"})},
 	{"api/description", slices.Concat(routeFamilyImports, []string{"api/description/spec"})},
 	{"api/reference", slices.Concat(routeFamilyImports, []string{"api/description/..."})},
-	{"api/sdk/go", nil}, // merchants get it without the service
+	{"api/sdk/go", nil}, // merchants use it without the service
 	{"api/sdk/generate/model", []string{"api/description", "api/description/spec", "internal/assert"}},
 	{"api/sdk/generate/*", []string{"api/sdk/generate/model", "api/description", "api/description/spec", "ledger/money", "internal/assert"}},
 	{"api/sdk/generate", uptoAPI},
@@ -120,17 +140,18 @@ var layers = []layer{
 	{"api", slices.Concat(uptoActors, []string{"api/..."})},
 
 	{"docs/examples/*", []string{"api/sdk/go"}},
-	{"docs/*", nil}, // examples that others copy, so they import no package of the module
+	{"docs/*", nil}, // people copy these examples, so they import no package of this module
 	{"bench/server", uptoAPI},
+	{"bench/clicks", nil},
 	{"bench/orders", slices.Concat(uptoAPI, []string{"bench/server"})},
 	{"bench/faults/trial", []string{"bench/faults", "bench/orders", "bench/server", "internal/testkit"}},
 	{"bench/simulation", slices.Concat(uptoAPI, []string{"bench/lifecycles", "posting/log", "posting/store/badgerfile"})},
 	{"bench/...", uptoAPI},
-	{"cmd/mizan/client", []string{"ledger/money", "internal/progress"}},                                                // the client may use the server by HTTP only; it shows amounts with the ledger's decimals
-	{"cmd/mizan/client/admin", []string{"cmd/mizan/client", "ledger/directory", "ledger/storefront", "ledger/schema"}}, // the client's flags and tables are made from the columns of records
-	{"cmd/mizan/client/contracts", []string{"cmd/mizan/client", "ledger/contract", "ledger/money", "ledger/schema"}},   // paths and amounts are those of the products
-	{"cmd/mizan/client/ledger", []string{"cmd/mizan/client", "ledger/money"}},                                          // sums of amounts
-	{"cmd/mizan/client/developer", []string{"cmd/mizan/client", "ledger/money"}},                                       // an amount on the command line is in major units
+	{"cmd/mizan/client", []string{"ledger/money", "internal/progress"}},                                                // uses the server only through HTTP, and formats amounts with the decimals of ledger/money
+	{"cmd/mizan/client/admin", []string{"cmd/mizan/client", "ledger/directory", "ledger/storefront", "ledger/schema"}}, // flags and tables of these commands are made from the columns of the records
+	{"cmd/mizan/client/contracts", []string{"cmd/mizan/client", "ledger/contract", "ledger/money", "ledger/schema"}},   // URL paths and amounts depend on the contract's product
+	{"cmd/mizan/client/ledger", []string{"cmd/mizan/client", "ledger/money"}},                                          // to add up amounts
+	{"cmd/mizan/client/developer", []string{"cmd/mizan/client", "ledger/money"}},                                       // on the command line, amounts are in major units
 	{"cmd/mizan/client/*", []string{"cmd/mizan/client"}},
 	{"cmd/mizan/cli", slices.Concat(commonPackages, []string{"posting/store", "cmd/mizan/client"})},
 	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"api/accesslog", "cmd/mizan/cli"})},
@@ -143,7 +164,7 @@ var layers = []layer{
 	{"cmd/*/...", slices.Concat(uptoAPI, []string{"bench/..."})},
 }
 
-// allowedImporters lists the modules that only some packages may import, including their tests.
+// allowedImporters lists the modules that only some packages may import. The rule covers tests too.
 var allowedImporters = []struct{ module, packages string }{
 	{"github.com/gofiber", "api/..."},
 	{"github.com/asynkron/protoactor-go", "actors"},
@@ -169,8 +190,8 @@ var allowedImporters = []struct{ module, packages string }{
 // its own packages.
 var pureModules = []string{"github.com/holiman/uint256", "github.com/google/uuid"}
 
-// codecs are the packages of ledger/** with the stored form of records, and codecModules the
-// modules that they may import in addition.
+// codecs is the pattern of the packages below ledger that have the stored form of records. They may also import the modules
+// in codecModules.
 const codecs = "ledger/*/codec"
 
 var codecModules = []string{"github.com/vmihailenco/msgpack/v5"}
@@ -181,8 +202,8 @@ var impureImports = []string{
 	"io/ioutil", "syscall", "unsafe", "runtime/...", "testing/...",
 }
 
-// impureNames are functions that read a clock or randomness, or write a log.
-// slog itself is allowed: a record hides its secrets by being a slog.LogValuer.
+// impureNames are the functions that read a clock or randomness, or write a log, by package. Package log/slog itself is
+// allowed, because records implement slog.LogValuer to hide their secrets.
 var impureNames = map[string][]string{
 	"log/slog": {
 		"Debug", "DebugContext", "Info", "InfoContext", "Warn", "WarnContext", "Error", "ErrorContext",
@@ -200,10 +221,10 @@ var topLevel = []string{
 	"go.mod", "go.sum", "Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", ".ci", ".git", ".gitattributes", ".gitignore",
 }
 
-// maxPackageFiles is how many files a package may have, not counting tests.
+// maxPackageFiles is the maximum number of files in a package, not counting tests.
 const maxPackageFiles = 25
 
-// Sizes above which a file or a function is reported, and the hard bound for main.go.
+// Numbers of lines above which a file or a function is reported, and the maximum number of lines of a main.go.
 const (
 	longFileLines     = 500
 	longFunctionLines = 70

@@ -15,25 +15,25 @@ import (
 
 // Breach is one place where a rule is broken.
 type Breach struct {
-	Rule   string // for example "imports"
-	Place  string // slash-separated path from the root, with a line number if there is one
+	Rule   string // name of the rule, for example "imports"
+	Place  string // slash-separated path, relative to the root, with a line number if there is one
 	Detail string
 }
 
-// String formats the breach on one line.
+// String returns the breach as one line.
 func (b Breach) String() string { return fmt.Sprintf("%s: %s: %s", b.Place, b.Rule, b.Detail) }
 
 // Report is the result of Check.
 type Report struct {
 	Breaches []Breach
-	Remarks  []string // files and functions that are longer than the guide values
+	Remarks  []string // files and functions that are longer than longFileLines or longFunctionLines
 	Packages int
 }
 
 // file is one parsed Go file of the module.
 type file struct {
-	path   string // slash-separated, from the root
-	folder string // the package's path below the module; empty for the root
+	path   string // slash-separated and relative to the root
+	folder string // folder of its package, relative to the root; empty for the root
 	isTest bool
 	syntax *ast.File
 	lines  int
@@ -75,7 +75,7 @@ func Check(root string) (*Report, error) {
 	return r, r.checkTopLevel(root)
 }
 
-// walkFiles visits the files of the module and of its nestedModules, except hidden and ignored folders, testdata, and other
+// walkFiles visits the files of the module and of its nestedModules. It skips .git, what git ignores, testdata, and other
 // nested modules.
 func walkFiles(root string, visit func(path string, entry fs.DirEntry) error) error {
 	ignored, err := ignoredPatterns(root)
@@ -91,7 +91,7 @@ func walkFiles(root string, visit func(path string, entry fs.DirEntry) error) er
 			return err
 		}
 		path := filepath.ToSlash(rel)
-		if path == ".git" { // a folder; in a linked worktree a file
+		if path == ".git" { // .git is a folder, or a file in a linked worktree
 			if entry.IsDir() {
 				return fs.SkipDir
 			}

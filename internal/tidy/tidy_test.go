@@ -65,7 +65,7 @@ var soundModule = map[string]string{
 	"internal/assert/doc.go": "// Package assert stops.\npackage assert\n",
 }
 
-// checkModule writes the files into a new folder and checks it.
+// checkModule writes the files into a new folder and checks this folder as a module.
 func checkModule(t *testing.T, files map[string]string) *Report {
 	t.Helper()
 	root := t.TempDir()
@@ -96,7 +96,7 @@ func TestSoundLayoutHasNoBreach(t *testing.T) {
 }
 
 func TestEachBreachIsFound(t *testing.T) {
-	slash, sleep := "/", "Sleep" // not written out below, so that this file has no breach itself
+	slash, sleep := "/", "Sleep" // variables keep these texts apart, so that this file breaks no rule itself
 	tests := []struct{ name, path, content, want string }{
 		{"upward", "ledger/up.go", "package ledger\n\nimport _ \"mizan/posting\"\n", "ledger/up.go:3: imports: ledger may not import posting"},
 		{"two layers up", "posting/store/up.go", "package store\n\nimport _ \"mizan/actors\"\n", "imports: posting/store may not import actors"},
@@ -147,7 +147,7 @@ func TestEachBreachIsFound(t *testing.T) {
 
 func TestPackageOfTooManyFilesIsFound(t *testing.T) {
 	files := maps.Clone(soundModule)
-	for i := range maxPackageFiles - 1 { // in addition to doc.go
+	for i := range maxPackageFiles - 1 { // doc.go is one more file
 		files[fmt.Sprintf("api/auth/f%d.go", i)] = "package auth\n"
 		files[fmt.Sprintf("api/auth/f%d_test.go", i)] = "package auth\n"
 	}

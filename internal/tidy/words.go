@@ -11,9 +11,8 @@ import (
 	"unicode"
 )
 
-// refusedWords maps words that only this project used to the standard words that replace them. Words that also
-// have a right use (page, line, share, room, quarter) are not listed, because a reviewer must
-// decide.
+// refusedWords maps words that this project once used in a private meaning to the standard words that replace them. Words
+// that also have a common use (page, line, share, room, quarter) are not listed; a reviewer must judge each use of them.
 var refusedWords = map[string]string{
 	"cellar":    "the bottom layer",
 	"clerk":     "organization actor",
@@ -52,10 +51,10 @@ var refusedWords = map[string]string{
 	"taken up":  "resumed",
 }
 
-// wordFiles are this list and its test, which must contain the words.
+// wordFiles are the file with this list and its test. They must contain the words.
 var wordFiles = []string{"internal/tidy/words.go", "internal/tidy/words_test.go"}
 
-// joinedWords are the refused words without spaces, as an identifier contains them.
+// joinedWords are the refused words without spaces, in the form that they have in an identifier.
 var joinedWords = func() (list [][]byte) {
 	for word := range refusedWords {
 		list = append(list, []byte(strings.ReplaceAll(word, " ", "")))
@@ -63,7 +62,7 @@ var joinedWords = func() (list [][]byte) {
 	return list
 }()
 
-// mayContain tells quickly whether a text may contain one of the words.
+// mayContain tells quickly whether a text may contain a refused word.
 func mayContain(text []byte) bool {
 	lower := bytes.ToLower(text)
 	return slices.ContainsFunc(joinedWords, func(word []byte) bool { return bytes.Contains(lower, word) })
@@ -99,8 +98,8 @@ func (r *Report) checkWords(root, name string) error {
 	return nil
 }
 
-// findRefused lists the refused words in a text, each as often as it occurs. Capitals divide an
-// identifier into words.
+// findRefused lists the refused words in a text. A word that occurs twice is listed twice. Capitals divide an identifier into
+// words.
 func findRefused(text string) (found []string) {
 	for _, letters := range strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) }) {
 		parts := splitCamelCase(letters)

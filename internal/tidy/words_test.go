@@ -35,7 +35,7 @@ func TestOtherWordsAreNotRefused(t *testing.T) {
 	for _, text := range []string{"warehouse", "Warehouse", "in-house", "townsend", "rigid", "there is room for more", "a quarter", "go on reading", "to take up", "shelfish"} {
 		want := 0
 		if text == "in-house" {
-			want = 1 // a hyphen ends a word
+			want = 1 // the hyphen ends a word, so one refused word is found
 		}
 		if found := findRefused(text); len(found) != want {
 			t.Errorf("%q: found %v, want %d", text, found, want)

@@ -9,10 +9,10 @@ import (
 
 // Origin identifies the request that caused some work. The zero value means that no request did.
 type Origin struct {
-	Request uuid.UUID // the request's id (response header x-request-id); zero: none
+	Request uuid.UUID // the request's id, which the response has in x-request-id; zero if there was no request
 	Trace   [16]byte  // trace-id of W3C Trace Context; zero: the work belongs to no trace
 	Span    [8]byte   // id of the span that caused the work
-	Flags   byte      // trace-flags
+	Flags   byte      // trace-flags of W3C Trace Context
 }
 
 // IsZero tells whether no request caused the work.
@@ -24,19 +24,20 @@ func (o *Origin) HasRequest() bool { return o.Request != uuid.Nil }
 // HasTrace tells whether the work belongs to a trace.
 func (o *Origin) HasTrace() bool { return o.Trace != [16]byte{} }
 
-// Names of the headers that pass an origin on.
+// Names of the headers that carry an origin from one program to another.
 const (
 	RequestIDHeader   = "X-Request-Id"
 	TraceparentHeader = "Traceparent"
 )
 
-// traceparentSize is the length of a traceparent of version 00, the only version that is written.
+// traceparentSize is the length in bytes of a traceparent of version 00. This package writes no other version.
 const traceparentSize = 2 + 1 + 32 + 1 + 16 + 1 + 2
 
 // knownFlags are the trace-flags that W3C Trace Context defines: sampled and random.
 const knownFlags = 3
 
-// SetTraceparent takes the trace from the value of a traceparent header. It ignores a value that is malformed.
+// SetTraceparent sets the trace from the value of a traceparent header. If the value is malformed, SetTraceparent does
+// nothing.
 func (o *Origin) SetTraceparent(header []byte) {
 	var parsed Origin
 	var version, flags [1]byte
@@ -49,7 +50,7 @@ func (o *Origin) SetTraceparent(header []byte) {
 	}
 }
 
-// decodeHex decodes lower-case hexadecimal digits; false if there are others.
+// decodeHex decodes lower-case hexadecimal digits into dst. It returns false if there are other characters.
 func decodeHex(dst, digits []byte) bool {
 	for _, c := range digits {
 		if 'A' <= c && c <= 'F' {
@@ -60,7 +61,7 @@ func decodeHex(dst, digits []byte) bool {
 	return err == nil
 }
 
-// AppendTraceparent appends the value of the header traceparent. It must only be called if HasTrace is true.
+// AppendTraceparent appends the value of the traceparent header to dst. It must only be called if HasTrace returns true.
 func (o *Origin) AppendTraceparent(dst []byte) []byte {
 	dst = hex.AppendEncode(append(dst, "00-"...), o.Trace[:])
 	dst = hex.AppendEncode(append(dst, '-'), o.Span[:])
@@ -81,12 +82,12 @@ type contextKey struct{}
 // ContextKey is the key under which a context has a *Origin.
 var ContextKey any = contextKey{}
 
-// WithOrigin returns a context with an origin.
+// WithOrigin returns a context that holds the origin.
 func WithOrigin(ctx context.Context, o Origin) context.Context {
 	return context.WithValue(ctx, ContextKey, &o)
 }
 
-// FromContext returns a context's origin; the zero value if it has none.
+// FromContext returns the origin that the context holds, or the zero value if it holds none.
 func FromContext(ctx context.Context) Origin {
 	if o, found := ctx.Value(ContextKey).(*Origin); found {
 		return *o

@@ -2,31 +2,31 @@ package tracing
 
 import "time"
 
-// Kind is the side of an exchange on which a hop is. The zero value is invalid.
+// Kind tells whether this process serves, calls or works internally in a hop. The zero value is invalid.
 type Kind uint8
 
-// The kinds of hops.
+// Kinds of hops.
 const (
-	Server   Kind = iota + 1 // a request that is handled here
-	Client                   // a call that waits for another program's answer
-	Internal                 // work inside this process
+	Server   Kind = iota + 1 // this process handles a request
+	Client                   // this process waits for another program's answer
+	Internal                 // this process works internally
 )
 
 // Backend makes spans. Its methods may be called by any number of goroutines.
 type Backend interface {
-	// Begin begins a span at a time. Without a trace in parent the span begins a trace of its own. links are the origins of
-	// further work that the span belongs to.
+	// Begin begins a span at the given time. If parent has no trace, the span begins a new trace. links are the origins of
+	// other requests whose work the span also does.
 	Begin(kind Kind, name string, parent Origin, at time.Time, links []Origin) Span
 }
 
 // Span is one recorded hop. Only one goroutine uses it at a time.
 type Span interface {
-	// Origin returns the parent's origin with this span in place of the parent's span.
+	// Origin returns parent with the id of this span as the causing span, and with this span's trace.
 	Origin(parent Origin) Origin
 	SetName(name string)
 	SetText(key, value string)
 	SetNumber(key string, value int64)
-	// Fail marks the span as failed. The reason is for people, and contains nothing of a request.
+	// Fail marks the span as failed. The reason is for people. It must contain no part of a request.
 	Fail(reason string)
 	End(at time.Time)
 }
@@ -34,13 +34,13 @@ type Span interface {
 // Tracer records hops. A nil *Tracer records none.
 type Tracer struct{ backend Backend }
 
-// New makes a tracer.
+// New makes a tracer that records hops as spans of the backend.
 func New(b Backend) *Tracer { return &Tracer{backend: b} }
 
 // Hop is a hop that may be recorded. The methods of the zero value do nothing.
 type Hop struct{ span Span }
 
-// Begin begins a hop now.
+// Begin begins a hop now. parent is the origin of the work.
 func (t *Tracer) Begin(kind Kind, name string, parent Origin) Hop {
 	if t == nil {
 		return Hop{}
@@ -48,7 +48,8 @@ func (t *Tracer) Begin(kind Kind, name string, parent Origin) Hop {
 	return Hop{t.backend.Begin(kind, name, parent, time.Now(), nil)}
 }
 
-// BeginAt begins a hop that has begun already, at the given time, with links to other work.
+// BeginAt begins a hop at the given time, which may be earlier than now. links are the origins of other requests whose work
+// the hop also does.
 func (t *Tracer) BeginAt(kind Kind, name string, parent Origin, at time.Time, links []Origin) Hop {
 	if t == nil {
 		return Hop{}
@@ -56,10 +57,10 @@ func (t *Tracer) BeginAt(kind Kind, name string, parent Origin, at time.Time, li
 	return Hop{t.backend.Begin(kind, name, parent, at, links)}
 }
 
-// IsRecorded tells whether the hop is recorded, so that callers need not prepare what nobody reads.
+// IsRecorded tells whether the hop is recorded. If not, callers need not compute its attributes.
 func (h Hop) IsRecorded() bool { return h.span != nil }
 
-// Origin returns the origin of what the hop causes: that of the hop itself, with the hop as the causing span.
+// Origin returns the origin to pass on to work that the hop causes: parent, with the hop's span as the causing span.
 func (h Hop) Origin(parent Origin) Origin {
 	if h.span == nil {
 		return parent
@@ -74,21 +75,21 @@ func (h Hop) SetName(name string) {
 	}
 }
 
-// SetText sets an attribute.
+// SetText sets an attribute of the hop to a text.
 func (h Hop) SetText(key, value string) {
 	if h.span != nil {
 		h.span.SetText(key, value)
 	}
 }
 
-// SetNumber sets an attribute.
+// SetNumber sets an attribute of the hop to a number.
 func (h Hop) SetNumber(key string, value int64) {
 	if h.span != nil {
 		h.span.SetNumber(key, value)
 	}
 }
 
-// Fail marks the hop as failed, for a reason that contains nothing of a request. An empty reason does nothing.
+// Fail marks the hop as failed. The reason must contain no part of a request. If the reason is empty, Fail does nothing.
 func (h Hop) Fail(reason string) {
 	if h.span != nil && reason != "" {
 		h.span.Fail(reason)

@@ -16,7 +16,7 @@ func TestTraceparentIsPassedOn(t *testing.T) {
 	for header, want := range map[string]string{
 		sampled: sampled,
 		"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00":           "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00",
-		"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-ff":           "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-03", // unknown flags
+		"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-ff":           "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-03", // unknown flags are dropped
 		"01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01":           sampled,                                                   // a later version
 		"cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what-more": sampled,
 	} {

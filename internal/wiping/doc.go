@@ -1,35 +1,33 @@
-// Package wiping makes connections that keep no request or response in memory: a TLS connection
-// that overwrites what it has read, and requests whose bodies are in no buffer.
+// Package wiping makes network connections that leave no card's number or CVV in memory. For a server it has TLS connections
+// that overwrite what they have read. For a client it has request bodies of which no buffer holds a copy.
 //
-// crypto/tls decrypts a record in the buffer in which it was received. The plaintext, which may
-// contain a card's number and CVV, stays there until a record at least as long overwrites it, even
-// while the connection waits or after it was closed.
+// crypto/tls decrypts a record in the buffer in which it was received. The plaintext stays there until a record at least as
+// long overwrites it, even while the connection waits for data or after it was closed.
 //
 // Invariants:
-//  1. When a connection asks for its next record, the previous one in its buffer is overwritten
-//     first: no connection waits with plaintext in its buffer.
-//  2. After Wipe nothing is left of what was read, whether or not the caller has taken it.
+//  1. When a connection asks for its next record, the previous record in its buffer is overwritten first. So no connection
+//     waits for data with plaintext in its buffer.
+//  2. After Conn.Wipe the connection holds none of the bytes that were received, whether or not its user has read them.
 //  3. Only memory that crypto/tls lends for a read is written, and only during the read.
-//  4. A Body is written to its connection from its own memory. The memory is overwritten when
-//     all of it was written or its request has ended. http.Transport never sees a byte of it, and crypto/tls
-//     never more than three bytes at a time.
-//  5. Of a client that sends an HTTP request without TLS nothing is left either: it may have meant to send a card.
+//  4. A Body (the body of a client's request) is written to its connection from its own memory. This memory is overwritten
+//     when all of it was written or when its request has ended. http.Transport never sees a byte of the Body, and crypto/tls
+//     never sees more than three bytes at a time.
+//  5. If a client sends an HTTP request without TLS, the received bytes are overwritten too, because they may contain a card.
 //
-// Reading is controlled below crypto/tls, at the socket. The reader returns one record at a
-// time, its header separately: crypto/tls lends its whole buffer for the read of a header, and
-// an io.Reader may write anywhere in it, so that is when the reader overwrites it. A test searches the
-// buffer before each record, so it fails if crypto/tls keeps plaintext elsewhere.
+// Reading is controlled below crypto/tls, at the socket. The reader returns one record at a time, and the record's header
+// separately. When crypto/tls reads a header, it passes its whole buffer to the reader, and an io.Reader may write anywhere
+// in that slice. At this moment the reader overwrites the buffer. A test searches the buffer before each record, so it fails
+// if crypto/tls keeps plaintext elsewhere.
 //
-// Writing is controlled above crypto/tls, which copies a record before it encrypts it and may
-// leave the copy behind. So a body goes over TLS in records of three bytes. The connection
-// takes a request's head from http.Transport and its body from the Body; http.Transport itself writes
-// spaces as placeholders for the body.
+// Writing is controlled above crypto/tls, which copies a record before it encrypts it and may leave the copy behind. So a
+// body is sent in TLS records of three bytes. http.Transport writes the request's head, and spaces as placeholders for the
+// body. The connection sends the head unchanged, and sends the content of the Body in place of the spaces.
 //
-// Callers: cmd/mizan/serving (the listener), api (which reports the end of a connection),
-// actors/provider/utp.
+// Callers: cmd/mizan/serving (listener), api (reports a connection's end), actors/provider/utp.
 //
-// Rejected: access to crypto/tls's buffer by reflect and unsafe, which depends on names of
-// unexported fields and misses buffers that were replaced; ending a connection after each card,
-// which leaves the buffer as garbage and costs a handshake; overwriting what http.Transport
-// passes to Write, which an io.Writer must not do.
+// Rejected: Another design would reach crypto/tls's buffer by reflect and unsafe. It was not chosen because it
+// depends on the names of unexported fields and misses buffers that were replaced. A third design would end a
+// connection after each card. It was not chosen because the buffer would be left as garbage, and each card would cost
+// a handshake. A fourth design would overwrite the slice that http.Transport passes to Write. It was not chosen
+// because an io.Writer must not change that slice.
 package wiping

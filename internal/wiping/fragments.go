@@ -6,17 +6,16 @@ import (
 	"sync"
 )
 
-// fragmentBytes is how many bytes of a body go into one TLS record. crypto/tls copies what it
-// encrypts into its own buffer. If that buffer must grow for the record's end, the old buffer
-// becomes garbage with the plaintext in it, so it may never contain more than three bytes of a body. Three
-// bytes are less than a card's last four digits, which may be shown to anybody, and digits of a CVV can't be
-// told from other digits.
+// fragmentBytes is the number of bytes of a body in one TLS record. crypto/tls copies what it encrypts into its own buffer.
+// If it must enlarge this buffer for the end of the record, the old buffer becomes garbage with the plaintext in it. So the
+// plaintext may never be longer than three bytes. Three bytes are less than the last four digits of a card, which anybody may
+// see; and nobody can tell three digits of a CVV from other digits.
 const fragmentBytes = 3
 
 // fragmentWriter writes bodies in TLS records of fragmentBytes each, and sends the encrypted records of a
 // write together.
 type fragmentWriter struct {
-	tlsConn io.Writer  // the TLS connection, which writes one record for each Write of a few bytes
+	tlsConn io.Writer  // the TLS connection; it makes one record of each Write of a few bytes
 	batches *batchConn // the connection below tlsConn
 }
 
@@ -35,7 +34,7 @@ func (f *fragmentWriter) write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// maxBatchBytes is how many encrypted bytes are held back at most.
+// maxBatchBytes is the number of encrypted bytes above which a batch is written before its end.
 const maxBatchBytes = 32 << 10
 
 // batchConn is a connection below crypto/tls. It can hold back the encrypted bytes that crypto/tls writes, in
@@ -44,7 +43,7 @@ type batchConn struct {
 	net.Conn
 
 	mu    sync.Mutex
-	batch []byte // bytes held back, guarded by mu; nil: they are written immediately
+	batch []byte // bytes held back, guarded by mu; nil: nothing is held back now
 }
 
 func (b *batchConn) startBatch() {
@@ -53,7 +52,7 @@ func (b *batchConn) startBatch() {
 	b.batch = make([]byte, 0, 1<<10)
 }
 
-// sendBatch writes the bytes held back. Later bytes are written immediately.
+// sendBatch writes the bytes that were held back. Bytes that come later are written immediately.
 func (b *batchConn) sendBatch() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

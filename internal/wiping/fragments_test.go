@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// wiretap records what is written to a connection.
+// wiretap is a connection that records each write.
 type wiretap struct {
 	net.Conn
 	writes [][]byte
@@ -21,8 +21,8 @@ func (w *wiretap) Write(p []byte) (int, error) {
 	return w.Conn.Write(p)
 }
 
-// A body goes over TLS in records of a few bytes, and many records go in one write. Other data
-// is written as crypto/tls writes it.
+// A body is sent in TLS records of a few bytes, and many records are written together. All other data is written as
+// crypto/tls writes it.
 func TestTLSRecordHoldsAtMostAFragmentOfABody(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil)
 	server.StartTLS()
@@ -62,7 +62,8 @@ func TestTLSRecordHoldsAtMostAFragmentOfABody(t *testing.T) {
 	if len(tap.writes) != 2 {
 		t.Fatalf("%d writes, want one of the head and one of the body", len(tap.writes))
 	}
-	const header, overhead = 5, 1 + 16 // bytes of a TLS 1.3 record besides its content: header; content type and tag
+	// Bytes of a TLS 1.3 record besides its content: 5 of the header, 1 of the content type, 16 of the tag.
+	const header, overhead = 5, 1 + 16
 	got := 0
 	for records := tap.writes[1]; len(records) > 0; {
 		length := int(records[3])<<8 | int(records[4])
@@ -83,7 +84,7 @@ func TestTLSRecordHoldsAtMostAFragmentOfABody(t *testing.T) {
 	}
 }
 
-// A failed write is reported as an error, even if the bytes were held back.
+// An error of a write is reported even if the bytes were first held back in a batch.
 func TestBrokenConnectionIsAnError(t *testing.T) {
 	for name, size := range map[string]int{"when it is released": 1, "when too much is held": maxBatchBytes + 1} {
 		c := &recordingConn{failingWrite: 1}

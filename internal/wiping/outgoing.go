@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// Body is a request's body that is written to its connection from its own memory, and
-// overwritten as soon as it was written or can't be written any more. http.Transport reads the
-// same number of spaces in its place, so that its buffers never contain a part of it.
+// Body is a request's body that is written to its connection directly from its own memory. This memory is overwritten as soon
+// as the body was written or can't be written any more. http.Transport reads the same number of spaces in place of the body,
+// so that its buffers never contain a part of the body.
 //
-// A Body works on a connection of Dial or DialTLS, after AttachTo. On any other connection the spaces are
-// sent instead, which every JSON server refuses.
+// A Body works only on a connection that was made with Dial or DialTLS, after a call of AttachTo. On any other connection the
+// spaces are sent; a server that expects JSON refuses them.
 type Body struct {
 	mu           sync.Mutex
 	content      []byte
 	spacesRead   int // how many spaces http.Transport has read
-	writtenBytes int // of content
+	writtenBytes int // how many bytes of content were written
 	isWriting    bool
 	isClosed     bool
 }
 
-// NewBody returns a body that owns the content, which must not be empty.
+// NewBody returns a body with the content, which must not be empty. The body owns the content: it overwrites it.
 func NewBody(content []byte) *Body { return &Body{content: content} }
 
 // Read implements io.Reader for http.Transport.
@@ -43,8 +43,8 @@ func (b *Body) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close implements io.Closer. It does not wait: if the content is being written, it is overwritten
-// after the write.
+// Close implements io.Closer. It overwrites the content, but does not wait: if the content is being written, it is
+// overwritten after that write.
 func (b *Body) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,16 +60,16 @@ func (b *Body) wipe() {
 	}
 }
 
-// AttachTo makes b the body of the connection's next request; if b is nil, the request has no Body.
-// Call AttachTo in httptrace.ClientTrace.GotConn, for each request of a transport. It does nothing for
-// connections that are not of Dial or DialTLS.
+// AttachTo makes b the body of the next request on the connection c; if b is nil, that request has no Body. The caller must
+// call AttachTo in httptrace.ClientTrace.GotConn, for every request of a transport. If c was not made with Dial or DialTLS,
+// AttachTo does nothing.
 func (b *Body) AttachTo(c net.Conn) {
 	if o, ok := c.(*outgoingConn); ok {
 		o.body, o.endOfHeadBytes = b, 0
 	}
 }
 
-// write writes the next n bytes of the content with writeContent. A closed body has no more bytes.
+// write writes the next n bytes of the content with writeContent. If the body is closed, the error is net.ErrClosed.
 func (b *Body) write(writeContent func([]byte) (int, error), n int) (int, error) {
 	b.mu.Lock()
 	if b.isClosed || n > len(b.content)-b.writtenBytes {
@@ -97,19 +97,20 @@ func (b *Body) remaining() int {
 	return len(b.content) - b.writtenBytes
 }
 
-// outgoingConn is a connection of http.Transport, which writes one request at a time.
+// outgoingConn is a connection of an http.Transport. It sends one request at a time.
 type outgoingConn struct {
 	net.Conn
 	writeBody func([]byte) (int, error) // writes a part of a body
 
-	body           *Body // of the current request; nil: the request has no Body, or all of it was written
-	endOfHeadBytes int   // bytes of endOfHead that were written
+	body           *Body // body of the current request; nil: the request has no Body, or all of it was written
+	endOfHeadBytes int   // number of bytes of endOfHead with which the written part of the head ends
 }
 
 // endOfHead ends a request's head (RFC 9112, 2.1).
 var endOfHead = []byte("\r\n\r\n")
 
-// Write implements io.Writer. In place of each byte after the head it writes one byte of the body.
+// Write implements io.Writer for http.Transport. It writes the head unchanged. In place of each byte after the head it writes
+// the next byte of the Body.
 func (o *outgoingConn) Write(p []byte) (int, error) {
 	if o.body == nil {
 		return o.Conn.Write(p)
@@ -130,7 +131,7 @@ func (o *outgoingConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// countHeadBytes returns how many of the bytes belong to the head, and remembers how much of its end they have.
+// countHeadBytes returns how many of the bytes in p belong to the request's head. It updates o.endOfHeadBytes.
 func (o *outgoingConn) countHeadBytes(p []byte) int {
 	for i, c := range p {
 		switch {
@@ -139,13 +140,13 @@ func (o *outgoingConn) countHeadBytes(p []byte) int {
 		case c == endOfHead[o.endOfHeadBytes]:
 			o.endOfHeadBytes++
 		default:
-			o.endOfHeadBytes = bytes.IndexByte(endOfHead[:1], c) + 1 // after a mismatch only this byte can begin the end anew
+			o.endOfHeadBytes = bytes.IndexByte(endOfHead[:1], c) + 1 // after a mismatch only this byte can begin endOfHead again
 		}
 	}
 	return len(p)
 }
 
-// Dial returns a function for http.Transport.DialContext. Its connections have no TLS.
+// Dial returns a function for http.Transport.DialContext that makes connections without TLS.
 func Dial(d *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := d.DialContext(ctx, network, address)
@@ -156,8 +157,8 @@ func Dial(d *net.Dialer) func(ctx context.Context, network, address string) (net
 	}
 }
 
-// DialTLS returns a function for http.Transport.DialTLSContext. A handshake may take at most
-// as long as the timeout.
+// DialTLS returns a function for http.Transport.DialTLSContext that makes connections with TLS. The handshake may take at
+// most the given time.
 func DialTLS(d *net.Dialer, config *tls.Config, timeout time.Duration) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(address)

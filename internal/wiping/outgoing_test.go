@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// recordingConn is a connection that records what is written.
+// recordingConn is a connection that records the written bytes.
 type recordingConn struct {
 	net.Conn
 	written      []byte
-	failingWrite int // the write that fails, 1 for the next one; 0: none fails
+	failingWrite int // which of the next writes fails; 1: the next one; 0: none
 }
 
 func (c *recordingConn) Write(p []byte) (int, error) {
@@ -36,9 +36,8 @@ func (c *recordingConn) Write(p []byte) (int, error) {
 // requestHead contains parts of the four bytes that end a head.
 const requestHead = "POST /\r\n/ HTTP/1.1\r\nHost: x\r\r\n\r\n"
 
-// http.Transport may write a request's head and body in pieces of any length. The head arrives unchanged. The
-// body is written from the memory of its Body, which is then overwritten. A request without a Body arrives
-// unchanged.
+// http.Transport may write a request's head and body in pieces of any length. The head arrives unchanged. The content of the
+// Body arrives in place of the spaces, and the Body's memory is then overwritten. A request without a Body arrives unchanged.
 func TestBodyIsWrittenFromItsOwnMemoryAndOverwritten(t *testing.T) {
 	random := testseed.Random(t)
 	for range 2000 {
@@ -89,8 +88,8 @@ func writeInPieces(t *testing.T, w io.Writer, r io.Reader, intN func(int) int) {
 	}
 }
 
-// A body that will not be written any more is overwritten. That includes a body whose connection failed, and one
-// whose request ended before it was written.
+// A body that will not be written any more is overwritten: a body whose connection failed, and a body whose request ended
+// before the body was written.
 func TestUnwrittenBodyIsOverwritten(t *testing.T) {
 	for name, use := range map[string]func(b *Body, o *outgoingConn){
 		"the body is closed at once": func(b *Body, _ *outgoingConn) { _ = b.Close() },
@@ -120,7 +119,7 @@ func TestUnwrittenBodyIsOverwritten(t *testing.T) {
 	}
 }
 
-// Bodies of all sizes arrive complete on connections that http.Transport uses again, with and without TLS.
+// Bodies of all sizes arrive complete, with and without TLS, also on connections that http.Transport uses again.
 func TestTransportDeliversBodiesCompletely(t *testing.T) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		content, err := io.ReadAll(r.Body)
@@ -182,7 +181,7 @@ func TestTransportDeliversBodiesCompletely(t *testing.T) {
 	}
 }
 
-// A server with a wrong certificate, or one that never completes the handshake, gets nothing.
+// A server with a wrong certificate, or one that never completes the handshake, gets no part of the body.
 func TestUntrustedServerGetsNothing(t *testing.T) {
 	tlsServer := httptest.NewTLSServer(http.NotFoundHandler())
 	tlsServer.Config.ErrorLog = nil

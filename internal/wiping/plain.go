@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Bounds of the response to a request without TLS. The rest of the request is read for a while, because closing a
-// connection with unread bytes resets it, and the client would not see the response.
+// Bounds of what is still read after the response to a request without TLS: how long, and how many bytes. Closing a
+// connection with unread bytes resets the connection, and then the client might not see the response.
 const (
 	plainTime  = 2 * time.Second
 	plainBytes = 1 << 20
 )
 
-// respondToPlainHTTP responds to a client that has sent an HTTP request instead of a handshake, if err says so, and
-// overwrites what it has sent. It returns false for any other error.
+// respondToPlainHTTP handles an error of a TLS handshake. If the client has sent an HTTP request without TLS, it sends the
+// response, overwrites the received bytes, and returns true. If err has another cause, it returns false.
 func (c *Conn) respondToPlainHTTP(err error) bool {
 	var noTLS tls.RecordHeaderError
 	if c.plainHTTP == nil || !errors.As(err, &noTLS) || noTLS.Conn == nil || !beginsRequest(noTLS.RecordHeader[:]) {
@@ -46,7 +46,7 @@ func (c *Conn) respondToPlainHTTP(err error) bool {
 	return true
 }
 
-// beginsRequest tells whether the first five bytes of a connection are those of an HTTP request.
+// beginsRequest tells whether the header, the first five bytes of a connection, begins an HTTP request.
 func beginsRequest(header []byte) bool {
 	for _, method := range []string{"GET /", "HEAD ", "POST ", "PUT /", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"} {
 		if strings.HasPrefix(method, string(header)) {

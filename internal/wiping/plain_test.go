@@ -13,8 +13,8 @@ import (
 
 const plainResponse = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
-// acceptPlain returns the server's side of a connection to a listener that responds to requests without TLS, the socket
-// under it, and the client's side.
+// acceptPlain makes a connection to a listener that answers requests without TLS with respond. It returns the server's side
+// of the connection, the socket below it, and the client's side.
 func acceptPlain(t *testing.T, respond func() []byte) (*Conn, *checkingConn, net.Conn) {
 	t.Helper()
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
@@ -37,7 +37,7 @@ func acceptPlain(t *testing.T, respond func() []byte) (*Conn, *checkingConn, net
 	return c, checking.conn, client
 }
 
-// checkingListener accepts one connection.
+// checkingListener wraps each accepted connection in a checkingConn.
 type checkingListener struct {
 	net.Listener
 	t    *testing.T
@@ -50,11 +50,11 @@ func (l *checkingListener) Accept() (net.Conn, error) {
 	return l.conn, err
 }
 
-// CloseWrite ends the response, as the sockets under TLS do.
+// CloseWrite closes the write half of the socket, as the sockets of a real listener can.
 func (c *checkingConn) CloseWrite() error { return c.Conn.(*net.TCPConn).CloseWrite() }
 
-// A client that speaks HTTP without TLS gets the response, even if it sends more than is read at once, and nothing of
-// what it has sent stays in memory.
+// A client that sends HTTP without TLS gets the response, even if it sends more than one read takes. Nothing of what it has
+// sent stays in memory.
 func TestRequestWithoutTLSGetsTheResponseAndIsWiped(t *testing.T) {
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
 		for _, repeats := range []int{1, 40, 4000} {
@@ -67,7 +67,7 @@ func TestRequestWithoutTLSGetsTheResponseAndIsWiped(t *testing.T) {
 				_ = client.Close()
 				received <- response
 			}()
-			for range 2 { // a server may read again
+			for range 2 { // a server may read again after an error
 				if n, err := c.Read(make([]byte, 100)); n != 0 || err == nil {
 					t.Errorf("%s: %d bytes were read, %v", method, n, err)
 				}
@@ -86,7 +86,8 @@ func TestRequestWithoutTLSGetsTheResponseAndIsWiped(t *testing.T) {
 	}
 }
 
-// What is no request gets no response, but is wiped too. Without a response the connection ends as before.
+// If the received bytes are no HTTP request, the client gets no response, and the bytes are overwritten too. If the listener
+// has no response for plain HTTP, the connection ends without one.
 func TestOtherBytesWithoutTLSGetNoResponse(t *testing.T) {
 	for name, c := range map[string]struct {
 		text    string

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Listen returns a listener of TLS connections that overwrite in memory what they have read. Its Accept returns a
-// *Conn; the handshake happens at the first read or write. A client that sends an HTTP request without TLS gets the
-// bytes that plainHTTP returns; if it is nil, the connection just ends.
+// Listen returns a listener of TLS connections that overwrite in memory what they have read. Accept returns a *Conn; the
+// handshake happens at the first read or write. A client that sends an HTTP request without TLS gets the bytes that plainHTTP
+// returns as its response. If plainHTTP is nil, the client gets no response.
 func Listen(l net.Listener, config *tls.Config, plainHTTP func() []byte) net.Listener {
 	return &listener{l, config, plainHTTP}
 }
@@ -35,10 +35,10 @@ func (l *listener) Accept() (net.Conn, error) {
 type Conn struct {
 	*tls.Conn
 	records   *recordConn
-	plainHTTP func() []byte // returns the response to a request without TLS; nil: none is sent, or it was sent
+	plainHTTP func() []byte // returns the response to a request without TLS; nil: there is none, or it was sent already
 }
 
-// Server returns the server's side of a connection.
+// Server returns a Conn, the server's side of a TLS connection, over the connection c.
 func Server(c net.Conn, config *tls.Config) *Conn {
 	r := &recordConn{Conn: c}
 	return &Conn{Conn: tls.Server(r, config), records: r}
@@ -53,21 +53,21 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// NetConn returns the connection under TLS, as it was given to Server.
+// NetConn returns the connection below TLS, which was given to Server.
 func (c *Conn) NetConn() net.Conn { return c.records.Conn }
 
-// Wipe overwrites what the connection still has of the received data. The connection must have
-// ended: nobody may be reading any more. Later reads return io.EOF.
+// Wipe overwrites the received data that the connection still holds. It may be called only after the connection has ended and
+// when no goroutine reads from it. Later reads return io.EOF.
 func (c *Conn) Wipe() {
 	c.records.isEnded = true
 	c.records.clearUnreturned()
 	if !c.ConnectionState().HandshakeComplete {
-		return // crypto/tls has decrypted nothing
+		return // before the end of the handshake, crypto/tls has decrypted no data of the client
 	}
 	buffer := borrowBuffer()
 	for {
-		// First Read returns the remaining bytes. Then crypto/tls asks for the next record, which overwrites
-		// its buffer and returns io.EOF.
+		// The first calls of Read return the data that crypto/tls has already decrypted. Then crypto/tls asks for the next
+		// record: recordConn.Read overwrites its buffer and returns io.EOF.
 		if _, err := c.Conn.Read(*buffer); err != nil {
 			break
 		}
@@ -76,25 +76,24 @@ func (c *Conn) Wipe() {
 	bufferPool.Put(buffer)
 }
 
-// headerBytes is the length of a record's header: its type, version and length (RFC 8446,
-// 5.1). The length is that of the payload.
+// headerBytes is the length of a TLS record's header: type, version and length of the payload (RFC 8446, section 5.1).
 const headerBytes = 5
 
-// recordConn is the socket from which crypto/tls reads.
+// recordConn is the connection from which crypto/tls reads. It passes on each TLS record's header and payload separately.
 type recordConn struct {
 	net.Conn
 	header         [headerBytes]byte
-	headerReturned int // how many header bytes were returned to crypto/tls; after all of them the payload follows
-	payloadLeft    int // how many payload bytes are still to come
+	headerReturned int // bytes of the current record's header that crypto/tls has got; after all of them the payload follows
+	payloadLeft    int // bytes of the current record's payload that crypto/tls has not got yet
 
-	received   *[]byte // nil: all received bytes were returned
+	received   *[]byte // received bytes, read in advance; nil: all of them were returned
 	unreturned []byte  // the part of received that was not returned yet
 
 	isEnded bool
 }
 
-// Read implements io.Reader for crypto/tls: it returns bytes of only one header, or of only
-// one payload.
+// Read implements io.Reader for crypto/tls. One call never returns bytes of both a record's header and its payload, or of
+// two records.
 func (r *recordConn) Read(p []byte) (int, error) {
 	if r.headerReturned == 0 {
 		clear(p) // overwrites the previous record
@@ -108,13 +107,13 @@ func (r *recordConn) Read(p []byte) (int, error) {
 			r.countPayload(n)
 			return n, err
 		}
-		// More than a header may arrive at once. All of it is received into p and then copied into a buffer
-		// of its own, so that a connection that waits for data needs no such buffer.
+		// One read of the socket may bring more than a header. All of it is read into p, and then copied into a separate
+		// buffer from the pool. So a connection that waits for data holds no such buffer.
 		n, err := r.Conn.Read(p)
 		if n == 0 {
 			return 0, err
 		}
-		// They are cleared in p, because they are plaintext if the client does not speak TLS.
+		// The bytes in p are cleared, because they are plaintext if the client does not speak TLS.
 		r.received = borrowBuffer()
 		*r.received = append((*r.received)[:0], p[:n]...)
 		r.unreturned = *r.received
@@ -136,7 +135,7 @@ func (r *recordConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// countHeader counts returned bytes of a header.
+// countHeader notes that n more bytes of a record's header were returned.
 func (r *recordConn) countHeader(n int) {
 	if r.headerReturned += n; r.headerReturned == headerBytes {
 		r.payloadLeft = int(r.header[3])<<8 | int(r.header[4])
@@ -144,21 +143,22 @@ func (r *recordConn) countHeader(n int) {
 	}
 }
 
-// countPayload counts returned bytes of a payload. After the last one a header follows.
+// countPayload notes that n more bytes of a payload were returned. After the last byte of a payload, the header of the next
+// record follows.
 func (r *recordConn) countPayload(n int) {
 	if r.payloadLeft -= n; r.payloadLeft == 0 {
 		r.headerReturned = 0
 	}
 }
 
-// clearUnreturned overwrites received bytes that were not returned: the connection ends before crypto/tls takes them.
-// The bytes are plaintext if the client does not speak TLS.
+// clearUnreturned overwrites the received bytes that crypto/tls will not take any more because the connection ends. They are
+// plaintext if the client does not speak TLS.
 func (r *recordConn) clearUnreturned() {
 	clear(r.unreturned)
 	r.unreturned = nil
 }
 
-// bufferPool has buffers for received bytes that were not returned yet. What a buffer in the pool contains is ciphertext.
+// bufferPool has buffers for received bytes that were not returned yet. A buffer in the pool contains ciphertext only.
 var bufferPool = sync.Pool{New: func() any { b := make([]byte, 2<<10); return &b }}
 
 func borrowBuffer() *[]byte {

@@ -22,8 +22,8 @@ import (
 // secretText is repeated to make the plaintext in these tests.
 var secretText = []byte("4716583900000012;cvv=739;")
 
-// checkingConn returns received data in pieces of random length. Whenever crypto/tls asks for a new record, it
-// checks all memory that crypto/tls has lent for a read.
+// checkingConn is a connection that returns received data in pieces of random length. Whenever crypto/tls asks for a new
+// record, it checks that no slice that crypto/tls has passed to a read contains plaintext.
 type checkingConn struct {
 	net.Conn
 	t              *testing.T
@@ -72,7 +72,7 @@ func newCertificate(t *testing.T) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// connectTLS returns the server's side of a TLS connection, the socket under it, and the client's side.
+// connectTLS makes a TLS connection. It returns the server's side, the socket below it, and the client's side.
 func connectTLS(t *testing.T, random *mathrand.Rand, config *tls.Config) (*Conn, *checkingConn, *tls.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -110,8 +110,8 @@ func tlsConfigs(t *testing.T) map[string]*tls.Config {
 	}
 }
 
-// Records of any length may arrive in any pieces. The content of each record is overwritten before the
-// next record is awaited, also in buffers that were replaced for a longer record.
+// TLS records of any length may arrive in any pieces. The plaintext of each record is overwritten before crypto/tls waits for
+// the next record. This also holds for a buffer that crypto/tls has replaced by a larger one.
 func TestPlaintextIsWipedBeforeEachWait(t *testing.T) {
 	for name, config := range tlsConfigs(t) {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestPlaintextIsWipedBeforeEachWait(t *testing.T) {
 				}
 			}
 			_ = client.Close()
-			if _, err := c.Read(make([]byte, 1)); err != io.EOF { // asks for one more record
+			if _, err := c.Read(make([]byte, 1)); err != io.EOF { // makes crypto/tls ask for one more record
 				t.Fatal(err)
 			}
 			socket.wantNoPlaintext("the other side is gone")
@@ -171,7 +171,7 @@ func TestUnreadPlaintextIsWipedAtClose(t *testing.T) {
 	}
 }
 
-// If nothing wiped the plaintext, the tests above would find it.
+// Without wiping, the search for plaintext finds it. So the other tests of this file can fail.
 func TestPlaintextIsFoundWithoutWiping(t *testing.T) {
 	serverSide, clientSide := net.Pipe()
 	socket := &checkingConn{Conn: serverSide, t: t, random: testseed.Random(t)}
@@ -189,7 +189,7 @@ func TestPlaintextIsFoundWithoutWiping(t *testing.T) {
 	t.Error("no plaintext was found: the search is blind, or crypto/tls keeps it elsewhere")
 }
 
-// A client without TLS is refused as usual.
+// If the client sends neither TLS nor HTTP, the handshake fails as in crypto/tls.
 func TestClientWithoutTLSIsRefused(t *testing.T) {
 	serverSide, clientSide := net.Pipe()
 	go func() {

@@ -5,24 +5,24 @@ import (
 	"mizan/ledger/money"
 )
 
-// Charge has what an alert needs to know about a charged transaction.
+// Charge has the data of a charged transaction that alerts use.
 type Charge struct {
 	ID         ledger.ID
-	Type       string // as the protocol spells it
+	Type       string // type of the transaction, as the API spells it
 	Amount     money.Amount
 	Asset      money.Asset
 	Fee        money.Amount
 	Merchant   money.Signed  // what the merchant gets of the amount
-	ReversalOf ledger.ID     // the transaction that the rail (the provider) has reversed, if the charge returns its money; else zero
+	ReversalOf ledger.ID     // for a return of money: the transaction that the rail (the payment provider) reversed; else zero
 	At         ledger.Micros // when it was charged
 }
 
-// isReturn tells whether the charge returns the money of a transaction that the rail has reversed.
+// isReturn tells whether the charge returns the money of a transaction that the rail (the payment provider) has reversed.
 func (c *Charge) isReturn() bool { return c.ReversalOf != (ledger.ID{}) }
 
-// Alert returns the message about a charge to a terminal's operators, and whether there is a reason to send
-// it. One reason is an amount at or above the terminal's threshold. The other is a fee above the amount, but not if
-// the charge is a return. The threshold is in minor units of the charge's asset; nil means none.
+// Alert returns the message about a charge for the operators of its terminal; the bool says whether it must be sent. One
+// reason for a message is an amount at or above the threshold. The other is a negative Merchant (the fee exceeds the amount),
+// unless the charge is a return. The threshold is in minor units of the charge's asset; nil means none.
 func (c *Charge) Alert(terminal Terminal, threshold *money.Amount) (Message, bool) {
 	isLarge := threshold != nil && !c.Amount.Less(*threshold)
 	isNegative := c.Merchant.Negative && !c.Merchant.IsZero() && !c.isReturn()

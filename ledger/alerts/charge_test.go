@@ -17,7 +17,7 @@ func TestWhichChargesAlert(t *testing.T) {
 		amount, fee uint64
 		threshold   *money.Amount
 		isReturn    bool
-		want        Kind // empty: no alert
+		want        Kind // empty: no alert is expected
 	}{
 		"no threshold":                     {1_000_000, 10, nil, false, ""},
 		"below the threshold":              {499, 10, amountPointer(500), false, ""},
@@ -47,11 +47,11 @@ func TestWhichChargesAlert(t *testing.T) {
 	}
 }
 
-// A fee on top is paid by the payer, so the merchant gets the whole amount.
+// If the payer pays the fee on top of the amount, the merchant gets the whole amount.
 func TestAFeeOnTopIsNoNegativeRevenue(t *testing.T) {
 	charge := Charge{Amount: money.FromUint64(5), Fee: money.FromUint64(9), Merchant: money.Signed{Abs: money.FromUint64(5)}, Asset: asset("USD", "")}
 	if m, alerted := charge.Alert(testTerminal, nil); alerted {
-		t.Errorf("told was %+v", m)
+		t.Errorf("the message is %+v", m)
 	}
 }
 
@@ -72,7 +72,7 @@ Where: terminal "Main" (01000000-0000-0000-0000-000000000000), partner 7, test
 `,
 	}
 	if m != want {
-		t.Errorf("told was\n%+v\nwant\n%+v", m, want)
+		t.Errorf("the message is\n%+v\nwant\n%+v", m, want)
 	}
 	charge.ReversalOf = ledger.ID{9}
 	m, _ = charge.Alert(testTerminal, amountPointer(1))
@@ -82,6 +82,6 @@ It returns transaction 09000000-0000-0000-0000-000000000000, which the rail took
 Transaction: 02000000-0000-0000-0000-000000000000
 Where: terminal "Main" (01000000-0000-0000-0000-000000000000), partner 7, test
 `; m.Text != want {
-		t.Errorf("of a return is told\n%s\nwant\n%s", m.Text, want)
+		t.Errorf("the message about a return is\n%s\nwant\n%s", m.Text, want)
 	}
 }

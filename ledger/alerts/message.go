@@ -10,17 +10,17 @@ import (
 // Kind is the reason for a message. It is stored.
 type Kind string
 
-// The kinds.
+// The kinds of messages.
 const (
 	Large         Kind = "large_transaction"
 	Negative      Kind = "negative_revenue"
-	LargeNegative Kind = "large_transaction+negative_revenue" // one transaction for both reasons
+	LargeNegative Kind = "large_transaction+negative_revenue" // a transaction that is large and has negative revenue
 	Failures      Kind = "failed_transactions"
 	Daily         Kind = "daily_summary"
 )
 
-// Bounds of a message in bytes. The longest subject and the longest text fit together into one Telegram message of
-// 4,096 characters.
+// The largest lengths of a message in bytes. The longest subject and the longest text fit together into one Telegram message
+// of 4,096 characters.
 const (
 	MaxSubject = 200
 	MaxText    = 3_600
@@ -30,7 +30,7 @@ const (
 type Message struct {
 	Kind    Kind
 	Subject string // one line
-	Text    string // lines, without the subject
+	Text    string // several lines, which do not repeat the subject
 }
 
 // storedMessage is the stored form of a message.
@@ -44,7 +44,7 @@ type storedMessage struct {
 func (m Message) Append(dst []byte) []byte {
 	body, err := json.Marshal(storedMessage(m))
 	if err != nil {
-		panic(err) // three strings can always be encoded
+		panic(err) // JSON can encode any three strings
 	}
 	return append(dst, body...)
 }
@@ -102,7 +102,7 @@ func (builder *textBuilder) add(format string, args ...any) {
 // String returns the text.
 func (builder *textBuilder) String() string {
 	if builder.droppedLines > 0 {
-		return fmt.Sprintf("%sand %d more lines, which have no room here: GET /api/v1/transactions/aggregate has them all\n", builder.text.String(), builder.droppedLines)
+		return fmt.Sprintf("%sand %d more lines, which do not fit into this message: GET /api/v1/transactions/aggregate has them all\n", builder.text.String(), builder.droppedLines)
 	}
 	return builder.text.String()
 }

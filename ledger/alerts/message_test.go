@@ -85,6 +85,6 @@ func TestTruncationNeverSplitsACharacter(t *testing.T) {
 		}
 	}
 	if got := truncate("abc", 3); got != "abc" {
-		t.Errorf("what fits became %q", got)
+		t.Errorf("a text that fits became %q", got)
 	}
 }

@@ -16,15 +16,15 @@ const (
 	SpikeRepeat      = time.Hour        // interval of alerts while a spike lasts
 )
 
-// Outcomes at one instant share a bucket. If there are more than maxExactBuckets buckets, outcomes within one
-// second share a bucket, and leave the window together with the latest of them. So there are at most
-// maxExactBuckets buckets plus one for each second of the window.
+// Outcomes at one instant share a bucket. If there are more than maxExactBuckets buckets, all outcomes of one second share a
+// bucket, and leave the window when the latest of them does. So there are at most maxExactBuckets buckets plus one for each
+// second of the window.
 const (
 	maxExactBuckets = 256
 	bucketWidth     = time.Second
 )
 
-// bucket counts the outcomes of an instant, or those of one second up to an instant.
+// bucket counts the outcomes at an instant, or those of the same second up to that instant.
 type bucket struct {
 	at            ledger.Micros
 	total, failed uint32
@@ -33,20 +33,20 @@ type bucket struct {
 // SpikeDetector counts the outcomes at one terminal. The zero value is ready to use.
 type SpikeDetector struct {
 	buckets       []bucket      // the buckets in the window, the oldest first
-	total, failed uint64        // sums of the buckets
+	total, failed uint64        // sums over the buckets
 	latest        ledger.Micros // the instant of the latest outcome
 	spikeEnd      ledger.Micros // the latest instant known to belong to a spike; 0: there was none
-	alertedAt     ledger.Micros // when the last alarm was raised; 0: never, or it was retracted
+	alertedAt     ledger.Micros // when the last alarm was raised; 0: no alarm was raised, or Retract was called
 }
 
-// Alarm is a spike that operators are to be alerted of.
+// Alarm describes a spike of which the operators must be alerted.
 type Alarm struct {
 	Failed, All uint64 // outcomes in the window
 	At          ledger.Micros
 }
 
-// Record counts an outcome, and returns an alarm if operators are to be alerted now. An outcome before the
-// latest one is counted at the latest one's instant.
+// Record counts an outcome at an instant. It returns an alarm and true if the operators must be alerted now. If the instant
+// is before the latest outcome's, the outcome is counted at the latest outcome's instant.
 func (detector *SpikeDetector) Record(at ledger.Micros, failed bool) (Alarm, bool) {
 	detector.latest = max(detector.latest, at)
 	detector.advance(detector.latest)
@@ -63,12 +63,12 @@ func (detector *SpikeDetector) Record(at ledger.Micros, failed bool) (Alarm, boo
 	return Alarm{Failed: detector.failed, All: detector.total, At: detector.latest}, true
 }
 
-// Call Retract if the last alarm could not be posted: the next outcome raises it again if the spike still
-// lasts.
+// Retract withdraws the last alarm. The caller calls it if the alarm could not be stored. The next outcome raises an alarm
+// again if the spike still lasts.
 func (detector *SpikeDetector) Retract() { detector.alertedAt = 0 }
 
-// Idle tells whether the recorded outcomes no longer matter, so that a new detector would behave
-// the same.
+// Idle tells whether the recorded outcomes no longer have an effect. The caller may then drop the detector, because a
+// new one would behave the same.
 func (detector *SpikeDetector) Idle(at ledger.Micros) bool {
 	return at.Time().Sub(detector.latest.Time()) >= SpikeWindow+SpikeCalm && at.Time().Sub(detector.alertedAt.Time()) >= SpikeRepeat
 }
@@ -94,8 +94,8 @@ func (detector *SpikeDetector) count(failed bool) {
 	}
 }
 
-// advance moves the end of the window to an instant and drops the buckets that leave it. Before it drops a
-// bucket, it checks for a spike that lasted until the bucket left the window.
+// advance moves the end of the window to an instant and drops the buckets that are no longer in the window. If there is a
+// spike before a bucket is dropped, the spike lasted until that bucket left the window.
 func (detector *SpikeDetector) advance(end ledger.Micros) {
 	expiredBuckets := 0
 	for ; expiredBuckets < len(detector.buckets); expiredBuckets++ {
@@ -126,7 +126,7 @@ func (a *Alarm) Message(terminal Terminal) Message {
 	var text textBuilder
 	text.add("Of the %d transactions that came to an end here in the %d minutes before %s, %d were rejected or failed.",
 		a.All, int(SpikeWindow/time.Minute), formatTime(a.At), a.Failed)
-	text.add("This is told again after an hour if it goes on.")
+	text.add("This alert is repeated every hour while the spike lasts.")
 	text.add("Where: %s", &terminal)
 	return Message{
 		Kind: Failures, Text: text.String(),

@@ -15,8 +15,8 @@ var testStart = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
 func testTime(d time.Duration) ledger.Micros { return ledger.MicrosOf(testStart.Add(d)) }
 
-// burst is a line of a test case: how many successes and failures happen at a time after testStart, and whether
-// they raise an alarm.
+// burst is a step of a test case. It says how many transactions succeed and fail at a time after testStart, and whether they
+// raise an alarm.
 type burst struct {
 	after               time.Duration
 	successes, failures int
@@ -63,7 +63,7 @@ func TestWhenASpikeAlerts(t *testing.T) {
 		var detector SpikeDetector
 		for i, b := range script {
 			if alarmed := b.play(&detector); alarmed != b.alarmed {
-				t.Errorf("%s: moment %d told %v, want %v", name, i, alarmed, b.alarmed)
+				t.Errorf("%s: burst %d raised an alarm: %v, want %v", name, i, alarmed, b.alarmed)
 			}
 		}
 	}
@@ -88,10 +88,10 @@ func TestRetractedAlarmIsRaisedAgain(t *testing.T) {
 	burst{0, 0, 10, true}.play(&detector)
 	detector.Retract()
 	if _, raised := detector.Record(testTime(time.Minute), true); !raised {
-		t.Error("the next outcome repeats nothing")
+		t.Error("the next outcome does not raise the retracted alarm again")
 	}
 	if _, raised := detector.Record(testTime(time.Minute), true); raised {
-		t.Error("it was told twice")
+		t.Error("the alarm was raised twice")
 	}
 }
 
@@ -99,14 +99,14 @@ func TestSpikeDetectorIsIdleWithoutOutcomesThatCount(t *testing.T) {
 	var detector SpikeDetector
 	detector.Record(testTime(0), true)
 	if detector.Idle(testTime(19 * time.Minute)) {
-		t.Error("what has ended lately is forgotten")
+		t.Error("the detector is idle too early after an outcome")
 	}
 	if !detector.Idle(testTime(21 * time.Minute)) {
-		t.Error("it never comes to an end")
+		t.Error("the detector never gets idle")
 	}
 	burst{0, 0, 10, true}.play(&detector)
 	if detector.Idle(testTime(59*time.Minute)) || !detector.Idle(testTime(61*time.Minute)) {
-		t.Error("when it was told is forgotten too early, or never")
+		t.Error("after an alarm the detector is idle too early, or never")
 	}
 }
 
@@ -115,12 +115,12 @@ func TestSpikeMessage(t *testing.T) {
 	m := alarm.Message(testTerminal)
 	if m.Kind != Failures || m.Subject != `7 of 12 transactions rejected or failed at "Main"` ||
 		!strings.HasPrefix(m.Text, "Of the 12 transactions that came to an end here in the 10 minutes before 2026-11-21 10:00:00 UTC, 7 were rejected or failed.\n") {
-		t.Errorf("told was %+v", m)
+		t.Errorf("the message is %+v", m)
 	}
 }
 
-// naiveDetector applies the rule literally: it keeps all outcomes, and counts them anew whenever an outcome leaves
-// the window.
+// naiveDetector applies the definition of a spike literally. It keeps all outcomes, and recounts those in the window whenever
+// an outcome leaves the window.
 type naiveDetector struct {
 	outcomes  []outcome
 	newest    ledger.Micros
@@ -188,7 +188,7 @@ func TestSpikesAgreeWithANaiveImplementation(t *testing.T) {
 			failed := rapid.IntRange(0, 99).Draw(t, "failed") < failurePercent
 			alarm, raised := detector.Record(now, failed)
 			if want := naive.record(now, failed); raised != want {
-				t.Fatalf("outcome %d is told: %v, want %v", i, raised, want)
+				t.Fatalf("outcome %d raised an alarm: %v, want %v", i, raised, want)
 			}
 			if raised && (alarm.All < 10 || 2*alarm.Failed < alarm.All) {
 				t.Fatal(fmt.Sprint(alarm))

@@ -10,22 +10,22 @@ import (
 	"mizan/ledger/money"
 )
 
-// SummaryItem is what a transaction adds to a summary.
+// SummaryItem has the data of one transaction that goes into a summary.
 type SummaryItem struct {
-	Type     string // the type in the protocol's spelling, or Returned
+	Type     string // the type as the API spells it, or Returned
 	Status   string
 	Asset    money.Asset
 	Amount   money.Amount // the settled amount
-	Fee      money.Amount // fee taken; in a line of type Returned, the fee given back; zero if no money has moved
+	Fee      money.Amount // the fee that was charged; for the type Returned, the fee given back; zero if no money has moved
 	Refunded money.Amount // the refunded part of Amount
 	Failed   bool         // the transaction was rejected or failed
 }
 
-// Returned is the type that summaries show for a return: the payout that is recorded when the rail (the provider)
-// reverses a transaction. Payouts on request have the type payout.
+// Returned is the type that summaries show for a return. A return is the payout that is recorded when the rail (the payment
+// provider) reverses a transaction. Payouts that a merchant requested have the type payout.
 const Returned = "return"
 
-// lineKey is what the transactions of a summary line have in common.
+// lineKey has the values by which transactions are grouped into the lines of a summary.
 type lineKey struct {
 	txType, status string
 	asset          money.Asset
@@ -38,7 +38,7 @@ func (key lineKey) compare(other lineKey) int {
 	)
 }
 
-// boundedSum is a sum of amounts that may overflow.
+// boundedSum is a sum of amounts. An overflow is recorded and shown instead of the sum.
 type boundedSum struct {
 	amount     money.Amount
 	overflowed bool
@@ -99,7 +99,7 @@ func (s *Summary) Add(item *SummaryItem) {
 // Empty tells whether no transaction was added.
 func (s *Summary) Empty() bool { return s.total == 0 }
 
-// Message renders the summary. readAt is when the transactions were read.
+// Message renders the summary of a day. readAt is the instant at which the transactions were read from the store.
 func (s *Summary) Message(terminal Terminal, day ledger.Date, readAt ledger.Micros) Message {
 	m := Message{Kind: Daily, Subject: subjectLine("%s at %s: no transactions", day, terminal.name())}
 	var text textBuilder

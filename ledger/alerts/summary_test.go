@@ -47,7 +47,7 @@ payout, charged: 1, 1.00 USD (100 minor units), fees 0.01 USD (1 minor units)
 return, charged: 1, 1.00 USD (100 minor units), fees given back 0.01 USD (1 minor units)
 `
 	if m.Text != want {
-		t.Errorf("told was\n%s\nwant\n%s", m.Text, want)
+		t.Errorf("the summary is\n%s\nwant\n%s", m.Text, want)
 	}
 	if m.Kind != Daily || m.Subject != `2026-11-20 at "Main": 13 transactions, 2 rejected or failed` {
 		t.Errorf("the subject is %q", m.Subject)
@@ -78,7 +78,7 @@ func TestASumThatOverflowsIsNotShownAsANumber(t *testing.T) {
 	}
 	want := "payment, charged: 2, more USD than can be shown, fees more USD than can be shown, refunded more USD than can be shown\n"
 	if m := s.Message(testTerminal, testDay, 0); !strings.HasSuffix(m.Text, want) {
-		t.Errorf("told was %s", m.Text)
+		t.Errorf("the summary is %s", m.Text)
 	}
 }
 
@@ -93,10 +93,10 @@ func TestDroppedLinesAreCounted(t *testing.T) {
 	m := s.Message(testTerminal, testDay, 0)
 	lines := strings.Split(strings.TrimSuffix(m.Text, "\n"), "\n")
 	last := lines[len(lines)-1]
-	if len(m.Text) > MaxText || !strings.Contains(last, "more lines, which have no room here") {
+	if len(m.Text) > MaxText || !strings.Contains(last, "more lines, which do not fit into this message") {
 		t.Fatalf("%d bytes, the last line is %q", len(m.Text), last)
 	}
-	shown, all := len(lines)-4, len(money.AcceptedAssets(money.Test))*len(statuses) // the text begins with three other lines and ends with the count
+	shown, all := len(lines)-4, len(money.AcceptedAssets(money.Test))*len(statuses) // the text begins with three other lines and ends with the number of dropped lines
 	if want := all - shown; !strings.HasPrefix(last, fmt.Sprintf("and %d more", want)) {
 		t.Errorf("%d of %d lines are shown, and the last says %q", shown, all, last)
 	}

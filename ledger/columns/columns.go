@@ -11,16 +11,17 @@ import (
 
 // IDColumn is the column of the record's id, which is part of its key in the store.
 func IDColumn[R any](fieldOf func(*R) *ledger.ID, options ...schema.Option) *schema.Column {
-	return schema.Field(schema.ID(0, "id", append(options, schema.NotNull, schema.Transient, schema.Constant, schema.Help("id of the record"))...), fieldOf)
+	return schema.Field(schema.ID(0, "id", append(options, schema.NotNull, schema.Transient, schema.ReadOnlyFixed, schema.Help("id of the record"))...), fieldOf)
 }
 
-// CreatedColumn is the column of the booked time of the record's first event. The time is not in the record but in
-// the store's row around it (schema.Envelope).
+// CreatedColumn is the column of the time at which the record's first event was booked. The time is not stored in the record
+// but around it, in the row of the store (schema.Envelope).
 func CreatedColumn[R any](fieldOf func(*R) *ledger.Micros) *schema.Column {
-	return schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.Constant, schema.Help("when it was created")), fieldOf)
+	return schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.ReadOnlyFixed, schema.Help("when it was created")), fieldOf)
 }
 
-// UpdatedColumn is the column of the booked time of the record's last event, which is in the store's row, too.
+// UpdatedColumn is the column of the time at which the record's last event was booked. The time is not stored in the record
+// but around it, in the row of the store (schema.Envelope).
 func UpdatedColumn[R any](fieldOf func(*R) *ledger.Micros) *schema.Column {
 	return schema.Field(schema.Instant(0, "updated_at", schema.NotNull, schema.Transient, schema.Help("when it was last changed")), fieldOf)
 }
@@ -43,14 +44,14 @@ func CurrencyColumn[R any](key uint8, fieldOf func(*R) *money.Asset, options ...
 		func(r *R) *money.Currency { return &fieldOf(r).Currency })
 }
 
-// NetworkColumn is the column of an asset's network. It is empty if the network of the money is not known.
+// NetworkColumn is the column of an asset's network. The value is empty if the network is not known.
 func NetworkColumn[R any](key uint8, fieldOf func(*R) *money.Asset, options ...schema.Option) *schema.Column {
 	return schema.TextField(schema.Text(key, "network", append(options, schema.Settable, schema.NotNull,
 		schema.Help("network of the currency; required if it is on several, empty if the network is not known"))...),
 		func(r *R) *money.Network { return &fieldOf(r).Network })
 }
 
-// EnvRule is the text with which an environment that does not exist is refused.
+// EnvRule is the error message for an unknown environment.
 const EnvRule = "must be prod or test"
 
 // AssetEnvColumn is the column of an asset's environment.
@@ -71,7 +72,8 @@ func EnvColumn[R any](key uint8, fieldOf func(*R) *money.Env, options ...schema.
 		func(r *R, word string) { *fieldOf(r), _ = money.ParseEnv(word) })
 }
 
-// WithAsset adds checks to a record type that has the columns of an asset: the asset must exist.
+// WithAsset adds checks to a record type that has the columns of an asset. The currency must exist on the network, and a
+// request for a new record must have a network if the currency is on several.
 func WithAsset[R any](t *schema.Type[R], fieldOf func(*R) *money.Asset) *schema.Type[R] {
 	return t.
 		OnCreate(func(input schema.Input, r *R, f *schema.Faults) { requireNetwork(input, fieldOf(r), f) }).
@@ -93,7 +95,8 @@ func OnSeveralNetworks(c money.Currency) bool {
 	return c != "" && !resolved
 }
 
-// ResolveNetwork returns the asset with the network of a currency that has only one.
+// ResolveNetwork returns the asset with a network. If the asset has none and its currency has only one network, it gets that
+// network.
 func ResolveNetwork(a money.Asset) money.Asset {
 	a.Network = money.ResolveNetwork(a.Currency, a.Network)
 	return a
@@ -127,8 +130,8 @@ func AcceptedCurrencies() (codes []string) {
 	return codes
 }
 
-// ParseParts implements schema.MultiPart. The refusal has the specification's words. A value that is not a string is
-// quoted as it was sent.
+// ParseParts implements schema.MultiPart. It refuses a currency with the message of the specification, which quotes the
+// value. A value that is not a string is quoted as JSON.
 func (currencyKind) ParseParts(c *schema.Column, raw []byte, f *schema.Faults) any {
 	value, problem := schema.KindText.Parse(c, raw, schema.Reader{})
 	if problem != "" {

@@ -8,7 +8,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// These are the kinds of columns that only contracts have.
+// Kinds of columns that no other package than this one has.
 var (
 	KindShares schema.Kind = sharesKind{} // the value is a Ratio
 	KindReview schema.Kind = reviewKind{} // the value is an Approval
@@ -130,7 +130,8 @@ func (reviewKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.S
 	return append(dst, '}')
 }
 
-// Form implements schema.Kind. A response shows the columns that the request had, of whatever review it was.
+// Form implements schema.Kind. In a response, a review may have any of the columns of boardReviews, which contains the
+// columns of all kinds of reviews.
 func (reviewKind) Form(c *schema.Column, use schema.Use) schema.Form {
 	if use.InRequest {
 		return schema.Form{Type: "object", Members: c.Of.Members(use)}

@@ -19,11 +19,11 @@ import (
 	"mizan/ledger/schema"
 )
 
-// This file has checks that the tests of several products share: of booked entries, refusals, the bounds of
-// fields, and every action in every state.
+// This file has checks that the tests of several products share. They check booked entries, refusals, the bounds of fields,
+// and the effect of every action in every state.
 
-// formatEntries formats the entries of a decision, one line each: the effective date and the postings. {c}
-// stands for the contract's id and {p} for the person's id in someone.
+// formatEntries formats the entries of a decision. Each entry has a line with its effective date and its postings. {c} stands
+// for the contract's id, and {p} for the id in the constant someone.
 func formatEntries(d Decision) string {
 	placeholders := strings.NewReplacer(d.Record.ID.String(), "{c}", strings.Trim(someone, `"`), "{p}")
 	var entries []string
@@ -48,7 +48,7 @@ func formatEntries(d Decision) string {
 	return strings.Join(entries, "\n")
 }
 
-// wantEntries takes an action and checks the entries that it books.
+// wantEntries carries out an action and checks the entries that the action books.
 func (org *orgFixture) wantEntries(r *Record, name Action, request schema.Input, want ...string) *Record {
 	org.t.Helper()
 	d, err := org.decide(r, name, request, org.now)
@@ -90,7 +90,7 @@ func (org *orgFixture) wantRefused(r *Record, name Action, request schema.Input,
 		org.t.Errorf("%s with %s in %s: %v, want the fields %q", name, inputText(request), r.Status, err, fields)
 	}
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
-		org.t.Errorf("%s in %s has changed the contract that it was refused for", name, r.Status)
+		org.t.Errorf("%s in %s was refused and has changed the contract", name, r.Status)
 	}
 }
 
@@ -103,7 +103,7 @@ func (org *orgFixture) wantConflict(r *Record, name Action, request schema.Input
 		org.t.Errorf("%s in %s: %v, want a conflict", name, r.Status, err)
 	}
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
-		org.t.Errorf("%s in %s has changed the contract that it was refused for", name, r.Status)
+		org.t.Errorf("%s in %s was refused and has changed the contract", name, r.Status)
 	}
 }
 
@@ -169,8 +169,8 @@ var (
 	hugeInteger = "9223372036854775808"
 )
 
-// gridRow has the transitions out of a state: an action's name → the next state. An action that is missing
-// from the row must be refused as a conflict.
+// gridRow has the transitions out of a state: for the name of each action that the state allows, the next state. Any other
+// action must be refused as a conflict.
 type gridRow map[string]Status
 
 // scenario checks the effect of every action in every state.
@@ -180,12 +180,12 @@ type scenario struct {
 	openingBody schema.Input
 	grid        map[Status]gridRow
 	paths       map[Status]string       // for a state: the names of the actions that lead to it, separated by spaces
-	bodies      map[string]schema.Input // by an action's name in grid and paths
-	afterAYear  string                  // the name of the action that is tried only after a year has passed
+	bodies      map[string]schema.Input // the bodies of the actions, by the names in grid and paths
+	afterAYear  string                  // the name of an action before which the test lets a year pass
 }
 
-// do tries an action by its name in grid and paths. Such a name is the action's name in the
-// reading's URLs. If an action has several bodies, a colon and a word for the body follow, as in "loss:all".
+// do tries an action by its name in grid and paths. That is the action's name in URLs of the reading (secular or religious).
+// If an action has several bodies, a colon and a word for the body follow, as in "loss:all".
 func (sc *scenario) do(org *orgFixture, r *Record, name string) (*Record, error) {
 	actionName, _, _ := strings.Cut(name, ":")
 	action, ok := sc.product.Action(sc.reading, actionName)
@@ -244,7 +244,7 @@ func (sc *scenario) check(t *testing.T) {
 			case !legal && !ledger.IsRefusal(err, ledger.Conflict):
 				t.Errorf("%s on %s: %v, want a conflict", state, name, err)
 			case !bytes.Equal(before, AppendRecord(nil, r)):
-				t.Errorf("%s on %s has changed the record that was decided on", state, name)
+				t.Errorf("%s on %s has changed the record before the decision", state, name)
 			}
 		}
 	}

@@ -7,28 +7,29 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Case is a decision in progress: the input of a handler, and what the handler decides.
+// Case is a decision that is being made: the input of a handler, and the handler's results.
 type Case struct {
 	Now    ledger.Micros
 	Today  ledger.Date // the UTC day of the clock; for a timer, the day on which it was due
-	record *Record     // the record after the decision
-	input  schema.Row  // the body, a row of the handler's Body
+	caller Caller
+	record *Record    // the record after the decision
+	input  schema.Row // the request's body, a row of the table ActionHandler.Body
 
 	reading        *Reading
 	faults         *schema.Faults
 	transition     Action             // the action's name, or another transition in ActionHandler.Transitions
-	lines          []ledger.Posting   // of the current entry
-	entries        [][]ledger.Posting // the entries before the current one
-	effectiveDate  ledger.Date        // of all entries; 0: today
-	dated          []Dated            // dates in the body
+	lines          []ledger.Posting   // the lines of the current entry
+	entries        [][]ledger.Posting // the lines of each earlier entry
+	effectiveDate  ledger.Date        // the effective date of all entries; 0: today
+	dated          []Dated            // the dates in the request's body
 	newParty       ledger.ID          // a person who becomes a party to the contract
-	reserved       money.Amount       // what timers may book on shared accounts
-	extendedColumn *schema.Column     // the list column that got a row
+	reserved       money.Amount       // the largest amount that timers may book on any shared account
+	extendedColumn *schema.Column     // the list column to which a row was added
 
-	register       Register     // the extract of the register of an issue's holders
+	register       Register     // the part of the register of certificate holders that the decision needs
 	holderPosition Holder       // the holder's new row; Number 0: none
 	subscription   Subscription // the subscription that changes holderPosition
-	underWay       UnderWay
+	batchPhase     BatchPhase
 }
 
 // values returns the values of the record after the decision.
@@ -36,6 +37,13 @@ func (c *Case) values() schema.Row { return c.record.Values }
 
 // refuse adds a fault: a wrong field or an unmet condition.
 func (c *Case) refuse(field, format string, args ...any) { c.faults.Add(field, format, args...) }
+
+// setCaller sets a column to the user who requests the decision, if there is one.
+func (c *Case) setCaller(column schema.Cell[ledger.ID]) {
+	if c.caller.User != (ledger.ID{}) {
+		column.Set(c.values(), c.caller.User)
+	}
+}
 
 // noFaults tells whether there is no fault so far.
 func (c *Case) noFaults() bool { return c.faults.Empty() }
@@ -61,9 +69,9 @@ type line struct {
 func dr(account ledger.Path, amount money.Amount) line { return line{ledger.Debit, account, amount} }
 func cr(account ledger.Path, amount money.Amount) line { return line{ledger.Credit, account, amount} }
 
-// book adds lines that balance among themselves, and omits lines whose amount is zero. If the lines do not fit
-// into the current entry, all of them go into a new entry of the same Change (what one decision makes durable,
-// as a whole).
+// book adds lines that balance among themselves. It omits lines with the amount zero. If the lines do not fit into the
+// current entry, all of them go into a new entry of the same Change (everything that one decision makes durable, all or
+// nothing).
 func (c *Case) book(lines ...line) {
 	free := ledger.MaxPostings - len(c.lines)
 	if len(lines) > free {
@@ -82,8 +90,8 @@ func (c *Case) move(debit, credit ledger.Path, amount money.Amount) {
 	c.book(dr(debit, amount), cr(credit, amount))
 }
 
-// setArrears sets the column arrears and the memorandum account of arrears to an amount. It books only the
-// difference from the amount reported before; the debt itself does not change.
+// setArrears sets the column arrears, and the balance of the memorandum account of arrears, to an amount. It books only the
+// difference from the amount that was reported before. The debt itself does not change.
 func (c *Case) setArrears(arrears schema.Cell[money.Amount], amount money.Amount) {
 	before, account := arrears.Get(c.values()), c.record.account("M:arrears")
 	const control ledger.Path = "M:arrears_control"
@@ -92,8 +100,8 @@ func (c *Case) setArrears(arrears schema.Cell[money.Amount], amount money.Amount
 	arrears.Set(c.values(), amount)
 }
 
-// gainOrLoss returns the line that books the difference of proceeds and carrying amount as a gain or a loss. If
-// the difference is zero, book omits the line.
+// gainOrLoss returns the line that books the difference between proceeds and carrying amount as a gain or a loss. The line's
+// amount may be zero: the function book omits such a line.
 func (c *Case) gainOrLoss(proceeds, carryingAmount money.Amount, gain, loss ledger.Path) []line {
 	if carryingAmount.Less(proceeds) {
 		return []line{cr(gain, minus(proceeds, carryingAmount))}

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"encoding/hex"
+	"fmt"
 	"strings"
 
 	"mizan/ledger"
@@ -17,7 +18,7 @@ var Certificate = define(&Product{
 	Variants: map[*Reading]*Variant{
 		Secular: {Name: "certificate-issues", Prefix: "CI"},
 		Religious: {Name: "sukuk", Prefix: "SUK", Reviews: boardReviews, Actions: map[string]Action{
-			"approve": Pass, "reject": Reject, "start_offering": Offer, "subscribe": Subscribe, "close_subscription": CloseSubscription,
+			"approve": Approve, "reject": Reject, "start_offering": Offer, "subscribe": Subscribe, "close_subscription": CloseSubscription,
 			"activate": Activate, "distribute_profit": Profit, "mature": Mature, "redeem": Redeem, "redeem_early": RedeemEarly, "default": Default,
 		}},
 	},
@@ -42,22 +43,24 @@ var Certificate = define(&Product{
 		steps(Default, Defaulted, "the issuer does not pay", Active, Matured),
 	),
 	Handlers: withReview(
-		&ActionHandler{Name: Offer, AfterReview: true, Body: schema.NewTable(nil, ciInWindowStart, ciInWindowEnd), Do: ciOffer},
-		&ActionHandler{Name: Subscribe, Moves: Always, ChecksState: true, Body: schema.NewTable(nil, ciInInvestor, ciInCertificates), Do: ciSubscribe},
-		&ActionHandler{Name: CloseSubscription, Do: ciRequireSubscriptions},
-		&ActionHandler{Name: Activate, Moves: Always, Body: schema.NewTable(nil, ciInIssueDate), Do: ciActivate},
-		&ActionHandler{Name: Profit, Moves: Always, Body: schema.NewTable(nil, ciInProfit, ciInPeriodEnd), Do: ciDistribute},
-		&ActionHandler{Name: Mature, Do: ciMature},
+		&ActionHandler{Name: Offer, AfterReview: true, Body: schema.NewTable(nil, ciInWindowStart, ciInWindowEnd),
+			RequiredUnlessSet: []RequiredUnlessSet{{ciInWindowStart.Column, ciWindowStart.Column}, {ciInWindowEnd.Column, ciWindowEnd.Column}}, Do: ciOffer},
+		&ActionHandler{Name: Subscribe, Moves: Always, ChecksState: true, Body: schema.NewTable(nil, ciInInvestor, ciInCertificates),
+			Needs: ciNeedsOffering, Limits: ciSubscriptionLimits, Do: ciSubscribe},
+		&ActionHandler{Name: CloseSubscription, Needs: ciNeedsSubscriptions, Do: func(*Case) {}},
+		&ActionHandler{Name: Activate, Moves: Always, Body: schema.NewTable(nil, ciInIssueDate), Needs: ciNeedsSubscriptions, Do: ciActivate},
+		&ActionHandler{Name: Profit, Moves: Always, Body: schema.NewTable(nil, ciInProfit, ciInPeriodEnd), Needs: ciNeedsIssue, Do: ciDistribute},
+		&ActionHandler{Name: Mature, Needs: func(c *Case) { c.needArrived(ciMaturity) }, Do: func(*Case) {}},
 		&ActionHandler{Name: Redeem, Moves: Always, Body: schema.NewTable(nil, ciInRedemptionDate), Do: func(c *Case) { ciRepay(c, Redeem) }},
-		&ActionHandler{Name: RedeemEarly, Moves: Always, Body: schema.NewTable(nil, ciInEarlyRedemptionDate), Do: ciRedeemEarly},
+		&ActionHandler{Name: RedeemEarly, Moves: Always, Body: schema.NewTable(nil, ciInEarlyRedemptionDate), Needs: ciNeedsPermission, Do: func(c *Case) { ciRepay(c, RedeemEarly) }},
 		&ActionHandler{Name: Default, Moves: Always, Body: reasons, Do: ciDefault},
 		&ActionHandler{Name: Batch, Moves: Always, Timer: true, Do: ciBatch},
 	),
 	Type: "backing_type",
 	Open: ciOpen, Due: ciDue, RegisterExtract: ciExtract, Holdings: ciHoldings,
-	Totals:       []ControlTotal{{Account: Cash, By: Profit, Side: ledger.Debit, Column: ciTotalDistributed.Column}},
-	OpenAfterEnd: []string{"A:underlying_impaired", "Q:holders_defaulted"}, // after a default
-	SetAgain:     []*schema.Column{ciWindowStart.Column, ciWindowEnd.Column},
+	Totals:         []ControlTotal{{Account: Cash, By: Profit, Side: ledger.Debit, Column: ciTotalDistributed.Column}},
+	OpenAfterEnd:   []string{"A:underlying_impaired", "Q:holders_defaulted"}, // these accounts stay open if the issue has defaulted
+	MutableColumns: []*schema.Column{ciWindowStart.Column, ciWindowEnd.Column},
 })
 
 // States and actions that only this product has.
@@ -76,8 +79,8 @@ const (
 	Default           Action = "default"
 )
 
-// First come the columns of a request for an issue, then those that the service derives, then the columns of
-// rows in lists, and last the columns of the actions' bodies (ciIn…).
+// The columns are declared in this order: the fields of a request for an issue, derived fields, the columns of the rows in
+// lists, and the columns of the actions' bodies (ciIn…).
 var (
 	ciName    = schema.Text(32, "name", schema.Required, schema.InShort, schema.Help("name of the issue"))
 	ciBacking = schema.Enum(33, "backing_type", []string{"lease", "managed_investment", "partnership", "installment_sale", "manufacturing", "forward_purchase"}, schema.Required, schema.InShort,
@@ -116,7 +119,7 @@ var (
 	ciIssueDate        = schema.Date(67, "issue_date", schema.Help("day of the issue"))
 	ciMaturity         = schema.Date(68, "maturity_date", schema.Help("end of the term"))
 	ciSubscriptions    = schema.Rows(69, "subscriptions", ciSubscription, schema.InDeep, schema.Transient,
-		schema.Help("the oldest 200 subscriptions, oldest first")) // only the first subscriptions (Record.Show)
+		schema.Help("the oldest 200 subscriptions, oldest first")) // only the oldest subscriptions, which Record.Show sets
 	ciDefaultReason  = schema.Text(70, "default_reason", schema.InMetadata, schema.Help("why the issue defaulted"))
 	ciRedemptionDate = schema.Date(71, "redemption_date", schema.Help("day of the redemption"))
 	ciUndistributed  = schema.Amount(72, "undistributed", schema.NotShown)
@@ -170,7 +173,7 @@ func ciOpen(c *Case) {
 		c.refuse(ciMaxSubscription.Name, "is less than min_subscription")
 		return
 	case ciMinSubscription.Has(v) && uint64(ciMinSubscription.Get(v)) > n:
-		c.refuse(ciMinSubscription.Name, "is more than the %d certificates that there are", n)
+		c.refuse(ciMinSubscription.Name, "is more than the issue's %d certificates", n)
 		return
 	}
 	ciCheckWindow(c)
@@ -226,59 +229,69 @@ func ciOffer(c *Case) {
 		if day.bodyColumn.Has(c.input) {
 			day.column.Set(v, day.bodyColumn.Get(c.input))
 		}
-		if !day.column.Has(v) {
-			c.refuse(day.column.Name, "is required")
-		}
 	}
 	ciCheckWindow(c)
 }
 
-// ciSubscribe checks a subscription in the order that the specification gives, and books it.
-func ciSubscribe(c *Case) {
+// ciNeedsOffering refuses a subscription if the issue does not accept subscriptions today.
+func ciNeedsOffering(c *Case) {
 	v := c.values()
-	investor, n := ciInInvestor.Get(c.input), ciInCertificates.Get(c.input)
-	position := c.register.Position
-	alreadyHeld, unsold := position.Certificates, ciCertificates.Get(v)-ciSold.Get(v)
+	first, last := ciWindowStart.Get(v), ciWindowEnd.Get(v)
 	switch {
 	case c.record.Status != Offering:
 		c.refuse("status", "the issue is not offered: it is %s", c.record.Status)
-	case c.Today < ciWindowStart.Get(v):
-		c.refuse(ciWindowStart.Name, "subscriptions are taken from %v to %v", ciWindowStart.Get(v), ciWindowEnd.Get(v))
-	case c.Today > ciWindowEnd.Get(v):
-		c.refuse(ciWindowEnd.Name, "subscriptions are taken from %v to %v", ciWindowStart.Get(v), ciWindowEnd.Get(v))
-	case ciMinSubscription.Has(v) && n < ciMinSubscription.Get(v):
-		c.refuse(ciInCertificates.Name, "must be at least %d", ciMinSubscription.Get(v))
-	case ciMaxSubscription.Has(v) && (n > ciMaxSubscription.Get(v) || alreadyHeld > ciMaxSubscription.Get(v)-n):
-		c.refuse(ciInCertificates.Name, "would be more than %d together with the %d already held", ciMaxSubscription.Get(v), alreadyHeld)
-	case n > unsold:
-		c.refuse(ciInCertificates.Name, "only %d are left", unsold)
+	case c.Today < first:
+		c.refuse(ciWindowStart.Name, "subscriptions are taken from %v to %v", first, last)
+	case c.Today > last:
+		c.refuse(ciWindowEnd.Name, "subscriptions are taken from %v to %v", first, last)
 	case ciApplications.Get(v) >= maxSubscriptions:
 		c.refuse(ciInCertificates.Name, "the issue has %d subscriptions: no more are taken", int64(maxSubscriptions))
-	default:
-		if position.Number == 0 {
-			ciHolders.Set(v, ciHolders.Get(v)+1)
-			position = Holder{Number: ciHolders.Get(v), Investor: investor}
-			c.newParty = investor
-		}
-		position.Certificates += n
-		ciApplications.Set(v, ciApplications.Get(v)+1)
-		ciSold.Set(v, ciSold.Get(v)+n)
-		c.holderPosition = position
-		c.subscription = Subscription{Number: ciApplications.Get(v), Holder: position.Number, Investor: investor, Certificates: n, On: c.Today}
-		c.move(c.record.cash(), c.record.accountFor("L:subscription", investor), times(ciFace.Get(v), n))
 	}
 }
 
-func ciRequireSubscriptions(c *Case) {
+// ciSubscriptionLimits are the bounds on the number of certificates of a subscription, in the order of the specification. The
+// maximum for each investor includes the certificates that the investor already holds. Before there is a request, the
+// investor is not known and counts as holding none.
+var ciSubscriptionLimits = []Limit{
+	{Column: ciInCertificates.Column, Least: true,
+		Bound: func(c *Case) (money.Amount, bool) {
+			return amountOf(ciMinSubscription.Get(c.values())), ciMinSubscription.Has(c.values())
+		},
+		Message: func(_ *Case, bound money.Amount) string { return fmt.Sprintf("must be at least %v", bound) }},
+	{Column: ciInCertificates.Column,
+		Bound: func(c *Case) (money.Amount, bool) {
+			return amountOf(max(0, ciMaxSubscription.Get(c.values())-c.register.Position.Certificates)), ciMaxSubscription.Has(c.values())
+		},
+		Message: func(c *Case, _ money.Amount) string {
+			return fmt.Sprintf("would be more than %d together with the %d already held", ciMaxSubscription.Get(c.values()), c.register.Position.Certificates)
+		}},
+	atMost(ciInCertificates.Column, func(r *Record) money.Amount { return amountOf(ciCertificates.Get(r.Values) - ciSold.Get(r.Values)) }, "only %v are left"),
+}
+
+// ciSubscribe books a subscription.
+func ciSubscribe(c *Case) {
+	v := c.values()
+	investor, n, position := ciInInvestor.Get(c.input), ciInCertificates.Get(c.input), c.register.Position
+	if position.Number == 0 {
+		ciHolders.Set(v, ciHolders.Get(v)+1)
+		position = Holder{Number: ciHolders.Get(v), Investor: investor}
+		c.newParty = investor
+	}
+	position.Certificates += n
+	ciApplications.Set(v, ciApplications.Get(v)+1)
+	ciSold.Set(v, ciSold.Get(v)+n)
+	c.holderPosition = position
+	c.subscription = Subscription{Number: ciApplications.Get(v), Holder: position.Number, Investor: investor, Certificates: n, On: c.Today}
+	c.move(c.record.cash(), c.record.accountFor("L:subscription", investor), times(ciFace.Get(v), n))
+}
+
+func ciNeedsSubscriptions(c *Case) {
 	if ciApplications.Get(c.values()) == 0 {
 		c.refuse(ciSubscriptions.Name, "there is no subscription")
 	}
 }
 
 func ciActivate(c *Case) {
-	if ciRequireSubscriptions(c); !c.noFaults() {
-		return
-	}
 	v, r := c.values(), c.record
 	issueDay := dateOrToday(c, ciInIssueDate)
 	ciIssueDate.Set(v, issueDay)
@@ -289,6 +302,13 @@ func ciActivate(c *Case) {
 	ciOutstanding.Set(v, ciSold.Get(v))
 	c.setEffectiveDate(issueDay)
 	ciForHolders(c, Activate, r.account("A:underlying"), times(ciFace.Get(v), ciSold.Get(v)))
+}
+
+// ciNeedsIssue refuses a distribution before the day of the issue, which may be in the future.
+func ciNeedsIssue(c *Case) {
+	if c.needPaidIn(ciInPeriodEnd, c.Today, ciIssueDate); c.noFaults() {
+		needsRoom(ciDistributions, ciInProfit.Column)(c)
+	}
 }
 
 func ciDistribute(c *Case) {
@@ -304,7 +324,8 @@ func ciDistribute(c *Case) {
 	ciDistributedSum.Set(row, profit)
 	ciPerCertificate.Set(row, perCertificate)
 	ciOutstandingThen.Set(row, outstanding)
-	if !c.addToTotal(ciTotalDistributed, profit, ciInProfit.Name) || !c.addRow(ciDistributions, row, ciInProfit.Name) {
+	c.addRow(ciDistributions, row)
+	if !c.addToTotal(ciTotalDistributed, profit, ciInProfit.Name) {
 		return
 	}
 	yield, exact := wholePercent(ciTotalDistributed.Get(v), ciTotalValue.Get(v))
@@ -324,18 +345,10 @@ func ciDistribute(c *Case) {
 	ciForHolders(c, Profit, r.cash(), profit)
 }
 
-func ciMature(c *Case) {
-	if maturity := ciMaturity.Get(c.values()); c.Today < maturity {
-		c.refuse(ciMaturity.Name, "is %v, which has not arrived", maturity)
-	}
-}
-
-func ciRedeemEarly(c *Case) {
+func ciNeedsPermission(c *Case) {
 	if !ciEarlyAllowed.Get(c.values()) {
 		c.refuse(ciEarlyAllowed.Name, "the issue does not allow it")
-		return
 	}
-	ciRepay(c, RedeemEarly)
 }
 
 // ciRepay pays each holder the face value of the holder's certificates, less the holder's part of a

@@ -6,11 +6,12 @@ import (
 	"mizan/ledger/schema"
 )
 
-// issueMoves returns the actions that TestActionsOfAnIssueInEveryState tries, by the names in its grids and routes.
+// issueMoves returns the actions that TestActionsOfAnIssueInEveryState tries. The keys are the names of the actions in the
+// test's grids and routes.
 func issueMoves() map[string]gridMove {
 	return map[string]gridMove{
-		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Pass, input: boardReview()},
-		"no review": {name: Pass, input: input("approved_by", `"the board"`)},
+		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Approve, input: boardReview()},
+		"no review": {name: Approve, input: input("approved_by", `"the board"`)},
 		"offering":  {name: Offer}, "subscribe": {name: Subscribe, input: input("investor_id", someone, "certificates", "1")},
 		"close_subscription": {name: CloseSubscription}, "activate": {name: Activate},
 		"profit": {name: Profit, input: input("total_profit", `"1"`)}, "mature": {name: Mature, days: 60}, "too soon": {name: Mature},
@@ -20,7 +21,7 @@ func issueMoves() map[string]gridMove {
 	}
 }
 
-// issueRoutes returns, for each state, the names of the moves that lead to it. The moves in start come before the
+// issueRoutes returns, for each state, the names of the actions that lead to it. The actions in start come before the
 // offering.
 func issueRoutes(start ...string) map[Status][]string {
 	route := func(moves ...string) []string { return append(start[:len(start):len(start)], moves...) }
@@ -83,12 +84,12 @@ func checkIssueColumns(fixture *contractFixture) {
 	}
 	for _, h := range fixture.registerOf(fixture.record).holders {
 		if maxHeld := ciMaxSubscription.Get(v); maxHeld > 0 && h.Certificates > maxHeld {
-			fixture.t.Fatalf("somebody holds %d of at most %d", h.Certificates, maxHeld)
+			fixture.t.Fatalf("a holder has %d certificates, which is more than the maximum of %d", h.Certificates, maxHeld)
 		}
 	}
 }
 
-// A life is a new contract and the random actions that are tried on it.
+// A life is a new contract and the random actions that the test tries on it.
 func TestEveryLifeOfAnIssueBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {

@@ -36,7 +36,7 @@ func activeIssue(t *testing.T, reading *Reading, pairs ...string) *contractFixtu
 	t.Helper()
 	fixture := openContract(t, Certificate, reading, withChanges(issueBody(), pairs...))
 	if reading.ReviewFirst {
-		fixture.do(Pass, pairsOf(boardReview())...)
+		fixture.do(Approve, pairsOf(boardReview())...)
 	}
 	fixture.do(Offer)
 	fixture.do(Subscribe, "investor_id", someone, "certificates", "3")
@@ -100,7 +100,7 @@ func TestAnIssueIsAskedForByItsFields(t *testing.T) {
 		{"early_redemption_allowed", `"true"`, "early_redemption_allowed"},
 		{"early_redemption_penalty", `"7"`, ""},
 		{"early_redemption_penalty", `7`, "early_redemption_penalty"},
-		{"subscription_start", "", ""}, // the offering may set it
+		{"subscription_start", "", ""}, // may be missing, because the action that starts the offering may set it
 		{"subscription_start", `"2026-02-29"`, "subscription_start"},
 		{"subscription_end", "", ""},
 		{"subscription_end", `"2025-12-31"`, "subscription_end"},
@@ -201,10 +201,10 @@ func TestSubscriptionsAreCheckedInTheirOrder(t *testing.T) {
 	fixture.wantColumns("certificates_outstanding", "0")
 	message := fixture.message(Subscribe, "investor_id", someone, "certificates", "51") // 5: above the investor's maximum, which is checked before the 50 that are left
 	if !strings.Contains(message, "60") || !strings.Contains(message, "50 already held") {
-		t.Errorf("the ceiling's message is %q", message)
+		t.Errorf("the refusal above the investor's maximum has the message %q", message)
 	}
 	if message = fixture.message(Subscribe, "investor_id", someoneElse, "certificates", "51"); !strings.Contains(message, "only 50 are left") { // 6: the remainder
-		t.Errorf("the remainder's message is %q", message)
+		t.Errorf("the refusal above the remaining certificates has the message %q", message)
 	}
 	fixture.do(Subscribe, "investor_id", someone, "certificates", "10")
 	fixture.do(Subscribe, "investor_id", someoneElse, "certificates", "40")
@@ -238,7 +238,7 @@ func TestSubscribersPayFaceAndBecomeHolders(t *testing.T) {
 	}
 	fixture.do(Subscribe, "investor_id", someone, "certificates", "1")
 	if fixture.decision.NewParty != (ledger.ID{}) {
-		t.Error("a holder has joined twice")
+		t.Error("a holder has become a party of the contract twice")
 	}
 	fixture.do(Subscribe, "investor_id", someoneElse, "certificates", "3")
 	fixture.do(CloseSubscription)
@@ -278,7 +278,7 @@ func TestIncomeIsFlooredPerCertificate(t *testing.T) {
 	fixture.wantColumns("total_profit_distributed", "100", "actual_yield", "10", "next_distribution_date", "2026-03-02")
 	fixture.wantRefused("period_end_date", Profit, "total_profit", `"5"`, "period_end_date", `"2026-01-03"`) // tomorrow
 	fixture.wantRefused("period_end_date", Profit, "total_profit", `"5"`, "period_end_date", `"2025-12-31"`) // before the issue
-	fixture.do(Profit, "total_profit", `"5"`, "period_end_date", `"2026-01-01"`)                             // less than one for each certificate
+	fixture.do(Profit, "total_profit", `"5"`, "period_end_date", `"2026-01-01"`)                             // less than one minor unit for each certificate
 	fixture.wantPostings("Dr A:cash:MY 5", "Cr L:undistributed:{c} 5")
 	fixture.wantEffective("2026-01-01")
 	fixture.wantColumns("total_profit_distributed", "105", "actual_yield", "10")
@@ -350,7 +350,7 @@ func TestEarlyRedemptionPenaltyDependsOnTheReading(t *testing.T) {
 			"Dr A:cash:MY 70", "Cr A:underlying:{c} 70", "Dr Q:holders:{c}:{p} 40", "Cr L:customer:{p}:current 40",
 			"Dr Q:holders:{c}:{q} 30", "Cr L:customer:{q}:current 30",
 		}},
-		{Secular, `"700"`, []string{ // the penalty is more than the face value, and is reduced to it
+		{Secular, `"700"`, []string{ // the penalty is more than the face value, so it is reduced to the face value
 			"Dr A:cash:MY 70", "Cr A:underlying:{c} 70", "Dr Q:holders:{c}:{p} 40", "Dr Q:holders:{c}:{q} 30", "Cr I:penalty 70",
 		}},
 	} {
@@ -371,7 +371,7 @@ func TestDefaultLeavesTheMemorandumAccountsOpen(t *testing.T) {
 		"Dr A:underlying_impaired:{c} 70", "Cr A:underlying:{c} 70", "Dr L:undistributed:{c} 2", "Cr L:charity 2")
 	fixture.wantColumns("default_reason", "the tenant has left")
 	if c := fixture.column("default_reason"); c.Place != schema.Metadata {
-		t.Errorf("it is shown at %v", c.Place)
+		t.Errorf("the default's reason is shown at place %v", c.Place)
 	}
 }
 
@@ -405,7 +405,7 @@ func TestAnIssueIsRedeemed(t *testing.T) {
 	r := org.open(Certificate, Religious, input("name", `"Tower"`, "region", `"MY"`, "backing_type", `"lease"`, "underlying_asset", `"an office tower"`,
 		"underlying_asset_value", `1000`, "total_value", `1000`, "certificate_value", `10`, "expected_yield", "5", "maturity_months", "1",
 		"subscription_start", `"2026-01-01"`, "subscription_end", `"2026-12-01"`))
-	r = org.act(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
+	r = org.act(r, Approve, input("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
 	r = org.act(r, Offer, nil)
 	for range 70 {
 		r = org.act(r, Subscribe, input("investor_id", `"`+uuid.NewString()+`"`, "certificates", "1"))
@@ -422,20 +422,20 @@ func TestAnIssueIsRedeemed(t *testing.T) {
 
 func TestASukuksReviewMayNameItsBoard(t *testing.T) {
 	fixture := openContract(t, Certificate, Religious, issueBody())
-	fixture.wantRefused("approved_by fatwa_reference", Pass)
-	fixture.wantRefused("board_id", Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `" "`)
-	fixture.do(Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `"B-1"`)
+	fixture.wantRefused("approved_by fatwa_reference", Approve)
+	fixture.wantRefused("board_id", Approve, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `" "`)
+	fixture.do(Approve, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `"B-1"`)
 	if got := approvalText(Reviewed.Get(fixture.record.Values)); got != "approved_by=x fatwa_reference=F-7 board_id=B-1" {
 		t.Errorf("the review is %v", got)
 	}
-	if got := fixture.outcomeOf(Pass, boardReview()); got != "409" {
+	if got := fixture.outcomeOf(Approve, boardReview()); got != "409" {
 		t.Errorf("a second approval is answered with %s", got)
 	}
 }
 
 func TestOnlyASukuksReviewNamesItsBoard(t *testing.T) {
 	fixture := openContract(t, InstalmentSale, Religious, saleBody())
-	fixture.do(Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `"B-1"`)
+	fixture.do(Approve, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `"B-1"`)
 	if got := approvalText(Reviewed.Get(fixture.record.Values)); got != "approved_by=x fatwa_reference=F-7" {
 		t.Errorf("the review is %v", got)
 	}

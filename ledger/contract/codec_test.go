@@ -20,11 +20,11 @@ func TestColumnsThatABuildDoesNotKnowAreLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(AppendRecord(nil, reread), stored) {
-		t.Error("it is read as another record")
+		t.Error("the record that was read back is different")
 	}
 }
 
-// Bytes that are not the stored form of a record are refused.
+// Bytes that are not the stored form of a record are refused with an error.
 func TestMalformedRecordIsRefused(t *testing.T) {
 	fixture := activePartnership(t)
 	stored := AppendRecord(nil, fixture.record)

@@ -15,16 +15,16 @@ type Decision struct {
 	Events     []ledger.Event
 	Due        ledger.Micros // when the next timer is due; 0: none
 	Finish     bool          // the contract has ended
-	MustRecord bool          // a timer's decision, which must not be refused
+	MustRecord bool          // the decision is a timer's, so the writer (package posting) must not refuse it
 
 	// Reserve is the largest amount that timers may book on any shared account because of this decision.
 	Reserve money.Amount
 
-	// Dates lists the dates in the command with the fields that contain them. The writer (package posting)
-	// refuses dates in closed months.
+	// Dates lists the dates in the request, each with the name of its field. The writer (package posting) refuses dates in
+	// closed months.
 	Dates []Dated
 
-	// NewParty is a person who becomes a party to the contract, beside its customer.
+	// NewParty is a person who becomes a party to the contract, in addition to its customer; zero: none.
 	NewParty ledger.ID
 
 	// Subscribed is a subscription that the decision adds to the register of holders, and
@@ -32,22 +32,22 @@ type Decision struct {
 	Subscribed Subscription
 	Position   Holder
 
-	// UnderWay tells whether the decision begins or ends an action that is carried out in
+	// BatchPhase tells whether the decision begins or ends an action that is carried out in
 	// batches. No month can be closed between these two decisions.
-	UnderWay UnderWay
+	BatchPhase BatchPhase
 }
 
-// UnderWay is the effect of a decision on an action that is carried out in batches.
-type UnderWay uint8
+// BatchPhase tells whether a decision begins or ends an action that is carried out in batches.
+type BatchPhase uint8
 
-// The effects. Most decisions are not about batches.
+// The phases. Most decisions have nothing to do with batches.
 const (
-	NotUnderWay UnderWay = iota
-	Begins               // further decisions follow
-	Ends                 // this is the last one
+	NotUnderWay BatchPhase = iota
+	BatchBegins            // decisions for batches follow
+	BatchEnds              // the decision for the last batch
 )
 
-// Dated is a date in a field of a command.
+// Dated is a date in a request, with the name of the field that contains it.
 type Dated struct {
 	Field string
 	On    ledger.Date
@@ -61,16 +61,19 @@ type Proposal struct {
 	Env     money.Env
 	Input   schema.Input
 	Now     ledger.Micros
+	Caller  Caller
 	Allowed func(region string) bool // whether the organization works in the region
 }
 
-// Open decides on a new contract. The error is a *Faults.
+// Open returns the decision on a request for a new contract. The error is a *schema.Faults.
 func Open(proposal Proposal) (Decision, error) {
 	faults := new(schema.Faults)
 	r := &Record{ID: proposal.ID, Product: proposal.Product, Reading: proposal.Reading, Status: Absent}
 	r.Values = proposal.Product.Columns.Read(proposal.Input, proposal.Reading.Requests, "", faults)
 	proposal.resolveAsset(r, faults)
 	c := &Case{Now: proposal.Now, Today: proposal.Now.Date(), record: r, reading: proposal.Reading, faults: faults}
+	c.caller = proposal.Caller
+	c.setCaller(RequestedBy)
 	creationDay.Set(r.Values, c.Today)
 	if faults.Empty() {
 		proposal.Product.Open(c)
@@ -89,7 +92,7 @@ func Open(proposal Proposal) (Decision, error) {
 	for _, name := range variant.Opening {
 		handler := proposal.Product.Handler(name)
 		c = &Case{Now: proposal.Now, Today: proposal.Now.Date(), record: r, reading: proposal.Reading, faults: faults}
-		if c.input = approval; handler.Name != Pass {
+		if c.input = approval; handler.Name != Approve {
 			c.input = handler.input(schema.Input{}, r, faults)
 		}
 		if err := decision.run(c, handler); err != nil {
@@ -99,8 +102,7 @@ func Open(proposal Proposal) (Decision, error) {
 	return decision.finish(), nil
 }
 
-// resolveAsset sets the contract's asset. Its currency is the request's or, if the request names none, the
-// region's.
+// resolveAsset sets the contract's asset. If the request names no currency, it is the currency of the region.
 func (proposal *Proposal) resolveAsset(r *Record, faults *schema.Faults) {
 	region, known := Regions[Region.Get(r.Values)]
 	switch {
@@ -145,33 +147,36 @@ func (proposal *Proposal) approval(faults *schema.Faults) schema.Row {
 
 // input parses the body of an action.
 func (handler *ActionHandler) input(request schema.Input, r *Record, f *schema.Faults) schema.Row {
-	body := handler.Body
-	if handler.Name == Pass {
-		body = r.Product.Reviews(r.Reading)
-	}
+	body := r.Product.BodyOf(r.Reading, handler)
 	if body == nil {
 		return nil
 	}
-	return body.Read(request, r.Reading.Requests, "", f)
+	row := body.Read(request, r.Reading.Requests, "", f)
+	for _, column := range body.Columns {
+		if !column.Required && handler.requires(column, r) && column.Stored(row) == nil && !f.Has(column.Name) {
+			f.Add(column.Name, "is required")
+		}
+	}
+	return row
 }
 
-// Act decides on an action. The error is a Conflict if the state does not allow the action, and a *Faults if
-// the body is wrong or a condition is not met.
+// Act returns the decision on an action. The error is one of these: Conflict if the state does not allow the action;
+// Forbidden if the user in r.Caller may not approve the contract; *schema.Faults if the body is wrong or a condition is not
+// met.
 func (r *Record) Act(name Action, request schema.Input, now ledger.Micros) (Decision, error) {
 	handler := r.Product.Handler(name)
 	if handler == nil || handler.Timer {
 		return Decision{}, Unsupported(string(name))
 	}
-	if !handler.ChecksState && !r.allows(handler) {
-		return Decision{}, refuseState(r.Status, r.Product.ActionName(r.Reading, name))
-	}
-	faults := new(schema.Faults)
-	body := handler.input(request, r, faults)
-	if err := faults.Err(); err != nil {
+	if err := r.checkBefore(handler); err != nil {
 		return Decision{}, err
 	}
-	d := Decision{Record: r.next()}
-	c := &Case{Now: max(now, r.Booked), Today: now.Date(), record: d.Record, input: body, reading: r.Reading, faults: faults, register: r.Register}
+	c := r.newCase(now)
+	c.input = handler.input(request, r, c.faults)
+	if err := c.faults.Err(); err != nil {
+		return Decision{}, err
+	}
+	d := Decision{Record: c.record}
 	if err := d.run(c, handler); err != nil {
 		return Decision{}, err
 	}
@@ -196,7 +201,7 @@ func (r *Record) allows(handler *ActionHandler) bool {
 	return false
 }
 
-// OnDue decides on the timer that is due at the instant now; false if none is due.
+// OnDue returns the decision on the timer that is due at the instant now. The bool is false if no timer is due.
 func (r *Record) OnDue(now ledger.Micros) (Decision, bool) {
 	if r.Product.Due == nil {
 		return Decision{}, false
@@ -206,8 +211,9 @@ func (r *Record) OnDue(now ledger.Micros) (Decision, bool) {
 		return Decision{}, false
 	}
 	handler := r.Product.Handler(name)
-	d := Decision{Record: r.next(), MustRecord: true}
-	c := &Case{Now: max(now, r.Booked), Today: day, record: d.Record, reading: r.Reading, faults: new(schema.Faults), effectiveDate: day, register: r.Register}
+	c := r.newCase(now)
+	c.Today, c.effectiveDate = day, day
+	d := Decision{Record: c.record, MustRecord: true}
 	c.input = handler.input(nil, r, c.faults) // a timer has no body: optional columns take their defaults
 	assert.NoError(d.run(c, handler))
 	return d.finish(), true
@@ -216,20 +222,21 @@ func (r *Record) OnDue(now ledger.Micros) (Decision, bool) {
 // run carries out a handler on the decision's record, and adds the handler's results to the decision.
 func (d *Decision) run(c *Case, handler *ActionHandler) error {
 	c.transition = handler.Name
-	handler.Do(c)
+	if c.checkConditions(handler, c.input); c.noFaults() {
+		handler.Do(c)
+	}
 	if err := c.faults.Err(); err != nil {
 		return err
 	}
 	d.NewParty, d.Reserve = c.newParty, c.reserved
-	d.Subscribed, d.Position, d.UnderWay = c.subscription, c.holderPosition, c.underWay
+	d.Subscribed, d.Position, d.BatchPhase = c.subscription, c.holderPosition, c.batchPhase
 	d.Dates = append(d.Dates, c.dated...)
 	d.applyTransition(c, c.transition, handler.Name)
 	return c.checkRoom()
 }
 
-// applyTransition takes the record through a transition and adds the events with the entries of the
-// case. The first event has the action's name. Callers have checked that the state allows the
-// transition, so an illegal transition is a bug.
+// applyTransition moves the record to the next state and adds the events with the entries of the case. The first event has
+// the action's name. Callers have checked that the state allows the transition, so an illegal transition is a bug.
 func (d *Decision) applyTransition(c *Case, transition, action Action) {
 	r := d.Record
 	from := r.Status
@@ -258,8 +265,9 @@ func (d *Decision) applyTransition(c *Case, transition, action Action) {
 	}
 }
 
-// entry returns the i-th entry of the case. If the handler has set no effective date, the entry is dated on the
-// clock's day. The writer's day may be later, because its instants run ahead of a clock that stands still.
+// entry returns the i-th entry of the case. If the handler has set no effective date, the effective date is the clock's day.
+// The day on which the journal's writer books the entry may be later, because the writer's instants increase even if the
+// clock stands still.
 func (c *Case) entry(i int) *ledger.Entry {
 	day := c.effectiveDate
 	if day == 0 {

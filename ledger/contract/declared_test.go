@@ -11,9 +11,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// The checker of stores takes some facts from a product's declarations: Moves, Totals, OpenAfterEnd,
-// EmptyIn, SetAgain and ShownByDay. For every contract that a test of this package makes, checkDeclarations
-// compares these declarations with what the product does.
+// A product declares some facts for the checker of stores: Moves, Totals, OpenAfterEnd, EmptyIn, MutableColumns and
+// ShownByDay. For every contract that a test of this package makes, checkDeclarations compares these declarations with what
+// the product does.
 
 // checkDeclarations compares a decision on a contract with the declarations of the contract's
 // product.
@@ -33,7 +33,7 @@ func (org *orgFixture) checkDeclarations(d *Decision) {
 	org.latest[r.ID] = current
 	org.checkMovements(d)
 	org.checkEmptyAccounts(r)
-	if org.decisions++; org.decisions%16 == 0 { // seldom, because long schedules take time
+	if org.decisions++; org.decisions%16 == 0 { // not every time, because long schedules take time to compute
 		org.checkShownByDay(r)
 	}
 	created := d.Events[0].Name == string(Create)
@@ -42,14 +42,14 @@ func (org *orgFixture) checkDeclarations(d *Decision) {
 	}
 	org.checkTotals(previous, d)
 	if !created {
-		org.checkSetAgain(previous.record, r)
+		org.checkMutableColumns(previous.record, r)
 	}
 }
 
 // latest is the state of a contract after its latest decision.
 type latest struct {
 	record *Record
-	action Action // neither a continuation nor a batch
+	action Action // the last action that was neither a continuation nor a batch
 }
 
 // checkMovements checks that events that never move money have no entry, and that those that always do have one.
@@ -81,9 +81,8 @@ func (org *orgFixture) checkEmptyAccounts(r *Record) {
 	}
 }
 
-// checkTotals checks that each control total of the product changes by the sum that the decision posts on the
-// total's account. On an account that only control totals of other products count, the decision must post
-// nothing.
+// checkTotals checks that each control total of the product changes by the sum that the decision posts on the total's
+// account. If only other products have a control total for an account, the decision must post nothing on that account.
 func (org *orgFixture) checkTotals(previous latest, d *Decision) {
 	org.t.Helper()
 	p := d.Record.Product
@@ -106,8 +105,8 @@ func (org *orgFixture) checkTotals(previous latest, d *Decision) {
 	}
 }
 
-// bookedOn adds up the lines of a decision that a control total counts. The action is that of the contract's previous
-// decision, which a batch continues.
+// bookedOn returns the sum of the decision's postings that a control total counts. action is the action of the contract's
+// previous decision; a batch counts as a part of that action.
 func bookedOn(total *ControlTotal, action Action, d *Decision) *big.Int {
 	sum := new(big.Int)
 	for _, e := range d.Events {
@@ -153,13 +152,13 @@ func asBig(a money.Amount) *big.Int {
 	return n
 }
 
-// checkSetAgain checks that an action changes no column that the request for the contract set,
-// except those in SetAgain.
-func (org *orgFixture) checkSetAgain(previous, r *Record) {
+// checkMutableColumns checks that an action changes no column that the request for the contract set, except those in
+// MutableColumns.
+func (org *orgFixture) checkMutableColumns(previous, r *Record) {
 	org.t.Helper()
 	for _, c := range r.Product.Columns.Columns {
-		if c.Settable && c != ClientMetadata.Column && !slices.Contains(r.Product.SetAgain, c) && !reflect.DeepEqual(c.Stored(previous.Values), c.Stored(r.Values)) {
-			org.t.Fatalf("an action changes %s, which a request for a contract sets, and SetAgain does not list it", c.Name)
+		if c.Settable && c != ClientMetadata.Column && !slices.Contains(r.Product.MutableColumns, c) && !reflect.DeepEqual(c.Stored(previous.Values), c.Stored(r.Values)) {
+			org.t.Fatalf("an action changes %s, which a request for a contract sets, and MutableColumns does not list it", c.Name)
 		}
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Deposit is money that a depositor puts into the investment pool for a term. Bank and depositor share
-// profit by a ratio, and the depositor bears losses. The religious reading does not offer this product.
-// Names that begin with dp belong to it.
+// Deposit is money that a depositor puts into the investment pool for a term. Bank and depositor share profit by a ratio, and
+// the depositor bears losses. The religious reading does not offer this product. Names that begin with dp belong to this
+// product.
 var Deposit = define(&Product{
 	Code:     'd',
 	Variants: map[*Reading]*Variant{Secular: {Name: "investment-deposits", Prefix: "ID"}},
@@ -31,19 +31,19 @@ var Deposit = define(&Product{
 		steps(Close, Closed, "the depositor has been paid", Matured, Withdrawn),
 	),
 	Handlers: []*ActionHandler{
-		{Name: Activate, Moves: Always, Body: schema.NewTable(nil, dpInReview), Do: dpActivate},
-		{Name: Profit, Moves: Possibly, Body: schema.NewTable(nil, dpInGross, dpInProfitEnd), Do: dpShareProfit},
-		{Name: Loss, Moves: Possibly, Body: schema.NewTable(nil, dpInLoss, dpInLossEnd), Do: dpBearLoss},
-		{Name: Mature, Do: dpMature},
-		{Name: Renew, Moves: Possibly, Body: schema.NewTable(nil, dpInTerm, dpInRatio), Do: dpRenew},
-		{Name: Withdraw, Moves: Always, Body: schema.NewTable(nil, dpInWithdrawnBy), Do: dpWithdraw},
+		{Name: Activate, Moves: Always, Body: schema.NewTable(nil, dpInReview), ReviewIn: dpInReview.Column, Do: dpActivate},
+		{Name: Profit, Moves: Possibly, Body: schema.NewTable(nil, dpInGross, dpInProfitEnd), Needs: dpNeedsProfitDay, Do: dpShareProfit},
+		{Name: Loss, Moves: Possibly, Body: schema.NewTable(nil, dpInLoss, dpInLossEnd), Needs: dpNeedsValue(dpInLoss.Column, "lost"), Do: dpBearLoss},
+		{Name: Mature, Needs: func(c *Case) { c.needArrived(dpMaturity) }, Do: dpMature},
+		{Name: Renew, Moves: Possibly, Body: schema.NewTable(nil, dpInTerm, dpInRatio), Needs: dpNeedsValue(dpValue.Column, "renewed"), Do: dpRenew},
+		{Name: Withdraw, Moves: Always, Body: schema.NewTable(nil, dpInWithdrawnBy), Needs: dpNeedsPermission, Do: dpWithdraw},
 		{Name: Close, Moves: Possibly, Body: schema.NewTable(nil, dpInClosedBy), Do: dpClose},
 	},
 	Type: "investment_type", Customer: "customer_id", NeedsCurrency: true,
 	Open: dpOpen, Due: dpDue, Holdings: dpHoldings,
-	Totals:   []ControlTotal{{Account: "I:mudarib_share", Side: ledger.Credit, Column: dpDistributions.Column, RowColumn: dpBankShare.Column}},
-	EmptyIn:  []Status{Withdrawn}, // the withdrawal has paid the depositor
-	SetAgain: []*schema.Column{dpPrincipal.Column, dpTerm.Column, dpRatio.Column},
+	Totals:         []ControlTotal{{Account: "I:mudarib_share", Side: ledger.Credit, Column: dpDistributions.Column, RowColumn: dpBankShare.Column}},
+	EmptyIn:        []Status{Withdrawn}, // the withdrawal has paid the depositor
+	MutableColumns: []*schema.Column{dpPrincipal.Column, dpTerm.Column, dpRatio.Column},
 })
 
 // States and actions that only this product has.
@@ -53,11 +53,11 @@ const (
 	Renew Action = "renew"
 )
 
-// atMaturity is the frequency of a single distribution, which is on the maturity date.
+// atMaturity is the frequency of a deposit with a single distribution, on its maturity date.
 const atMaturity = "at_maturity"
 
-// First come the columns of a request for a deposit, then those that the service derives, then the columns of
-// rows in lists, and last the columns of the actions' bodies (dpIn…).
+// The columns are declared in this order: the fields of a request for a deposit, derived fields, the columns of the rows in
+// lists, and the columns of the actions' bodies (dpIn…).
 var (
 	dpCustomer  = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the depositor"))
 	dpPrincipal = schema.Amount(33, "initial_amount", schema.Required, schema.InShort,
@@ -81,7 +81,7 @@ var (
 
 	dpValue          = schema.Amount(50, "current_value", schema.InShort, schema.Help("the deposit's present value"))
 	dpCustomerProfit = schema.Amount(51, "customer_profit_share",
-		schema.Help("the depositor's profit in the present term")) // profit of the current term; dpBankProfit and dpTotalLoss count only this term too
+		schema.Help("the depositor's profit in the present term")) // profit of the current term only, like dpBankProfit; dpTotalLoss is the loss of that term
 	dpBankProfit    = schema.Amount(52, "bank_profit_share", schema.Help("the bank's profit in the present term"))
 	dpTotalLoss     = schema.Amount(53, "loss", schema.NotShown)
 	dpDistributions = schema.Rows(54, "profit_distributions", dpDistributionTable, schema.Help("the distributions of profit"))
@@ -94,7 +94,7 @@ var (
 	dpRenewals         = schema.DerivedInteger(60, "renewals", schema.Help("number of renewals"))
 	dpClosedAt         = schema.Instant(61, "closed_at", schema.Help("when it was closed"))
 	dpClosedBy         = schema.Text(62, "closed_by", schema.Help("who closed it"))
-	dpUnsharedSince    = schema.Date(63, "unshared_since", schema.NotShown) // the maturity date of a renewed term whose single profit is not yet shared
+	dpUnsharedSince    = schema.Date(63, "unshared_since", schema.NotShown) // maturity date of a term that ended before its only profit was shared
 
 	dpDistributedOn     = schema.Date(1, "date", schema.Help("last day of the period"))
 	dpGross             = schema.Amount(2, "gross_profit", schema.Help("the profit before it was shared"))
@@ -131,13 +131,9 @@ func dpOpen(c *Case) {
 // activation must contain the review, because deposits have no separate review step.
 func dpActivate(c *Case) {
 	v, r := c.values(), c.record
-	switch {
-	case dpInReview.Has(c.input):
+	if dpInReview.Has(c.input) {
 		Reviewed.Set(v, dpInReview.Get(c.input))
 		ReviewedAt.Set(v, c.Now)
-	case c.reading.ReviewFirst:
-		c.refuse(dpInReview.Name, "is required")
-		return
 	}
 	dpOpenedOn.Set(v, c.Today)
 	dpBeginTerm(c)
@@ -166,7 +162,11 @@ func dpDistributionAfter(v schema.Row, day ledger.Date) ledger.Date {
 func dpShareProfit(c *Case) {
 	v, r := c.values(), c.record
 	day, accepted := periodEnd(c, dpInProfitEnd, dpOpenedOn)
-	if !accepted || dpFrequency.Get(v) == atMaturity && !dpCheckSingleProfit(c, day) {
+	if !accepted {
+		return
+	}
+	if earliest := dpEarliestProfit(v); day < earliest {
+		c.refuse(dpInProfitEnd.Name, "is %v, but must be %v or later: %s is %s", day, earliest, dpFrequency.Name, atMaturity)
 		return
 	}
 	gross := dpInGross.Get(c.input)
@@ -176,7 +176,8 @@ func dpShareProfit(c *Case) {
 	dpGross.Set(row, gross)
 	dpCustomerShare.Set(row, customerShare)
 	dpBankShare.Set(row, bankShare)
-	if !c.addRow(dpDistributions, row, dpInGross.Name) || !c.addToTotal(dpValue, customerShare, dpInGross.Name) ||
+	c.addRow(dpDistributions, row)
+	if !c.addToTotal(dpValue, customerShare, dpInGross.Name) ||
 		!c.addToTotal(dpCustomerProfit, customerShare, dpInGross.Name) || !c.addToTotal(dpBankProfit, bankShare, dpInGross.Name) {
 		return
 	}
@@ -185,26 +186,40 @@ func dpShareProfit(c *Case) {
 	c.book(dr("A:pool", gross), cr(r.account("Q:profit"), customerShare), cr("I:mudarib_share", bankShare))
 }
 
-// dpCheckSingleProfit checks the profit of a term with the frequency atMaturity. Such a term has one
-// distribution, on or after its maturity date. If the deposit was renewed before the distribution, the
-// distribution may follow in the next term.
-func dpCheckSingleProfit(c *Case, day ledger.Date) bool {
-	v := c.values()
-	earliestDay := dpMaturity.Get(v)
-	if dpUnsharedSince.Has(v) {
-		earliestDay = dpUnsharedSince.Get(v)
-	}
+// dpEarliestProfit returns the earliest day of a profit report. A term with the frequency atMaturity has its only
+// distribution on its maturity date or later. If the deposit is renewed before that distribution, the distribution may
+// follow in the next term. With any other frequency there is no earliest day, and the result is 0.
+func dpEarliestProfit(v schema.Row) ledger.Date {
 	switch {
-	case !dpUnsharedSince.Has(v) && !dpNextDistribution.Has(v):
-		c.refuse(dpFrequency.Name, "is %s: the profit of the term has been shared", atMaturity)
-	case c.Today < earliestDay:
-		c.refuse(dpMaturity.Name, "is %v, which has not arrived: %s is %s", earliestDay, dpFrequency.Name, atMaturity)
-	case day < earliestDay:
-		c.refuse(dpInProfitEnd.Name, "is %v, and the profit is of %v on: %s is %s", day, earliestDay, dpFrequency.Name, atMaturity)
-	default:
-		return true
+	case dpFrequency.Get(v) != atMaturity:
+		return 0
+	case dpUnsharedSince.Has(v):
+		return dpUnsharedSince.Get(v)
 	}
-	return false
+	return dpMaturity.Get(v)
+}
+
+// dpNeedsProfitDay refuses a report of profit before its earliest day, and a second report for a term that has only one
+// distribution.
+func dpNeedsProfitDay(c *Case) {
+	v := c.values()
+	switch earliest := dpEarliestProfit(v); {
+	case dpFrequency.Get(v) == atMaturity && !dpUnsharedSince.Has(v) && !dpNextDistribution.Has(v):
+		c.refuse(dpFrequency.Name, "is %s: the profit of the term has been shared", atMaturity)
+	case c.Today < earliest:
+		c.refuse(dpMaturity.Name, "is %v, which has not arrived: %s is %s", earliest, dpFrequency.Name, atMaturity)
+	default:
+		needsRoom(dpDistributions, dpInGross.Column)(c)
+	}
+}
+
+// dpNeedsValue returns a function for ActionHandler.Needs that refuses an action on a deposit that has lost everything.
+func dpNeedsValue(field *schema.Column, participle string) func(c *Case) {
+	return func(c *Case) {
+		if dpValue.Get(c.values()).IsZero() {
+			c.refuse(field.Name, "nothing is left that could be %s", participle)
+		}
+	}
 }
 
 // dpSetNextDistribution sets the day of the next distribution. After the only distribution of a
@@ -224,26 +239,18 @@ func dpSetNextDistribution(v schema.Row) {
 // shares of profit.
 func dpBearLoss(c *Case) {
 	v := c.values()
-	if dpValue.Get(v).IsZero() {
-		c.refuse(dpInLoss.Name, "nothing is left that could be lost")
-		return
-	}
 	day, accepted := periodEnd(c, dpInLossEnd, dpOpenedOn)
 	if !accepted {
 		return
 	}
 	loss := dpInLoss.Get(c.input).Min(dpValue.Get(v))
 	dpValue.Set(v, minus(dpValue.Get(v), loss))
-	dpTotalLoss.Set(v, plus(dpTotalLoss.Get(v), loss)) // at most the principal and the depositor's profit
+	dpTotalLoss.Set(v, plus(dpTotalLoss.Get(v), loss)) // cannot overflow: the sum is at most the principal and the depositor's profit
 	c.setEffectiveDate(day)
 	c.move(c.record.account(lossStem), "A:pool", loss)
 }
 
 func dpMature(c *Case) {
-	if maturity := dpMaturity.Get(c.values()); c.Today < maturity {
-		c.refuse(dpMaturity.Name, "is %v, which has not arrived", maturity)
-		return
-	}
 	if v := c.values(); dpFrequency.Get(v) == atMaturity && dpNextDistribution.Has(v) {
 		dpUnsharedSince.Set(v, dpMaturity.Get(v))
 	}
@@ -254,10 +261,6 @@ func dpMature(c *Case) {
 // of profit and loss start at zero.
 func dpRenew(c *Case) {
 	v, r := c.values(), c.record
-	if dpValue.Get(v).IsZero() {
-		c.refuse(dpValue.Name, "nothing is left that could be renewed")
-		return
-	}
 	if dpInTerm.Has(c.input) {
 		dpTerm.Set(v, dpInTerm.Get(c.input))
 	}
@@ -275,15 +278,17 @@ func dpRenew(c *Case) {
 	dpBeginTerm(c)
 }
 
+func dpNeedsPermission(c *Case) {
+	if !dpEarlyAllowed.Get(c.values()) {
+		c.refuse(dpEarlyAllowed.Name, "the deposit does not allow it")
+	}
+}
+
 // dpWithdraw pays out a deposit before maturity. The penalty is a part of the depositor's profit, so it never
 // reduces the principal. After a loss the value may be less than the penalty; then nothing is
 // paid.
 func dpWithdraw(c *Case) {
 	v := c.values()
-	if !dpEarlyAllowed.Get(v) {
-		c.refuse(dpEarlyAllowed.Name, "the deposit does not allow it")
-		return
-	}
 	rate := dpPenalty.Get(v)
 	penalty := share(dpCustomerProfit.Get(v), rate)
 	finalValue := minusOrZero(dpValue.Get(v), penalty)

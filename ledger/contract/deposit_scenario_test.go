@@ -21,7 +21,7 @@ type naiveDeposit struct {
 	term, renewals, distributions                           int64
 }
 
-// Random actions are tried at random times. The entries of an accepted action balance and the columns agree
+// The test tries random actions at random times. The entries of an accepted action balance, and the columns agree
 // with the accounts. A refused action changes nothing, deposits with automatic renewal renew on their dates,
 // and the accounts of an ended deposit are empty.
 func TestRandomLivesOfDeposits(t *testing.T) {
@@ -78,7 +78,7 @@ func (naive *naiveDeposit) renew(start ledger.Date) {
 	naive.renewals++
 }
 
-// step tries a random action. If the deposit accepts it, step repeats it on the naive deposit.
+// step tries a random action. If the deposit accepts the action, step carries it out on the naive deposit too.
 func (naive *naiveDeposit) step(t *rapid.T, org *orgFixture, r *Record) *Record {
 	name := rapid.SampledFrom([]Action{Activate, Activate, Profit, Profit, Profit, Loss, Mature, Renew, Withdraw, Close}).Draw(t, "action")
 	sum := drawSum(t, "sum")
@@ -98,13 +98,14 @@ func (naive *naiveDeposit) step(t *rapid.T, org *orgFixture, r *Record) *Record 
 	before := AppendRecord(nil, r)
 	next := org.act(r, name, request)
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
-		t.Fatalf("%s has changed the record that was decided on", name)
+		t.Fatalf("%s has changed the record before the decision", name)
 	}
 	naive.do(name, sum)
 	return next
 }
 
-// unmetField returns the field for whose unmet condition an action is refused; "" if all conditions are met.
+// unmetField returns the field with which the action must be refused because a condition is not met; "" if all conditions are
+// met.
 func (naive *naiveDeposit) unmetField(name Action, sum *big.Int) string {
 	bankShare := percentOf(sum, naive.bankPercent)
 	customerProfit := new(big.Int).Sub(sum, bankShare)

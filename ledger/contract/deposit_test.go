@@ -53,7 +53,7 @@ func TestDerivedDepositFieldsCannotBeSet(t *testing.T) {
 
 func TestDepositsHaveNoReligiousVariant(t *testing.T) {
 	if Deposit.Variants[Religious] != nil || Deposit.Machine(Religious) != nil {
-		t.Error("there is one")
+		t.Error("the deposit has a religious variant")
 	}
 }
 
@@ -81,7 +81,7 @@ func TestStatesOfDeposits(t *testing.T) {
 func TestDepositsHaveNoReview(t *testing.T) {
 	org := newOrgFixture(t, "2026-01-10")
 	r := org.open(Deposit, Secular, depositBody)
-	for _, name := range []Action{Submit, Pass, Reject, Fund} {
+	for _, name := range []Action{Submit, Approve, Reject, Fund} {
 		org.wantRefused(r, name, nil, "action")
 	}
 }
@@ -126,8 +126,8 @@ func TestAReviewThatIsSentWithAnActivationIsValid(t *testing.T) {
 	}
 }
 
-// A religious variant of deposits would need only data. With such a variant, activation requires a review,
-// and the penalty stays with the pool's depositors.
+// A religious variant of deposits would need only data and no code. With such a variant, activation requires a review,
+// and the penalty goes to the reserve of the pool.
 func TestReligiousDepositsWouldNeedOnlyAVariant(t *testing.T) {
 	changedProduct := *Deposit
 	changedProduct.Variants = map[*Reading]*Variant{Religious: {Name: "mudaraba-deposit", Prefix: "MDD"}}
@@ -185,7 +185,7 @@ func TestADepositLossReducesTheValueOnlyAndIsCapped(t *testing.T) {
 		t.Errorf("worth %v, shares %v and %v, next %v", dpValue.Get(v), dpCustomerProfit.Get(v), dpBankProfit.Get(v), dpNextDistribution.Get(v))
 	}
 	r = org.wantEntries(r, Loss, input("amount", largest), "2026-02-09", "Dr Q:loss:{c} 860", "Cr A:pool 860")
-	org.wantRefused(r, Loss, input("amount", `"1"`), "amount") // nothing is left
+	org.wantRefused(r, Loss, input("amount", `"1"`), "amount") // no value is left to lose
 	if r.Status != Active || !dpValue.Get(r.Values).IsZero() {
 		t.Errorf("%s, worth %v", r.Status, dpValue.Get(r.Values))
 	}
@@ -263,12 +263,12 @@ func (org *orgFixture) runTimers(r *Record, want int) *Record {
 		org.book(&d)
 		org.checkColumns(d.Record)
 		if r = d.Record; !d.MustRecord {
-			org.t.Errorf("what time does may be refused")
+			org.t.Errorf("a timer's decision lacks MustRecord, so the writer may refuse it")
 		}
 		n++
 	}
 	if n != want {
-		org.t.Errorf("time did %d things, want %d", n, want)
+		org.t.Errorf("%d timers ran, want %d", n, want)
 	}
 	return r
 }
@@ -405,7 +405,7 @@ func TestADepositsPeriodsEndBetweenItsOpeningAndToday(t *testing.T) {
 	}
 }
 
-// In the specification's words: "at_maturity (single distribution on the maturity date)".
+// The specification says: "at_maturity (single distribution on the maturity date)".
 func TestDepositAtMaturityAcceptsOneProfitFromItsMaturityDateOn(t *testing.T) {
 	org, r := runningDeposit(t, withChanges(depositBody, "distribution_frequency", `"at_maturity"`))
 	profit := input("gross_profit", `"100"`)

@@ -21,7 +21,7 @@ type contractFixture struct {
 	*orgFixture
 	record       *Record
 	decision     Decision          // the last decision
-	placeholders *strings.Replacer // replaces ids in accounts and values: {c}, {p} and {q} (wantPostings)
+	placeholders *strings.Replacer // replaces ids in accounts and values by {c}, {p} and {q} (see wantPostings)
 }
 
 // oneDay is the length of a day on the clock.
@@ -40,11 +40,10 @@ func openContract(t rapid.TB, p *Product, reading *Reading, body schema.Input) *
 	return fixture
 }
 
-// someoneElse is the id of another person than someone, as JSON.
+// someoneElse is the id of a person, as JSON. It differs from the constant someone.
 const someoneElse = `"7a1c9d40-1f0e-4f57-8a55-0b8f6f0e9a02"`
 
-// apply books a decision. It checks that the contract's Holdings list each of its own accounts, with the balance
-// of the account.
+// apply books a decision. It checks that the contract's Holdings list each account of the contract, with its balance.
 func (fixture *contractFixture) apply(d Decision) {
 	fixture.t.Helper()
 	fixture.decision, fixture.record = d, d.Record
@@ -55,7 +54,7 @@ func (fixture *contractFixture) apply(d Decision) {
 		for path := range totals {
 			known := slices.ContainsFunc(holdings, func(h Holding) bool { return h.Account == path })
 			if !known && strings.Contains(string(path), fixture.record.ID.String()) {
-				fixture.t.Fatalf("the %s contract says nothing of %s", fixture.record.Status, path)
+				fixture.t.Fatalf("the Holdings of the %s contract do not list %s", fixture.record.Status, path)
 			}
 		}
 	}
@@ -71,7 +70,7 @@ func (fixture *contractFixture) checkStoredForm() {
 		fixture.t.Fatal(err)
 	}
 	if !bytes.Equal(stored, AppendRecord(nil, reread)) || reread.Status != fixture.record.Status {
-		fixture.t.Fatalf("the %s record is another one after it was stored", fixture.record.Status)
+		fixture.t.Fatalf("the %s record differs after it was stored and read back", fixture.record.Status)
 	}
 }
 
@@ -79,17 +78,18 @@ func (fixture *contractFixture) checkStoredForm() {
 // and the refused fields. It checks that a refusal changes nothing.
 func (fixture *contractFixture) outcomeOf(name Action, body schema.Input) string {
 	fixture.t.Helper()
+	fixture.checkAvailable(fixture.record, fixture.now)
 	recordBefore, storedBefore := fixture.record, AppendRecord(nil, fixture.record)
 	d, err := fixture.decide(fixture.record, name, body, fixture.now)
 	if !bytes.Equal(storedBefore, AppendRecord(nil, recordBefore)) {
-		fixture.t.Fatalf("%s has changed the record that it was decided on", name)
+		fixture.t.Fatalf("%s has changed the record before the decision", name)
 	}
 	if err == nil {
 		fixture.apply(d)
 		return string(fixture.record.Status)
 	}
 	if d.Record != nil || d.Events != nil {
-		fixture.t.Fatalf("%s was refused, and has left a trace", name)
+		fixture.t.Fatalf("%s was refused, but the decision is not empty", name)
 	}
 	if ledger.IsRefusal(err, ledger.Conflict) {
 		return "409"
@@ -102,31 +102,31 @@ func fieldsOf(t rapid.TB, err error) (fields []string) {
 	t.Helper()
 	var faults *schema.Faults
 	if !errors.As(err, &faults) {
-		t.Fatalf("refused with %v, which says no field", err)
+		t.Fatalf("refused with %v, which names no field", err)
 	}
 	for _, f := range faults.List {
 		if f.Message == "" {
-			t.Fatalf("%s is refused without a word", f.Field)
+			t.Fatalf("%s is refused without a message", f.Field)
 		}
 		fields = append(fields, f.Field)
 	}
 	return fields
 }
 
-// do takes an action that must be accepted.
+// do carries out an action, which must be accepted.
 func (fixture *contractFixture) do(name Action, pairs ...string) {
 	fixture.t.Helper()
 	statusBefore := fixture.record.Status
 	if got := fixture.outcomeOf(name, input(pairs...)); got == "409" || strings.HasPrefix(got, "422") {
-		fixture.t.Fatalf("%s in state %s is answered with %s", name, statusBefore, got)
+		fixture.t.Fatalf("%s in state %s: the result is %s", name, statusBefore, got)
 	}
 }
 
-// wantRefused takes an action that must be refused for a field.
+// wantRefused tries an action, which must be refused for the field.
 func (fixture *contractFixture) wantRefused(field string, name Action, pairs ...string) {
 	fixture.t.Helper()
 	if got := fixture.outcomeOf(name, input(pairs...)); got != "422 "+field {
-		fixture.t.Errorf("%s is answered with %s; want 422 %s", name, got, field)
+		fixture.t.Errorf("%s: the result is %s; want 422 %s", name, got, field)
 	}
 }
 
@@ -143,8 +143,8 @@ func (fixture *contractFixture) passDays(days int) {
 	}
 }
 
-// wantPostings checks the lines of the last decision, in their order. In the accounts' names, {c} stands
-// for the contract's id, {p} for someone's and {q} for someoneElse's.
+// wantPostings checks the lines of the last decision, in their order. In the accounts' names, {c} stands for the contract's
+// id, {p} for the id in the constant someone, and {q} for the id in someoneElse.
 func (fixture *contractFixture) wantPostings(want ...string) {
 	fixture.t.Helper()
 	var got []string
@@ -173,7 +173,8 @@ func (fixture *contractFixture) wantEffective(day string) {
 	}
 }
 
-// wantColumns checks columns. Each pair is a column's name and the text of its value, "" if it is absent.
+// wantColumns checks values of the contract. Each pair is a column's name and the text of its value; the text is "" if there
+// is no value.
 func (fixture *contractFixture) wantColumns(pairs ...string) {
 	fixture.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -244,8 +245,8 @@ func withChanges(body schema.Input, pairs ...string) schema.Input {
 	return changed
 }
 
-// fieldCase is a value of a body's member, and the field that is refused for it; empty if the value is
-// accepted.
+// fieldCase is a value for a member of a body. refusedField is the field that is refused because of the value; empty if the
+// value is accepted.
 type fieldCase struct{ member, value, refusedField string }
 
 // openWithChanges opens a contract for each trial, with one member changed, and checks which field is
@@ -258,9 +259,9 @@ func openWithChanges(t *testing.T, p *Product, reading *Reading, body schema.Inp
 		name := fmt.Sprintf("%s %.60s", trial.member, trial.value)
 		switch {
 		case err == nil && trial.refusedField != "":
-			t.Errorf("%s is taken; want %s refused", name, trial.refusedField)
+			t.Errorf("%s is accepted; want %s refused", name, trial.refusedField)
 		case err != nil && d.Record != nil:
-			t.Errorf("%s is refused, and has left a trace", name)
+			t.Errorf("%s is refused, but the decision is not empty", name)
 		case err != nil:
 			if got := strings.Join(fieldsOf(t, err), " "); got != trial.refusedField {
 				t.Errorf("%s is refused for %q; want %q", name, got, trial.refusedField)
@@ -276,12 +277,12 @@ type gridMove struct {
 	days  int
 }
 
-// grid has, for each state and for the name of each move that is tried in it, the next state or a
-// refusal such as "422 amount". A move that is missing for a state must be a conflict.
+// grid has expected results. For each state and for each name of an action, it has the next state or a refusal such as "422
+// amount". If a state has no result for an action, the action must be refused as a conflict.
 type grid map[Status]map[string]string
 
-// checkGrid checks a product's grid in a reading: it tries each of the moves in each state. For each state, routes
-// has the names of the moves that lead to it from a new contract.
+// checkGrid checks a product's grid in a reading (secular or religious): it tries each of the moves in each state. For each
+// state, routes has the names of the moves that lead to it from a new contract.
 func checkGrid(t *testing.T, p *Product, reading *Reading, body schema.Input, moves map[string]gridMove, routes map[Status][]string, want grid) {
 	t.Helper()
 	for state, row := range want {
@@ -305,7 +306,7 @@ func checkGrid(t *testing.T, p *Product, reading *Reading, body schema.Input, mo
 				wantOutcome = "409"
 			}
 			if got := fixture.outcomeOf(move.name, move.input); got != wantOutcome {
-				t.Errorf("%s: %s in state %s is answered with %s; want %s", reading.Name, name, state, got, wantOutcome)
+				t.Errorf("%s: %s in state %s: the result is %s; want %s", reading.Name, name, state, got, wantOutcome)
 			}
 		}
 	}
@@ -345,21 +346,21 @@ func allActionNames() map[string]bool {
 	return names
 }
 
-// checkNames checks a product's name, prefix and actions in a reading, and that it has no other actions
-// in this reading.
+// checkNames checks a product's name, its prefix of contract numbers, and its actions in a reading (secular or religious).
+// The product must have no other actions in this reading.
 func checkNames(t *testing.T, p *Product, reading *Reading, name, prefix string, want map[string]Action) {
 	t.Helper()
 	if Find(reading, name) != p || p.Variants[reading].Prefix != prefix {
-		t.Errorf("it is not %s with the prefix %s", name, prefix)
+		t.Errorf("the product does not have the name %s and the prefix %s", name, prefix)
 	}
 	for action := range allActionNames() {
 		if got, ok := p.Action(reading, action); ok != (want[action] != "") || ok && got != want[action] {
-			t.Errorf("%s: %s is taken: %v (%s); want %q", name, action, ok, got, want[action])
+			t.Errorf("%s: %s is accepted: %v (%s); want %q", name, action, ok, got, want[action])
 		}
 	}
 	for action := range want {
 		if !allActionNames()[action] {
-			t.Errorf("%s: nobody knows %s", name, action)
+			t.Errorf("%s: no product has the action %s", name, action)
 		}
 	}
 }

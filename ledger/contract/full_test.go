@@ -25,8 +25,8 @@ func objectOf(body schema.Input) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// largestBody returns a body with the largest value of each column of a table. Members that are in given have
-// the values from there.
+// largestBody returns a body with the largest value of each column of a table. For the members in given, the body has the
+// values in given.
 func largestBody(table *schema.Table, given schema.Input) schema.Input {
 	body := schema.Input{}
 	for _, c := range table.Columns {
@@ -66,7 +66,7 @@ func largestBody(table *schema.Table, given schema.Input) schema.Input {
 }
 
 // fillList repeats an action with the largest texts until the action is refused because its list is full. Then it
-// checks the record's size. It fails the test if tooMany rows were accepted.
+// checks the record's size. It fails the test if the list accepts tooMany rows.
 func (fixture *contractFixture) fillList(list string, name Action, body schema.Input, tooMany int) {
 	fixture.t.Helper()
 	rows := 0
@@ -82,7 +82,7 @@ func (fixture *contractFixture) fillList(list string, name Action, body schema.I
 		fixture.record = d.Record
 	}
 	if rows == tooMany {
-		fixture.t.Fatalf("all %d rows of %s were taken", rows, list)
+		fixture.t.Fatalf("all %d rows of %s were accepted", rows, list)
 	}
 	if size := len(AppendRecord(nil, fixture.record)); rows < alwaysFittingRows || size > MaxStored || size < MaxStored-10*maxNote {
 		fixture.t.Errorf("with %d rows of %s a record has %d bytes, of %d", rows, list, size, MaxStored)
@@ -92,8 +92,8 @@ func (fixture *contractFixture) fillList(list string, name Action, body schema.I
 // maxRecord is the size in bytes of the largest record that can be stored (posting.MaxRecord).
 const maxRecord = 1<<20 + 64<<10
 
-// doWithLargestBody takes an action with the largest texts. The record must have room for them, even if the
-// contract's list is full.
+// doWithLargestBody carries out an action with the largest texts. The record must have room for them, even if the contract's
+// list is full.
 func (fixture *contractFixture) doWithLargestBody(name Action, body schema.Input, want Status) {
 	fixture.t.Helper()
 	input := body
@@ -109,12 +109,12 @@ func (fixture *contractFixture) doWithLargestBody(name Action, body schema.Input
 		fixture.t.Errorf("%s leads to %s", name, fixture.record.Status)
 	}
 	if size := len(AppendRecord(nil, fixture.record)); size > maxRecord {
-		fixture.t.Errorf("behind %s the record has %d bytes: the writer takes %d", name, size, maxRecord)
+		fixture.t.Errorf("after %s the record has %d bytes: the writer accepts %d", name, size, maxRecord)
 	}
 }
 
-// A contract with a full list refuses reports and can still be ended: with the largest texts, its record is not
-// too large.
+// A contract with a full list refuses reports but can still be ended. Even with the largest texts, its record is then not too
+// large.
 func TestFullContractRefusesReportsAndCanBeEnded(t *testing.T) {
 	oneUnit := input("amount", `"1"`)
 	for _, reading := range Readings {
@@ -134,7 +134,7 @@ func TestFullContractRefusesReportsAndCanBeEnded(t *testing.T) {
 	}
 	lease := newLease(t, Secular, largestBody(Lease.Columns, leaseBody("lease_term_months", "240", "currency", `"AED"`)))
 	lease.do(Submit)
-	lease.doWithLargestBody(Pass, largestBody(reviews, nil), ReviewPassed)
+	lease.doWithLargestBody(Approve, largestBody(reviews, nil), ReviewPassed)
 	lease.doWithLargestBody(Acquire, nil, AssetAcquired)
 	lease.do(Activate)
 	lease.fillList("owner_expenses", BearExpense, oneUnit, maxExpenses)
@@ -168,8 +168,8 @@ func largestValue(c *schema.Column) any {
 	return nil
 }
 
-// fullRows returns a full list of rows with the longest values. It returns nil for rows with texts: such a
-// list is full before it has that many rows, as TestFullContractRefusesReportsAndCanBeEnded shows.
+// fullRows returns the rows of a full list, each with the longest values. It returns nil for rows with texts. A list of such
+// rows is full before it has so many rows, as TestFullContractRefusesReportsAndCanBeEnded shows.
 func fullRows(c *schema.Column) any {
 	row := c.Of.New()
 	for _, column := range c.Of.Columns {

@@ -7,13 +7,12 @@ import (
 	"mizan/ledger/schema"
 )
 
-// An action for all holders of a certificate issue (ci in names) books entries with a bounded number of holders in each.
-// For up to maxAtOnce holders the action's own decision books them all. For more holders that
-// decision only declares the action: it changes the status and books the whole sum against the
-// contract's account L:distributions. Each further decision books one batch and reduces that
-// account by the batch's part, until it is zero. The record's column progress contains the
-// remaining work, so the batches continue after a restart. No other action is possible on the
-// contract until the last batch is booked.
+// Actions such as a distribution concern all holders of a certificate issue (ci in names). An entry has postings for a
+// bounded number of holders. For up to maxAtOnce holders, the decision on the action books all entries. For more holders,
+// that decision only declares the action: it changes the status and credits the whole sum to the contract's account
+// L:distributions. Each further decision books one batch of holders and debits that account with the batch's part, until the
+// account is zero. The record's column progress contains the remaining work, so the batches continue after a restart. No
+// other action is possible on the contract until the last batch is booked.
 
 const (
 	// maxAtOnce is the largest number of holders whose rows fit into one group (the Changes that become durable
@@ -23,8 +22,8 @@ const (
 	// maxSubscriptions is the largest number of subscriptions of an issue.
 	maxSubscriptions = 10_000_000
 
-	// holdersPerBooking is how many holders are booked in one call of book. Each holder needs at
-	// most two lines, and the call at most three more.
+	// holdersPerBooking is the number of holders that are booked in one call of book. Each holder needs at
+	// most two lines, and the call as a whole at most three more.
 	holdersPerBooking = 64
 )
 
@@ -32,8 +31,8 @@ const (
 // so no machine contains it.
 const Batch Action = "batch"
 
-// holdersPerBatch returns how many holders a batch has, so that their lines fill one entry: a profit needs
-// one line for each holder, other actions need two, and the batch as a whole up to three more.
+// holdersPerBatch returns the number of holders in a batch. The lines of a batch fill one entry: a profit needs one line for
+// each holder, other actions need two, and the batch as a whole needs up to three more.
 func holdersPerBatch(action Action) int64 {
 	const commonLines = 3
 	if action == Profit {
@@ -58,18 +57,18 @@ var (
 	ciProgressTotal       = schema.DerivedInteger(3, "total", schema.Help("number of holders"))
 	ciProgressActionCode  = schema.Text(4, "doing", schema.NotShown)        // the action's name in this package
 	ciProgressEffectiveOn = schema.Date(5, "effective_on", schema.NotShown) // the effective date of all entries of the action
-	ciProgressDeclaredOn  = schema.Date(6, "declared_on", schema.NotShown)  // the clock's day of the declaration
+	ciProgressDeclaredOn  = schema.Date(6, "declared_on", schema.NotShown)  // the clock's day when the action was declared
 	ciProgressTable       = schema.NewTable(nil, ciProgressAction, ciProgressDone, ciProgressTotal, ciProgressActionCode, ciProgressEffectiveOn, ciProgressDeclaredOn)
 )
 
 // Progress is how much of an action in batches is done.
 type Progress struct {
 	Doing       Action
-	Done, Total int64       // numbers of holders
+	Done, Total int64       // numbers of holders: those who are booked, and all
 	On          ledger.Date // the effective date of the action's entries
 }
 
-// Progress returns the progress of the action that is under way; false if none is.
+// Progress returns the progress of the action that is being carried out in batches; underWay is false if there is none.
 func (r *Record) Progress() (p Progress, underWay bool) {
 	if r.Product.RegisterExtract == nil {
 		return p, false
@@ -81,7 +80,7 @@ func (r *Record) Progress() (p Progress, underWay bool) {
 	return Progress{Action(ciProgressActionCode.Get(row)), ciProgressDone.Get(row), ciProgressTotal.Get(row), ciProgressEffectiveOn.Get(row)}, true
 }
 
-// ciUnderWay returns the row with the progress of the action that is under way; nil if none is.
+// ciUnderWay returns the row with the progress of the action that is being carried out in batches; nil if there is none.
 func ciUnderWay(v schema.Row) schema.Row {
 	if rows := ciProgress.Get(v); len(rows) > 0 {
 		return rows[0]
@@ -94,7 +93,7 @@ func ciExtract(r *Record, name Action, request schema.Input) Extract {
 	v := r.Values
 	switch name {
 	case Subscribe:
-		body := r.Product.Handler(Subscribe).input(request, r, new(schema.Faults)) // Act reports the faults of the body
+		body := r.Product.Handler(Subscribe).input(request, r, new(schema.Faults)) // the faults are ignored here, because Act reports them
 		return Extract{Investor: ciInInvestor.Get(body)}
 	case Activate, Profit, Redeem, RedeemEarly, Default:
 		if n := ciHolders.Get(v); n <= maxAtOnce {
@@ -116,8 +115,8 @@ func ciDue(r *Record) (ledger.Date, Action) {
 	return 0, ""
 }
 
-// ciForHolders books an action for all holders, or declares it if there are too many. The whole sum is debited to
-// the account debit.
+// ciForHolders books an action for all holders. If there are too many holders for one decision, it only declares the action
+// (ciDeclare). The whole sum is debited to the account debit.
 func ciForHolders(c *Case, action Action, debit ledger.Path, sum money.Amount) {
 	total := ciHolders.Get(c.values())
 	if total > maxAtOnce {
@@ -133,7 +132,8 @@ func ciForHolders(c *Case, action Action, debit ledger.Path, sum money.Amount) {
 	}
 }
 
-// ciDeclare credits the whole sum to the account that the batches reduce, and records that the action is under way.
+// ciDeclare begins an action in batches. It credits the whole sum to the account L:distributions, which each batch then
+// debits, and records that the action is under way.
 func ciDeclare(c *Case, action Action, debit ledger.Path, sum money.Amount) {
 	c.move(debit, c.record.account(distributions), sum)
 	day := c.effectiveDate
@@ -149,11 +149,11 @@ func ciDeclare(c *Case, action Action, debit ledger.Path, sum money.Amount) {
 	ciProgressDeclaredOn.Set(row, c.Today)
 	ciProgress.Set(c.values(), []schema.Row{row})
 	c.setReserve(sum)
-	c.underWay = Begins
+	c.batchPhase = BatchBegins
 }
 
-// distributions is the stem (the path without the contract's id) of the account that holds the sum of a
-// declared action until its batches are booked.
+// distributions is the stem (the path without the contract's id) of the account with the money of an action in batches. The
+// account is zero when all batches are booked.
 const distributions = "L:distributions"
 
 // ciBatch books the next batch of holders.
@@ -168,7 +168,7 @@ func ciBatch(c *Case) {
 	c.book(ciHolderLines(c, p.Doing, c.record.account(distributions), holders, isLast)...)
 	if isLast {
 		ciProgress.Clear(v)
-		c.underWay = Ends
+		c.batchPhase = BatchEnds
 		return
 	}
 	row := append(schema.Row(nil), ciUnderWay(v)...)
@@ -177,7 +177,7 @@ func ciBatch(c *Case) {
 }
 
 // ciHolderLines returns the lines of an action for some holders and updates the contract's columns.
-// The lines balance. isLast tells that no holders follow.
+// The lines balance. isLast is true if no holders follow.
 func ciHolderLines(c *Case, action Action, debit ledger.Path, holders []Holder, isLast bool) []line {
 	switch action {
 	case Activate:
@@ -204,7 +204,7 @@ func ciFaces(c *Case, holders []Holder) money.Amount {
 }
 
 // ciMoveFaces moves the face value of each holder's certificates from one of the holder's accounts to
-// another, and the sum of the faces between two accounts of the whole issue.
+// another. It also moves the sum of these face values between two accounts of the whole issue.
 func ciMoveFaces(c *Case, fromStem, toStem string, debit, credit ledger.Path, holders []Holder) (lines []line) {
 	for _, h := range holders {
 		face := times(ciFace.Get(c.values()), h.Certificates)
@@ -233,8 +233,8 @@ func ciPayProfit(c *Case, debit ledger.Path, holders []Holder, isLast bool) []li
 	return append([]line{dr(debit, paid)}, lines...)
 }
 
-// ciLastDistribution returns what each certificate gets of the last distribution, and the
-// remainder that could not be divided.
+// ciLastDistribution returns how much each certificate gets from the last distribution, and the remainder that could not be
+// divided.
 func ciLastDistribution(v schema.Row) (perCertificate, remainder money.Amount) {
 	rows := ciDistributions.Get(v)
 	row := rows[len(rows)-1]
@@ -242,8 +242,8 @@ func ciLastDistribution(v schema.Row) (perCertificate, remainder money.Amount) {
 	return perCertificate, minus(ciDistributedSum.Get(row), times(perCertificate, ciOutstandingThen.Get(row)))
 }
 
-// ciPayFace pays each holder the certificates' face value less the holder's part of a penalty. That part is
-// rounded down and is at most the face value.
+// ciPayFace returns the lines that pay each holder the face value of the holder's certificates, less the holder's part of a
+// penalty. That part is rounded down and is at most the face value.
 func ciPayFace(c *Case, debit ledger.Path, penalty money.Amount, holders []Holder) []line {
 	v, r := c.values(), c.record
 	sum, penalties := ciFaces(c, holders), money.Amount{}
@@ -290,13 +290,14 @@ func ciHoldings(r *Record) (holdings []Holding) {
 	return append(holdings, ciCommonHoldings(r, p, underWay, openFace, bookedFace)...)
 }
 
-// ciStemBefore maps an action to the stem of the holders' accounts from which it moves the face.
+// ciStemBefore has, for an action, the stem (the path without ids) of the holders' accounts with the face value before the
+// action.
 var ciStemBefore = map[Action]string{
 	Activate: "L:subscription", Profit: "Q:holders", Redeem: "Q:holders", RedeemEarly: "Q:holders", Default: "Q:holders",
 }
 
-// ciStemIn returns the stem of the holders' accounts in a status; empty if the holders have no
-// balance.
+// ciStemIn returns the stem (the path without ids) of the holders' accounts with the face value in a status; empty if no
+// account has it any more.
 func ciStemIn(status Status) string {
 	switch status {
 	case Active, Matured:

@@ -15,16 +15,16 @@ import (
 	"mizan/ledger/money"
 )
 
-// issueWithHolders is an issue with many holders, and the balances that its accounts should have by the
-// test's own arithmetic.
+// issueWithHolders is an issue with many holders, and the balances that the test itself has computed for the issue's
+// accounts.
 type issueWithHolders struct {
 	*contractFixture
 	face, penalty          int64
 	certificates           map[ledger.ID]int64
 	sold                   int64
-	currentBalances        map[ledger.ID]*big.Int // of each holder
-	charity, undistributed *big.Int               // indivisible remainders: given to charity, and still undistributed
-	penalties              *big.Int               // for early redemption
+	currentBalances        map[ledger.ID]*big.Int // the balance of each holder's current account
+	charity, undistributed *big.Int               // sums of indivisible remainders: given to charity, and not yet distributed
+	penalties              *big.Int               // the sum of the penalties for early redemption
 }
 
 func newIssueWithHolders(t *testing.T, random *rand.Rand, reading *Reading, holders int) *issueWithHolders {
@@ -35,7 +35,7 @@ func newIssueWithHolders(t *testing.T, random *rand.Rand, reading *Reading, hold
 		"underlying_asset_value", quoteInt64(issue.face*total), "early_redemption_allowed", "true", "early_redemption_penalty", quoteInt64(issue.penalty),
 		"max_subscription", "40", "subscription_end", `"2026-12-31"`))
 	if reading.ReviewFirst {
-		issue.do(Pass, pairsOf(boardReview())...)
+		issue.do(Approve, pairsOf(boardReview())...)
 	}
 	issue.do(Offer)
 	var people []ledger.ID
@@ -51,7 +51,7 @@ func newIssueWithHolders(t *testing.T, random *rand.Rand, reading *Reading, hold
 		n := random.Int64N(20) + 1
 		decision, err := issue.decide(issue.record, Subscribe, input("investor_id", strconv.Quote(id.String()), "certificates", fmt.Sprint(n)), issue.now)
 		if tooMany := issue.certificates[id]+n > 40; tooMany != (err != nil) {
-			t.Fatalf("%d certificates beside %d: %v", n, issue.certificates[id], err)
+			t.Fatalf("%d certificates in addition to %d: %v", n, issue.certificates[id], err)
 		}
 		if err == nil {
 			issue.book(&decision)
@@ -90,7 +90,7 @@ func (issue *issueWithHolders) bookBatches(action Action, status Status) {
 			issue.t.Fatalf("batch %d of %s has %d lines, dated %v", batches, action, len(e.Postings), e.Effective)
 		}
 		if batches%5 == 0 {
-			issue.apply(d) // only sometimes, because it compares every account
+			issue.apply(d) // not every time, because apply compares every account
 		} else {
 			issue.book(&d)
 			issue.decision, issue.record = d, d.Record
@@ -101,7 +101,7 @@ func (issue *issueWithHolders) bookBatches(action Action, status Status) {
 		issue.t.Fatalf("%s takes %d batches for %d holders; want %d", action, batches, total, want)
 	}
 	if got := issue.balance(issue.record.account("L:distributions")); !got.IsZero() {
-		issue.t.Fatalf("behind %s L:distributions holds %v", action, got)
+		issue.t.Fatalf("after %s L:distributions holds %v", action, got)
 	}
 }
 
@@ -112,8 +112,9 @@ func (issue *issueWithHolders) wantBalance(path ledger.Path, want *big.Int) {
 	}
 }
 
-// checkAccounts compares every account with the test's own arithmetic. The holders' accounts with the
-// stem must have the face value of the certificates now. The stem is "" if the certificates are redeemed.
+// checkAccounts compares every account with the balance that the test itself has computed. Of each holder's accounts, only
+// the one with the given stem must have a balance: the face value of the holder's certificates. The stem is "" if the
+// certificates are redeemed.
 func (issue *issueWithHolders) checkAccounts(stem string) {
 	issue.t.Helper()
 	faceOfAll := big.NewInt(issue.face * issue.sold)
@@ -178,7 +179,7 @@ func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 				issue.do(Activate, "issue_date", `"2026-01-01"`)
 				issue.bookBatches(Activate, Active)
 				issue.checkAccounts("Q:holders")
-				issue.distributeProfit(issue.sold - 1) // less than one for each certificate
+				issue.distributeProfit(issue.sold - 1) // less than one minor unit for each certificate
 				issue.distributeProfit(issue.sold*random.Int64N(50) + random.Int64N(issue.sold) + issue.sold)
 				issue.passDays(61)
 				switch end {
@@ -221,8 +222,8 @@ func TestDeclaredActionShowsItsProgress(t *testing.T) {
 	issue := newIssueWithHolders(t, rand.New(rand.NewPCG(1, 1)), Religious, 2_000)
 	issue.do(Activate)
 	issue.wantPostings("Dr A:underlying:{c} "+fmt.Sprint(issue.face*issue.sold), "Cr L:distributions:{c} "+fmt.Sprint(issue.face*issue.sold))
-	if issue.decision.UnderWay != Begins || issue.decision.Reserve != money.FromUint64(uint64(issue.face*issue.sold)) {
-		t.Errorf("under way: %v, %v reserved", issue.decision.UnderWay, issue.decision.Reserve)
+	if issue.decision.BatchPhase != BatchBegins || issue.decision.Reserve != money.FromUint64(uint64(issue.face*issue.sold)) {
+		t.Errorf("under way: %v, %v reserved", issue.decision.BatchPhase, issue.decision.Reserve)
 	}
 	issue.wantColumns("holders_total", "2000", "certificates_outstanding", fmt.Sprint(issue.sold))
 	issue.wantRows("progress", "activate 0 2000 activate 2026-01-01 2026-01-01")
@@ -233,8 +234,8 @@ func TestDeclaredActionShowsItsProgress(t *testing.T) {
 	issue.do(Profit, "total_profit", quoteInt64(3*issue.sold+1))
 	issue.wantRows("progress", "distribute_profit 0 2000 profit 2026-01-01 2026-01-01")
 	issue.bookRemainingBatches()
-	if issue.decision.UnderWay != Ends {
-		t.Error("the last batch does not say so")
+	if issue.decision.BatchPhase != BatchEnds {
+		t.Error("the decision for the last batch does not have BatchEnds")
 	}
 	issue.wantRows("progress")
 }
@@ -250,8 +251,8 @@ func (issue *issueWithHolders) bookRemainingBatches() {
 	}
 }
 
-// A row of the register of holders has only one stored form: changed bytes are refused, or are the form of another
-// row.
+// A row of the register of holders has only one stored form. So changed bytes are refused, or they are the form of a
+// different row.
 func TestOtherFormsOfRegisterRowsAreRefused(t *testing.T) {
 	random := testseed.Random(t)
 	for range 2_000 {
@@ -274,7 +275,7 @@ func TestOtherFormsOfRegisterRowsAreRefused(t *testing.T) {
 				t.Fatalf("%x has another form of %+v", changed, got)
 			}
 			if _, err := ReadSubscription(7, stored[:random.IntN(len(stored))]); err == nil {
-				t.Fatal("a part of a row is read")
+				t.Fatal("a truncated row is accepted")
 			}
 		}
 	}

@@ -15,7 +15,7 @@ var InstalmentSale = define(&Product{
 	Variants: map[*Reading]*Variant{
 		Secular: {Name: "instalment-sales", Prefix: "IS"},
 		Religious: {Name: "murabaha", Prefix: "MRB", Actions: map[string]Action{
-			"approve": Pass, "order_asset": OrderAsset, "purchase_asset": PurchaseAsset, "deliver_asset": DeliverAsset,
+			"approve": Approve, "order_asset": OrderAsset, "purchase_asset": PurchaseAsset, "deliver_asset": DeliverAsset,
 			"activate": Activate, "record_payment": RecordPayment, "record_delinquency": RecordDelinquency,
 		}},
 	},
@@ -43,10 +43,12 @@ var InstalmentSale = define(&Product{
 		&ActionHandler{Name: PurchaseAsset, Moves: Always, Body: schema.NewTable(nil, slInDocuments, slInActualCost), Do: slPurchase},
 		&ActionHandler{Name: DeliverAsset, Moves: Always, Body: schema.NewTable(nil, slInDeliveryDate), Do: slDeliver},
 		&ActionHandler{Name: Activate, Moves: Always, Body: schema.NewTable(nil, slInStart), Do: slActivate},
-		&ActionHandler{Name: RecordPayment, Moves: Always, Body: schema.NewTable(nil, slInPayment), Transitions: []Action{RecordPayment, PayOff}, Do: slPay},
+		&ActionHandler{Name: RecordPayment, Moves: Always, Body: schema.NewTable(nil, slInPayment), Transitions: []Action{RecordPayment, PayOff},
+			Limits: []Limit{atMost(slInPayment.Column, valueOf(slOutstanding), "is more than the %v outstanding")}, Do: slPay},
 		&ActionHandler{Name: RecordDelinquency, Moves: Possibly, Body: schema.NewTable(nil, slInLateAmount), Do: slReportLate},
 		&ActionHandler{Name: Cancel, Moves: Possibly, Do: slCancel},
-		&ActionHandler{Name: SettleEarly, Moves: Always, Body: schema.NewTable(nil, slInRebate), Do: slSettle},
+		&ActionHandler{Name: SettleEarly, Moves: Always, Body: schema.NewTable(nil, slInRebate),
+			Limits: []Limit{atMost(slInRebate.Column, valueOf(slDeferred), "is more than the deferred profit of %v")}, Do: slSettle},
 	),
 	Type: "asset_type", Customer: "customer_id", NeedsCurrency: true, Schedule: slSchedule.Column,
 	Open: slOpen, Holdings: slHoldings,
@@ -71,8 +73,8 @@ const (
 	SettleEarly       Action = "settle_early"
 )
 
-// First come the columns of a request for a sale, then those that the service derives, then the columns of rows
-// in lists, and last the columns of the actions' bodies (slIn…).
+// The columns are declared in this order: the fields of a request for a sale, derived fields, the columns of the rows in
+// lists, and the columns of the actions' bodies (slIn…).
 var (
 	slCustomer = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the buyer"))
 	slAsset    = schema.Text(33, "asset_description", schema.Required, schema.LongerThan(10), schema.AtMost(maxNote),
@@ -97,7 +99,7 @@ var (
 	slDeferred         = schema.Amount(57, "deferred_profit", schema.Help("the part of the markup that is not earned yet"))
 	slDelinquentAmount = schema.Amount(58, "delinquent_amount", schema.Help("the overdue amount that was recorded last"))
 	slDaysPastDue      = schema.DerivedInteger(59, "days_past_due", schema.Computed(slDaysLate),
-		schema.Help("days since the first unpaid instalment was due")) // key 59 is never stored
+		schema.Help("days since the first unpaid instalment was due")) // computed, so key 59 is never stored
 	slActualCost   = schema.Amount(60, "actual_cost", schema.Help("what the asset cost in the end"))
 	slAdvance      = schema.Amount(61, "supplier_deposit", schema.Help("what the bank paid the supplier in advance"))
 	slDocuments    = schema.List(62, "ownership_documents", schema.Help("documents that show the bank's ownership: texts or objects"))
@@ -131,11 +133,11 @@ var (
 // rowSettled is the status of the schedule's unpaid rows after the customer has settled the sale early.
 const rowSettled = "settled"
 
-// slUpfront returns what the customer pays before the first instalment.
+// slUpfront returns the sum that the customer pays before the first instalment.
 func slUpfront(v schema.Row) money.Amount { return plus(slDownPayment.Get(v), slEarnest.Get(v)) }
 
-// slAssetCost returns the asset's cost to the institution. The actual cost is known from the
-// purchase on.
+// slAssetCost returns what the asset costs the institution: from the purchase on the actual cost, before it the expected
+// cost.
 func slAssetCost(v schema.Row) money.Amount {
 	if slActualCost.Has(v) {
 		return slActualCost.Get(v)
@@ -155,9 +157,9 @@ func slOpen(c *Case) {
 	}
 }
 
-// slSetPrice sets the columns that follow from the asset's cost: markup = floor(cost × rate ÷
-// 100), the price, and the amount of each instalment except the last. It refuses costField if
-// the price is out of range, and upfrontField if the payments up front reach the price.
+// slSetPrice sets the columns that follow from the asset's cost: markup = floor(cost × rate ÷ 100), the price, and the amount
+// of each instalment except the last. If the price is out of range, it adds a fault for costField. If the payments up front
+// reach the price, it adds a fault for upfrontField.
 func slSetPrice(c *Case, costField, upfrontField string) {
 	v := c.values()
 	cost := slAssetCost(v)
@@ -249,10 +251,6 @@ func slRecognise(c *Case, earned money.Amount) {
 func slPay(c *Case) {
 	v, r := c.values(), c.record
 	paid := slInPayment.Get(c.input)
-	if owed := slOutstanding.Get(v); owed.Less(paid) {
-		c.refuse(slInPayment.Name, "is more than the %v outstanding", owed)
-		return
-	}
 	c.move(r.cash(), r.account("A:receivable"), paid)
 	slAddPayment(c, paid)
 	if slOutstanding.Get(v).IsZero() {
@@ -263,7 +261,7 @@ func slPay(c *Case) {
 
 func slReportLate(c *Case) { c.setArrears(slDelinquentAmount, slInLateAmount.Get(c.input)) }
 
-// slComplete ends a sale that was paid in full: no amount is in arrears any more.
+// slComplete ends a sale that was paid in full. It sets the arrears to zero.
 func slComplete(c *Case) {
 	c.setArrears(slDelinquentAmount, money.Amount{})
 	slCompletedAt.Set(c.values(), c.Now)
@@ -300,10 +298,6 @@ func slCancel(c *Case) {
 func slSettle(c *Case) {
 	v, r := c.values(), c.record
 	rebate, owed, deferred := slInRebate.Get(c.input), slOutstanding.Get(v), slDeferred.Get(v)
-	if deferred.Less(rebate) {
-		c.refuse(slInRebate.Name, "is more than the deferred profit of %v", deferred)
-		return
-	}
 	paid := minus(owed, rebate)
 	slRebate.Set(v, rebate)
 	slTotalPaid.Set(v, plus(slTotalPaid.Get(v), paid))
@@ -343,8 +337,8 @@ func slScheduleRows(v schema.Row) any {
 	return rows
 }
 
-// slRowStatus returns the status of a row. sumThroughRow is the part of the price up to and including the
-// row: the row is paid when the customer has paid that much.
+// slRowStatus returns the status of a row. sumThroughRow is the sum of the payments up front and of all rows up to this
+// one. The row is paid when the customer has paid that sum.
 func slRowStatus(v schema.Row, sumThroughRow money.Amount) string {
 	switch {
 	case !slTotalPaid.Get(v).Less(sumThroughRow):

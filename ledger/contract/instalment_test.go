@@ -15,12 +15,12 @@ func saleBody() schema.Input {
 		"asset_cost", `"1000"`, "markup_rate", "25", "instalments", "3", "down_payment", `"100"`, "earnest_deposit", `"50"`)
 }
 
-// deliveredSale returns a sale whose asset was bought at the expected cost and delivered.
+// deliveredSale returns a sale whose asset was bought at the expected cost, and was delivered.
 func deliveredSale(t *testing.T, reading *Reading) *contractFixture {
 	t.Helper()
 	fixture := openContract(t, InstalmentSale, reading, saleBody())
 	if reading.ReviewFirst {
-		fixture.do(Pass, pairsOf(boardReview())...)
+		fixture.do(Approve, pairsOf(boardReview())...)
 	}
 	fixture.do(OrderAsset)
 	fixture.do(PurchaseAsset, "ownership_documents", `["invoice"]`)
@@ -55,7 +55,7 @@ func TestASaleIsAskedForByItsFields(t *testing.T) {
 		{"asset_cost", `"10.5"`, "asset_cost"},
 		{"asset_cost", `1000`, "asset_cost"},
 		{"asset_cost", `"1` + strings.Repeat("0", 73) + `"`, "asset_cost"},
-		{"asset_cost", `"1` + strings.Repeat("0", 72) + `"`, "asset_cost"}, // with the markup, the price is too large
+		{"asset_cost", `"1` + strings.Repeat("0", 72) + `"`, "asset_cost"}, // the price, which includes the markup, is too large
 		{"asset_cost", `"8` + strings.Repeat("0", 71) + `"`, ""},
 		{"markup_rate", "", "markup_rate"},
 		{"markup_rate", "-1", "markup_rate"},
@@ -72,7 +72,7 @@ func TestASaleIsAskedForByItsFields(t *testing.T) {
 		{"down_payment", "", ""},
 		{"down_payment", `"0"`, ""},
 		{"down_payment", `"1199"`, ""},
-		{"down_payment", `"1200"`, "down_payment"}, // with the earnest money, that is the whole price
+		{"down_payment", `"1200"`, "down_payment"}, // together with the earnest money, it is the whole price
 		{"down_payment", `"x"`, "down_payment"},
 		{"earnest_deposit", "", ""},
 		{"earnest_deposit", `"0"`, ""},
@@ -154,7 +154,7 @@ func TestThePurchaseFixesThePriceByWhatTheAssetCost(t *testing.T) {
 	fixture.wantPostings("Dr A:inventory:{c} 1103", "Cr A:cash:AE 1103")
 	fixture.wantColumns("asset_cost", "1000", "actual_cost", "1103", "markup_amount", "275", "sale_price", "1378", "instalment_amount", "409")
 	if got := fixture.outcomeOf(PurchaseAsset, input("ownership_documents", `["invoice"]`)); got != "409" {
-		t.Errorf("a second purchase is answered with %s", got)
+		t.Errorf("the result of a second purchase is %s", got)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestDelinquencyIsBookedByTheDifference(t *testing.T) {
 	fixture.wantPostings()
 	fixture.do(RecordDelinquency, "amount", `"100"`)
 	fixture.wantPostings("Dr M:arrears_control 300", "Cr M:arrears:{c} 300")
-	fixture.do(RecordPayment, "amount", `"366"`) // pays the first row; the second is not due yet
+	fixture.do(RecordPayment, "amount", `"366"`) // the first row is now paid, and the second is not due yet
 	fixture.wantColumns("delinquent_amount", "100", "days_past_due", "0")
 	fixture.passDays(400)
 	fixture.do(RecordDelinquency, "amount", `"100"`)
@@ -246,8 +246,8 @@ func TestRemainderInTheLastRowIsLateAfterItsDueDate(t *testing.T) {
 	fixture.wantColumns("days_past_due", "10")
 }
 
-// Payments up front are not part of the first instalment: a row is late until its whole amount is paid
-// besides them.
+// Payments up front do not count towards the first instalment: a row is late until its whole amount is paid in addition
+// to them.
 func TestUpfrontPaymentsCoverNoRow(t *testing.T) {
 	fixture := activeSale(t)
 	fixture.passDays(35)
@@ -290,7 +290,7 @@ func TestSettlingEarlyGivesUpDeferredProfit(t *testing.T) {
 	fixture.do(RecordPayment, "amount", `"366"`)
 	fixture.do(RecordDelinquency, "amount", `"10"`)
 	fixture.wantRefused("rebate", SettleEarly)
-	fixture.wantRefused("rebate", SettleEarly, "rebate", `"148"`) // only 147 are deferred
+	fixture.wantRefused("rebate", SettleEarly, "rebate", `"148"`) // only 147 of the profit are deferred
 	fixture.do(SettleEarly, "rebate", `"100"`)
 	fixture.wantPostings("Dr A:cash:AE 634", "Dr L:deferred_profit:{c} 100", "Cr A:receivable:{c} 734", "Dr L:deferred_profit:{c} 47", "Cr I:murabaha 47",
 		"Dr M:arrears_control 10", "Cr M:arrears:{c} 10")
@@ -318,11 +318,12 @@ func TestLastRowHasThePriceIfInstalmentsRoundToZero(t *testing.T) {
 	fixture.wantColumns("days_past_due", "10")
 }
 
-// saleMoves returns the actions that the tests try in every state of a sale, by the names in the grids and routes.
+// saleMoves returns the actions that the tests try in every state of a sale. The keys are the names of the actions in the
+// grids and routes.
 func saleMoves() map[string]gridMove {
 	return map[string]gridMove{
 		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)},
-		"review": {name: Pass, input: boardReview()}, "no review": {name: Pass, input: input("approved_by", `"the board"`)},
+		"review": {name: Approve, input: boardReview()}, "no review": {name: Approve, input: input("approved_by", `"the board"`)},
 		"order_asset": {name: OrderAsset}, "purchase_asset": {name: PurchaseAsset, input: input("ownership_documents", `["invoice"]`)},
 		"deliver_asset": {name: DeliverAsset}, "activate": {name: Activate},
 		"record_payment": {name: RecordPayment, input: input("amount", `"1"`)}, "the rest": {name: RecordPayment, input: input("amount", `"1100"`)},
@@ -331,8 +332,8 @@ func saleMoves() map[string]gridMove {
 	}
 }
 
-// saleRoutes returns, for each state, the names of the moves that lead to it. The moves in start come before the
-// asset is ordered.
+// saleRoutes returns, for each state, the names of the actions that lead to it. The actions in start come before the asset is
+// ordered.
 func saleRoutes(start ...string) map[Status][]string {
 	route := func(moves ...string) []string { return append(start[:len(start):len(start)], moves...) }
 	return map[Status][]string{

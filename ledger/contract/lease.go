@@ -14,7 +14,7 @@ var Lease = define(&Product{
 	Variants: map[*Reading]*Variant{
 		Secular: {Name: "leases", Prefix: "LS"},
 		Religious: {Name: "ijara", Prefix: "IJR", Actions: map[string]Action{
-			"approve": Pass, "reject": Reject, "acquire_asset": Acquire, "activate": Activate, "record_rental": PayRent,
+			"approve": Approve, "reject": Reject, "acquire_asset": Acquire, "activate": Activate, "record_rental": PayRent,
 			"record_arrears": RecordArrears, "record_owner_expense": BearExpense, "mark_transfer_pending": MarkTransfer,
 			"transfer_ownership": TransferAsset, "return_asset": ReturnAsset, "terminate": Terminate,
 		}},
@@ -44,12 +44,14 @@ var Lease = define(&Product{
 		&ActionHandler{Name: Acquire, Moves: Always, Body: schema.NewTable(nil, lsInDocuments, lsInSerial, lsInRegistration, lsInInsurance, lsInInsuredUntil), Do: lsAcquire},
 		&ActionHandler{Name: Activate, Moves: Possibly, Body: schema.NewTable(nil, lsInDeliveryDate), Do: lsActivate},
 		&ActionHandler{Name: RentDue, Moves: Always, Timer: true, Do: lsRowDue},
-		&ActionHandler{Name: PayRent, Moves: Always, Body: schema.NewTable(nil, lsInPayment), Do: lsPay},
+		&ActionHandler{Name: PayRent, Moves: Always, Body: schema.NewTable(nil, lsInPayment),
+			Limits: []Limit{atMost(lsInPayment.Column, lsPayable, "is more than the %v that is still to be paid")}, Do: lsPay},
 		&ActionHandler{Name: RecordArrears, Moves: Possibly, Body: schema.NewTable(nil, lsInArrears), Do: lsRecordArrears},
-		&ActionHandler{Name: BearExpense, Moves: Always, Body: schema.NewTable(nil, lsInExpense, lsInDescription, lsInExpenseType), Do: lsBearExpense},
-		&ActionHandler{Name: ReturnAsset, Moves: Always, Do: lsReturn},
-		&ActionHandler{Name: MarkTransfer, Do: lsMarkTransfer},
-		&ActionHandler{Name: TransferAsset, Moves: Always, Do: lsTransfer},
+		&ActionHandler{Name: BearExpense, Moves: Always, Body: schema.NewTable(nil, lsInExpense, lsInDescription, lsInExpenseType),
+			Needs: needsRoom(lsExpenseRows, lsInExpense.Column), Do: lsBearExpense},
+		&ActionHandler{Name: ReturnAsset, Moves: Always, Needs: lsNeedsKind(operating, "the asset's return"), Do: lsReturn},
+		&ActionHandler{Name: MarkTransfer, Needs: lsNeedsKind(finance, "the transfer of the asset"), Do: func(*Case) {}},
+		&ActionHandler{Name: TransferAsset, Moves: Always, Needs: lsNeedsRentPaid, Do: lsTransfer},
 		&ActionHandler{Name: Terminate, Moves: Always, Body: reasons, Do: lsTerminate},
 	),
 	Type: "lease_type", Customer: "customer_id",
@@ -59,8 +61,8 @@ var Lease = define(&Product{
 		{Account: Cash, By: PayRent, Side: ledger.Debit, Column: lsTotalPaid.Column},
 		{Account: "E:owner_expense", Side: ledger.Debit, Column: lsTotalExpenses.Column},
 	},
-	OpenAfterEnd: []string{"A:rent_receivable"}, // until the lessee has paid
-	SetAgain:     []*schema.Column{lsSerial.Column},
+	OpenAfterEnd:   []string{"A:rent_receivable"}, // the rent stays owed until the lessee has paid it
+	MutableColumns: []*schema.Column{lsSerial.Column},
 })
 
 // States and actions that only this product has. RentDue is the action of the timer that
@@ -91,8 +93,8 @@ const (
 // the record stores each expense with its description.
 const maxExpenses = 400
 
-// First come the columns of a request for a lease, then those that the service derives, then the columns of
-// rows in lists, and last the columns of the actions' bodies (lsIn…).
+// The columns are declared in this order: the fields of a request for a lease, derived fields, the columns of the rows in
+// lists, and the columns of the actions' bodies (lsIn…).
 var (
 	lsCustomer = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the lessee"))
 	lsKind     = schema.Enum(33, "lease_type", []string{operating, finance}, schema.Required, schema.InShort,
@@ -118,7 +120,7 @@ var (
 	lsTotalDue          = schema.Amount(61, "total_rentals_due", schema.InShort, schema.Help("the rent of the whole term, advance rental included"))
 	lsTotalPaid         = schema.Amount(62, "total_rentals_paid", schema.InShort, schema.Help("the rent that was paid"))
 	lsSchedule          = schema.Rows(63, "payment_schedule", lsRowTable, schema.InDeep, schema.Computed(lsScheduleRows),
-		schema.Help("the months with their rent")) // key 63 is never stored
+		schema.Help("the months with their rent")) // computed, so key 63 is never stored
 	lsTotalExpenses = schema.Amount(64, "total_owner_expenses", schema.Help("sum of the owner's expenses"))
 	lsExpenseRows   = schema.Rows(65, "owner_expenses", lsExpenseTable, schema.InDeep, schema.AtMost(maxExpenses), schema.Help("the owner's expenses"))
 	lsReturnDate    = schema.Date(66, "return_date", schema.Help("day of the return"))
@@ -163,7 +165,8 @@ var (
 	lsInExpenseType  = schema.Text(3, "type", schema.DefaultTo("maintenance"), schema.Help("type of the expense"))
 )
 
-// lsRunningSteps returns the steps of a state in which rent becomes due. They do not leave the state.
+// lsRunningSteps returns the steps that are possible in a state in which rent becomes due. None of them leads to another
+// state.
 func lsRunningSteps(state Status) []Step {
 	return []Step{
 		{From: state, By: RentDue, To: state, Why: "a row of the schedule has fallen due"},
@@ -199,9 +202,9 @@ const (
 	rowCancelled = "cancelled"
 )
 
-// lsScheduleRows computes the schedule of a lease that has started: one row for each period of 30 days,
-// the first due one period after the start. The advance rental comes on top and has no row.
-// Payments cover the advance rental first and then the rows in order.
+// lsScheduleRows computes the schedule of a lease that has started. There is one row for each period of 30 days, and the
+// first row is due one period after the start. The advance rental is owed in addition to the rows and has no row. Payments
+// cover the advance rental first and then the rows in order.
 func lsScheduleRows(v schema.Row) any {
 	if !lsStart.Has(v) {
 		return nil
@@ -228,9 +231,9 @@ func lsScheduleRows(v schema.Row) any {
 	return schedule
 }
 
-// lsCoveredRows returns how many rows of the schedule are paid. At the lease's end, the money that the
-// institution owes the lessee pays rows too. So the paid rent is the billed rent less the receivable, plus
-// the prepaid rent.
+// lsCoveredRows returns how many rows of the schedule are paid. When a lease ends, money that the institution owes the lessee
+// is offset against the owed rent, and so pays rows too. Therefore the paid rent is computed as the billed rent less the
+// receivable, plus the prepaid rent.
 func lsCoveredRows(v schema.Row) int64 {
 	covered := plus(minusOrZero(lsBilled(v), lsReceivable.Get(v)), lsPrepaid.Get(v))
 	n, _ := must(minusOrZero(covered, lsAdvance.Get(v)).DivFloor(lsRental.Get(v))).Uint64()

@@ -54,7 +54,7 @@ func (lease *leaseFixture) tryAction(name Action, body schema.Input) string {
 		return ""
 	}
 	if !bytes.Equal(before, AppendRecord(nil, lease.record)) || d.Record != nil || d.Events != nil {
-		lease.t.Fatalf("%s was refused, and has left a trace", name)
+		lease.t.Fatalf("%s was refused, but the decision is not empty", name)
 	}
 	return leaseRefusal(err)
 }
@@ -71,11 +71,11 @@ func leaseRefusal(err error) string {
 	return err.Error()
 }
 
-// wantRefusal takes an action that must be refused for a field.
+// wantRefusal tries an action, which must be refused for the field.
 func (lease *leaseFixture) wantRefusal(field string, name Action, pairs ...string) {
 	lease.t.Helper()
 	if got := lease.tryAction(name, input(pairs...)); got != "422 "+field {
-		lease.t.Errorf("%s is answered with %q; want 422 %s", name, got, field)
+		lease.t.Errorf("%s: the result is %q; want 422 %s", name, got, field)
 	}
 }
 
@@ -121,7 +121,7 @@ func (lease *leaseFixture) lastLines() (lines []string) {
 	return lines
 }
 
-// wantLines checks the last decision's lines, in any order.
+// wantLines checks the lines of the last decision. Their order does not matter.
 func (lease *leaseFixture) wantLines(want ...string) {
 	lease.t.Helper()
 	got := lease.lastLines()

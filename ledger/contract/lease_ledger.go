@@ -23,8 +23,8 @@ func lsAcquire(c *Case) {
 	c.move(c.record.account("A:ijara_asset"), c.record.cash(), lsCost.Get(v))
 }
 
-// lsActivate starts the schedule on the day of delivery. The advance rental is billed at once
-// and earned over the term.
+// lsActivate starts the schedule on the day of delivery. The advance rental is billed at once, and becomes income over the
+// term.
 func lsActivate(c *Case) {
 	v, r := c.values(), c.record
 	deliveryDay := dateOrToday(c, lsInDeliveryDate)
@@ -49,9 +49,8 @@ func lsNextTimer(r *Record) (ledger.Date, Action) {
 
 func lsRowDue(c *Case) { lsMakeRowsDue(c, 1) }
 
-// lsMakeRowsDue makes the next rows of the schedule fall due. Their rent becomes owed and is paid from
-// prepaid rent as far as possible. The rows earn their part of the advance rental and book their
-// part of the depreciation.
+// lsMakeRowsDue makes the next rows of the schedule fall due. Their rent becomes owed, and is paid from prepaid rent as far
+// as possible. For each row, a part of the advance rental becomes income and a part of the depreciation is booked.
 func lsMakeRowsDue(c *Case, rows int64) {
 	v, r := c.values(), c.record
 	unearnedBefore, depreciatedBefore := lsUnearned(v), lsDepreciated(v)
@@ -68,15 +67,15 @@ func lsMakeRowsDue(c *Case, rows int64) {
 	c.move("E:depreciation", r.account("A:accumulated_depreciation"), depreciation)
 }
 
-// lsUnearned returns the advance rental less the part that the due rows have earned. That
-// part is rounded down once for all due rows together, so after the last row nothing is unearned.
+// lsUnearned returns the part of the advance rental that is not yet income. The part that is income is rounded down once for
+// all due rows together. So after the last row nothing is unearned.
 func lsUnearned(v schema.Row) money.Amount {
 	return minus(lsAdvance.Get(v), portion(lsAdvance.Get(v), lsRowsDue.Get(v), lsTerm.Get(v)))
 }
 
-// lsDepreciated returns the accumulated depreciation after the due rows. It is
-// rounded down once for all due rows together, so after the last row the book value is the residual
-// value or the price of the purchase option.
+// lsDepreciated returns the accumulated depreciation after the due rows. It is rounded down once for all
+// due rows together. So after the last row the book value is exactly the residual value or the price of the
+// purchase option.
 func lsDepreciated(v schema.Row) money.Amount {
 	endValue := lsResidual
 	if lsHasPurchaseOption.Get(v) {
@@ -85,19 +84,18 @@ func lsDepreciated(v schema.Row) money.Amount {
 	return portion(minus(lsCost.Get(v), endValue.Get(v)), lsRowsDue.Get(v), lsTerm.Get(v))
 }
 
-// lsPay books a payment of rent. The payment covers owed rent first, and the rest is prepaid rent. A lease
-// that has ended accepts only rent that is still owed.
+// lsPayable returns the largest payment of rent. A lease that has ended accepts only rent that is still owed.
+func lsPayable(r *Record) money.Amount {
+	if r.Status == Active || r.Status == TransferPending {
+		return minus(lsTotalDue.Get(r.Values), lsTotalPaid.Get(r.Values))
+	}
+	return lsReceivable.Get(r.Values)
+}
+
+// lsPay books a payment of rent. The payment covers owed rent first, and the rest is prepaid rent.
 func lsPay(c *Case) {
 	v, r := c.values(), c.record
 	paid, owed := lsInPayment.Get(c.input), lsReceivable.Get(v)
-	maxPayment := owed
-	if r.Status == Active || r.Status == TransferPending {
-		maxPayment = minus(lsTotalDue.Get(v), lsTotalPaid.Get(v))
-	}
-	if maxPayment.Less(paid) {
-		c.refuse(lsInPayment.Name, "is more than the %v that is still to be paid", maxPayment)
-		return
-	}
 	owedPart := paid.Min(owed)
 	prepaidPart := minus(paid, owedPart)
 	lsTotalPaid.Set(v, plus(lsTotalPaid.Get(v), paid))
@@ -115,25 +113,33 @@ func lsBearExpense(c *Case) {
 	lsExpenseAmount.Set(row, spent)
 	lsExpenseDescription.Set(row, lsInDescription.Get(c.input))
 	lsExpenseType.Set(row, lsInExpenseType.Get(c.input))
-	if c.addRow(lsExpenseRows, row, lsInExpense.Name) && c.addToTotal(lsTotalExpenses, spent, lsInExpense.Name) {
+	if c.addToTotal(lsTotalExpenses, spent, lsInExpense.Name) {
+		c.addRow(lsExpenseRows, row)
 		c.move("E:owner_expense", c.record.cash(), spent)
 	}
 }
 
-// lsRequireKind tells whether the lease is of the kind. If not, it refuses the action and names the ending that
-// only this kind has.
-func lsRequireKind(c *Case, kind, ending string) bool {
-	if lsKind.Get(c.values()) == kind {
-		return true
+// lsNeedsKind returns a function for ActionHandler.Needs that refuses an action on a lease of another kind. The message names
+// the ending that only the required kind has.
+func lsNeedsKind(kind, ending string) func(c *Case) {
+	return func(c *Case) {
+		if lsKind.Get(c.values()) != kind {
+			c.refuse(lsKind.Name, "only %s lease ends with %s", kind, ending)
+		}
 	}
-	c.refuse(lsKind.Name, "only %s lease ends with %s", kind, ending)
-	return false
+}
+
+// lsNeedsRentPaid refuses the transfer of the asset to a lessee who has not paid all rent.
+func lsNeedsRentPaid(c *Case) {
+	if lsNeedsKind(finance, "the transfer of the asset")(c); !c.noFaults() {
+		return
+	}
+	if owed := minusOrZero(lsTotalDue.Get(c.values()), lsTotalPaid.Get(c.values())); !owed.IsZero() {
+		c.refuse(lsTotalPaid.Name, "%v of the rent is outstanding", owed)
+	}
 }
 
 func lsReturn(c *Case) {
-	if !lsRequireKind(c, operating, "the asset's return") {
-		return
-	}
 	lsReturnDate.Set(c.values(), c.Today)
 	lsTakeBack(c)
 }
@@ -144,9 +150,8 @@ func lsTerminate(c *Case) {
 	lsTakeBack(c)
 }
 
-// lsTakeBack books the asset's return at its book value. What the institution owes the lessee is
-// offset against the owed rent, and the rest is paid out. Rent that is still owed afterwards stays
-// open until it is paid.
+// lsTakeBack books the asset's return at its book value. What the institution owes the lessee is offset against the owed
+// rent, and the rest is paid out to the lessee. Rent that is still owed afterwards stays open until it is paid.
 func lsTakeBack(c *Case) {
 	v, r := c.values(), c.record
 	depreciation := lsDepreciated(v)
@@ -166,20 +171,10 @@ func lsOffset(c *Case, stem string, amount money.Amount) {
 	c.book(dr(r.account(stem), amount), cr(r.account("A:rent_receivable"), offset), cr(r.cash(), minus(amount, offset)))
 }
 
-func lsMarkTransfer(c *Case) { lsRequireKind(c, finance, "the transfer of the asset") }
-
-// lsTransfer sells the asset to a lessee who has paid all rent. The rows that are not yet due
-// fall due first; after them the book value is the price of the purchase option, and no rent is
-// owed or prepaid.
+// lsTransfer sells the asset to a lessee who has paid all rent. First the remaining rows of the schedule fall due. Then the
+// book value is the price of the purchase option, and no rent is owed or prepaid.
 func lsTransfer(c *Case) {
-	if !lsRequireKind(c, finance, "the transfer of the asset") {
-		return
-	}
 	v, r := c.values(), c.record
-	if owed := minusOrZero(lsTotalDue.Get(v), lsTotalPaid.Get(v)); !owed.IsZero() {
-		c.refuse(lsTotalPaid.Name, "%v of the rent is outstanding", owed)
-		return
-	}
 	lsMakeRowsDue(c, lsTerm.Get(v)-lsRowsDue.Get(v))
 	assert.That(lsReceivable.Get(v).IsZero() && lsPrepaid.Get(v).IsZero() && lsUnearned(v).IsZero(), "contract: rent is left of a lease that was wholly paid")
 	depreciation, price := lsDepreciated(v), lsOptionPrice.Get(v)

@@ -26,7 +26,7 @@ func TestActivationBillsTheAdvanceAndTakesTheDeposit(t *testing.T) {
 func TestDueRowsBookTheirPartsOfTheAdvanceAndDepreciation(t *testing.T) {
 	lease := runningLease(t, "residual_value", `"99"`) // 901 to depreciate in four rows: 225, 225, 225, 226
 	for _, row := range []struct{ day, earned, depreciation string }{
-		{"2026-01-31", "7", "225"}, // in total 7, 15, 22 and 30 of the advance rental of 30
+		{"2026-01-31", "7", "225"}, // the advance rental of 30 becomes income: 7, 15, 22 and 30 in total
 		{"2026-03-02", "8", "225"},
 		{"2026-04-01", "7", "225"},
 		{"2026-05-01", "8", "226"},
@@ -137,7 +137,7 @@ func TestArrearsBookTheDifferenceOnly(t *testing.T) {
 	lease.wantLines("Dr M:arrears_control 50", "Cr M:arrears:{c} 50")
 	lease.do(RecordArrears, "amount", `"5"`)
 	if lease.decision.Events[0].Entry != nil {
-		t.Error("arrears that stay as they are carry an entry")
+		t.Error("arrears that do not change have an entry")
 	}
 	lease.do(RecordArrears, "amount", `"0"`)
 	lease.wantLines("Dr M:arrears_control 5", "Cr M:arrears:{c} 5")
@@ -170,7 +170,7 @@ func TestAReturnGivesTheAssetBackAtItsBookValue(t *testing.T) {
 	lease := runningLease(t)
 	lease.do(PayRent, "amount", `"95"`) // 30 are due, 65 are paid in advance
 	lease.do(RecordArrears, "amount", `"9"`)
-	lease.passUntil("2026-02-10") // one row has fallen due: depreciation 225, 15 prepaid, 23 of the advance unearned
+	lease.passUntil("2026-02-10") // one row has fallen due: depreciation 225, 15 prepaid, 23 of the advance rental unearned
 	lease.do(ReturnAsset)
 	lease.wantLines("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:prepaid_rent:{c} 15", "Cr A:cash:AE 15", "Dr L:unearned_rent:{c} 23", "Cr A:cash:AE 23",
@@ -179,7 +179,7 @@ func TestAReturnGivesTheAssetBackAtItsBookValue(t *testing.T) {
 		t.Errorf("%s on %v, due %v", lease.record.Status, lsReturnDate.Get(lease.record.Values), lease.decision.Due)
 	}
 	if got := lease.statusLetters(); got != "pccc" {
-		t.Errorf("rows %s: those that were not due are nobody's", got)
+		t.Errorf("rows %s: those that were not due must be cancelled", got)
 	}
 	lease.passUntil("2027-01-01")
 	lease.wantAmount(lsReceivable, "0")
@@ -188,7 +188,7 @@ func TestAReturnGivesTheAssetBackAtItsBookValue(t *testing.T) {
 
 func TestMoneyOwedToTheLesseeIsOffsetAgainstRentFirst(t *testing.T) {
 	lease := runningLease(t, "security_deposit", `"20"`)
-	lease.passUntil("2026-03-02") // two rows have fallen due: with the advance 130 are owed, 15 unearned
+	lease.passUntil("2026-03-02") // two rows have fallen due: 130 are owed with the advance rental, 15 of which is unearned
 	lease.do(Terminate, "reason", `"insolvent"`)
 	lease.wantLines("Dr A:accumulated_depreciation:{c} 450", "Dr A:returned_assets 550", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:unearned_rent:{c} 15", "Cr A:rent_receivable:{c} 15", "Dr L:security_deposit:{c} 20", "Cr A:rent_receivable:{c} 20")
@@ -292,7 +292,7 @@ func TestATransferAfterTheTermSellsTheAssetOnly(t *testing.T) {
 func TestListsFindLeasesInArrearsAndThoseThatEnd(t *testing.T) {
 	lease := newLease(t, Secular, leaseBody())
 	if Lease.Arrears(lease.record) || Lease.Ends(lease.record) != 0 {
-		t.Error("a draft is in arrears, or ends")
+		t.Error("a draft is in arrears or has a day on which it ends")
 	}
 	lease = runningLease(t)
 	if Lease.Arrears(lease.record) || Lease.Ends(lease.record) != parseDay(t, "2026-05-01") {
@@ -300,7 +300,7 @@ func TestListsFindLeasesInArrearsAndThoseThatEnd(t *testing.T) {
 	}
 	lease.passUntil("2026-03-02") // rent is overdue, but no arrears are recorded
 	if Lease.Arrears(lease.record) {
-		t.Error("a lease is in arrears that nobody recorded")
+		t.Error("a lease without recorded arrears is in arrears")
 	}
 	lease.do(RecordArrears, "amount", `"1"`)
 	if !Lease.Arrears(lease.record) {
@@ -313,7 +313,7 @@ func TestListsFindLeasesInArrearsAndThoseThatEnd(t *testing.T) {
 	lease.do(RecordArrears, "amount", `"1"`)
 	lease.do(ReturnAsset)
 	if Lease.Arrears(lease.record) || Lease.Ends(lease.record) != 0 {
-		t.Error("a lease that was returned is in arrears, or ends")
+		t.Error("a lease whose asset was returned is in arrears or has a day on which it ends")
 	}
 	lease = runningLease(t, financeChanges...)
 	lease.do(RecordArrears, "amount", `"1"`)

@@ -13,18 +13,18 @@ import (
 	"mizan/ledger/schema"
 )
 
-// leaseLife is a lease on which random actions are tried, with its terms and the totals that the test counts
-// itself.
+// leaseLife is a lease on which random actions are tried. It has the lease's terms and the totals that the test itself
+// counts.
 type leaseLife struct {
 	*leaseFixture
-	cost, rental, advance, deposit, residual, term *big.Int // residual is the option's price in a finance lease
-	paid, expenses                                 *big.Int // what the lease has accepted so far
+	cost, rental, advance, deposit, residual, term *big.Int // residual is the price of the purchase option in a finance lease
+	paid, expenses                                 *big.Int // sums of the payments and expenses that the lease has accepted
 	startDay                                       ledger.Date
 }
 
-// Whatever actions are tried in whatever order and at whatever time, entries balance and the columns agree
-// with the accounts (apply checks both). An action that the state does not allow is refused and changes
-// nothing (tryAction checks this). The amounts earned, spent and paid follow from the lease's terms.
+// The test tries actions in random order and at random times. Entries balance and the columns agree with the
+// accounts (apply checks both). An action that the state does not allow is refused and changes nothing
+// (tryAction checks this). The amounts earned, spent and paid agree with the lease's terms.
 func TestRandomLivesOfLeases(t *testing.T) {
 	endStates := map[Status]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -46,7 +46,7 @@ func TestRandomLivesOfLeases(t *testing.T) {
 	t.Log(endStates)
 	for _, state := range leaseStates {
 		if endStates[state] == 0 {
-			t.Errorf("no life ended %s: the lives are too dull", state)
+			t.Errorf("no life ended %s: the random actions cover too little", state)
 		}
 	}
 }
@@ -189,8 +189,8 @@ func (life *leaseLife) totalRent() *big.Int {
 	return new(big.Int).Add(new(big.Int).Mul(life.rental, life.term), life.advance)
 }
 
-// expectedRefusal returns the refusal of an action by the hand-written grids, as tryAction does; empty if the
-// action must be accepted.
+// expectedRefusal returns the refusal of an action according to the hand-written grids, in the form of tryAction; empty if
+// the action must be accepted.
 func (life *leaseLife) expectedRefusal(r *Record, name Action, sum *big.Int) string {
 	row := leaseGrid[r.Status]
 	kind := lsKind.Get(r.Values)
@@ -262,17 +262,16 @@ func (life *leaseLife) checkClosed(t *rapid.T) {
 		}
 	}
 	if life.decision.Due != 0 {
-		t.Fatal("something is due of a lease that has ended")
+		t.Fatal("a lease that has ended has a timer")
 	}
 	if owed := life.balance(life.record.account("A:rent_receivable")); owed.String() != lsReceivable.Get(life.record.Values).String() || lsTransferDate.Has(life.record.Values) && !owed.IsZero() {
 		t.Fatalf("%v is owed", owed)
 	}
 }
 
-// checkCash checks the balance of cash, from which the asset and its expenses are paid. A running lease has
-// brought in the deposit and the rent paid so far. If the asset was taken back, the lease has brought in the
-// earned rent that is not owed any more. If the asset was sold, the lease has brought in all rent and
-// the price.
+// checkCash checks the balance of the cash account, from which the asset and its expenses are paid. A running lease has
+// brought in the deposit and the rent paid so far. If the asset was taken back, the lease has brought in the earned rent that
+// is no longer owed. If the asset was sold, the lease has brought in all rent and the price.
 func (life *leaseLife) checkCash(t *rapid.T) {
 	v := life.record.Values
 	cash := new(big.Int).Neg(life.expenses)

@@ -37,7 +37,7 @@ func TestALeasesFieldsHaveTheirBounds(t *testing.T) {
 		{"lease_type", `"hire"`, "lease_type"},
 		{"lease_type", `"Operating"`, "lease_type"},
 		{"asset_description", "", "asset_description"},
-		{"asset_description", `"a forklift"`, "asset_description"}, // it has ten characters, and must have more
+		{"asset_description", `"a forklift"`, "asset_description"}, // the text has ten characters, and must have more
 		{"asset_description", textOf(10), "asset_description"},
 		{"asset_description", textOf(11), ""},
 		{"asset_description", `"            "`, "asset_description"},
@@ -60,10 +60,10 @@ func TestALeasesFieldsHaveTheirBounds(t *testing.T) {
 		{"lease_term_months", "9223372036854775808", "lease_term_months"},
 		{"monthly_rental", "", "monthly_rental"},
 		{"monthly_rental", `"0"`, "monthly_rental"},
-		{"monthly_rental", largestAmount, "monthly_rental"}, // four rents are out of range
+		{"monthly_rental", largestAmount, "monthly_rental"}, // the sum of four rents is out of range
 		{"advance_rental", "", ""},
 		{"advance_rental", `"0"`, "advance_rental"},
-		{"advance_rental", largestAmount, "advance_rental"}, // with the rent it is out of range
+		{"advance_rental", largestAmount, "advance_rental"}, // the sum of rent and advance rental is out of range
 		{"security_deposit", "", ""},
 		{"security_deposit", `"0"`, "security_deposit"},
 		{"security_deposit", largestAmount, ""},
@@ -127,7 +127,7 @@ func TestDerivedFieldsOfALeaseCannotBeSet(t *testing.T) {
 		t.Errorf("status %s, values %v", lease.record.Status, v)
 	}
 	if lease.decision.Events[0].Entry != nil || lease.decision.Due != 0 {
-		t.Error("a draft has an entry or something due")
+		t.Error("a draft has an entry or a timer")
 	}
 }
 
@@ -170,7 +170,7 @@ var leaseGrid = map[Status]map[Action]string{
 		"return": "completed", "transfer_pending": "422 lease_type", "transfer": "422 lease_type", "terminate": "terminated",
 		"payment": "active", "arrears": "active", "expense": "active",
 	},
-	"completed":  {"payment": "422 amount"}, // nothing is owed in these cases
+	"completed":  {"payment": "422 amount"}, // no rent is owed in these cases
 	"terminated": {"payment": "422 amount"},
 }
 
@@ -277,13 +277,13 @@ func TestTheGridNamesEveryActionOfALease(t *testing.T) {
 
 func TestATimersActionCannotBeRequested(t *testing.T) {
 	if got := runningLease(t).tryAction(RentDue, nil); got != "422 action" {
-		t.Errorf("answered with %q; want 422 action", got)
+		t.Errorf("the result is %q; want 422 action", got)
 	}
 }
 
 func TestALeaseIsFoundUnderItsNames(t *testing.T) {
 	if Find(Secular, "leases") != Lease || Find(Religious, "ijara") != Lease || Find(Secular, "ijara") != nil {
-		t.Error("the addresses are leases and ijara")
+		t.Error("leases are not found under the names leases and ijara")
 	}
 	for name, want := range map[string]Action{
 		"approve": "review", "reject": "reject", "acquire_asset": "acquire", "activate": "activate", "record_rental": "payment",
@@ -308,10 +308,10 @@ func TestALeaseIsFoundUnderItsNames(t *testing.T) {
 
 func TestAReligiousLeaseTakesIntegersAndAnApproval(t *testing.T) {
 	lease := newLease(t, Religious, leaseBody("asset_cost", "1000", "monthly_rental", "50"))
-	if got := lease.tryAction(Pass, input("approved_by", `"board"`)); got != "422 fatwa_reference" {
+	if got := lease.tryAction(Approve, input("approved_by", `"board"`)); got != "422 fatwa_reference" {
 		t.Errorf("an approval without a reference: %q", got)
 	}
-	lease.do(Pass, "approved_by", `"board"`, "fatwa_reference", `"F-9"`)
+	lease.do(Approve, "approved_by", `"board"`, "fatwa_reference", `"F-9"`)
 	if a := approvalText(Reviewed.Get(lease.record.Values)); a != "approved_by=board fatwa_reference=F-9" {
 		t.Errorf("%+v", a)
 	}
@@ -344,10 +344,10 @@ func TestALeasesActionsRefuseWrongBodies(t *testing.T) {
 	reviewedLease := newLease(t, Secular, leaseBody())
 	reviewedLease.do(Submit)
 	reviewedLease.wantRefusal("reason", Reject)
-	reviewedLease.wantRefusal("approved_by", Pass)
-	reviewedLease.wantRefusal("approved_by", Pass, "approved_by", `" "`)
+	reviewedLease.wantRefusal("approved_by", Approve)
+	reviewedLease.wantRefusal("approved_by", Approve, "approved_by", `" "`)
 	reviewedLease.do(Reject, "reason", `"too old"`)
-	if got := Why.Get(reviewedLease.record.Values); got != "too old" {
+	if got := RejectionReason.Get(reviewedLease.record.Values); got != "too old" {
 		t.Errorf("rejected because of %q", got)
 	}
 }
@@ -355,10 +355,10 @@ func TestALeasesActionsRefuseWrongBodies(t *testing.T) {
 func TestStateIsCheckedBeforeTheBody(t *testing.T) {
 	lease := newLease(t, Secular, leaseBody())
 	if got := lease.tryAction(PayRent, input("amount", `"x"`)); got != "409" {
-		t.Errorf("answered with %q; want 409", got)
+		t.Errorf("the result is %q; want 409", got)
 	}
 	if got := lease.tryAction("paint", nil); got != "422 action" {
-		t.Errorf("answered with %q; want 422 action", got)
+		t.Errorf("the result is %q; want 422 action", got)
 	}
 }
 
@@ -370,7 +370,7 @@ func TestAcquiringKeepsTheAssetsDescription(t *testing.T) {
 		t.Errorf("%v", v)
 	}
 	if lsSerial.Get(v) != "S-1" || lsLocation.Get(v) != "Dubai" {
-		t.Error("what creation said of the asset is lost")
+		t.Error("the request for the lease described the asset, and the description is lost")
 	}
 	lease = newLease(t, Secular, leaseBody("asset_serial_number", `"S-1"`))
 	lease.do(Acquire, "ownership_documents", `["deed"]`, "asset_serial_number", `"S-2"`)
@@ -437,7 +437,7 @@ func TestALeaseKeepsItsScheduleWhenItIsStoredAndRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if restored := AppendRecord(nil, record); string(restored) != string(stored) {
-		t.Error("it is stored differently when it was read")
+		t.Error("the stored form differs after the record was read back")
 	}
 	before := lease.statusLetters()
 	lease.record = record

@@ -12,9 +12,9 @@ import (
 
 var updateReports = flag.Bool("update", false, "rewrite the machines' reports")
 
-// Testdata has a report on each product's state machine in each reading (its secular or religious form), so a
-// change of a machine shows as a difference. The report also lists which events move money and which columns are
-// sums of postings, because the checker holds the stored entries to both.
+// Testdata has a report on each product's state machine in each reading (its secular or religious form), so that
+// reviewers see each change of a machine. The report also lists which events move money and which columns are
+// sums of postings, because the checker compares the stored entries with both.
 func TestTheMachinesReportsAreCommitted(t *testing.T) {
 	reports := make(map[string]bool)
 	for _, p := range Products {
@@ -39,7 +39,7 @@ func TestTheMachinesReportsAreCommitted(t *testing.T) {
 	}
 	for _, path := range files {
 		if !reports[filepath.Base(path)] {
-			t.Errorf("%s is of no machine", path)
+			t.Errorf("%s is not the report of a machine", path)
 		}
 	}
 }
@@ -70,12 +70,12 @@ func reportOfMovements(p *Product, reading *Reading) string {
 	return out.String()
 }
 
-// The checker checks only the sums that a control total names. So a product without a control total is a mistake,
-// and no other test would find it.
+// The checker checks only sums that are declared as control totals. So a product without a control total is a
+// mistake, and no other test would find it.
 func TestEveryProductHasAControlTotal(t *testing.T) {
 	for _, p := range Products {
 		if len(p.Totals) == 0 {
-			t.Errorf("%s have no Totals: name the columns with sums of what a contract posts on shared accounts", p.Variants[Secular].Name)
+			t.Errorf("%s have no Totals: declare the columns with sums of a contract's postings on shared accounts", p.Variants[Secular].Name)
 		}
 	}
 }
@@ -94,39 +94,38 @@ func TestEveryProductHasItsCounterpart(t *testing.T) {
 	for secular, religious := range want {
 		p := Find(Secular, secular)
 		if p == nil {
-			t.Errorf("there are no %s", secular)
+			t.Errorf("there is no product %s", secular)
 			continue
 		}
 		if codes[p.Code] {
-			t.Errorf("%s are stored like another product", secular)
+			t.Errorf("%s are stored with the code of another product", secular)
 		}
 		codes[p.Code] = true
 		for _, variant := range p.Variants {
 			if prefixes[variant.Prefix] {
-				t.Errorf("the prefix %s is another product's too", variant.Prefix)
+				t.Errorf("two products have the prefix %s", variant.Prefix)
 			}
 			prefixes[variant.Prefix] = true
 		}
 		counterpart := p.Variants[Religious]
 		switch {
 		case religious == "" && counterpart != nil:
-			t.Errorf("%s have the address %s", secular, counterpart.Name)
+			t.Errorf("%s have the religious name %s", secular, counterpart.Name)
 		case religious != "" && Find(Religious, religious) != p:
 			t.Errorf("%s is not the counterpart of %s", religious, secular)
 		}
 	}
 }
 
-// pathEnd stands for all paths through a machine that end in the same state, and that either all passed a review
-// or all did not.
+// pathEnd represents all paths through a machine that end in the same state and agree on whether they passed a review.
 type pathEnd struct {
 	status   Status
 	reviewed bool
 }
 
-// visitPaths follows the paths of a product's machine in a reading, and calls onStep with each step and the end of
-// the path before it. All paths with the same pathEnd can be continued in the same ways, so visitPaths continues only
-// one of them, and still covers paths of any length.
+// visitPaths follows the paths of a product's machine in a reading (secular or religious). It calls onStep with each step and
+// with the end of the path before that step. All paths with the same pathEnd can be continued in the same ways. So visitPaths
+// continues only one of them, and still covers paths of any length.
 func visitPaths(p *Product, reading *Reading, onStep func(before pathEnd, step Step)) {
 	machine := p.Machine(reading)
 	seen := map[pathEnd]bool{}
@@ -142,15 +141,14 @@ func visitPaths(p *Product, reading *Reading, onStep func(before pathEnd, step S
 			if step, ok := machine.Next(current.status, action); ok {
 				step.By = action
 				onStep(current, step)
-				queue = append(queue, pathEnd{step.To, current.reviewed || action == Pass})
+				queue = append(queue, pathEnd{step.To, current.reviewed || action == Approve})
 			}
 		}
 	}
 }
 
-// In the religious reading, no path of the machine reaches a handler that may move money before it has
-// passed a review. Handlers declare that they move money; the random scenarios of the products check that
-// declaration.
+// In the religious reading, no path of the machine reaches a handler that may move money before the path has passed a review.
+// Handlers declare that they move money; the random scenarios of the products check that declaration.
 func TestNothingMovesMoneyBeforeAReview(t *testing.T) {
 	for _, p := range Products {
 		for reading, variant := range p.Variants {
@@ -168,7 +166,7 @@ func TestNothingMovesMoneyBeforeAReview(t *testing.T) {
 				}
 			})
 			if movingSteps == 0 {
-				t.Errorf("%s: nothing moves money", variant.Name)
+				t.Errorf("%s: no action moves money", variant.Name)
 			}
 		}
 	}
@@ -195,7 +193,7 @@ func TestNoPathMovesMoneyBeforeAReview(t *testing.T) {
 						t.Errorf("%s: %v, then %s", variant.Name, path, action)
 					}
 					if !slices.Contains(path, step.To) {
-						follow(append(slices.Clone(path), step.To), reviewed || action == Pass)
+						follow(append(slices.Clone(path), step.To), reviewed || action == Approve)
 					}
 				}
 			}
@@ -224,7 +222,7 @@ func TestTheSecularReviewIsOptional(t *testing.T) {
 			continue
 		}
 		if _, ok := machine.Next(ReviewPassed, firstAction); !ok {
-			t.Errorf("%s: %s is not possible behind a review", name, firstAction)
+			t.Errorf("%s: %s is not possible after a review", name, firstAction)
 		}
 	}
 }
@@ -238,36 +236,37 @@ func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
 		r := &Record{Product: p, Reading: Religious, Status: p.States[0], Values: p.Columns.New()}
 		for _, missing := range []string{"approved_by", "fatwa_reference"} {
 			for _, text := range []string{"", `""`, `"  "`, `null`, `7`} {
-				d, err := r.Act(Pass, withChanges(boardReview(), missing, text), 0)
+				d, err := r.Act(Approve, withChanges(boardReview(), missing, text), 0)
 				if err == nil || d.Record != nil {
-					t.Errorf("%s: a review with the %s %q is taken", p.Variants[Religious].Name, missing, text)
+					t.Errorf("%s: a review with the %s %q is accepted", p.Variants[Religious].Name, missing, text)
 				} else if got := fmt.Sprint(fieldsOf(t, err)); got != "["+missing+"]" {
 					t.Errorf("%s: refused for %s; want %s", p.Variants[Religious].Name, got, missing)
 				}
 			}
 		}
-		d, err := r.Act(Pass, boardReview(), 0)
+		d, err := r.Act(Approve, boardReview(), 0)
 		if err != nil || d.Record.Status != ReviewPassed || !Reviewed.Get(d.Record.Values).Concluded() {
 			t.Errorf("%s: %v", p.Variants[Religious].Name, err)
 		}
 	}
 }
 
-// If the creation of a contract also takes its first actions (Variant.Opening), the first of them is the review.
+// If the creation of a contract also carries out other actions (Variant.Opening), the first of them is the review.
 func TestOpeningsBeginWithTheReview(t *testing.T) {
 	for _, p := range Products {
 		for reading, variant := range p.Variants {
 			if len(variant.Opening) == 0 {
 				continue
 			}
-			if !reading.ReviewFirst || variant.Opening[0] != Pass {
+			if !reading.ReviewFirst || variant.Opening[0] != Approve {
 				t.Errorf("%s: opened with %v", variant.Name, variant.Opening)
 			}
 		}
 	}
 }
 
-// A step that both readings have leads to the same state in both. They differ only in steps that one of them lacks.
+// A step that is in both readings (secular and religious) leads to the same state in both. The readings differ only in steps
+// that one of them lacks.
 func TestReadingsShareTheirSteps(t *testing.T) {
 	for _, p := range Products {
 		if p.Variants[Religious] == nil {

@@ -14,7 +14,7 @@ var Managed = define(&Product{
 	Variants: map[*Reading]*Variant{
 		Secular: {Name: "managed-investments", Prefix: "MI"},
 		Religious: {Name: "mudaraba", Prefix: "MDR", Actions: map[string]Action{
-			"approve": Pass, "reject": Reject, "fund": Fund, "activate": Activate,
+			"approve": Approve, "reject": Reject, "fund": Fund, "activate": Activate,
 			"distribute_profit": Profit, "record_loss": Loss, "complete": Complete,
 		}},
 	},
@@ -37,8 +37,9 @@ var Managed = define(&Product{
 	Handlers: withReview(
 		&ActionHandler{Name: Fund, Moves: Always, Do: miFund},
 		&ActionHandler{Name: Activate, Do: miActivate},
-		&ActionHandler{Name: Profit, Moves: Possibly, Body: schema.NewTable(nil, miInGrossProfit, miInProfitEnd), Do: miShareProfit},
-		&ActionHandler{Name: Loss, Moves: Always, Body: schema.NewTable(nil, miInLoss, miInLossEnd), Transitions: []Action{Loss, Liquidate}, Do: miBearLoss},
+		&ActionHandler{Name: Profit, Moves: Possibly, Body: schema.NewTable(nil, miInGrossProfit, miInProfitEnd), Needs: needsRoom(miDistributions, miInGrossProfit.Column), Do: miShareProfit},
+		&ActionHandler{Name: Loss, Moves: Always, Body: schema.NewTable(nil, miInLoss, miInLossEnd), Transitions: []Action{Loss, Liquidate},
+			Needs: needsRoom(miLosses, miInLoss.Column), Do: miBearLoss},
 		&ActionHandler{Name: Complete, Moves: Always, Body: schema.NewTable(nil, miInFinalValue), Do: miComplete},
 	),
 	Type: "mandate_type", Customer: "customer_id", NeedsCurrency: true,
@@ -57,8 +58,8 @@ const (
 	Liquidate Action = "liquidate" // the transition for a loss of the whole capital; it has no URL
 )
 
-// First come the columns of a request for an investment, then those that the service derives, then the columns of
-// rows in lists, and last the columns of the actions' bodies (miIn…).
+// The columns are declared in this order: the fields of a request for an investment, derived fields, the columns of the rows
+// in lists, and the columns of the actions' bodies (miIn…).
 var (
 	miManager      = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the manager, who works with the capital"))
 	miCapital      = schema.Amount(33, "capital_amount", schema.Required, schema.InShort, schema.Help("the capital that the bank provides"))
@@ -98,7 +99,7 @@ var (
 	miLossTable    = schema.NewTable(nil, miLossDate, miLossAmount, miLossNewValue)
 
 	miReturnedToBank  = schema.Amount(1, "returned_to_bank", schema.Help("what the manager returned"))
-	miSettledProfit   = schema.Amount(2, "total_profit", schema.Help("the bank's share of all profit")) // the bank's share
+	miSettledProfit   = schema.Amount(2, "total_profit", schema.Help("the bank's share of all profit")) // only the bank's share of the profit
 	miSettledLoss     = schema.Amount(3, "total_loss", schema.Help("sum of the losses"))
 	miVariance        = schema.Signed(4, "variance", schema.Help("final_value less what the manager returned; not posted"))
 	miSettlementTable = schema.NewTable(nil, miReturnedToBank, miSettledProfit, miSettledLoss, miVariance)
@@ -146,7 +147,8 @@ func miShareProfit(c *Case) {
 	miGrossProfit.Set(row, gross)
 	miBankShare.Set(row, bankShare)
 	miCustomerShare.Set(row, managerShare)
-	if !c.addRow(miDistributions, row, miInGrossProfit.Name) || !c.addToTotal(miValue, bankShare, miInGrossProfit.Name) ||
+	c.addRow(miDistributions, row)
+	if !c.addToTotal(miValue, bankShare, miInGrossProfit.Name) ||
 		!c.addToTotal(miBankProfit, bankShare, miInGrossProfit.Name) || !c.addToTotal(miCustomerProfit, managerShare, miInGrossProfit.Name) {
 		return
 	}
@@ -181,9 +183,7 @@ func miBearLoss(c *Case) {
 	miLossDate.Set(row, day)
 	miLossAmount.Set(row, lost)
 	miLossNewValue.Set(row, remaining)
-	if !c.addRow(miLosses, row, miInLoss.Name) {
-		return
-	}
+	c.addRow(miLosses, row)
 	miValue.Set(v, remaining)
 	miTotalLoss.Set(v, plus(miTotalLoss.Get(v), lost)) // cannot overflow: the sum of all losses is at most the capital plus the bank's profit
 	miRecordReport(c, day)
@@ -199,8 +199,8 @@ func miSetEnd(c *Case) {
 	miNextReport.Clear(c.values())
 }
 
-// miComplete books the return of the capital at its book value. final_value is the value that the
-// parties determined; they settle the difference from the book value outside the system.
+// miComplete books the return of the capital at its book value. The request's final_value is the value that the parties have
+// determined. They settle its difference from the book value outside the system.
 func miComplete(c *Case) {
 	v := c.values()
 	returned := miValue.Get(v)

@@ -113,7 +113,7 @@ func TestMudarabaHasExactlyItsActions(t *testing.T) {
 	}
 	for _, name := range []string{"submit", "review", "profit", "loss", "liquidate", "buyout_unit", ""} {
 		if _, ok := Managed.Action(Religious, name); ok {
-			t.Errorf("%s is there", name)
+			t.Errorf("%s is an action of mudaraba", name)
 		}
 	}
 }
@@ -256,16 +256,16 @@ func TestManagedActionsNeedTheirBodies(t *testing.T) {
 func TestAReviewOfAManagedInvestmentNamesWhoApproved(t *testing.T) {
 	org := newOrgFixture(t, "2026-01-10")
 	r := org.act(org.open(Managed, Secular, managedBody), Submit, nil)
-	org.wantRefused(r, Pass, nil, "approved_by")
-	org.wantRefused(r, Pass, input("approved_by", `" "`), "approved_by")
+	org.wantRefused(r, Approve, nil, "approved_by")
+	org.wantRefused(r, Approve, input("approved_by", `" "`), "approved_by")
 	org.wantRefused(r, Reject, nil, "reason")
 	org.wantRefused(r, Reject, input("reason", `""`), "reason")
-	passed := org.wantEntries(r, Pass, input("approved_by", `"Amina"`, "note", `"fine"`))
+	passed := org.wantEntries(r, Approve, input("approved_by", `"Amina"`, "note", `"fine"`))
 	if a := approvalText(Reviewed.Get(passed.Values)); a != "approved_by=Amina note=fine" {
 		t.Errorf("%+v", a)
 	}
-	if refused := org.wantEntries(r, Reject, input("reason", `"too risky"`)); Why.Get(refused.Values) != "too risky" {
-		t.Errorf("refused for %q", Why.Get(refused.Values))
+	if refused := org.wantEntries(r, Reject, input("reason", `"too risky"`)); RejectionReason.Get(refused.Values) != "too risky" {
+		t.Errorf("refused for %q", RejectionReason.Get(refused.Values))
 	}
 }
 
@@ -273,11 +273,11 @@ func TestMudarabaIsApprovedWithAReference(t *testing.T) {
 	org := newOrgFixture(t, "2026-01-10")
 	r := org.open(Managed, Religious, managedBody)
 	org.wantConflict(r, Fund, nil)
-	org.wantRefused(r, Pass, input("approved_by", `"board"`), "fatwa_reference")
-	org.wantRefused(r, Pass, input("fatwa_reference", `"F-1"`), "approved_by")
-	org.wantRefused(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"  "`), "fatwa_reference")
-	r = org.act(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
-	org.wantConflict(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
+	org.wantRefused(r, Approve, input("approved_by", `"board"`), "fatwa_reference")
+	org.wantRefused(r, Approve, input("fatwa_reference", `"F-1"`), "approved_by")
+	org.wantRefused(r, Approve, input("approved_by", `"board"`, "fatwa_reference", `"  "`), "fatwa_reference")
+	r = org.act(r, Approve, input("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
+	org.wantConflict(r, Approve, input("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
 	org.wantEntries(r, Fund, nil, "2026-01-10", "Dr A:mudaraba:{c} 1000", "Cr A:cash:AE 1000")
 }
 
@@ -356,15 +356,15 @@ type naiveInvestment struct {
 	distributions, lossReports                   int
 }
 
-// next returns the state to which an action leads in the specification's table; "" if the state does not
-// allow the action.
+// next returns the state to which an action leads according to the specification's table; "" if the state does not allow the
+// action.
 func (naive *naiveInvestment) next(name Action) Status {
 	switch string(naive.status) + " " + string(name) {
 	case "draft submit":
 		return UnderReview
 	case "draft review", "draft reject":
 		if naive.religious {
-			return map[Action]Status{Pass: ReviewPassed, Reject: Refused}[name]
+			return map[Action]Status{Approve: ReviewPassed, Reject: Refused}[name]
 		}
 	case "under_review review":
 		return ReviewPassed
@@ -414,9 +414,9 @@ func checkRandomLife(t *rapid.T) {
 	}
 }
 
-// step tries a random action on a contract, repeats it on the naive investment, and compares the two.
+// step tries a random action on a contract, repeats the action on the naive investment, and compares the results.
 func (naive *naiveInvestment) step(t *rapid.T, org *orgFixture, r *Record) *Record {
-	name := rapid.SampledFrom([]Action{Submit, Pass, Reject, Fund, Fund, Activate, Activate, Profit, Profit, Profit, Loss, Loss, Complete}).Draw(t, "action")
+	name := rapid.SampledFrom([]Action{Submit, Approve, Reject, Fund, Fund, Activate, Activate, Profit, Profit, Profit, Loss, Loss, Complete}).Draw(t, "action")
 	sum := drawSum(t, "sum")
 	request := input("approved_by", `"board"`, "fatwa_reference", `"F-1"`, "reason", `"no"`, "final_value", quoteBig(sum),
 		"gross_profit", quoteBig(sum), "amount", quoteBig(sum), "period_end_date", `"`+org.now.Date().String()+`"`)
@@ -438,7 +438,7 @@ func (naive *naiveInvestment) step(t *rapid.T, org *orgFixture, r *Record) *Reco
 	}
 	next := org.act(r, name, request)
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
-		t.Fatalf("%s has changed the record that was decided on", name)
+		t.Fatalf("%s has changed the record before the decision", name)
 	}
 	switch naive.status = nextStatus; name {
 	case Fund:

@@ -7,10 +7,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// A handler that moves money must declare so (ActionHandler.Moves), because the tests that no money moves before a
-// review rely on these declarations. Random lives of a product (contracts on which random actions are tried) find a
-// handler that books an entry without the declaration. Managed investments and leases are tried here, the other
-// products beside their own tests.
+// A handler that moves money must declare so (ActionHandler.Moves). The tests that no money moves before a review rely on
+// these declarations. Tests with random actions on contracts find a handler that books an entry without the declaration.
+// Managed investments and leases are tried here, the other products in their own tests.
 func TestHandlersDeclareThatTheyMoveMoney(t *testing.T) {
 	datedAmounts := func(name string, bound money.Amount) func(*dice, schema.Row) schema.Input {
 		return func(d *dice, v schema.Row) schema.Input {

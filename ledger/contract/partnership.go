@@ -6,16 +6,16 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Partnership is shared capital: profit is shared by an agreed ratio, a loss in proportion to what each partner
-// owns. In a diminishing partnership the customer buys the institution's share, unit by unit. The religious
+// Partnership is shared capital. Profit is shared by an agreed ratio, and a loss in proportion to the partners'
+// ownership. In a diminishing partnership the customer buys the institution's share, unit by unit. The religious
 // counterpart is musharaka. Names that begin with pn (partnership) belong to this product.
 var Partnership = define(&Product{
 	Code: 'p',
 	Variants: map[*Reading]*Variant{
 		Secular:   {Name: "partnerships", Prefix: "PN"},
-		Religious: {Name: "musharaka", Prefix: "MSH", Actions: map[string]Action{"buyout_unit": Buyout}, Opening: []Action{Pass, Fund, Activate}},
+		Religious: {Name: "musharaka", Prefix: "MSH", Actions: map[string]Action{"buyout_unit": Buyout}, Opening: []Action{Approve, Fund, Activate}},
 	},
-	Columns: schema.NewTable(baseColumns.WithPlace(Why.Column, schema.Metadata),
+	Columns: schema.NewTable(baseColumns.WithPlace(RejectionReason.Column, schema.Metadata),
 		pnCustomer, pnKind, pnTotalCapital, pnBankCapital, pnCustomerCapital, pnRatio, pnTerm, pnSchedule, pnRental, pnAsset,
 		pnBankPercent, pnCustomerPercent, pnUnits, pnUnitValue, pnUnitsBought, pnBuyouts, pnProfit, pnLoss, pnBankProfit, pnCustomerProfit,
 		pnRentPaid, pnShownRent, pnStart, pnEnd, pnNextBuyout, pnLastLoss, pnBankBalance, pnCustomerBalance, pnRentStarted, pnRentsTaken, pnStartPercent, pnLastReport, pnDissolutionReason,
@@ -38,8 +38,9 @@ var Partnership = define(&Product{
 		&ActionHandler{Name: Fund, Moves: Always, Do: pnFund},
 		&ActionHandler{Name: Activate, Do: pnActivate},
 		&ActionHandler{Name: Profit, Moves: Possibly, Body: schema.NewTable(nil, pnInGrossProfit, pnInPeriodEnd), Do: pnShareProfit},
-		&ActionHandler{Name: Loss, Moves: Always, Body: schema.NewTable(nil, pnInLoss), Do: pnBearLoss},
-		&ActionHandler{Name: Buyout, Moves: Always, Body: schema.NewTable(nil, pnInUnits), Transitions: []Action{Buyout, BuyoutDone}, Do: pnBuyOut},
+		&ActionHandler{Name: Loss, Moves: Always, Body: schema.NewTable(nil, pnInLoss), Needs: pnNeedsCapital, Do: pnBearLoss},
+		&ActionHandler{Name: Buyout, Moves: Always, Body: schema.NewTable(nil, pnInUnits), Transitions: []Action{Buyout, BuyoutDone},
+			Needs: pnNeedsUnits, Limits: []Limit{atMost(pnInUnits.Column, pnUnsold, "only %v are left")}, Do: pnBuyOut},
 		&ActionHandler{Name: Dissolve, Moves: Possibly, Body: reasons, Do: pnDissolve},
 		&ActionHandler{Name: Rent, Moves: Possibly, Timer: true, Do: pnTakeRent},
 	),
@@ -72,8 +73,8 @@ const (
 	diminishing = "diminishing"
 )
 
-// First come the columns of a request for a partnership, then those that the service derives, then the columns of
-// rows in lists, and last the columns of the actions' bodies (pnIn…).
+// The columns are declared in this order: the fields of a request for a partnership, derived fields, the columns of the rows
+// in lists, and the columns of the actions' bodies (pnIn…).
 var (
 	pnCustomer = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the partner"))
 	pnKind     = schema.Enum(33, "partnership_type", []string{permanent, diminishing}, schema.Required, schema.InShort,
@@ -112,7 +113,7 @@ var (
 	pnBankBalance     = schema.Amount(70, "carried", schema.NotShown)                  // the balance of A:musharaka
 	pnCustomerBalance = schema.Amount(71, "partner_capital", schema.NotShown)          // the balance of M:partner_capital and of M:venture_assets
 	pnRentStarted     = schema.Date(72, "rent_from", schema.NotShown)                  // start of the first period of rent
-	pnRentsTaken      = schema.DerivedInteger(73, "rents", schema.NotShown)            // periods of rent that have ended
+	pnRentsTaken      = schema.DerivedInteger(73, "rents", schema.NotShown)            // number of periods of rent that have ended
 	pnStartPercent    = schema.DerivedInteger(74, "percent_at_start", schema.NotShown) // the institution's percentage at the funding
 
 	pnBuyoutDate            = schema.Date(1, "date", schema.Help("day of the purchase"))
@@ -234,19 +235,23 @@ func pnShareProfit(c *Case) {
 	c.book(dr(r.cash(), bankShare), dr(partner, customerShare), cr(due, gross))
 }
 
+// pnMaxLoss returns the largest loss that the partners can bear: the capital that is not lost yet, but at most the sum
+// of both balances.
+func pnMaxLoss(v schema.Row) money.Amount {
+	return minusOrZero(pnTotalCapital.Get(v), pnLoss.Get(v)).Min(plus(pnBankBalance.Get(v), pnCustomerBalance.Get(v)))
+}
+
+func pnNeedsCapital(c *Case) {
+	if pnMaxLoss(c.values()).IsZero() {
+		c.refuse(pnInLoss.Name, "nothing is left that could be lost")
+	}
+}
+
 // pnBearLoss splits a loss by the current percentages of ownership. If one partner's part exceeds what the partner
-// still has, the other partner bears the excess. The loss is at most what both partners still have.
+// still has, the other partner bears the excess.
 func pnBearLoss(c *Case) {
 	v, r := c.values(), c.record
-	maxLoss := minusOrZero(pnTotalCapital.Get(v), pnLoss.Get(v))
-	if balances := plus(pnBankBalance.Get(v), pnCustomerBalance.Get(v)); balances.Less(maxLoss) {
-		maxLoss = balances
-	}
-	if maxLoss.IsZero() {
-		c.refuse(pnInLoss.Name, "nothing is left that could be lost")
-		return
-	}
-	lost := pnInLoss.Get(c.input).Min(maxLoss)
+	lost := pnInLoss.Get(c.input).Min(pnMaxLoss(v))
 	bankPart := share(lost, pnBankPercent.Get(v)).Min(pnBankBalance.Get(v))
 	customerPart := minus(lost, bankPart)
 	if excess := minusOrZero(customerPart, pnCustomerBalance.Get(v)); !excess.IsZero() {
@@ -265,17 +270,20 @@ func pnBearLoss(c *Case) {
 	c.move(r.account("M:partner_capital"), r.account("M:venture_assets"), customerPart)
 }
 
+func pnNeedsUnits(c *Case) {
+	if pnKind.Get(c.values()) != diminishing {
+		c.refuse(pnKind.Name, "only a diminishing partnership has units to buy")
+	}
+}
+
+// pnUnsold returns the number of units that the customer has not bought.
+func pnUnsold(r *Record) money.Amount {
+	return amountOf(pnUnits.Get(r.Values) - pnUnitsBought.Get(r.Values))
+}
+
 func pnBuyOut(c *Case) {
 	v, r := c.values(), c.record
-	if pnKind.Get(v) != diminishing {
-		c.refuse(pnKind.Name, "only a diminishing partnership has units to buy")
-		return
-	}
 	units, unsold := pnInUnits.Get(c.input), pnUnits.Get(v)-pnUnitsBought.Get(v)
-	if units > unsold {
-		c.refuse(pnInUnits.Name, "only %d are left", unsold)
-		return
-	}
 	price, carryingAmount := times(pnUnitValue.Get(v), units), pnBankBalance.Get(v)
 	soldAmount := portion(carryingAmount, units, unsold) // the last units take the whole carrying amount
 	pnUnitsBought.Set(v, pnUnitsBought.Get(v)+units)
@@ -288,7 +296,7 @@ func pnBuyOut(c *Case) {
 	pnBuyoutPrice.Set(row, price)
 	pnBuyoutCustomerPercent.Set(row, pnCustomerPercent.Get(v))
 	pnBuyoutBankPercent.Set(row, pnBankPercent.Get(v))
-	c.addRow(pnBuyouts, row, pnInUnits.Name) // always has room: there are at most as many units as the longest term has months
+	c.addRow(pnBuyouts, row) // the list has room, because there are at most as many units as the longest term has months
 	c.book(append([]line{dr(r.cash(), price), cr(r.account("A:musharaka"), soldAmount)}, c.gainOrLoss(price, soldAmount, "I:unit_gain", "E:unit_loss")...)...)
 	c.move(r.account("M:venture_assets"), r.account("M:partner_capital"), soldAmount)
 	if units < unsold {
@@ -300,7 +308,7 @@ func pnBuyOut(c *Case) {
 	pnReverseCapital(c)
 }
 
-// pnReverseCapital books the customer's capital off the two memorandum accounts, because the partnership has ended.
+// pnReverseCapital removes the customer's capital from the two memorandum accounts, because the partnership has ended.
 func pnReverseCapital(c *Case) {
 	c.move(c.record.account("M:partner_capital"), c.record.account("M:venture_assets"), pnCustomerBalance.Get(c.values()))
 	pnCustomerBalance.Set(c.values(), money.Amount{})
@@ -321,7 +329,7 @@ func pnRentPeriods(v schema.Row) int64 {
 	return max(0, int64(pnEnd.Get(v)-pnRentStarted.Get(v))) / (daysPerMonth * periodMonths(pnSchedule.Get(v)))
 }
 
-// pnCurrentRent returns the rent that a period costs at present; nil if there is no rent.
+// pnCurrentRent returns the rent for a period at present; nil if there is no rent.
 func pnCurrentRent(v schema.Row) any {
 	switch {
 	case !pnRental.Has(v):
@@ -332,8 +340,8 @@ func pnCurrentRent(v schema.Row) any {
 	return pnRent(v)
 }
 
-// pnRent returns the rent of a period, which shrinks in proportion to the percentage that the institution
-// still owns. The percentage at the start is never zero, since the customer's percentage is rounded down.
+// pnRent returns the rent for a period. The rent shrinks in proportion to the percentage that the institution still owns. The
+// percentage at the start is never zero, because the customer's percentage is rounded down.
 func pnRent(v schema.Row) money.Amount {
 	return portion(pnRental.Get(v), pnBankPercent.Get(v), pnStartPercent.Get(v))
 }

@@ -54,7 +54,7 @@ func TestFieldsOfAPartnershipRequest(t *testing.T) {
 		{"profit_sharing_ratio", `{"bank":100,"customer":0}`, ""},
 		{"currency", `"EUR"`, ""},
 		{"currency", `"AEDX"`, "currency"},
-		{"term_months", "", "term_months"}, // a diminishing partnership needs a term
+		{"term_months", "", "term_months"}, // a diminishing partnership must have a term
 		{"term_months", "0", "term_months"},
 		{"term_months", "1", ""},
 		{"term_months", "800", ""}, // 800 units of one minor unit
@@ -84,7 +84,7 @@ func TestAPartnershipsSharesFollowFromContributions(t *testing.T) {
 	fixture.wantColumns("customer_ownership_percent", "99", "bank_ownership_percent", "1")
 	fixture = openContract(t, Partnership, Secular, withChanges(partnershipBody(), "total_value", `"999"`, "customer_contribution", `"199"`))
 	fixture.wantColumns("customer_ownership_percent", "19", "bank_ownership_percent", "81")
-	// A last period that the end of the term shortens has a unit too. A unit's value is rounded down.
+	// The end of the term shortens the last period, which has a unit too. A unit's value is rounded down.
 	fixture = openContract(t, Partnership, Secular, withChanges(partnershipBody(), "buyout_schedule", `"quarterly"`))
 	fixture.wantColumns("units_total", "4", "buyout_unit_value", "200")
 	fixture = openContract(t, Partnership, Secular, withChanges(partnershipBody(), "term_months", "3"))
@@ -227,7 +227,7 @@ func TestRentIsTakenAtEachPeriodsEndAndShrinks(t *testing.T) {
 	fixture.passDays(1)
 	fixture.wantColumns("rental_paid_total", "31")
 	if d := activePartnership(t).decision; d.Due != 0 {
-		t.Errorf("without rent something is due at %v", d.Due)
+		t.Errorf("a partnership without rent has a timer at %v", d.Due)
 	}
 }
 
@@ -248,17 +248,17 @@ func TestARejectionKeepsItsReason(t *testing.T) {
 	fixture.do(Reject, "reason", `"too risky"`)
 	fixture.wantColumns("rejection_reason", "too risky")
 	if c := fixture.column("rejection_reason"); c.Place != schema.Metadata {
-		t.Errorf("it is shown at %v", c.Place)
+		t.Errorf("the rejection's reason is shown at place %v", c.Place)
 	}
 }
 
 func TestReviewNamesTheReviewer(t *testing.T) {
 	fixture := openContract(t, Partnership, Secular, partnershipBody())
 	fixture.do(Submit)
-	fixture.wantRefused("approved_by", Pass)
-	fixture.wantRefused("approved_by", Pass, "approved_by", `" "`)
-	fixture.wantRefused("note", Pass, "approved_by", `"a committee"`, "note", `7`)
-	fixture.do(Pass, "approved_by", `"a committee"`, "signed_at", `"2026-01-01"`, "document_ref", `"D-1"`, "note", `"fine"`)
+	fixture.wantRefused("approved_by", Approve)
+	fixture.wantRefused("approved_by", Approve, "approved_by", `" "`)
+	fixture.wantRefused("note", Approve, "approved_by", `"a committee"`, "note", `7`)
+	fixture.do(Approve, "approved_by", `"a committee"`, "signed_at", `"2026-01-01"`, "document_ref", `"D-1"`, "note", `"fine"`)
 	if got := approvalText(Reviewed.Get(fixture.record.Values)); got != "approved_by=a committee signed_at=2026-01-01 document_ref=D-1 note=fine" {
 		t.Errorf("the review is %v", got)
 	}
@@ -266,7 +266,7 @@ func TestReviewNamesTheReviewer(t *testing.T) {
 
 func partnershipMoves() map[string]gridMove {
 	return map[string]gridMove{
-		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Pass, input: boardReview()},
+		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Approve, input: boardReview()},
 		"fund": {name: Fund}, "activate": {name: Activate},
 		"profit": {name: Profit, input: input("gross_profit", `"1"`, "period_end_date", `"2026-01-01"`)},
 		"loss":   {name: Loss, input: input("amount", `"1"`)},
@@ -330,19 +330,19 @@ func TestAMusharakaIsOpenedWithItsReview(t *testing.T) {
 	})
 	fixture := openContract(t, Partnership, Religious, body)
 	if fixture.record.Status != Active || approvalText(Reviewed.Get(fixture.record.Values)) != "approved_by=the board fatwa_reference=F-7" {
-		t.Errorf("it is %s, reviewed by %v", fixture.record.Status, Reviewed.Get(fixture.record.Values))
+		t.Errorf("the partnership is %s, reviewed by %v", fixture.record.Status, Reviewed.Get(fixture.record.Values))
 	}
 	var events []string
 	for _, e := range fixture.decision.Events {
 		events = append(events, e.Name)
 	}
 	if got := strings.Join(events, " "); got != "create review fund activate" {
-		t.Errorf("its events are %s", got)
+		t.Errorf("the decision's events are %s", got)
 	}
 	fixture.wantPostings("Dr A:musharaka:{c} 800", "Cr A:cash:AE 800", "Dr M:venture_assets:{c} 200", "Cr M:partner_capital:{c} 200")
 	fixture.do(Buyout, "units", "10")
 	if fixture.record.Status != Completed {
-		t.Errorf("it is %s", fixture.record.Status)
+		t.Errorf("the partnership is %s", fixture.record.Status)
 	}
 }
 
@@ -354,8 +354,8 @@ func TestTheOnlyActionOfAMusharakaIsBuyoutUnit(t *testing.T) {
 	})
 }
 
-// The short form, which lists show, has identity, contributions and percentages. Profit shares, buyout history
-// and the review are only in the detail.
+// Lists show a short form of a partnership, which has its identity, contributions and percentages. Only the response about
+// one partnership shows profit shares, buyout history and the review.
 func TestAPartnershipsShortForm(t *testing.T) {
 	var got []string
 	for _, c := range Partnership.Columns.Columns {
@@ -366,7 +366,7 @@ func TestAPartnershipsShortForm(t *testing.T) {
 	want := []string{"region", "currency", "customer_id", "partnership_type", "total_value", "bank_contribution", "customer_contribution",
 		"bank_ownership_percent", "customer_ownership_percent"}
 	if !slices.Equal(got, want) {
-		t.Errorf("it has %v; want %v", got, want)
+		t.Errorf("the short form has %v; want %v", got, want)
 	}
 }
 

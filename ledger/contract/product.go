@@ -12,7 +12,7 @@ import (
 // Status is a contract's state, with the name that it has in the API.
 type Status string
 
-// Action is the name of what a request or a due timer does with a contract.
+// Action is the name of an operation on a contract, which a request or a due timer causes.
 type Action string
 
 // States and actions that products share.
@@ -28,7 +28,7 @@ const (
 
 	Create   Action = "create"
 	Submit   Action = "submit"
-	Pass     Action = "review"
+	Approve  Action = "review"
 	Reject   Action = "reject"
 	Activate Action = "activate"
 	Profit   Action = "profit"
@@ -37,8 +37,8 @@ const (
 	Withdraw Action = "withdraw"
 	Close    Action = "close"
 
-	// Continue is an event that only carries a further entry, because the postings of a decision did not
-	// fit into one. It does not change the state.
+	// Continue is the name of an event that only carries a further entry, because the postings of a decision did not fit into
+	// one entry. It does not change the state.
 	Continue Action = "continue"
 )
 
@@ -57,16 +57,16 @@ func (s Step) Target() Status { return s.To }
 // Reason implements fsm.Transition.
 func (s Step) Reason() string { return s.Why }
 
-// Machine is the state machine of a product in a reading.
+// Machine is the state machine of a product in a reading (secular or religious).
 type Machine = fsm.Machine[Status, Action, Step]
 
 // MovesMoney tells whether an event moves money, that is, has an entry.
 type MovesMoney uint8
 
-// The movements.
+// The possible answers.
 const (
 	Never    MovesMoney = iota
-	Possibly            // if an amount to be moved is above zero
+	Possibly            // if the amount is above zero
 	Always
 )
 
@@ -76,33 +76,48 @@ func (m MovesMoney) String() string { return [...]string{"never", "possibly", "a
 type ActionHandler struct {
 	Name        Action
 	Body        *schema.Table // columns of the request's body; nil: no body
-	Transitions []Action      // possible transitions; nil: the one with the action's name
+	Transitions []Action      // possible transitions; nil: only the transition with the action's name
 	ChecksState bool          // Do itself checks the contract's state, in its own order of checks
-	Timer       bool          // run by a timer only
+	Timer       bool          // only a timer runs the action
 	Moves       MovesMoney    // whether the action's event moves money; unless Never, a required review must come first
 	AfterReview bool          // a required review must come first, although the action moves no money
-	Do          func(c *Case)
+
+	// RequiredUnlessSet lists columns of the body that are required if the contract has no value for them. ReviewIn is a
+	// column of the body that is required if the contract's reading (secular or religious) requires a review; nil: none.
+	RequiredUnlessSet []RequiredUnlessSet
+	ReviewIn          *schema.Column
+	// Needs checks the conditions that depend on the contract and the day, but not on the body. It changes nothing. Limits
+	// are bounds on values of the body that depend on the contract, in the order of the checks. Do is called if Needs and
+	// Limits refuse nothing. Record.Available calls Needs and Limits too, to find out before a request whether the action is
+	// possible.
+	Needs  func(c *Case)
+	Limits []Limit
+	Do     func(c *Case)
 }
 
-// Variant is the API of a product in a reading.
+// RequiredUnlessSet is a column of a body, and the contract's column for the same value. The body needs the value unless the
+// contract has it.
+type RequiredUnlessSet struct{ BodyColumn, Column *schema.Column }
+
+// Variant is a product's form in the API in one reading (secular or religious).
 type Variant struct {
 	Name    string            // the product's name in URLs
 	Prefix  string            // the prefix of contract numbers
-	Actions map[string]Action // the actions by their names in URLs; nil: each Action is its own name
+	Actions map[string]Action // actions by their names in URLs; nil: each Action is also the name in URLs
 
-	// Opening lists the actions that the creation of a contract performs too. If there are any, the
-	// body of the creation must have a compliance_review.
+	// Opening lists the actions that are carried out together with the creation of a contract. If there are any, the request
+	// for the contract must have a compliance_review.
 	Opening []Action
 
-	// Reviews has the columns of the body of a review, if they differ from the reading's.
+	// Reviews has the columns of a review's body; nil: they are those of Reading.Reviews.
 	Reviews *schema.Table
 }
 
-// ControlTotal is a column with the sum of what a contract has posted on an account that contracts
-// share. The checker compares the sum of the column with the account. So each product that posts on the
-// account needs a ControlTotal that counts these postings.
+// ControlTotal is a column with the sum of a contract's postings on an account that contracts share. The checker compares the
+// sum of the column over all contracts with the account's balance. So each product that posts on the account needs a
+// ControlTotal that counts these postings.
 type ControlTotal struct {
-	Account   ledger.Path    // Cash stands for the institution's cash accounts of all regions
+	Account   ledger.Path    // Cash means the institution's cash accounts of all regions
 	By        Action         // only entries of this action count; empty: the entries of all actions
 	Side      ledger.Side    // postings on the other side are deducted
 	Column    *schema.Column // an amount, or a list of rows
@@ -128,9 +143,9 @@ type Product struct {
 	// is the default.
 	NeedsCurrency bool
 
-	// Arrears and Ends are further filters of lists; nil if the product does not have them.
-	// Arrears tells whether an active contract is in arrears. Ends returns the day on which an
-	// active contract ends, 0 if it is not active.
+	// Arrears and Ends are for further filters of lists; nil if the product does not have the filter. Arrears tells whether
+	// an active contract is in arrears. Ends returns the day on which an active contract ends; 0 if the contract is not
+	// active.
 	Arrears func(r *Record) bool
 	Ends    func(r *Record) ledger.Date
 
@@ -145,11 +160,11 @@ type Product struct {
 	// RegisterExtract says which part of the register of an issue's holders an action needs; nil if the
 	// product has no register.
 	RegisterExtract func(r *Record, name Action, request schema.Input) Extract
-	// Holdings returns the balances of the contract's own accounts, computed from its columns.
-	// Own accounts that it does not list are zero.
+	// Holdings returns the balances of the contract's own accounts, computed from the contract's columns. An own account that
+	// is not in the result has the balance zero.
 	Holdings func(r *Record) []Holding
 
-	// Totals lists the columns that the checker compares with entries on shared accounts.
+	// Totals lists columns with sums of postings on shared accounts. The checker compares them with the entries.
 	Totals []ControlTotal
 
 	// A contract that has ended has no balance on its own accounts, except on those with a stem (the path
@@ -158,15 +173,15 @@ type Product struct {
 	OpenAfterEnd []string
 	EmptyIn      []Status
 
-	// SetAgain lists columns that a request for a contract sets and that an action may set again.
-	// ShownByDay lists columns whose values depend on the day on which the record is read.
-	SetAgain, ShownByDay []*schema.Column
+	// MutableColumns lists columns that a request for a contract sets and that an action may change. ShownByDay lists columns
+	// whose values depend on the day on which the record is read.
+	MutableColumns, ShownByDay []*schema.Column
 
 	handlers map[Action]*ActionHandler
 	machines map[*Reading]*Machine
 }
 
-// define checks a product and compiles its machines.
+// define checks a product, compiles its state machines and returns it.
 func define(p *Product) *Product {
 	p.handlers = make(map[Action]*ActionHandler)
 	p.machines = make(map[*Reading]*Machine)
@@ -188,8 +203,8 @@ func define(p *Product) *Product {
 	return p
 }
 
-// compile builds the machine of a reading from the product's steps. It omits states that no step
-// of the reading reaches.
+// compile builds the product's state machine in a reading (secular or religious). It omits states that no step of the reading
+// reaches.
 func (p *Product) compile(reading *Reading) *Machine {
 	table := fsm.Table[Status, Action, Step]{Absent: {Create: {To: p.States[0], Why: "somebody asked for it; nothing has moved"}}}
 	states, actions := []Status{Absent}, []Action{Create}
@@ -211,7 +226,7 @@ func (p *Product) compile(reading *Reading) *Machine {
 	return fsm.MustCompile(states, actions, table)
 }
 
-// Reviews returns the columns of the body of a review of the product's contracts in a reading.
+// Reviews returns the columns of the body of a review in a reading (secular or religious).
 func (p *Product) Reviews(reading *Reading) *schema.Table {
 	if variantReviews := p.Variants[reading].Reviews; variantReviews != nil {
 		return variantReviews
@@ -219,7 +234,7 @@ func (p *Product) Reviews(reading *Reading) *schema.Table {
 	return reading.Reviews
 }
 
-// Machine returns the machine of a reading; nil if the product has no variant in it.
+// Machine returns the state machine in a reading (secular or religious); nil if the product has no variant in the reading.
 func (p *Product) Machine(reading *Reading) *Machine { return p.machines[reading] }
 
 // HoldsNothing tells whether a contract in the status has no balance on its own accounts, except on those in
@@ -246,7 +261,7 @@ func steps(action Action, to Status, why string, from ...Status) []Step {
 	return list
 }
 
-// onlyIn restricts steps to one reading.
+// onlyIn restricts steps to one reading (secular or religious).
 func onlyIn(reading *Reading, list []Step) []Step {
 	for i := range list {
 		list[i].Only = reading
@@ -254,32 +269,32 @@ func onlyIn(reading *Reading, list []Step) []Step {
 	return list
 }
 
-// reviewSteps returns the steps of the review that most products have, and the steps of firstMove, the first
-// action that moves money. In a reading that requires a review, firstMove is possible only from
-// ReviewPassed (specification, "States and transitions").
+// reviewSteps returns the steps of the review that most products have, and the steps of firstMove, the first action that
+// moves money. In a reading (secular or religious) that requires a review, firstMove is possible only from ReviewPassed
+// (specification, "States and transitions").
 func reviewSteps(firstMove Action, to Status, why string) []Step {
 	return []Step{
 		{From: Draft, By: Submit, To: UnderReview, Why: "it is to be reviewed"},
-		{From: UnderReview, By: Pass, To: ReviewPassed, Why: "the review has passed it"},
+		{From: UnderReview, By: Approve, To: ReviewPassed, Why: "the review has passed it"},
 		{From: UnderReview, By: Reject, To: Refused, Why: "the review has refused it"},
-		{From: Draft, By: Pass, To: ReviewPassed, Why: "the board has approved it", Only: Religious},
+		{From: Draft, By: Approve, To: ReviewPassed, Why: "the board has approved it", Only: Religious},
 		{From: Draft, By: Reject, To: Refused, Why: "the board has refused it", Only: Religious},
 		{From: Draft, By: firstMove, To: to, Why: why, Only: Secular},
 		{From: ReviewPassed, By: firstMove, To: to, Why: why},
 	}
 }
 
-// The handlers of a review, and the body with a reason, which rejections and some other actions have.
+// The handlers of a review, and the columns of a body with a reason. Rejections and some other actions have such a body.
 var (
 	reason  = schema.Text(1, "reason", schema.Required, schema.AtMost(maxNote), schema.Help("why"))
 	reasons = schema.NewTable(nil, reason)
 
-	submitHandler = &ActionHandler{Name: Submit, Do: func(*Case) {}}
-	passHandler   = &ActionHandler{Name: Pass, Do: func(c *Case) {
+	submitHandler = &ActionHandler{Name: Submit, Do: func(c *Case) { c.setCaller(submittedBy) }}
+	passHandler   = &ActionHandler{Name: Approve, Do: func(c *Case) {
 		Reviewed.Set(c.values(), approvalOf(c.record.Product.Reviews(c.reading), c.input))
 		ReviewedAt.Set(c.values(), c.Now)
 	}}
-	rejectHandler = &ActionHandler{Name: Reject, Body: reasons, Do: func(c *Case) { Why.Set(c.values(), reason.Get(c.input)) }}
+	rejectHandler = &ActionHandler{Name: Reject, Body: reasons, Do: func(c *Case) { RejectionReason.Set(c.values(), reason.Get(c.input)) }}
 )
 
 // copyHandler returns a copy of a shared handler for one product, because define changes handlers.

@@ -8,7 +8,7 @@ var (
 	Readings = []*Reading{Secular, Religious}
 )
 
-// Find returns the product that has the name in the URLs of a reading; nil if there is none.
+// Find returns the product with this name in the URLs of a reading (secular or religious); nil if there is none.
 func Find(reading *Reading, name string) *Product {
 	for _, p := range Products {
 		if variant := p.Variants[reading]; variant != nil && variant.Name == name {
@@ -18,12 +18,13 @@ func Find(reading *Reading, name string) *Product {
 	return nil
 }
 
-// Path returns the part of the URLs of the product's contracts in a reading that follows the API's version.
+// Path returns the part of URLs, after the API's version, that all contracts of the product in a reading (secular or
+// religious) share.
 func (p *Product) Path(reading *Reading) string {
 	return reading.Path + "/" + p.Variants[reading].Name
 }
 
-// ActionName returns an action's name in the URLs of a reading.
+// ActionName returns an action's name in the URLs of a reading (secular or religious).
 func (p *Product) ActionName(reading *Reading, action Action) string {
 	for name, candidate := range p.Variants[reading].Actions {
 		if candidate == action {
@@ -44,6 +45,20 @@ func (p *Product) Event(transition Action) Action {
 	return transition
 }
 
+// EventNames returns the names of the events that the product's contracts have in the journal in a reading.
+func (p *Product) EventNames(reading *Reading) []Action {
+	var names []Action
+	for _, transition := range p.Machine(reading).Events() {
+		if name := p.Event(transition); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if p.Handler(Batch) != nil { // a batch is no transition
+		names = append(names, Batch)
+	}
+	return append(names, Continue)
+}
+
 // Moves tells whether the event of a transition moves money. A creation and a review never do.
 func (p *Product) Moves(transition Action) MovesMoney {
 	for _, handler := range p.Handlers {
@@ -54,8 +69,8 @@ func (p *Product) Moves(transition Action) MovesMoney {
 	return Never
 }
 
-// Action returns the action that has the name in the URLs of a reading; false if the product has
-// no such action there.
+// Action returns the action with this name in the URLs of a reading (secular or religious); false if the product has no such
+// action there.
 func (p *Product) Action(reading *Reading, name string) (Action, bool) {
 	variant := p.Variants[reading]
 	if variant.Actions != nil {

@@ -27,7 +27,7 @@ type registerFixture struct {
 	holders       []Holder
 }
 
-// registerOf returns a contract's register.
+// registerOf returns the register of the holders of an issue.
 func (org *orgFixture) registerOf(r *Record) *registerFixture {
 	if org.registers == nil {
 		org.registers = make(map[ledger.ID]*registerFixture)
@@ -38,7 +38,7 @@ func (org *orgFixture) registerOf(r *Record) *registerFixture {
 	return org.registers[r.ID]
 }
 
-// addToRegister stores the subscription and the holder's new position that a decision returns, if it returns them.
+// addToRegister adds a decision's subscription and the holder's new position to the register, if the decision has them.
 func (org *orgFixture) addToRegister(d *Decision) {
 	org.t.Helper()
 	register, subscription, position := org.registerOf(d.Record), d.Subscribed, d.Position
@@ -96,7 +96,7 @@ func newOrgFixture(t rapid.TB, today string) *orgFixture {
 	return &orgFixture{t: t, now: startOfDay(day) + 12*3600*1_000_000, debit: map[ledger.Path]money.Amount{}, credit: map[ledger.Path]money.Amount{}}
 }
 
-// book adds a decision's entries to the accounts, and the holders that it returns to the register.
+// book adds a decision's entries to the accounts, and its subscription to the register.
 func (org *orgFixture) book(d *Decision) {
 	org.t.Helper()
 	org.addToRegister(d)
@@ -132,7 +132,7 @@ func (org *orgFixture) checkColumns(r *Record) {
 	org.t.Helper()
 	for _, h := range org.holdings(r) {
 		if got := org.balance(h.Account); got != h.Balance() {
-			org.t.Fatalf("%s holds %v, and the %s contract says %v", h.Account, got, r.Status, h.Balance())
+			org.t.Fatalf("%s holds %v, and the Holdings of the %s contract have %v", h.Account, got, r.Status, h.Balance())
 		}
 	}
 }
@@ -159,7 +159,7 @@ func (org *orgFixture) act(r *Record, name Action, input schema.Input) *Record {
 	return d.Record
 }
 
-// input returns a request's body with the given pairs of a member's name and its JSON value.
+// input returns a request's body. Each pair is a member's name and its JSON value.
 func input(pairs ...string) schema.Input {
 	body := make(schema.Input)
 	for i := 0; i < len(pairs); i += 2 {

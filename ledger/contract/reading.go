@@ -10,13 +10,12 @@ import (
 // code asks which reading a contract is in.
 type Reading struct {
 	Name string
-	Code byte // stored
+	Code byte // stored in contracts
 
 	// Path is the beginning of the URLs of the reading's contracts, after the API's version.
 	Path string
 
-	// ReviewFirst tells whether a review with a conclusion must come before any action that
-	// moves money.
+	// ReviewFirst tells whether a contract must pass a review before any action that moves money.
 	ReviewFirst bool
 
 	// Requests says how requests are read, and Answers how contracts are shown in responses
@@ -36,12 +35,12 @@ type Reading struct {
 	EarlyPenalty      ledger.Path
 	WithdrawalPenalty ledger.Path
 
-	// CertificateMark is the reading's part of a certificate's internal code.
+	// CertificateMark is the part of a certificate issue's internal code that names the reading.
 	CertificateMark string
 }
 
-// Columns of the bodies of reviews: of secular reviews (reviews), of religious ones, and of those for sukuk
-// (boardReviews).
+// Columns of the bodies of reviews, for secular contracts (reviews), for religious contracts (religiousReviews) and for
+// sukuk (boardReviews).
 var (
 	approvedBy  = schema.Text(1, "approved_by", schema.Required, schema.Help("who approved it"))
 	signedAt    = schema.Text(2, "signed_at", schema.Settable, schema.IsDateOrTime, schema.Help("date or time of the signature"))

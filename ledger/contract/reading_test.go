@@ -33,8 +33,8 @@ func approvalText(a Approval) string {
 	return strings.Join(texts, " ")
 }
 
-// withEthicalVariants replaces products by copies with a variant in the third reading, until the test ends.
-// It returns each copy by its original.
+// withEthicalVariants replaces products, until the test ends, by copies that have a variant in the third reading (ethical).
+// The result maps each original to its copy.
 func withEthicalVariants(t *testing.T, variants map[*Product]*Variant) map[*Product]*Product {
 	t.Helper()
 	products, readings := Products, Readings
@@ -46,7 +46,7 @@ func withEthicalVariants(t *testing.T, variants map[*Product]*Variant) map[*Prod
 		withVariant := *p
 		withVariant.Variants = maps.Clone(p.Variants)
 		withVariant.Variants[ethical] = variant
-		withVariant.Steps = append(slices.Clone(p.Steps), onlyIn(ethical, steps(Pass, ReviewPassed, "the committee has approved it", Draft))...)
+		withVariant.Steps = append(slices.Clone(p.Steps), onlyIn(ethical, steps(Approve, ReviewPassed, "the committee has approved it", Draft))...)
 		copies[p] = define(&withVariant)
 		Products[slices.Index(Products, p)] = copies[p]
 	}
@@ -56,34 +56,34 @@ func withEthicalVariants(t *testing.T, variants map[*Product]*Variant) map[*Prod
 // A new reading needs only a Reading, and a Variant in each of its products (docs/architecture.md).
 func TestNewReadingNeedsNoCode(t *testing.T) {
 	managed := withEthicalVariants(t, map[*Product]*Variant{Managed: {
-		Name: "ethical-ventures", Prefix: "ETV", Actions: map[string]Action{"conclude": Pass, "hand_over": Fund, "begin": Activate, "share": Profit, "end": Complete},
+		Name: "ethical-ventures", Prefix: "ETV", Actions: map[string]Action{"conclude": Approve, "hand_over": Fund, "begin": Activate, "share": Profit, "end": Complete},
 	}})[Managed]
 	if Find(ethical, "ethical-ventures") != managed || Find(Secular, "ethical-ventures") != nil || Find(Religious, "mudaraba") != managed {
-		t.Fatal("it is not found under its name")
+		t.Fatal("a product is not found under its name in a reading")
 	}
 	org := newOrgFixture(t, "2026-03-02")
 	r := org.open(managed, ethical, withChanges(managedBody, "capital_amount", "1000"))
 	if number := r.Number(org.now, 7); number != "ETV-2026-000007" {
-		t.Errorf("its number is %s", number)
+		t.Errorf("the contract's number is %s", number)
 	}
 	for _, name := range []string{"approve", "fund", "profit"} { // the names in other readings
 		if _, known := managed.Action(ethical, name); known {
-			t.Errorf("it knows %s", name)
+			t.Errorf("the ethical reading has the action %s", name)
 		}
 	}
 	act := func(name string, texts ...string) {
 		t.Helper()
 		action, known := managed.Action(ethical, name)
 		if !known {
-			t.Fatalf("it does not know %s", name)
+			t.Fatalf("the ethical reading does not have the action %s", name)
 		}
 		r = org.act(r, action, input(texts...))
 	}
 	if _, err := r.Act(Fund, nil, org.now); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("money moves before the review: %v", err)
 	}
-	if _, err := r.Act(Pass, input("approved_by", `"Ada"`, "fatwa_reference", `"F-7"`), org.now); fmt.Sprint(fieldsOf(t, err)) != "[committee charter]" {
-		t.Errorf("its review is refused with %v", err)
+	if _, err := r.Act(Approve, input("approved_by", `"Ada"`, "fatwa_reference", `"F-7"`), org.now); fmt.Sprint(fieldsOf(t, err)) != "[committee charter]" {
+		t.Errorf("the review of another reading is refused with %v", err)
 	}
 	act("conclude", "approved_by", `"Ada"`, "committee", `"north"`, "charter", `"2026"`)
 	act("hand_over")
@@ -93,15 +93,15 @@ func TestNewReadingNeedsNoCode(t *testing.T) {
 	// The contract can be stored, and read back in the same reading.
 	stored, err := ReadRecord(r.ID, AppendRecord(nil, r))
 	if err != nil || stored.Reading != ethical || stored.Product != managed || stored.Status != Active {
-		t.Fatalf("it is read back as %+v, %v", stored, err)
+		t.Fatalf("the contract is read back as %+v, %v", stored, err)
 	}
 	if text := approvalText(Reviewed.Get(stored.Values)); text != "approved_by=Ada committee=north charter=2026" {
-		t.Errorf("its review says %s", text)
+		t.Errorf("the stored review has the texts %s", text)
 	}
 	r = stored
 	act("end", "final_value", "1050")
 	if r.Status != Completed {
-		t.Errorf("it is %s", r.Status)
+		t.Errorf("the contract is %s", r.Status)
 	}
 	org.checkColumns(r)
 }
@@ -116,9 +116,9 @@ func TestNewReadingNamesItsPenaltyAccounts(t *testing.T) {
 		"early_redemption_allowed", "true", "early_redemption_penalty", "15", "subscription_start", `"2026-03-01"`, "subscription_end", `"2026-03-31"`,
 	))
 	if code := ciCode.Get(r.Values); code[:5] != "GBETH" {
-		t.Errorf("its code is %s", code)
+		t.Errorf("the issue's internal code is %s", code)
 	}
-	r = org.act(r, Pass, input("approved_by", `"Ada"`, "committee", `"north"`, "charter", `"2026"`))
+	r = org.act(r, Approve, input("approved_by", `"Ada"`, "committee", `"north"`, "charter", `"2026"`))
 	r = org.act(r, Offer, nil)
 	r = org.act(r, Subscribe, input("investor_id", someone, "certificates", "3"))
 	r = org.act(r, Activate, nil)
@@ -134,11 +134,11 @@ func TestProductWithoutAVariantIsNotInTheReading(t *testing.T) {
 	withEthicalVariants(t, nil)
 	for _, p := range Products {
 		if p.Machine(ethical) != nil {
-			t.Errorf("%c has a machine", p.Code)
+			t.Errorf("product %c has a machine in a reading without a variant", p.Code)
 		}
 		stored := []byte{recordVersion, p.Code, ethical.Code, byte(money.Prod)}
 		if _, err := ReadRecord(uuid.New(), stored); err == nil {
-			t.Errorf("%c is read", p.Code)
+			t.Errorf("a record of product %c is read in a reading without a variant", p.Code)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Record is the current state of a contract. The writer (package posting) stores the contract's number and
-// version beside it.
+// Record is the current state of a contract. The contract's number and version are not in it: the writer (package posting)
+// stores them beside it.
 type Record struct {
 	ID      ledger.ID
 	Product *Product
@@ -19,20 +19,32 @@ type Record struct {
 	Asset   money.Asset
 	Values  schema.Row // the values of Product.Columns
 
-	// Booked is the booked instant of the last event, if known. While the clock stands still, the
-	// writer books events some microseconds ahead of the clock, so a decision uses the later of clock
-	// and Booked.
+	// Booked is the instant at which the last event was booked, if known. It may be some microseconds later than the clock,
+	// because the writer's instants increase even if the clock stands still. A decision uses the later one of the clock and
+	// Booked.
 	Booked ledger.Micros
+
+	// Caller is the user who requests the next decision. It is not stored.
+	Caller Caller
 
 	// Register is the part of the register of an issue's holders that the next decision needs
 	// (RegisterExtract); for Holdings it is the whole register. It is not stored with the record.
 	Register Register
 }
 
+// Caller is the user who requests an action on a contract. It is needed for the rule of dual control.
+type Caller struct {
+	User ledger.ID // zero: no user, such as the sandbox's session
+
+	// DualControl tells that the organization demands dual control: a contract is approved by a user who has neither created
+	// nor submitted it.
+	DualControl bool
+}
+
 // next returns a copy of the record for a decision to change.
 func (r *Record) next() *Record {
 	successor := *r
-	successor.Register = Register{}
+	successor.Register, successor.Caller = Register{}, Caller{}
 	successor.Values = append(schema.Row(nil), r.Values...)
 	return &successor
 }
@@ -71,30 +83,34 @@ func (h Holding) Balance() money.Signed {
 	return money.Signed{Abs: h.Amount, Negative: !h.Amount.IsZero() && strings.HasPrefix(string(h.Account), lossStem+":")}
 }
 
-// Columns of all products.
+// Columns that the contracts of all products have.
 var (
-	Region         = schema.Text(1, "region", schema.Required, schema.InShort, schema.AtMost(2), schema.Help("code of the region"))
-	Currency       = schema.Text(2, "currency", schema.Settable, schema.InShort, schema.AtMost(3), schema.Help("currency code"))
-	ClientMetadata = schema.Object(3, "metadata", schema.Settable, schema.Help("an object of your own")) // what the client sent
-	Reviewed       = approval(4, "compliance_review", schema.Help("the approval of the contract"))
-	ReviewedAt     = schema.Instant(5, "reviewed_at", schema.NotShown)
-	Why            = schema.Text(6, "rejection_reason", schema.Sparse, schema.Help("why the contract was rejected")) // why the contract was rejected
+	Region          = schema.Text(1, "region", schema.Required, schema.InShort, schema.AtMost(2), schema.Help("code of the region"))
+	Currency        = schema.Text(2, "currency", schema.Settable, schema.InShort, schema.AtMost(3), schema.Help("currency code"))
+	ClientMetadata  = schema.Object(3, "metadata", schema.Settable, schema.Help("an object of your own")) // the object that the client sent
+	Reviewed        = approval(4, "compliance_review", schema.Help("the approval of the contract"))
+	ReviewedAt      = schema.Instant(5, "reviewed_at", schema.NotShown)
+	RejectionReason = schema.Text(6, "rejection_reason", schema.Sparse, schema.Help("why the contract was rejected")) // why the contract was rejected
 
-	// ScreeningID is the screening that a request for the contract names.
+	// ScreeningID is the id of the screening (a check of the customer or the asset) that the request for the contract names.
 	ScreeningID = schema.ID(7, "screening_id", schema.Settable, schema.Help("the screening of the customer or the asset"))
 
-	// creationDay is the day of creation by the clock. Its year is in the contract's number.
+	// creationDay is the day of the clock on which the contract was created. The contract's number contains its year.
 	creationDay = schema.Date(8, "made_on", schema.NotShown)
 
 	// readingDay is the day on which the record is read.
 	readingDay = schema.Date(9, "as_of", schema.NotShown, schema.Transient)
 
-	baseColumns = schema.NewTable(nil, Region, Currency, ClientMetadata, Reviewed, ReviewedAt, Why, ScreeningID, creationDay, readingDay)
+	// RequestedBy is the user who has created the contract, and submittedBy the one who has submitted it for a review.
+	RequestedBy = schema.ID(10, "requested_by", schema.NotShown)
+	submittedBy = schema.ID(11, "submitted_by", schema.NotShown)
+
+	baseColumns = schema.NewTable(nil, Region, Currency, ClientMetadata, Reviewed, ReviewedAt, RejectionReason, ScreeningID, creationDay, readingDay, RequestedBy, submittedBy)
 )
 
-// AsOf returns the record as it is shown on a day, for columns that depend on the day. An instant before the
-// first event is shown as the first event's booked time, because the clock that set the instant may have been
-// some microseconds behind the booked time.
+// AsOf returns the record as it is shown on a day, for columns that depend on the day. An instant in the record may be some
+// microseconds earlier than the time at which the first event was booked, because the writer may be ahead of the clock. Such
+// an instant is shown as the booked time.
 func (r *Record) AsOf(firstBooked ledger.Micros, day ledger.Date) *Record {
 	shown := r.next()
 	readingDay.Set(shown.Values, day)

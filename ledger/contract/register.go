@@ -39,11 +39,11 @@ type Register struct {
 type Extract struct {
 	Investor   ledger.ID // the investor whose position is needed; zero: none
 	From       int64     // the number of the first holder who is needed
-	MaxHolders int       // how many holders at most; 0: none
+	MaxHolders int       // the largest number of holders needed; 0: none
 }
 
-// RegisterExtract says which part of the register an action (Act) needs. For a batch that is due
-// (OnDue) the action is Batch.
+// RegisterExtract says which part of the register an action (Act) needs. For a batch of holders that is due (OnDue), the
+// action is Batch.
 func (r *Record) RegisterExtract(name Action, request schema.Input) Extract {
 	if r.Product.RegisterExtract == nil {
 		return Extract{}
@@ -60,12 +60,12 @@ func (r *Record) Registered() (subscriptions, holders int64, hasRegister bool) {
 	return ciApplications.Get(r.Values), ciHolders.Get(r.Values), true
 }
 
-// ShownSubscriptions is how many of the first subscriptions a contract's detail shows. Clients
-// read the others page by page.
+// ShownSubscriptions is how many subscriptions, the oldest ones, the response about one contract shows. Clients read the
+// others page by page.
 const ShownSubscriptions = 200
 
-// Show sets the subscriptions that the record shows; the record does not store them. The record must not yet be
-// visible to other goroutines.
+// Show sets the subscriptions that are shown with the record. The record does not store them. Show must not be called when
+// other goroutines can already see the record.
 func (r *Record) Show(subscriptions []Subscription) {
 	rows := make([]schema.Row, len(subscriptions))
 	for i := range subscriptions {
@@ -91,7 +91,7 @@ func (h *Holder) Row() schema.Row {
 	return row
 }
 
-// These are the columns of the two lists of a register that clients can read.
+// The columns of the two lists of a register that clients can read: subscriptions and holders.
 var (
 	SubscriptionColumns = ciSubscription
 	HolderColumns       = ciHolderTable
@@ -141,7 +141,7 @@ func ReadHolder(number int64, stored []byte) (Holder, error) {
 	return Holder{Number: number, Investor: investor, Certificates: numbers[0]}, nil
 }
 
-// cutID splits a stored form behind the id that it begins with.
+// cutID splits a stored form into the id at its beginning and the rest.
 func cutID(stored []byte) (id ledger.ID, tail []byte, err error) {
 	if len(stored) < len(id) {
 		return id, nil, schema.ErrStored

@@ -16,7 +16,7 @@ var Safekeeping = define(&Product{
 		Secular: {Name: "safekeeping-deposits", Prefix: "SD", Actions: map[string]Action{
 			"activate": Activate, "deposit": PutIn, "withdraw": Withdraw, "grant_hibah": GrantHibah, "close": Close,
 		}},
-		Religious: {Name: "wadiah", Prefix: "WAD", Actions: map[string]Action{"grant_hibah": GrantHibah}, Opening: []Action{Pass, Activate}},
+		Religious: {Name: "wadiah", Prefix: "WAD", Actions: map[string]Action{"grant_hibah": GrantHibah}, Opening: []Action{Approve, Activate}},
 	},
 	Columns: schema.NewTable(baseColumns,
 		skCustomer, skCustodyType, skInitialAmount, skAccountID,
@@ -25,7 +25,7 @@ var Safekeeping = define(&Product{
 	States: []Status{Pending, ReviewPassed, Active, Closed},
 	Steps: joinSteps(
 		onlyIn(Religious, []Step{
-			{From: Pending, By: Pass, To: ReviewPassed, Why: "the board has approved it"},
+			{From: Pending, By: Approve, To: ReviewPassed, Why: "the board has approved it"},
 			{From: ReviewPassed, By: Activate, To: Active, Why: "the customer has brought the money"},
 		}),
 		onlyIn(Secular, steps(Activate, Active, "the customer has brought the money", Pending)),
@@ -38,8 +38,9 @@ var Safekeeping = define(&Product{
 		copyHandler(passHandler),
 		{Name: Activate, Moves: Always, Body: schema.NewTable(nil, skInReview), Do: skActivate},
 		{Name: PutIn, Moves: Always, Body: schema.NewTable(nil, skInDeposit), Do: func(c *Case) { skDeposit(c, skInDeposit.Get(c.input), skInDeposit.Name) }},
-		{Name: Withdraw, Moves: Always, Body: schema.NewTable(nil, skInWithdrawal), Do: skWithdraw},
-		{Name: GrantHibah, Moves: Always, Body: schema.NewTable(nil, skInGift, skInGrantedBy, skInNote), Do: skGrantHibah},
+		{Name: Withdraw, Moves: Always, Body: schema.NewTable(nil, skInWithdrawal),
+			Limits: []Limit{atMost(skInWithdrawal.Column, valueOf(skBalance), "is more than the balance of %v")}, Do: func(c *Case) { skPayOut(c, skInWithdrawal.Get(c.input)) }},
+		{Name: GrantHibah, Moves: Always, Body: schema.NewTable(nil, skInGift, skInGrantedBy, skInNote), Needs: skNeedsGuarantee, Do: skGrantHibah},
 		{Name: Close, Moves: Possibly, Body: schema.NewTable(nil, skInClosedBy), Do: skClose},
 	},
 	Type: "custody_type", Customer: "customer_id",
@@ -59,8 +60,8 @@ const (
 	inTrust    = "trust"      // the money is held in separate accounts
 )
 
-// First come the columns of a request for a deposit, then those that the service derives, then the columns of
-// rows in lists, and last the columns of the actions' bodies (skIn…).
+// The columns are declared in this order: the fields of a request for a deposit, derived fields, the columns of the rows in
+// lists, and the columns of the actions' bodies (skIn…).
 var (
 	skCustomer    = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the depositor"))
 	skCustodyType = schema.Enum(33, "custody_type", []string{guaranteed, inTrust}, schema.Required, schema.InShort,
@@ -111,22 +112,13 @@ func skActivate(c *Case) {
 	skDeposit(c, skInitialAmount.Get(v), skInitialAmount.Name)
 }
 
-// skDeposit adds money to the deposit. If the balance gets too large, it refuses the field.
+// skDeposit adds money to the deposit. If the balance would get too large, it adds a fault for the given field instead.
 func skDeposit(c *Case, amount money.Amount, field string) {
 	if !c.addToTotal(skBalance, amount, field) {
 		return
 	}
 	asset, liability := skMoneyPaths(c.record)
 	c.move(asset, liability, amount)
-}
-
-func skWithdraw(c *Case) {
-	amount, balance := skInWithdrawal.Get(c.input), skBalance.Get(c.values())
-	if balance.Less(amount) {
-		c.refuse(skInWithdrawal.Name, "is more than the balance of %v", balance)
-		return
-	}
-	skPayOut(c, amount)
 }
 
 // skPayOut returns money to the customer.
@@ -136,14 +128,17 @@ func skPayOut(c *Case, amount money.Amount) {
 	c.move(liability, asset, amount)
 }
 
-// skGrantHibah gives a gift. A deposit in trust gets none, because the institution may not use that
-// money and earns nothing with it.
-func skGrantHibah(c *Case) {
-	v := c.values()
-	if skCustodyType.Get(v) != guaranteed {
+// skNeedsGuarantee refuses a gift for a deposit in trust, because the institution may not use that money and earns
+// nothing with it.
+func skNeedsGuarantee(c *Case) {
+	if skCustodyType.Get(c.values()) != guaranteed {
 		c.refuse(skCustodyType.Name, "only a guaranteed deposit is given hibah")
 		return
 	}
+	needsRoom(skHibahRows, skInGift.Column)(c)
+}
+
+func skGrantHibah(c *Case) {
 	gift := skInGift.Get(c.input)
 	row := skHibahTable.New()
 	skHibahDate.Set(row, c.Today)
@@ -152,9 +147,10 @@ func skGrantHibah(c *Case) {
 	if skInNote.Has(c.input) {
 		skHibahNote.Set(row, skInNote.Get(c.input))
 	}
-	if !c.addToTotal(skBalance, gift, skInGift.Name) || !c.addToTotal(skHibahTotal, gift, skInGift.Name) || !c.addRow(skHibahRows, row, skInGift.Name) {
+	if !c.addToTotal(skBalance, gift, skInGift.Name) || !c.addToTotal(skHibahTotal, gift, skInGift.Name) {
 		return
 	}
+	c.addRow(skHibahRows, row)
 	_, liability := skMoneyPaths(c.record)
 	c.move("E:hibah", liability, gift)
 }

@@ -40,7 +40,7 @@ func TestSafekeepingIsAskedForByItsFields(t *testing.T) {
 		{"account_id", someoneElse, ""},
 		{"account_id", `"IBAN"`, ""},
 		{"account_id", `"  "`, "account_id"},
-		{"compliance_review", `7`, ""}, // ignored here: the action activate takes the review
+		{"compliance_review", `7`, ""}, // in this reading, the body of the action activate has the review
 	})
 }
 
@@ -57,7 +57,7 @@ func TestSafekeepingStartsEmptyInTheRegionsCurrency(t *testing.T) {
 	fixture := openContract(t, Safekeeping, Secular, keepingBody())
 	fixture.wantColumns("currency", "BHD", "balance", "0", "hibah_total", "0", "hibah_history", "", "closed_at", "")
 	if fixture.record.Status != Pending {
-		t.Errorf("it begins as %s", fixture.record.Status)
+		t.Errorf("a new deposit has the status %s", fixture.record.Status)
 	}
 	fixture.wantPostings()
 }
@@ -154,13 +154,13 @@ func TestActivatingSafekeepingTakesAReview(t *testing.T) {
 		t.Errorf("the review is %v", got)
 	}
 	if Reviewed.Has(activeSafekeeping(t).record.Values) {
-		t.Error("a review was made up")
+		t.Error("a contract has a review that no request contained")
 	}
 }
 
 func safekeepingMoves() map[string]gridMove {
 	return map[string]gridMove{
-		"review": {name: Pass, input: boardReview()}, "activate": {name: Activate},
+		"review": {name: Approve, input: boardReview()}, "activate": {name: Activate},
 		"deposit": {name: PutIn, input: input("amount", `"1"`)}, "withdraw": {name: Withdraw, input: input("amount", `"1"`)},
 		"grant_hibah": {name: GrantHibah, input: input("amount", `"1"`, "granted_by", `"the board"`)},
 		"close":       {name: Close, input: input("closed_by", `"teller 7"`)},
@@ -187,14 +187,14 @@ func TestAWadiahIsOpenedWithItsReview(t *testing.T) {
 	})
 	fixture := openContract(t, Safekeeping, Religious, withChanges(body, "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`, "initial_amount", `1000`))
 	if fixture.record.Status != Active || approvalText(Reviewed.Get(fixture.record.Values)) != "approved_by=the board fatwa_reference=F-7" {
-		t.Errorf("it is %s, reviewed by %v", fixture.record.Status, Reviewed.Get(fixture.record.Values))
+		t.Errorf("the deposit is %s, reviewed by %v", fixture.record.Status, Reviewed.Get(fixture.record.Values))
 	}
 	var events []string
 	for _, e := range fixture.decision.Events {
 		events = append(events, e.Name)
 	}
 	if got := strings.Join(events, " "); got != "create review activate" {
-		t.Errorf("its events are %s", got)
+		t.Errorf("the decision's events are %s", got)
 	}
 	fixture.wantPostings("Dr A:cash:BH 1000", "Cr L:wadiah:{c} 1000")
 	fixture.do(GrantHibah, "amount", `5`, "granted_by", `"the board"`)

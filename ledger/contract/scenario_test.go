@@ -17,18 +17,18 @@ import (
 	"mizan/ledger/schema"
 )
 
-// randomLives says how a test draws random lives of a product. A life is a new contract and the actions
-// that are tried on it.
+// randomLives configures a test with random lives of a product. A life is a new contract and the random actions
+// that the test tries on it.
 type randomLives struct {
 	product               *Product
 	reading               *Reading
 	body                  func(*dice) schema.Input
 	bodies                map[Action]func(*dice, schema.Row) schema.Input // an action that is missing here has no body
 	checkColumns          func(*contractFixture)                          // checks that the columns agree with each other
-	openStems             []string                                        // account paths without the contract's id: these accounts may hold money at its end
+	openStems             []string                                        // stems (paths without the contract's id) of accounts that may hold money after the end
 	endStates             []Status                                        // states in each of which some life must end
-	rareActions           []Action                                        // actions that are tried seldom, because they end a life early
-	impossibleTransitions []Action                                        // transitions that no life can have
+	rareActions           []Action                                        // actions that are tried rarely, because they end the contract
+	impossibleTransitions []Action                                        // transitions that cannot occur in any life
 }
 
 // dice draws random values, for example for bodies of requests.
@@ -96,9 +96,9 @@ func livesPerCheck() int {
 	return 20
 }
 
-// check runs random lives of a product. Whatever is requested in whatever order, entries balance, the
-// accounts agree with the columns, a refused action changes nothing, an action is refused as a conflict
-// exactly if the state does not allow it, and an ended contract holds nothing.
+// check runs random lives of a product. After any sequence of requests, entries balance and the accounts agree with the
+// columns. A refused action changes nothing. An action is refused as a conflict exactly if the state does not allow it.
+// An ended contract holds nothing.
 func (lives randomLives) check(t *testing.T) {
 	if seed := os.Getenv("MIZAN_SEED"); seed != "" { // rapid prints its seed on failure
 		if err := flag.Set("rapid.seed", seed); err != nil {
@@ -119,7 +119,7 @@ func (lives randomLives) check(t *testing.T) {
 	for _, handler := range lives.product.Handlers {
 		for _, action := range handler.Transitions {
 			if slices.Contains(lives.product.Machine(lives.reading).Events(), action) && (transitionCounts[action] == 0) != slices.Contains(lives.impossibleTransitions, action) {
-				t.Errorf("%d lives have seen %s", transitionCounts[action], action)
+				t.Errorf("%d lives have had the transition %s", transitionCounts[action], action)
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func (lives randomLives) runLife(d *dice, endings map[Status]int, transitionCoun
 	})
 	if err != nil {
 		if fieldsOf(d.T, err); opened.Record != nil {
-			d.Fatalf("refused, and has left a trace: %v", err)
+			d.Fatalf("a request was refused, but the decision is not empty: %v", err)
 		}
 		return
 	}
@@ -143,7 +143,7 @@ func (lives randomLives) runLife(d *dice, endings map[Status]int, transitionCoun
 	reviewed := false
 	for _, e := range opened.Events {
 		transitionCounts[Action(e.Name)]++
-		reviewed = reviewed || e.Name == string(Pass)
+		reviewed = reviewed || e.Name == string(Approve)
 		if e.Entry != nil && lives.reading.ReviewFirst && !reviewed {
 			d.Fatalf("%s moves money without a review", e.Name)
 		}
@@ -161,7 +161,7 @@ func (lives randomLives) runLife(d *dice, endings map[Status]int, transitionCoun
 	endings[fixture.record.Status]++
 }
 
-// wait moves the clock by days. It checks that each timer that is due runs once, and that the timer's entry is dated
+// wait moves the clock by days and runs the due timers. It checks that each due timer runs once, and that its entry is dated
 // on the due day.
 func (lives randomLives) wait(fixture *contractFixture, days int, transitionCounts map[Action]int) {
 	fixture.now += ledger.Micros(days) * oneDay
@@ -169,7 +169,7 @@ func (lives randomLives) wait(fixture *contractFixture, days int, transitionCoun
 		expectedDue := fixture.decision.Due
 		decision, due := fixture.onDue(fixture.record, fixture.now)
 		if due != (expectedDue != 0 && expectedDue <= fixture.now) {
-			fixture.t.Fatalf("what was due at %v has happened: %v", expectedDue, due)
+			fixture.t.Fatalf("the timer that was due at %v has run: %v", expectedDue, due)
 		}
 		if !due {
 			return
@@ -177,7 +177,7 @@ func (lives randomLives) wait(fixture *contractFixture, days int, transitionCoun
 		lives.applyAndCheck(fixture, decision, transitionCounts)
 		for _, e := range decision.Events {
 			if e.Entry != nil && e.Entry.Effective != expectedDue.Date() {
-				fixture.t.Fatalf("what was due on %v is dated %v", expectedDue.Date(), e.Entry.Effective)
+				fixture.t.Fatalf("the entry of the timer that was due on %v is dated %v", expectedDue.Date(), e.Entry.Effective)
 			}
 		}
 	}
@@ -190,36 +190,39 @@ func (lives randomLives) step(fixture *contractFixture, d *dice, transitionCount
 		handler = lives.allowedHandler(fixture, d, handler)
 	}
 	body := schema.Input{}
-	if handler.Name == Pass {
+	if handler.Name == Approve {
 		body = boardReview()
 	}
 	if makeBody := lives.bodies[handler.Name]; makeBody != nil {
 		body = makeBody(d, fixture.record.Values)
 	}
+	if d.chance(25) { // not every time, because the check makes a decision for each action
+		fixture.checkAvailable(fixture.record, fixture.now)
+	}
 	before := AppendRecord(nil, fixture.record)
 	decision, err := fixture.decide(fixture.record, handler.Name, body, fixture.now)
 	if string(before) != string(AppendRecord(nil, fixture.record)) {
-		d.Fatalf("%s has changed the record that it was decided on", handler.Name)
+		d.Fatalf("%s has changed the record before the decision", handler.Name)
 	}
 	if err == nil {
 		lives.applyAndCheck(fixture, decision, transitionCounts)
 		return
 	}
 	if decision.Record != nil || decision.Events != nil {
-		d.Fatalf("%s was refused, and has left a trace", handler.Name)
+		d.Fatalf("%s was refused, but the decision is not empty", handler.Name)
 	}
 	var faults *schema.Faults
 	switch {
 	case errors.As(err, &faults):
 		if !handler.ChecksState && !handler.Timer && !fixture.record.allows(handler) {
-			d.Fatalf("%s in state %s is refused for %v, before its state", handler.Name, fixture.record.Status, err)
+			d.Fatalf("%s in state %s is refused for %v, although the state must be checked first", handler.Name, fixture.record.Status, err)
 		}
 	case !ledger.IsRefusal(err, ledger.Conflict) || fixture.record.allows(handler):
 		d.Fatalf("%s in state %s: %v", handler.Name, fixture.record.Status, err)
 	}
 }
 
-// allowedHandler returns a handler that the state allows; the handler drawn if the state allows none.
+// allowedHandler draws a handler that the state allows. It returns drawn if the state allows none.
 func (lives randomLives) allowedHandler(fixture *contractFixture, d *dice, drawn *ActionHandler) *ActionHandler {
 	var legalHandlers []*ActionHandler
 	for _, handler := range lives.product.Handlers {
@@ -299,13 +302,13 @@ func needsReview(p *Product, action Action) bool {
 	})
 }
 
-// amountsOf returns a function that draws a body with one amount, usually up to a bound that depends on
-// the contract's values.
+// amountsOf returns a function that draws a body with one amount. The amount is usually at most the bound, which is computed
+// from the contract's values.
 func amountsOf(name string, bound func(schema.Row) money.Amount) func(*dice, schema.Row) schema.Input {
 	return func(d *dice, v schema.Row) schema.Input { return input(name, d.amountText(bound(v))) }
 }
 
-// defaultBound is for amounts without a bound that depends on the contract's values.
+// defaultBound is the bound of amounts for which the contract's values set no bound.
 func defaultBound(schema.Row) money.Amount { return money.FromUint64(1000) }
 
 func reasonBody(*dice, schema.Row) schema.Input { return input("reason", `"enough"`) }

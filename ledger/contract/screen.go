@@ -20,11 +20,17 @@ const (
 	Doubtful Outcome = "review" // information is missing, so a person has to decide
 )
 
+// Outcomes lists the outcomes.
+var Outcomes = []Outcome{Passed, Failed, Doubtful}
+
+// Screened is the name of the only event of a screening, whose state is its Outcome.
+const Screened = "screen"
+
 // RulesetVersion is the version of the rules below. A screening stores it, because later rules
 // do not change an earlier screening.
 const RulesetVersion = 1
 
-// Rule codes.
+// The codes of the rules.
 const (
 	ruleSector       = "sector"
 	ruleDebtRatio    = "debt_ratio"
@@ -56,7 +62,7 @@ type ScreeningInput struct {
 	HasAmount   bool
 	Currency    string
 	Debt        string // whole or decimal percent, as in the request; empty: not known
-	Impure      string // impure income, in the same form
+	Impure      string // percentage of impure income, in the form of Debt
 }
 
 // Finding is the result of one rule.

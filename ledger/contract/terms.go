@@ -1,12 +1,13 @@
 package contract
 
 import (
+	"mizan/internal/assert"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
 )
 
-// frequencies lists how often something can happen, such as a payment or a report: the shortest period first.
+// frequencies lists the frequencies of payments and reports, the shortest period first.
 var frequencies = []string{"monthly", "quarterly", "semi_annually", "annually"}
 
 // periodMonths returns the length of a frequency's period in months of 30 days.
@@ -22,13 +23,20 @@ func periodMonths(frequency string) int64 {
 	return 1
 }
 
-// addMonths returns the day after a number of months of 30 days.
+// addMonths returns the day that is a number of months, of 30 days each, after a day.
 func addMonths(day ledger.Date, months int64) ledger.Date {
 	return day + ledger.Date(months*daysPerMonth)
 }
 
-// addToTotal adds an amount to a total. If the sum is out of range, it refuses the field that the
-// amount came from and returns false.
+// needArrived refuses an action if the day in a column is in the future.
+func (c *Case) needArrived(column schema.Cell[ledger.Date]) {
+	if day := column.Get(c.values()); c.Today < day {
+		c.refuse(column.Name, "is %v, which has not arrived", day)
+	}
+}
+
+// addToTotal adds an amount to a total. If the sum would be out of range, it adds a fault for the field with the amount and
+// returns false.
 func (c *Case) addToTotal(total schema.Cell[money.Amount], amount money.Amount, field string) bool {
 	sum, err := total.Get(c.values()).Add(amount)
 	if err != nil || ledger.MaxAmount.Less(sum) {
@@ -39,28 +47,36 @@ func (c *Case) addToTotal(total schema.Cell[money.Amount], amount money.Amount, 
 	return true
 }
 
-// maxRows is the largest number of rows that a list of reports, such as distributions, may have if its column
-// sets no bound. Two such lists of the largest amounts fit into a record.
+// maxRows is the largest number of rows in a list of reports, such as distributions, if the list's column sets no bound. Two
+// such lists of the largest amounts fit into a record.
 const maxRows = 3_000
 
-// addRow adds a row to a list of reports. If the list is full, it refuses the field that the row
-// came from and returns false.
-func (c *Case) addRow(list schema.Cell[[]schema.Row], row schema.Row, field string) bool {
-	rows, maxLength := list.Get(c.values()), list.MaxLength
-	if maxLength == 0 {
-		maxLength = maxRows
+// needsRoom returns a function for ActionHandler.Needs. It adds a fault for a field of the report if the list of these
+// reports is full.
+func needsRoom(list schema.Cell[[]schema.Row], field *schema.Column) func(c *Case) {
+	return func(c *Case) {
+		if n := maxLength(list); len(list.Get(c.values())) >= n {
+			c.refuse(field.Name, "%s has %d rows: no more are taken", list.Name, n)
+		}
 	}
-	if len(rows) >= maxLength {
-		c.refuse(field, "%s has %d rows: no more are taken", list.Name, maxLength)
-		return false
+}
+
+func maxLength(list schema.Cell[[]schema.Row]) int {
+	if list.MaxLength != 0 {
+		return list.MaxLength
 	}
-	list.Set(c.values(), withRow(rows, row))
+	return maxRows
+}
+
+// addRow adds a row to a list of reports. The action's Needs has checked that the list has room.
+func (c *Case) addRow(list schema.Cell[[]schema.Row], row schema.Row) {
+	assert.That(len(list.Get(c.values())) < maxLength(list), "contract: %s is full", list.Name)
+	list.Set(c.values(), withRow(list.Get(c.values()), row))
 	c.extendedColumn = list.Column
-	return true
 }
 
 // MaxStored is the largest size, in bytes, of a record's stored form after a decision that adds a row to a list
-// and does not end the contract. The writer (package posting) accepts a third more, which is room for texts and
+// and does not end the contract. The writer (package posting) accepts a third more. That leaves room for texts and
 // objects that are stored once, for columns that timers change, and for the end of the contract.
 const MaxStored = 3 * ((1 << 20) + (64 << 10)) / 4
 
@@ -80,7 +96,7 @@ func (c *Case) checkRoom() error {
 	return c.faults.Err()
 }
 
-// advance moves a date one period of the given months forward, unless the result is after schema.MaxYear.
+// advance moves a date forward by a number of months of 30 days, unless the result is after schema.MaxYear.
 func (c *Case) advance(date schema.Cell[ledger.Date], months int64) {
 	if day := addMonths(date.Get(c.values()), months); day.Time().Year() <= schema.MaxYear {
 		date.Set(c.values(), day)
@@ -117,15 +133,17 @@ func dateOrToday(c *Case, column schema.Cell[ledger.Date]) ledger.Date {
 // in; accepted is then false.
 func periodEnd(c *Case, column schema.Cell[ledger.Date], paidIn schema.Cell[ledger.Date]) (day ledger.Date, accepted bool) {
 	day = dateOrToday(c, column)
-	switch earliest := paidIn.Get(c.values()); {
-	case day < earliest:
-		c.refuse(column.Name, "is %v, and the money was put in on %v", day, earliest)
-	case day > c.Today:
-		c.refuse(column.Name, "is %v, which is still to come: today is %v", day, c.Today)
-	default:
-		return day, true
+	if c.needPaidIn(column, day, paidIn); day > c.Today && c.noFaults() {
+		c.refuse(column.Name, "is %v, which is in the future: today is %v", day, c.Today)
 	}
-	return 0, false
+	return day, c.noFaults()
+}
+
+// needPaidIn refuses the last day of a period if it is before the day in the column paidIn.
+func (c *Case) needPaidIn(column schema.Cell[ledger.Date], day ledger.Date, paidIn schema.Cell[ledger.Date]) {
+	if earliest := paidIn.Get(c.values()); day < earliest {
+		c.refuse(column.Name, "is %v, which is before the money was put in on %v", day, earliest)
+	}
 }
 
 // wholePercent returns floor(part × 100 ÷ whole). exact is false if the result exceeds maxExact, because a client

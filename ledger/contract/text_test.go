@@ -64,12 +64,12 @@ func TestDatesAreFromYear1970To9000(t *testing.T) {
 func TestAReviewIsSignedOnADateOrAtATime(t *testing.T) {
 	for _, text := range []string{`"2026-01-01"`, `"2026-01-01T10:15:30Z"`, `"2026-01-01T10:15:30.5+04:00"`} {
 		fixture := openContract(t, Lease, Religious, leaseBody())
-		fixture.do(Pass, "approved_by", `"a"`, "fatwa_reference", `"F-7"`, "signed_at", text)
+		fixture.do(Approve, "approved_by", `"a"`, "fatwa_reference", `"F-7"`, "signed_at", text)
 	}
 	fixture := openContract(t, Lease, Religious, leaseBody())
 	for _, text := range []string{`""`, `" "`, `"yesterday"`, `"2026-02-30"`, `"2026-02-30T10:15:30Z"`, `"2026-01-01 10:15:30"`, `"2026-01-01T25:00:00Z"`, `"2026-01-01T10:15:30"`,
 		`"9999-01-01"`, `"9999-01-01T00:00:00Z"`, `"2026-01-01T10:15:30.` + strings.Repeat("0", schema.MaxText) + `Z"`} {
-		fixture.wantRefused("signed_at", Pass, "approved_by", `"a"`, "fatwa_reference", `"F-7"`, "signed_at", text)
+		fixture.wantRefused("signed_at", Approve, "approved_by", `"a"`, "fatwa_reference", `"F-7"`, "signed_at", text)
 	}
 }
 
@@ -105,8 +105,8 @@ func TestRefusalUsesTheReadingsActionName(t *testing.T) {
 		if reading == Secular {
 			fixture.do(Submit)
 		}
-		fixture.do(Pass, pairsOf(boardReview())...)
-		if _, err := fixture.record.Act(Pass, boardReview(), fixture.now); err == nil || !strings.Contains(err.Error(), want) {
+		fixture.do(Approve, pairsOf(boardReview())...)
+		if _, err := fixture.record.Act(Approve, boardReview(), fixture.now); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", reading.Name, err, want)
 		}
 	}
@@ -117,7 +117,7 @@ func TestAnEventHasItsActionsName(t *testing.T) {
 	wantEventName := func(fixture *contractFixture, status Status, want string) {
 		t.Helper()
 		if got := fixture.decision.Events[0].Name; got != want || fixture.record.Status != status {
-			t.Errorf("%s is booked as %s", fixture.record.Status, got)
+			t.Errorf("%s has the event %s", fixture.record.Status, got)
 		}
 	}
 	fixture := activePartnership(t)
@@ -135,15 +135,14 @@ func TestAnEventHasItsActionsName(t *testing.T) {
 		for _, handler := range p.Handlers {
 			for _, action := range handler.Transitions {
 				if p.Event(action) != handler.Name {
-					t.Errorf("%s is booked as %s", action, p.Event(action))
+					t.Errorf("%s has the event %s", action, p.Event(action))
 				}
 			}
 		}
 	}
 }
 
-// Responses show a reason beside the member metadata, except where the specification puts the reason inside
-// metadata.
+// Responses show a reason outside the member metadata, except where the specification puts the reason inside metadata.
 func TestReasonsAreShownWhereTheSpecificationPutsThem(t *testing.T) {
 	metadataColumns := map[string]schema.Place{
 		"certificate-issues default_reason": schema.Metadata, "partnerships rejection_reason": schema.Metadata,
@@ -154,24 +153,24 @@ func TestReasonsAreShownWhereTheSpecificationPutsThem(t *testing.T) {
 		for _, c := range p.Columns.Columns {
 			name := p.Variants[Secular].Name + " " + c.Name
 			if (c.Place == schema.Metadata) != (metadataColumns[name] == schema.Metadata) {
-				t.Errorf("%s stands at place %d", name, c.Place)
+				t.Errorf("%s is shown at place %d", name, c.Place)
 			}
 			if c.Sparse != (c.Place == schema.Detail && strings.HasSuffix(c.Name, "_reason")) {
-				t.Errorf("%s is left out where it is empty: %v", name, c.Sparse)
+				t.Errorf("%s is omitted from responses if it is empty: %v", name, c.Sparse)
 			}
 			delete(metadataColumns, name)
 		}
 	}
 	if len(metadataColumns) > 0 {
-		t.Errorf("there are none of %v", metadataColumns)
+		t.Errorf("no product has the columns %v", metadataColumns)
 	}
 	for _, p := range []*Product{Partnership, Lease} {
 		fixture := openContract(t, p, Secular, map[*Product]schema.Input{Partnership: partnershipBody(), Lease: leaseBody()}[p])
 		fixture.do(Submit)
 		fixture.do(Reject, "reason", `"no"`)
 		fixture.wantColumns("rejection_reason", "no")
-		if Why.Get(fixture.record.Values) != "no" {
-			t.Error("the reason is not where it is read")
+		if RejectionReason.Get(fixture.record.Values) != "no" {
+			t.Error("the column RejectionReason does not have the reason")
 		}
 	}
 }
@@ -188,7 +187,7 @@ func TestAPartnershipsRentEndsWithItsTerm(t *testing.T) {
 	fixture.passDays(30)
 	fixture.wantColumns("rental_paid_total", "14")
 	if fixture.decision.Due != 0 {
-		t.Error("there is more to come")
+		t.Error("another timer is due after the last period")
 	}
 	fixture.passDays(4_000)
 	fixture.wantColumns("rental_paid_total", "14")
@@ -200,7 +199,7 @@ func TestAPartnershipsRentEndsWithItsTerm(t *testing.T) {
 	activatedLate.wantColumns("rental_paid_total", "0")
 }
 
-// Responses show the rent that a period costs at present. It shrinks with the institution's percentage.
+// Responses show the rent for a period at present. It shrinks with the institution's percentage.
 func TestTheCurrentRentIsShown(t *testing.T) {
 	fixture := openContract(t, Partnership, Secular, withChanges(partnershipBody(), "rental_amount", `"100"`))
 	fixture.wantColumns("current_rental_amount", "100")
@@ -208,7 +207,7 @@ func TestTheCurrentRentIsShown(t *testing.T) {
 	fixture.do(Activate)
 	fixture.wantColumns("current_rental_amount", "100")
 	fixture.do(Buyout, "units", "5")
-	fixture.wantColumns("bank_ownership_percent", "40", "current_rental_amount", "50") // at the start it was 80 percent
+	fixture.wantColumns("bank_ownership_percent", "40", "current_rental_amount", "50") // the percentage was 80 at the start
 	fixture.do(Buyout, "units", "5")
 	fixture.wantColumns("current_rental_amount", "0", "rental_amount", "100")
 	activePartnership(t).wantColumns("current_rental_amount", "")

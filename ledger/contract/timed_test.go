@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A timer's entry is never refused. Therefore the action that starts the timer, and no other action,
-// reserves room for the largest amount that the timer may book.
+// The writer never refuses a timer's entry. Therefore the action that starts the timer reserves the largest amount that the
+// timer may book. No other action reserves anything.
 func TestActionReservesWhatItsTimersMayBook(t *testing.T) {
 	wantReserve := func(fixture *contractFixture, want string) {
 		t.Helper()

@@ -5,7 +5,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Ratio divides profit between bank and customer, in whole percent that add up to 100.
+// Ratio is the ratio in which bank and customer share profit, in whole percent that add up to 100.
 type Ratio struct{ Bank, Customer int64 }
 
 // split divides a profit: the bank's part is rounded down, and the customer gets the rest.
@@ -31,7 +31,7 @@ func (a Approval) Texts(fn func(name, text string)) {
 	}
 }
 
-// approvalOf returns the approval in the body of a review, which is a row of the table.
+// approvalOf returns the approval in the body of a review. The row is a row of the table.
 func approvalOf(table *schema.Table, row schema.Row) (a Approval) {
 	for _, c := range table.Columns {
 		if text, ok := c.Stored(row).(string); ok {
@@ -41,7 +41,7 @@ func approvalOf(table *schema.Table, row schema.Row) (a Approval) {
 	return a
 }
 
-// The following arithmetic does not fail, because invariant 4 of the package bounds its amounts.
+// The following arithmetic does not overflow, because the package bounds all amounts (doc.go, invariant 4).
 
 func plus(a, b money.Amount) money.Amount { return must(a.Add(b)) }
 

@@ -11,12 +11,12 @@ import (
 	"mizan/ledger/schema"
 )
 
-// BlockKind is the kind of value that a blocklist entry names. The zero value is invalid.
+// BlockKind is what a blocklist entry blocks, such as a card or a country. The zero value is invalid.
 type BlockKind string
 
-// The kinds, in the order in which a payer is checked.
+// The kinds of blocklist entries, in the order in which a payer is checked against them.
 const (
-	BlockBIN     BlockKind = "bin" // first digits of a card number, which identify the bank
+	BlockBIN     BlockKind = "bin" // first digits of a card number, which identify the card's bank
 	BlockCard    BlockKind = "card"
 	BlockEmail   BlockKind = "email"
 	BlockPhone   BlockKind = "phone"
@@ -30,12 +30,12 @@ var BlockKinds = [...]BlockKind{BlockBIN, BlockCard, BlockEmail, BlockPhone, Blo
 // Bounds of a blocklist.
 const (
 	MaxBlocks   = 1_000_000 // active entries of one organization
-	MaxPrefixes = 1_000     // address prefixes among these entries: each payment is compared with all prefixes
+	MaxPrefixes = 1_000     // address ranges among these entries; bounded, because each payment is compared with all of them
 
-	MinBIN, MaxBIN     = 6, 8  // digits
-	MinPhone, MaxPhone = 5, 15 // digits; E.164 has at most 15
+	MinBIN, MaxBIN     = 6, 8  // length of a BIN in digits
+	MinPhone, MaxPhone = 5, 15 // length of a telephone number in digits; E.164 allows at most 15
 
-	// CardFingerprintLength is the length of a card's keyed fingerprint, in hex.
+	// CardFingerprintLength is the length of a card's keyed fingerprint, in hexadecimal digits.
 	CardFingerprintLength = 32
 )
 
@@ -49,17 +49,17 @@ func (k BlockKind) Valid() bool {
 	return false
 }
 
-// Block is an entry of an organization's blocklist. A value has one record, which is switched
-// off when the value is removed and on when it is listed again.
+// Block is an entry of an organization's blocklist. A value has only one entry, which is switched
+// off when the value is removed and switched on when the value is listed again.
 type Block struct {
-	ID      ledger.ID // BlockID of its organization, kind and value
+	ID      ledger.ID // computed by BlockID from organization, kind and value
 	Org     ledger.ID
 	Kind    BlockKind
-	Value   string // normalised; for a card the keyed fingerprint
+	Value   string // the normalised value; for a card the keyed fingerprint
 	Masked  string // first six and last four digits of a card; empty for other kinds
 	Active  bool   // the value is blocked
 	Created ledger.Micros
-	Updated ledger.Micros // booked time of the last event: the listing or the removal
+	Updated ledger.Micros // when the last event was booked: the listing or the removal
 }
 
 // Shown returns the value as clients may see it.
@@ -70,7 +70,7 @@ func (b *Block) Shown() string {
 	return b.Value
 }
 
-// Prefix returns the address range of an entry of kind ip; for a single address, a prefix of full
+// Prefix returns the address range of an entry of kind ip. A single address is returned as a prefix of full
 // length. ok is false for other kinds.
 func (b *Block) Prefix() (prefix netip.Prefix, ok bool) {
 	if b.Kind != BlockIP {
@@ -80,19 +80,19 @@ func (b *Block) Prefix() (prefix netip.Prefix, ok bool) {
 	return prefix, err == nil
 }
 
-// Blocks are the columns of blocklist entries. Payers' data are compared with the column "compared". The column "value"
-// is only shown: for a card it has the first and last digits.
+// Blocks are the columns of blocklist entries. Payers' data are compared with the column "compared". The column "value" is
+// only for display: for a card it has the first six and last four digits.
 var Blocks = schema.NewType[Block]("blocklist entry",
 	columns.IDColumn(func(b *Block) *ledger.ID { return &b.ID }),
 	schema.TextField(schema.Word(1, "kind", blockKindNames(), schema.Required, schema.Fixed,
 		schema.Help("kind of value")), func(b *Block) *BlockKind { return &b.Kind }),
-	schema.Shown(schema.Text(0, "value", schema.Constant, schema.NotNull,
+	schema.Shown(schema.Text(0, "value", schema.ReadOnlyFixed, schema.NotNull,
 		schema.Help("value that is refused; for a card, its first six and last four digits")), func(b *Block) (string, bool) { return b.Shown(), true }),
 	schema.Field(schema.Bool(2, "active", schema.NotNull,
 		schema.Help("whether the value is refused")), func(b *Block) *bool { return &b.Active }),
 	columns.CreatedColumn(func(b *Block) *ledger.Micros { return &b.Created }),
 	columns.UpdatedColumn(func(b *Block) *ledger.Micros { return &b.Updated }),
-	schema.Field(schema.Text(3, "compared", schema.NotShown, schema.Needed), func(b *Block) *string { return &b.Value }),
+	schema.Field(schema.Text(3, "compared", schema.NotShown, schema.RequiredInStore), func(b *Block) *string { return &b.Value }),
 	schema.Field(schema.Text(4, "masked", schema.NotShown), func(b *Block) *string { return &b.Masked }),
 ).Invariant(func(b *Block) string {
 	_, isRange := b.Prefix()
@@ -119,22 +119,21 @@ func blockKindNames() (names []string) {
 // LogValue implements slog.LogValuer.
 func (b *Block) LogValue() slog.Value { return slog.StringValue(b.ID.String()) }
 
-// BlockID returns the id of a normalised value's record. Equal arguments give the same id, so an
-// organization has only one record of a value, and needs no claim (a unique key) on it.
+// BlockID returns the id of the record of a normalised value. Equal arguments give the same id. So an organization has only
+// one record of each value, and no unique key in the store is needed for this.
 func BlockID(org ledger.ID, kind BlockKind, value string) ledger.ID {
 	return ledger.DerivedID(org, "block|"+string(kind)+"|"+value)
 }
 
-// BlockDraft is a request to list a value. Value is as in the request, except for a card: card
-// numbers never reach this package, so Value is the keyed fingerprint of a valid card number,
-// and Masked has the digits that may be shown.
+// BlockDraft is a request to put a value on the blocklist. Value is as in the request, except for a card: card numbers never
+// reach this package, so Value is the keyed fingerprint of a valid card number, and Masked has the digits that may be shown.
 type BlockDraft struct {
 	Kind   BlockKind
 	Value  string
 	Masked string
 }
 
-// NewBlock decides the first listing of a value. The error is a *ledger.Refusal.
+// NewBlock returns a new entry of the blocklist and the event of its creation. The error is a *ledger.Refusal.
 func NewBlock(org ledger.ID, draft BlockDraft) (*Block, ledger.Event, error) {
 	const op = "directory.CreateBlock"
 	value, err := draft.normalized(op)
@@ -145,7 +144,8 @@ func NewBlock(org ledger.ID, draft BlockDraft) (*Block, ledger.Event, error) {
 	return b, createdEvent(ledger.Block, b.ID, StateActive), nil
 }
 
-// SetActive decides to switch the entry on or off. An entry that is already in that state does not change.
+// SetActive returns the entry switched on or off, and the event of this change. If the entry is already on or off as
+// requested, it returns the unchanged entry and an event without a name.
 func (b *Block) SetActive(isActive bool) (*Block, ledger.Event) {
 	if b.Active == isActive {
 		return b, ledger.Event{}

@@ -13,7 +13,7 @@ const testFingerprint = "0123456789abcdef0123456789abcdef"
 func TestValuesOfTheBlocklistAreNormalised(t *testing.T) {
 	for _, c := range []struct {
 		kind        BlockKind
-		value, want string // want is empty if the value must be refused
+		value, want string // want is the normalised value; empty: the value must be refused
 	}{
 		{BlockBIN, "424242", "424242"}, {BlockBIN, "42424242", "42424242"},
 		{BlockBIN, "042424", ""}, {BlockBIN, "42424", ""}, {BlockBIN, "424242424", ""}, {BlockBIN, "42424x", ""}, {BlockBIN, "", ""},
@@ -62,14 +62,14 @@ func TestBlocklistEntryIsRemovedAndListedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if unchanged, event := b.SetActive(true); unchanged != b || event.Name != "" {
-		t.Errorf("listed twice: %+v", event)
+		t.Errorf("an active entry was activated again: %+v", event)
 	}
 	inactive, event := b.SetActive(false)
 	if inactive.Active || !b.Active || event.Name != "deactivate" || event.To != "inactive" || event.Source != (ledger.Source{Kind: ledger.Block, ID: b.ID}) {
 		t.Errorf("%+v %+v", inactive, event)
 	}
 	if unchanged, event := inactive.SetActive(false); unchanged != inactive || event.Name != "" {
-		t.Errorf("taken off twice: %+v", event)
+		t.Errorf("an inactive entry was deactivated again: %+v", event)
 	}
 	listedAgain, event := inactive.SetActive(true)
 	if !listedAgain.Active || listedAgain.ID != b.ID || event.Name != "activate" {
@@ -78,7 +78,7 @@ func TestBlocklistEntryIsRemovedAndListedAgain(t *testing.T) {
 }
 
 // An operator may list a value in one spelling, and a merchant may send a customer's data in another. Both
-// spellings are brought to one form before they are compared.
+// are normalised before they are compared.
 func TestNormalFormsOfPayersData(t *testing.T) {
 	for text, want := range map[string]string{
 		"+7 (495) 123-45-67": "74951234567", "8.495": "8495", "0049 30 1": "49301", "call me": "", "": "", "+1 415 555 01 00 ext 5": "141555501005",
@@ -93,13 +93,13 @@ func TestNormalFormsOfPayersData(t *testing.T) {
 	if got := NormalCountry(" kz"); got != "KZ" {
 		t.Errorf("country %q", got)
 	}
-	if got := NormalAddress(netip.MustParseAddr("::ffff:192.0.2.1")); got != netip.MustParseAddr("192.0.2.1") {
+	if got := NormalIP(netip.MustParseAddr("::ffff:192.0.2.1")); got != netip.MustParseAddr("192.0.2.1") {
 		t.Errorf("address %v", got)
 	}
-	if got := NormalAddress(netip.MustParseAddr("fe80::1%eth0")); got != netip.MustParseAddr("fe80::1") {
+	if got := NormalIP(netip.MustParseAddr("fe80::1%eth0")); got != netip.MustParseAddr("fe80::1") {
 		t.Errorf("address %v", got)
 	}
-	if got := NormalAddress(netip.Addr{}); got.IsValid() {
-		t.Errorf("no address is %v", got)
+	if got := NormalIP(netip.Addr{}); got.IsValid() {
+		t.Errorf("an invalid address becomes %v", got)
 	}
 }

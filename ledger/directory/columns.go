@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// This file has the columns that several record types share, and converts between the rules of package schema and
-// ledger.Refusal.
+// This file has the columns that several record types share. It also has functions that convert between the errors of package
+// schema (Faults, and rules that return a text) and those of package ledger (Refusal).
 
 // passwordColumn returns the column with the password of a partner or a user.
 func passwordColumn() *schema.Column {
@@ -26,7 +26,7 @@ func noSpaces(value any) string {
 	return ""
 }
 
-// textRule makes a column's rule from a function that returns a refusal.
+// textRule returns a column's rule that applies a check. The rule returns the detail of the check's refusal.
 func textRule(check func(op, field, text string) error) func(any) string {
 	return func(value any) string { return problemOf(check("", "", value.(string))) }
 }
@@ -40,7 +40,8 @@ func problemOf(err error) string {
 	return ""
 }
 
-// FaultsAsRefusals converts the faults of a record's fields to the error that Join makes of several refusals.
+// FaultsAsRefusals converts the faults of a record's fields to refusals, and joins them to one error; nil if there is
+// no fault.
 func FaultsAsRefusals(op string, f *schema.Faults) error {
 	errs := make([]error, len(f.List))
 	for i, fault := range f.List {
@@ -56,7 +57,7 @@ func secretRule(value any) string {
 	return problemOf(Join(checkSecret("", field, secret), checkUnmasked("", field, secret)))
 }
 
-// timesProblem returns what is wrong with the instants in a stored record if one is before 1970.
+// timesProblem returns what is wrong with the instants of a stored record: one is before 1970. The text is empty if none is.
 func timesProblem(times ...ledger.Micros) string {
 	if slices.Min(times) < 0 {
 		return "has a time before 1970"
@@ -64,7 +65,8 @@ func timesProblem(times ...ledger.Micros) string {
 	return ""
 }
 
-// partnerNumberProblem returns what is wrong with a stored partner number below 1.
+// partnerNumberProblem returns what is wrong with the partner number of a stored record: it is below 1. The text is empty if
+// it is not.
 func partnerNumberProblem(number int64) string {
 	if number < 1 {
 		return "has a partner number below 1"
@@ -72,8 +74,8 @@ func partnerNumberProblem(number int64) string {
 	return ""
 }
 
-// partnerRoleProblem returns what is wrong with a stored user or session that has PartnerRole without a partner, or a
-// partner without the role.
+// partnerRoleProblem returns what is wrong with a stored user or session: it has PartnerRole without a partner, or a partner
+// without that role. The text is empty if neither is so.
 func partnerRoleProblem(roles Roles, partner int64) string {
 	if partner < 0 || roles.Has(PartnerRole) != (partner > 0) {
 		return "is of role partner or has a partner, and not both"

@@ -37,6 +37,6 @@ func TestStoredMaskIsNotUsedAsASecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := masked.Notification; n.Secret != "" || n.SecretPrevious != "" || n.NotifyURL != "https://shop.example/" {
-		t.Errorf("%q and %q sign what goes to %s", n.Secret, n.SecretPrevious, n.NotifyURL)
+		t.Errorf("notifications to %s are signed with %q and %q", n.NotifyURL, n.Secret, n.SecretPrevious)
 	}
 }

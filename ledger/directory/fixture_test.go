@@ -18,8 +18,8 @@ func parseRequest(t *testing.T, body string) (input schema.Input) {
 	return input
 }
 
-// createByRequest creates a record as a request does: the columns read a draft from the body, and decide makes the
-// record of the draft. The error has the faults of both steps.
+// createByRequest creates a record from the body of a request in two steps. The columns read a draft from the body. Then
+// decide makes the record from the draft. The error has the faults of both steps.
 func createByRequest[R any](t *testing.T, columns *schema.Type[R], body string, decide func(draft R) (*R, error)) (*R, error) {
 	t.Helper()
 	faults := new(schema.Faults)
@@ -28,15 +28,15 @@ func createByRequest[R any](t *testing.T, columns *schema.Type[R], body string, 
 	return r, Join(FaultsAsRefusals("test", faults), err)
 }
 
-// changeOf returns the change that the body of a request asks for.
+// changeOf returns the change that a request with this body makes to a record.
 func changeOf[R any](t *testing.T, columns *schema.Type[R], body string) schema.Change[R] {
 	t.Helper()
 	input := parseRequest(t, body)
 	return func(r *R, f *schema.Faults) { columns.Patch(input, r, f) }
 }
 
-// mergeObjects returns an object in which the members of changes are added or replaced. A request without some member
-// is written with null, because a new record's request treats null as absent.
+// mergeObjects returns the object with the members of changes, which replace members of the same name. A member of changes
+// with the value null is a way to omit the member, because a request for a new record treats null as absent.
 func mergeObjects(t *testing.T, object, changes string) string {
 	t.Helper()
 	members := parseRequest(t, object)

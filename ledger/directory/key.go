@@ -10,8 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// APIKey lets requests act as a partner. The key's value is shown once and not stored. Hash is the
-// SHA-256 of the value.
+// APIKey lets requests act as a partner. The key's value is shown once and not stored. Hash is the SHA-256 of that value.
 type APIKey struct {
 	ID      ledger.ID
 	Org     ledger.ID
@@ -24,7 +23,12 @@ type APIKey struct {
 	Expires ledger.Micros // 0: never
 	Revoked ledger.Micros // 0: not revoked
 	Used    ledger.Micros // the last recorded use; 0: none
+
+	FirstSeq uint64 // journal number (Seq) of the event that created the key; actors/directory sets it on reading
 }
+
+// Author returns the key as the author of events.
+func (k *APIKey) Author() ledger.Author { return ledger.Author{Kind: ledger.ByAPIKey, Seq: k.FirstSeq} }
 
 // Valid tells whether the key is accepted at the instant.
 func (k *APIKey) Valid(now ledger.Micros) bool {
@@ -40,9 +44,9 @@ func (k *APIKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
 // APIKeys are the columns of API keys.
 var APIKeys = schema.NewType[APIKey]("key",
 	columns.IDColumn(func(k *APIKey) *ledger.ID { return &k.ID }),
-	schema.Field(schema.Text(0, "key", schema.InDeep, schema.Transient, schema.Sparse, schema.Constant,
+	schema.Field(schema.Text(0, "key", schema.InDeep, schema.Transient, schema.Sparse, schema.ReadOnlyFixed,
 		schema.Help("the key itself, shown only in the response that creates it")), func(k *APIKey) *string { return &k.Value }),
-	schema.Field(schema.Text(1, "prefix", schema.Needed, schema.Constant,
+	schema.Field(schema.Text(1, "prefix", schema.RequiredInStore, schema.ReadOnlyFixed,
 		schema.Help("first characters of the key, to tell keys apart")), func(k *APIKey) *string { return &k.Prefix }),
 	schema.Field(schema.Text(2, "name", schema.Required, schema.Fixed, schema.OneLine,
 		schema.Help("what the key is for")), func(k *APIKey) *string { return &k.Name }),
@@ -54,7 +58,7 @@ var APIKeys = schema.NewType[APIKey]("key",
 		schema.Help("when the key expires; absent means never")), func(k *APIKey) *ledger.Micros { return &k.Expires }),
 	schema.Field(schema.Instant(6, "revoked_at", schema.AbsentWhenNew,
 		schema.Help("when it was revoked")), func(k *APIKey) *ledger.Micros { return &k.Revoked }),
-	schema.Field(hashColumn(7, "hash", schema.Needed), func(k *APIKey) *[32]byte { return &k.Hash }),
+	schema.Field(hashColumn(7, "hash", schema.RequiredInStore), func(k *APIKey) *[32]byte { return &k.Hash }),
 ).Invariant(func(k *APIKey) string {
 	return cmp.Or(partnerNumberProblem(k.Partner), timesProblem(k.Expires, k.Revoked, k.Used))
 }).
@@ -62,7 +66,7 @@ var APIKeys = schema.NewType[APIKey]("key",
 		k.Org, k.ID, k.Created = envelope.Org, envelope.ID, envelope.Created
 	})
 
-// Check checks the fields of a new key. The error comes from Join.
+// Check checks the fields of a new key. The error names all wrong fields.
 func (k *APIKey) Check(now ledger.Micros) error {
 	faults := new(schema.Faults)
 	APIKeys.Check(nil, k, faults)
@@ -72,7 +76,7 @@ func (k *APIKey) Check(now ledger.Micros) error {
 	return FaultsAsRefusals("directory.CreateAPIKey", faults)
 }
 
-// NewAPIKey decides the creation of a key, whose fields the caller has set. The error comes from Join.
+// NewAPIKey returns a new key with the fields of the draft, and the event of its creation. The error names all wrong fields.
 func NewAPIKey(draft APIKey, now ledger.Micros) (*APIKey, ledger.Event, error) {
 	k := &draft
 	if err := k.Check(now); err != nil {
@@ -81,7 +85,8 @@ func NewAPIKey(draft APIKey, now ledger.Micros) (*APIKey, ledger.Event, error) {
 	return k, createdEvent(ledger.APIKey, k.ID, StateActive), nil
 }
 
-// Revoke decides that the key is no longer accepted. A revoked key does not change.
+// Revoke returns the key as revoked, and the event of this change. If the key is revoked already, it returns the unchanged
+// key and an event without a name.
 func (k *APIKey) Revoke(now ledger.Micros) (*APIKey, ledger.Event) {
 	if k.Revoked != 0 {
 		return k, ledger.Event{}
@@ -91,8 +96,8 @@ func (k *APIKey) Revoke(now ledger.Micros) (*APIKey, ledger.Event) {
 	return &next, movedEvent(ledger.APIKey, k.ID, Revoke, StateActive, StateRevoked)
 }
 
-// RecordUse decides to record a use of the key. It changes nothing if a later use is already recorded
-// or the key is revoked.
+// RecordUse returns the key with the time of a use, and the event of this change. If a later use is already recorded or the
+// key is revoked, it returns the unchanged key and an event without a name.
 func (k *APIKey) RecordUse(usedAt ledger.Micros) (*APIKey, ledger.Event) {
 	if k.Revoked != 0 || usedAt <= k.Used {
 		return k, ledger.Event{}

@@ -14,17 +14,17 @@ import (
 // This file has the kinds of columns that only the directory uses: roles, hashes, and address ranges. A kind
 // (schema.Kind) reads, checks, stores and shows a column's values.
 
-// rolesColumn makes a column whose values are sets of roles.
+// rolesColumn returns a column whose values are sets of roles.
 func rolesColumn(key uint8, name string, options ...schema.Option) schema.Cell[Roles] {
 	return schema.NewCell[Roles](key, name, rolesKind{}, options)
 }
 
-// hashColumn makes a column whose values are SHA-256 hashes. No response shows them.
+// hashColumn returns a column whose values are SHA-256 hashes. No response shows them.
 func hashColumn(key uint8, name string, options ...schema.Option) schema.Cell[[32]byte] {
 	return schema.NewCell[[32]byte](key, name, hashKind{}, append(options, schema.NotShown))
 }
 
-// hashesColumn makes a column whose values are lists of SHA-256 hashes. No response shows them.
+// hashesColumn returns a column whose values are lists of SHA-256 hashes. No response shows them.
 func hashesColumn(key uint8, name string, options ...schema.Option) schema.Cell[[][32]byte] {
 	return schema.NewCell[[][32]byte](key, name, hashesKind{}, append(options, schema.NotShown))
 }
@@ -66,7 +66,7 @@ func (rolesKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, stri
 	return rolesOf(names), ""
 }
 
-// Check refuses an unknown role and a repeated one.
+// Check refuses an unknown role, and a role that is there twice.
 func (rolesKind) Check(_ *schema.Column, value any) string {
 	roles := value.(Roles)
 	for i, r := range roles {
@@ -166,7 +166,7 @@ func (hashesKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
 	return list, true
 }
 
-// sourcesColumn makes a column whose values are lists of addresses and CIDR prefixes.
+// sourcesColumn returns a column whose values are lists of IP addresses and CIDR prefixes.
 func sourcesColumn(key uint8, name string, options ...schema.Option) schema.Cell[[]netip.Prefix] {
 	return schema.NewCell[[]netip.Prefix](key, name, sourcesKind{}, options)
 }
@@ -176,7 +176,7 @@ type sourcesKind struct{ schema.Unsettable }
 
 func (sourcesKind) String() string { return "list of addresses and CIDR prefixes" }
 
-// ParseParts implements schema.MultiPart. Each fault names the list's entry that is wrong.
+// ParseParts implements schema.MultiPart. Each fault names the entry of the list that is wrong.
 func (sourcesKind) ParseParts(c *schema.Column, raw []byte, f *schema.Faults) any {
 	texts, ok := parseStrings(raw)
 	switch {
@@ -243,12 +243,12 @@ func (sourcesKind) Form(_ *schema.Column, use schema.Use) schema.Form {
 	return form
 }
 
-var errInvalidSource = errors.New("no address or prefix of one meaning")
+var errInvalidSource = errors.New("not an unambiguous address or prefix")
 
-// ParseSource parses a CIDR prefix or an address, which becomes a prefix with all bits. It
-// clears the host bits of a prefix and converts IPv4 in IPv6 form to IPv4. It refuses addresses
-// with a zone, because a zone has a meaning on one machine only. It also refuses an IPv4-mapped
-// prefix of less than 96 bits, which would contain more than IPv4 addresses.
+// ParseSource parses a CIDR prefix or an IP address. An address becomes a prefix of full length. It clears the host bits of a
+// prefix and converts IPv4 in IPv6 form to IPv4. It refuses addresses with a zone, because the same zone means different
+// networks on different machines. It also refuses an IPv4-mapped prefix of less than 96 bits, which would contain more than
+// IPv4 addresses.
 func ParseSource(text string) (netip.Prefix, error) {
 	if address, err := netip.ParseAddr(text); err == nil {
 		if address.Zone() != "" {
@@ -261,7 +261,7 @@ func ParseSource(text string) (netip.Prefix, error) {
 	if err != nil {
 		return netip.Prefix{}, err
 	}
-	const mappedBits = 96 // bits of ::ffff:0:0/96
+	const mappedBits = 96 // the prefix length of ::ffff:0:0/96
 	if address := prefix.Addr(); address.Is4In6() {
 		if prefix.Bits() < mappedBits {
 			return netip.Prefix{}, errInvalidSource

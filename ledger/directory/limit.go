@@ -17,18 +17,18 @@ type LimitKind string
 
 // Kinds of limits (specification, "Partner limits").
 const (
-	PerTransaction LimitKind = "per_transaction" // the amount of one transaction
-	DailyVolume    LimitKind = "daily_volume"    // the amounts of a UTC day
-	MonthlyVolume  LimitKind = "monthly_volume"  // the amounts of a UTC calendar month
-	Velocity       LimitKind = "velocity"        // the number of attempts in a sliding window
+	PerTransaction LimitKind = "per_transaction" // bounds the amount of one transaction
+	DailyVolume    LimitKind = "daily_volume"    // bounds the sum of the amounts of a UTC day
+	MonthlyVolume  LimitKind = "monthly_volume"  // bounds the sum of the amounts of a UTC calendar month
+	Velocity       LimitKind = "velocity"        // bounds the number of attempts in a sliding window
 )
 
-// Measure is what a limit compares with its bound.
+// Measure is the quantity that a limit compares with its bound.
 type Measure uint8
 
 // The measures.
 const (
-	OneAmount    Measure = iota + 1 // the amount of the transaction itself
+	OneAmount    Measure = iota + 1 // the amount of one transaction
 	SumOfAmounts                    // the amounts of a calendar period
 	Attempts                        // the number of attempts in a sliding window
 )
@@ -38,8 +38,8 @@ type limitKind struct {
 	name    LimitKind
 	measure Measure
 
-	// The calendar period of a SumOfAmounts. period is the part of a date's layout that identifies the period:
-	// "2006-01-02", "2006-01" or "2006", as in ledger.WindowNumber. The length is months plus days.
+	// The calendar period of a SumOfAmounts. The field period is the part of a date's layout that identifies the period:
+	// "2006-01-02", "2006-01" or "2006", as in ledger.WindowNumber. The length of the period is months plus days.
 	period       string
 	months, days int
 }
@@ -74,13 +74,14 @@ func LimitKinds() (names []string) {
 // Valid tells whether k is one of the kinds.
 func (k LimitKind) Valid() bool { return k.definition().measure != 0 }
 
-// Measure returns what limits of the kind compare with their bound; 0 for an unknown kind.
+// Measure returns the quantity that limits of the kind compare with their bound; 0 for an unknown kind.
 func (k LimitKind) Measure() Measure { return k.definition().measure }
 
 // IsVolume tells whether the limit bounds a sum of amounts.
 func (k LimitKind) IsVolume() bool { return k.Measure() == SumOfAmounts }
 
-// Period returns the layout (package time) with which a volume limit names its calendar period; empty for other kinds.
+// Period returns the layout (package time) of the names of a volume limit's calendar periods, such as "2006-01" for months;
+// empty for other kinds.
 func (k LimitKind) Period() string { return k.definition().period }
 
 // PeriodEnd returns the first instant after the calendar period that contains now.
@@ -91,19 +92,19 @@ func (k LimitKind) PeriodEnd(now time.Time) time.Time {
 	return start.AddDate(0, kind.months, kind.days)
 }
 
-// Scope selects the transactions that a limit counts together. The zero value is invalid.
+// Scope says which transactions a limit counts together. The zero value is invalid.
 type Scope string
 
 // The scopes.
 const (
 	ScopePartner Scope = "partner" // all transactions of the partner
-	ScopeCard    Scope = "card"    // those of one card number, by its keyed fingerprint
-	ScopeEmail   Scope = "email"   // those of one customer's e-mail
-	ScopeIP      Scope = "ip"      // those of one payer's address
+	ScopeCard    Scope = "card"    // the transactions of one card number, by its keyed fingerprint
+	ScopeEmail   Scope = "email"   // the transactions of one customer's e-mail address
+	ScopeIP      Scope = "ip"      // the transactions of one payer's IP address
 )
 
-// Limit bounds how much a partner moves, or how often. Only Active and the bound (MaxAmount or
-// MaxCount) may change; any other change needs another limit.
+// Limit bounds the amounts or the number of a partner's transactions. Only Active and the bound (MaxAmount or
+// MaxCount) may change. Any other change needs a new limit.
 type Limit struct {
 	ID        ledger.ID
 	Org       ledger.ID
@@ -111,27 +112,27 @@ type Limit struct {
 	Terminal  ledger.ID // zero: all terminals of the partner
 	Kind      LimitKind
 	Type      TerminalType  // PaymentTerminal or PayoutTerminal; empty: both
-	Asset     money.Asset   // for Velocity the currency may be empty: all assets of the environment
-	MaxAmount money.Amount  // inclusive, in minor units; for every kind but Velocity
-	MaxCount  int64         // inclusive; for Velocity
-	Window    time.Duration // for Velocity: a minute or an hour
+	Asset     money.Asset   // for Velocity the currency may be empty: the limit is then on all assets of the environment
+	MaxAmount money.Amount  // only for kinds with an amount: the largest amount, in minor units
+	MaxCount  int64         // only for Velocity: the largest number of attempts
+	Window    time.Duration // only for Velocity: the length of the sliding window, a minute or an hour
 	Scope     Scope
 	Active    bool
 	Created   ledger.Micros
 }
 
-// Attempt is a transaction that is about to be routed, as limits see it.
+// Attempt has the data of a transaction, before it is routed, that limits need.
 type Attempt struct {
 	Type         TerminalType // PaymentTerminal or PayoutTerminal
 	Asset        money.Asset
 	Terminal     ledger.ID // zero: no terminal was found
 	Payer        Payer
-	IsRescreened bool // already checked at another terminal: a velocity limit on all of the partner's terminals does not count it again
+	IsRescreened bool // screened at another terminal before, where velocity limits on all terminals counted it
 }
 
-// AppliesTo tells whether the limit applies to the attempt. subject identifies the payer for whom
-// the limit counts; it is empty in the partner scope. The limit does not apply if the payer's card,
-// e-mail or address, as the scope requires, is unknown.
+// AppliesTo tells whether the limit applies to the attempt. subject identifies the payer whose attempts the limit counts. It
+// is empty if the limit has the scope partner. In another scope, the limit does not apply if the payer's card, e-mail or IP
+// address is unknown.
 func (l *Limit) AppliesTo(a *Attempt) (subject string, applies bool) {
 	switch {
 	case !l.Active, l.Asset.Env != a.Asset.Env, l.Type != "" && l.Type != a.Type:
@@ -146,9 +147,9 @@ func (l *Limit) AppliesTo(a *Attempt) (subject string, applies bool) {
 	return a.Payer.Subject(l.Scope)
 }
 
-// coversAsset tells whether the limit is on the asset's currency and network. If the asset's scale is
-// unknown, its amount cannot be compared, so every limit on the currency applies. If none applied, a
-// request could evade limits by naming no network, or one that the currency does not have.
+// coversAsset tells whether the limit is on the asset's currency and network. If the asset's scale (number of decimals) is
+// unknown, the amount cannot be compared with a bound, so every limit on the currency applies. Otherwise a request could
+// evade the limits by naming no network, or a network that the currency does not have.
 func (l *Limit) coversAsset(a money.Asset) bool {
 	if l.Asset.Currency != a.Currency {
 		return false
@@ -164,7 +165,7 @@ func (l *Limit) CounterWindow(day string) string { return day[:len(l.Kind.Period
 // Bounds of limits.
 const (
 	MaxLimits = 100       // active limits of one partner: each creation of a transaction checks all of them
-	MaxCount  = 1_000_000 // attempts of a velocity limit
+	MaxCount  = 1_000_000 // largest MaxCount of a velocity limit
 )
 
 // velocityWindows has the windows of velocity limits by name.
@@ -222,8 +223,8 @@ var Limits = schema.NewType[Limit]("limit",
 		l.Org, l.ID, l.Created = envelope.Org, envelope.ID, envelope.Created
 	})
 
-// limitProblem returns why a stored limit cannot have been made by NewLimit. It does not check the currency,
-// because other currencies may have been accepted when the limit was made.
+// limitProblem returns what is wrong with a stored limit that NewLimit would not have made; empty if nothing is wrong. It
+// does not check the currency, because other currencies may have been accepted when the limit was made.
 func limitProblem(l *Limit) string {
 	f := new(schema.Faults)
 	crossCheckBound(l, f)
@@ -236,7 +237,7 @@ func limitProblem(l *Limit) string {
 	return partnerNumberProblem(l.Partner)
 }
 
-// requireLimitNetwork refuses a request without a network if the currency is on several networks, as for an overdraft.
+// requireLimitNetwork refuses a request without a network if the currency is on several networks.
 func requireLimitNetwork(input schema.Input, l *Limit, f *schema.Faults) {
 	if l.Asset.Currency == "" {
 		return
@@ -247,8 +248,8 @@ func requireLimitNetwork(input schema.Input, l *Limit, f *schema.Faults) {
 	}
 }
 
-// crossCheckLimit checks the fields that depend on the kind, and a new limit's asset. If the kind is unknown, it checks
-// only the asset.
+// crossCheckLimit checks that the fields fit the kind of limit. For a new limit, it also checks the asset. If the kind is
+// unknown, it checks only the asset.
 func crossCheckLimit(old, l *Limit, f *schema.Faults) {
 	if old == nil && l.Kind.Valid() {
 		crossCheckScope(l, f)
@@ -291,8 +292,9 @@ func crossCheckScope(l *Limit, f *schema.Faults) {
 	}
 }
 
-// NewLimit decides the creation of a limit, whose fields the caller has set. terminal is the terminal that the limit
-// names; nil if it names none, or one that the organization doesn't have. The error comes from Join.
+// NewLimit returns a new limit with the fields of the draft, and the event of its creation. terminal is the terminal that the
+// draft names. It is nil if the draft names none, or a terminal that the organization doesn't have. The error names all wrong
+// fields.
 func NewLimit(draft Limit, terminal *Terminal) (*Limit, ledger.Event, error) {
 	l, faults := &draft, new(schema.Faults)
 	l.Asset = columns.ResolveNetwork(l.Asset)
@@ -318,7 +320,8 @@ func (l *Limit) checkTerminal(t *Terminal, f *schema.Faults) {
 	}
 }
 
-// Patch decides a change. Only MaxAmount, MaxCount and Active can change. The error comes from Join.
+// Patch returns the limit with a change, and the event of this change. Only MaxAmount, MaxCount and Active can change. The
+// error names all wrong fields.
 func (l *Limit) Patch(change schema.Change[Limit]) (*Limit, ledger.Event, error) {
 	next, faults := *l, new(schema.Faults)
 	change(&next, faults)
@@ -333,17 +336,16 @@ func (l *Limit) Patch(change schema.Change[Limit]) (*Limit, ledger.Event, error)
 	return &next, movedEvent(ledger.Limit, l.ID, action, stateOf(l.Active), stateOf(next.Active)), nil
 }
 
-// Usage is how much of a limit is used in its window, by the partner or by one payer in the
-// limit's scope.
+// Usage is how much of a limit is used in its window, by the partner or, in another scope, by one payer.
 type Usage struct {
 	Used     money.Amount  // amounts settled in the window, in minor units
-	Reserved money.Amount  // amounts pending or held in the window, in minor units; they count as well
+	Reserved money.Amount  // amounts pending or held in the window, in minor units; they count towards the limit too
 	Count    int64         // attempts in the window, for a velocity limit
-	Resets   ledger.Micros // when the period ends, or when the counted attempts have left the sliding window
+	Resets   ledger.Micros // when the period ends, or when all counted attempts have left the sliding window
 }
 
-// Remaining returns what the limit still allows: minor units, or attempts for a velocity limit.
-// It is zero if the use exceeds the limit, which may have been lowered.
+// Remaining returns how much the limit still allows: minor units, or attempts for a velocity limit. It is zero if the use
+// exceeds the limit, for example because the limit was lowered.
 func (u *Usage) Remaining(l *Limit) money.Amount {
 	if l.Kind.Measure() == Attempts {
 		return money.FromUint64(uint64(max(0, l.MaxCount-u.Count)))

@@ -13,7 +13,8 @@ import (
 // limitTerminal is the terminal that the limits in the tests name.
 var limitTerminal = &Terminal{ID: testID(3), Org: testID(2), Partner: 7, Type: PaymentTerminal, Env: money.Prod}
 
-// volumeBody and velocityBody return the bodies of valid requests for limits, with some members changed.
+// volumeBody and velocityBody return the bodies of valid requests for limits. The members in changes replace those of the
+// body.
 func volumeBody(t *testing.T, changes string) string {
 	t.Helper()
 	return mergeObjects(t, `{"partner_id":7,"kind":"daily_volume","max_amount":"1000","currency":"USD"}`, changes)
@@ -24,7 +25,7 @@ func velocityBody(t *testing.T, changes string) string {
 	return mergeObjects(t, `{"partner_id":7,"kind":"velocity","max_count":5,"window":"minute"}`, changes)
 }
 
-// newLimit decides the limit that a request asks for. terminal is the terminal that the request names.
+// newLimit creates the limit that a request with this body asks for. terminal is the terminal that the request names.
 func newLimit(t *testing.T, terminal *Terminal, body string) (l *Limit, event ledger.Event, err error) {
 	t.Helper()
 	l, err = createByRequest(t, Limits, body, func(draft Limit) (l *Limit, err error) {
@@ -132,8 +133,8 @@ func TestNewLimitHasTheRequestedFields(t *testing.T) {
 	}
 }
 
-// A currency on one network gets that network. A currency on several networks has no network only if the
-// request says so.
+// A currency on one network gets that network. For a currency on several networks, the request must name a network or
+// send an empty one.
 func TestTheNetworkOfALimitIsResolved(t *testing.T) {
 	for changes, want := range map[string]money.Network{
 		`{"currency":"ETH"}`:                      "ethereum",
@@ -287,7 +288,7 @@ func TestSubjectsAreDistinctAndHashed(t *testing.T) {
 			t.Errorf("%s: %q %v, want %q", scope, got, known, want)
 		}
 		if _, known := new(Payer).Subject(scope); known != (scope == ScopePartner) {
-			t.Errorf("%s: nobody is known %v", scope, known)
+			t.Errorf("%s: a payer without data has a subject: %v", scope, known)
 		}
 	}
 }

@@ -32,13 +32,13 @@ const (
 	Suspend    Action = "suspend"
 	Archive    Action = "archive"
 	Revoke     Action = "revoke"
-	Use        Action = "use"    // uses are recorded only from time to time
-	Rotate     Action = "rotate" // an administration token replaced others
+	Use        Action = "use"    // a key or session was used; not every use is recorded
+	Rotate     Action = "rotate" // an administration token took the place of others
 	Settle     Action = "settle"
 	Give       Action = "give"
 )
 
-// Step is a transition in the table of a state machine: the new state, and the reason that reports show.
+// Step is a transition in the table of a state machine. It has the new state and the reason that reports show.
 type Step struct {
 	To  State
 	Why string
@@ -111,8 +111,8 @@ var settlementMachine = fsm.MustCompile(
 	[]Action{Settle},
 	table{StateSettled: {Settle: {StateSettled, "the money of another environment"}}})
 
-// lifecycle says what may happen to the records of a kind: the action that begins a record, the states in which
-// it may begin, and the state machine of all later actions. If machine is nil, there are no later actions.
+// lifecycle defines the legal events of one kind of record. It has the action that creates a record, the states in which a
+// record may begin, and the state machine of all later actions. If machine is nil, there are no later actions.
 type lifecycle struct {
 	firstAction Action
 	firstStates []State
@@ -135,11 +135,37 @@ var lifecycles = map[ledger.Kind]lifecycle{
 	ledger.Settlement:   {Settle, []State{StateSettled}, settlementMachine},
 	ledger.AdminReply:   {Give, []State{StateGiven}, nil},
 	ledger.Reply:        {Give, []State{StateGiven}, nil},
-	ledger.Rate:         {firstAction: Create}, // the states are the rate's values: legalRate checks them, and later events
+	ledger.Rate:         {firstAction: Create}, // a rate's states are its values; legalRate checks them
 }
 
-// Legal tells whether the named event may take a record of the kind from one state to another; from is
-// empty for the record's first event. The checker calls Legal for each event of a journal.
+// EventNames returns the names of the events that records of a kind have in the journal; nil for a kind that other packages
+// declare.
+func EventNames(kind ledger.Kind) []Action {
+	l, known := lifecycles[kind]
+	if !known {
+		return nil
+	}
+	if kind == ledger.Rate {
+		return []Action{l.firstAction, Update} // as in legalRate
+	}
+	names := []Action{l.firstAction}
+	if l.machine != nil {
+		names = append(names, l.machine.Events()...)
+	}
+	return names
+}
+
+// States returns the states that records of a kind have in the journal. Rates have none here, because their states are their
+// values.
+func States(kind ledger.Kind) []State {
+	if l := lifecycles[kind]; l.machine != nil {
+		return l.machine.States()
+	}
+	return lifecycles[kind].firstStates
+}
+
+// Legal tells whether the named event may change the state of a record of the kind from one state to another. from is empty
+// for the record's first event. The checker calls Legal for each event of a journal.
 func Legal(kind ledger.Kind, event, from, to string) bool {
 	l, known := lifecycles[kind]
 	if !known {
@@ -163,7 +189,7 @@ func Legal(kind ledger.Kind, event, from, to string) bool {
 	return ok && string(step.To) == to
 }
 
-// statusAction returns the action that takes an organization to the requested status.
+// statusAction returns the action that changes an organization's status to the requested one.
 func statusAction(from, to OrgStatus) Action {
 	if from == to {
 		return Update
@@ -171,8 +197,8 @@ func statusAction(from, to OrgStatus) Action {
 	return map[OrgStatus]Action{Provisioning: Withdraw, Active: Activate, Maintenance: Suspend, Archived: Archive}[to]
 }
 
-// switchAction returns the action for a change of a partner, a user, a terminal, a limit or a blocklist
-// entry, by the old and the new value of Active.
+// switchAction returns the action for a change of a record that can be switched on and off. wasActive and isActive are the
+// record's field Active before and after the change.
 func switchAction(wasActive, isActive bool) Action {
 	switch {
 	case wasActive == isActive:
@@ -190,13 +216,13 @@ func stateOf(isActive bool) State {
 	return StateInactive
 }
 
-// CreatedEvent returns the first event of a record that can be switched off.
+// CreatedEvent returns the first event of a record that can be switched on and off.
 func CreatedEvent(kind ledger.Kind, id ledger.ID, isActive bool) ledger.Event {
 	return createdEvent(kind, id, stateOf(isActive))
 }
 
-// SwitchEvent returns the event of a change of a record that can be switched off. wasActive and isActive are its field
-// Active before and after the change.
+// SwitchEvent returns the event of a change of a record that can be switched on and off. wasActive and isActive are the
+// record's field Active before and after the change.
 func SwitchEvent(kind ledger.Kind, id ledger.ID, wasActive, isActive bool) ledger.Event {
 	return movedEvent(kind, id, switchAction(wasActive, isActive), stateOf(wasActive), stateOf(isActive))
 }

@@ -43,8 +43,8 @@ func TestMachinesAreAsReported(t *testing.T) {
 	}
 }
 
-// organizationGrid is written by hand. By an organization's status and the status that is requested, it has the name of
-// the expected event or the code of the expected refusal. An archived organization stays archived.
+// organizationGrid is written by hand. For each current and each requested status, it has the name of the expected event or
+// the code of the expected refusal. An archived organization stays archived.
 var organizationGrid = map[OrgStatus]map[OrgStatus]string{
 	Provisioning: {Provisioning: "unchanged", Active: "activate", Maintenance: "suspend", Archived: "archive"},
 	Active:       {Provisioning: "withdraw", Active: "unchanged", Maintenance: "suspend", Archived: "archive"},
@@ -67,7 +67,7 @@ func TestEachChangeOfAnOrganizationsStatus(t *testing.T) {
 			case got == "":
 				got = "unchanged"
 				if next != o {
-					t.Errorf("%s to %s: nothing changed, yet there is another record", from, to)
+					t.Errorf("%s to %s: nothing changed, but the returned record is a different one", from, to)
 				}
 			case next.Status != to || event.From != string(from) || event.To != string(to):
 				t.Errorf("%s to %s: status %s, event %+v", from, to, next.Status, event)

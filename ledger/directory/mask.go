@@ -10,8 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Mask replaces secrets when a terminal's parameters are shown. A request that sends Mask back keeps
-// the stored secret.
+// Mask is shown in place of each secret among a terminal's parameters. If a request sends Mask back, the stored secret stays.
 const Mask = schema.Mask
 
 var quotedMask = json.RawMessage(`"` + Mask + `"`)
@@ -22,15 +21,14 @@ const (
 	keySecretPrevious = "secret_previous"
 )
 
-// secretWords mark a terminal's parameter as secret if its name contains one of them, at any depth and
-// in upper or lower case. Parameters are recognised by their names, because this platform does not know
-// all parameters of all providers.
+// secretWords are words in the names of secret parameters. A parameter is secret if its name contains one of these words, at
+// any depth and in upper or lower case. The names decide, because the service does not know all parameters of all providers.
 var secretWords = [...]string{"secret", "token", "password", "key"}
 
 // keyPublishable names a parameter that payers' browsers may see.
 const keyPublishable = "publishable_key"
 
-// IsSecretParam tells whether a terminal's parameter with that key is secret, so that Mask is shown instead.
+// IsSecretParam tells whether a terminal's parameter with this name is secret. Mask is then shown instead of its value.
 func IsSecretParam(key string) bool {
 	if key == keyPublishable {
 		return false
@@ -55,8 +53,8 @@ func maskSecrets(value json.RawMessage) json.RawMessage {
 	})
 }
 
-// restoreMasked returns a request's object with stored secrets in place of their masks. The mask of a
-// secret that is not stored stays, and checkMasks refuses it later.
+// restoreMasked returns a request's object with the stored secrets in place of masks. If there is no stored secret, the mask
+// stays in the object, and checkMasks refuses it later.
 func restoreMasked(request, stored json.RawMessage) json.RawMessage {
 	var storedValues struct {
 		members  map[string]json.RawMessage
@@ -85,8 +83,8 @@ func isMask(value json.RawMessage) bool {
 	return json.Unmarshal(value, &text) == nil && text == Mask
 }
 
-// checkMasks refuses an object of parameters with a mask in place of a secret that is not
-// stored. It skips the top-level keys in checkedElsewhere.
+// checkMasks refuses an object of parameters that has a mask in place of a secret. It does not check the top-level keys in
+// checkedElsewhere.
 func checkMasks(op, path string, value json.RawMessage, checkedElsewhere ...string) (refusal error) {
 	rewrite(value, func(name string, i int, value json.RawMessage) json.RawMessage {
 		field := path + "." + name
@@ -102,9 +100,9 @@ func checkMasks(op, path string, value json.RawMessage, checkedElsewhere ...stri
 	return refusal
 }
 
-// rewrite returns a JSON object or list with replaced values, in the same order and under the same names.
-// replace gets a value with its name (empty in a list) and its index, and returns the new value. A text
-// that is neither object nor list is returned unchanged, and so is one in which no value changes.
+// rewrite returns a JSON object or list with replaced values. The order and the names stay the same. replace gets each value
+// with its name (empty in a list) and its index, and returns the new value. If the text is neither an object nor a list, or
+// if no value changes, rewrite returns the text unchanged.
 func rewrite(text json.RawMessage, replace func(name string, i int, value json.RawMessage) json.RawMessage) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	opening, err := decoder.Token()
@@ -124,7 +122,7 @@ func rewrite(text json.RawMessage, replace func(name string, i int, value json.R
 				return text
 			}
 			name, _ = key.(string)
-			quoted, _ := json.Marshal(name) // a string always marshals
+			quoted, _ := json.Marshal(name) // encoding a string never fails
 			out = append(append(out, quoted...), ':')
 		}
 		var value json.RawMessage
@@ -144,13 +142,13 @@ func rewrite(text json.RawMessage, replace func(name string, i int, value json.R
 	return append(out, ']')
 }
 
-// checkUnmasked refuses the mask as a secret, because the mask is public.
+// checkUnmasked refuses a secret that equals Mask, because Mask is public.
 func checkUnmasked(op, field, secret string) error {
 	return check(secret != Mask, op, field, "%s", schema.UnknownSecret)
 }
 
-// refuseEmptyMembers refuses an empty notification address or signing secret in a request. The sender
-// may have meant another value, and would get no notifications, or unsigned ones.
+// refuseEmptyMembers refuses an empty notification address or signing secret in a request. It is probably a
+// mistake, which would cause missing or unsigned notifications.
 func (t *Terminal) refuseEmptyMembers(op string) error {
 	params, _ := parseMembers(t.MerchantParams)
 	refuseEmpty := func(key, message string) error {
@@ -159,7 +157,7 @@ func (t *Terminal) refuseEmptyMembers(op string) error {
 	return Join(refuseEmpty(keyNotifyURL, EmptyNotifyURL), refuseEmpty(keySecret, EmptySecret), refuseEmpty(keySecretPrevious, EmptySecret))
 }
 
-// The messages that refuse an empty notification address or signing secret.
+// The error messages for an empty notification address and an empty signing secret.
 const (
 	EmptyNotifyURL = "must be an http or https address, or null"
 	EmptySecret    = "must not be empty; null takes it away"

@@ -23,12 +23,12 @@ func TestOnlyMasksAreReplacedByStoredSecrets(t *testing.T) {
 		}
 	}
 	if got := string(restoreMasked([]byte(`{"api_key":"•••"}`), nil)); got != `{"api_key":"•••"}` {
-		t.Errorf("with nothing stored a mask becomes %s", got)
+		t.Errorf("a mask without a stored secret becomes %s", got)
 	}
 }
 
-// A member with the name of a secret is shown as a mask, at any depth and of any type; only null and an empty text are
-// shown as they are. If the mask is sent back, the stored secret takes its place; a mask without a stored secret is refused.
+// A member with the name of a secret is shown as a mask, whatever its depth and type, unless it is null or an empty text.
+// If a request sends the mask back, the stored secret replaces it. A mask without a stored secret is refused.
 func TestSecretsAreKnownByTheirNames(t *testing.T) {
 	const stored = `{"api_secret":"a","API_TOKEN":["b"],"db":{"Password":{"c":1},"user":"u"},"list":[{"private_key":7},{"x":1}],"publishable_key":"pk","empty_secret":"","no_key":null}`
 	const shown = `{"api_secret":"•••","API_TOKEN":"•••","db":{"Password":"•••","user":"u"},"list":[{"private_key":"•••"},{"x":1}],"publishable_key":"pk","empty_secret":"","no_key":null}`
@@ -36,10 +36,10 @@ func TestSecretsAreKnownByTheirNames(t *testing.T) {
 		t.Errorf("shown as %s", got)
 	}
 	if got := string(restoreMasked([]byte(shown), []byte(stored))); got != stored {
-		t.Errorf("put back as %s", got)
+		t.Errorf("with restored secrets the object is %s", got)
 	}
 	if err := checkMasks("op", providerParams, restoreMasked([]byte(shown), []byte(stored))); err != nil {
-		t.Errorf("put back: %v", err)
+		t.Errorf("restored secrets are refused: %v", err)
 	}
 	for sent, want := range map[string]string{
 		`{"api_secret":"•••"}`:                "provider_params.api_secret: is not known here: send the secret itself",
@@ -70,6 +70,6 @@ func TestUnknownParametersAreThoseWithoutAColumn(t *testing.T) {
 		}
 	}
 	if got := new(Terminal).UnknownParams(); len(got) != 0 {
-		t.Errorf("of nothing: %v", got)
+		t.Errorf("a terminal without parameters has unknown ones: %v", got)
 	}
 }

@@ -51,13 +51,13 @@ const (
 	allStatuses = "all"
 )
 
-// StatusesRule is the message for an invalid notify_statuses.
+// StatusesRule is the error message for an invalid notify_statuses.
 const StatusesRule = `must be "all" or a list of transaction statuses`
 
-// StatusesField is the field that a refusal of notify_statuses names.
+// StatusesField is the name of the field notify_statuses in refusals.
 const StatusesField = merchantParams + "." + keyStatuses
 
-// MethodsField is the field that a refusal of methods names.
+// MethodsField is the name of the field methods in refusals.
 const MethodsField = providerParams + ".methods"
 
 // Methods returns the payment methods (types of money_storage) that an object of provider_params lists. Other

@@ -10,19 +10,19 @@ import (
 	"mizan/ledger"
 )
 
-// This file has the rule for the addresses to which merchants want their notifications sent.
+// This file has the rule for the URLs to which merchants' notifications are sent.
 
 const keyNotifyURL = "notify_url"
 
-// Bounds of a host name (RFC 1035, section 2.3.4).
+// Largest lengths of a host name and of its labels (RFC 1035, section 2.3.4).
 const (
 	maxHostLength  = 253
 	maxLabelLength = 63
 )
 
-// checkNotifyURL refuses an address to which notifications cannot or must not be sent. If allowsPrivate is
-// false, it also refuses this machine, its local networks, and any other address that is not on the internet.
-// It does not resolve names: the sender checks the resolved address at each delivery.
+// checkNotifyURL refuses an address to which notifications cannot or must not be sent. If allowsPrivate is false, it also
+// refuses addresses that are not on the internet, such as those of this machine and of its local networks. It does not
+// resolve host names: the code that sends a notification checks the resolved IP address each time.
 func checkNotifyURL(op, field, address string, allowsPrivate bool) error {
 	if address == "" {
 		return nil
@@ -79,8 +79,8 @@ func isNumeric(label string) bool {
 	return !strings.ContainsFunc(digits, func(c rune) bool { return (c < '0' || c > '9') && (!hexadecimal || c < 'a' || c > 'f') })
 }
 
-// Addresses on the internet: all of IPv4 and the allocated part of IPv6, except the entries of
-// the special-purpose address registries (IANA, RFC 6890).
+// The IP addresses on the internet: all of IPv4 and the allocated part of IPv6, except the entries of the special-purpose
+// address registries (IANA, RFC 6890).
 var (
 	unicast6       = netip.MustParsePrefix("2000::/3")
 	specialPurpose = []netip.Prefix{
@@ -111,8 +111,8 @@ var (
 	}
 )
 
-// isOnInternet tells whether an address is on the internet. It returns false for IPv4 addresses
-// in a form of IPv6 (mapped, NAT64), because they can be written in plain form.
+// isOnInternet tells whether an IP address is on the internet. It returns false for an IPv4 address in a form of IPv6
+// (mapped, NAT64), because the plain form of IPv4 can be used instead.
 func isOnInternet(ip netip.Addr) bool {
 	if ip.Is6() && !unicast6.Contains(ip) {
 		return false
@@ -120,8 +120,8 @@ func isOnInternet(ip netip.Addr) bool {
 	return !slices.ContainsFunc(specialPurpose, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// checkNotifyURL checks the notify_url in a request's parameters. An unchanged stored address is
-// accepted, whatever rule applied when it was stored (doc.go, invariant 5).
+// checkNotifyURL checks the notify_url in a request's parameters. It accepts the stored address, whatever rule applied when
+// that address was stored (doc.go, invariant 5).
 func (t *Terminal) checkNotifyURL(op, stored string, allowsPrivate bool) error {
 	params, _ := parseMembers(t.MerchantParams)
 	address := textMember(params, keyNotifyURL)

@@ -22,7 +22,7 @@ var refusedAddresses = []string{
 	"https://" + strings.Repeat("a", maxLabelLength+1) + ".example/", "https://" + strings.Repeat("a.", 127) + "aa/", "https://shop.example/" + strings.Repeat("a", MaxURL-20),
 }
 
-// Hosts of numbers that are not an IP address in plain form. They are refused, because resolvers interpret them differently.
+// Numeric hosts that are not an IP address in plain form. They are refused, because resolvers interpret them in different ways.
 var numericHosts = []string{
 	"127.1", "127.0.1", "127.0.0.01", "0127.0.0.1", "0177.0.0.1", "0177.1", "0x7f.1", "0x7f.0.0.1", "0X7F.0.0.1", "0x7f000001", "0x7F000001", "2130706433", "017700000001", "127.0.0.1.", "127.1.",
 	"0", "00", "0x", "0x0", "1", "10.1", "167772161", "0xa000001", "0xa9fea9fe", "2852039166", "169.254.43518", "192.168.257", "256.256.256.256", "1.2.3.4.5", "4294967296", "08.8.8.8", "134744072", "8.8", "shop.example.1", "a.0x1f",

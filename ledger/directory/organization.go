@@ -31,7 +31,7 @@ const (
 	Provisioning OrgStatus = "provisioning"
 	Active       OrgStatus = "active"
 	Maintenance  OrgStatus = "maintenance"
-	Archived     OrgStatus = "archived" // final
+	Archived     OrgStatus = "archived" // cannot be left
 )
 
 // Valid tells whether s is one of the states.
@@ -47,11 +47,12 @@ func (s OrgStatus) Valid() bool {
 const (
 	ParticipatoryFinance = "participatory_finance"
 	IslamicFinance       = "islamic_finance"
+	DualControl          = "dual_control" // a contract must be approved by a user who has neither created nor submitted it
 )
 
-var modules = []string{ParticipatoryFinance, IslamicFinance}
+var modules = []string{ParticipatoryFinance, IslamicFinance, DualControl}
 
-// MaxRegions bounds an organization's allowed regions.
+// MaxRegions is the largest number of an organization's allowed regions.
 const MaxRegions = 100
 
 // Organization is the unit of isolation: every record belongs to exactly one organization, except the
@@ -72,7 +73,7 @@ func (o *Organization) Active() bool { return o.Status == Active }
 // HasModule tells whether the module is on.
 func (o *Organization) HasModule(module string) bool { return slices.Contains(o.Modules, module) }
 
-// AllowsRegion tells whether the organization works in the region.
+// AllowsRegion tells whether the organization may make contracts in the region.
 func (o *Organization) AllowsRegion(region string) bool {
 	return len(o.Regions) == 0 || slices.Contains(o.Regions, region)
 }
@@ -91,7 +92,7 @@ var Organizations = schema.NewType[Organization]("organization",
 		schema.DefaultTo(string(Active)), schema.Help("keys and sessions are accepted only while the organization is active; archived is final")),
 		func(o *Organization) *OrgStatus { return &o.Status }),
 	schema.Field(schema.Texts(4, "modules", schema.Flag("module"), schema.Settable, schema.NotNull, schema.Rule(modulesRule),
-		schema.Help("participatory_finance, islamic_finance, or both")), func(o *Organization) *[]string { return &o.Modules }),
+		schema.Help("any of participatory_finance, islamic_finance and dual_control")), func(o *Organization) *[]string { return &o.Modules }),
 	schema.Field(schema.Texts(5, "allowed_regions", schema.Flag("region"), schema.Settable, schema.NotNull, schema.AtMost(MaxRegions), schema.Rule(regionsRule),
 		schema.Help("two-letter codes of the regions in which the organization works; an empty list means all")), func(o *Organization) *[]string { return &o.Regions }),
 	columns.CreatedColumn(func(o *Organization) *ledger.Micros { return &o.Created }),
@@ -105,7 +106,7 @@ func modulesRule(value any) string {
 	return ""
 }
 
-// regionsRule refuses a list with a text that has not the form of a region's code.
+// regionsRule refuses a list with a text that does not have the form of a region's code.
 func regionsRule(value any) string {
 	if slices.ContainsFunc(value.([]string), func(region string) bool { return len(region) != 2 || !isUpper(region) }) {
 		return "must hold two-letter region codes in upper case"
@@ -113,8 +114,8 @@ func regionsRule(value any) string {
 	return ""
 }
 
-// NewOrganization decides the creation of an organization, whose fields the caller has set. The error comes from
-// Join.
+// NewOrganization returns a new organization with the fields of the draft, and the event of its creation. The error names all
+// wrong fields.
 func NewOrganization(draft Organization) (*Organization, ledger.Event, error) {
 	o := &draft
 	if err := o.check("directory.CreateOrganization", nil, new(schema.Faults)); err != nil {
@@ -123,8 +124,8 @@ func NewOrganization(draft Organization) (*Organization, ledger.Event, error) {
 	return o, createdEvent(ledger.Organization, o.ID, State(o.Status)), nil
 }
 
-// Patch decides a change. The error comes from Join, or is an IllegalTransition if the organization can't go to
-// the requested status.
+// Patch returns the organization with a change, and the event of this change. The error names all wrong fields, or is
+// an IllegalTransition if the organization's status cannot change to the requested one.
 func (o *Organization) Patch(change schema.Change[Organization]) (*Organization, ledger.Event, error) {
 	const op = "directory.PatchOrganization"
 	next, faults := *o, new(schema.Faults)

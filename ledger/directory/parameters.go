@@ -12,11 +12,11 @@ import (
 	"mizan/ledger/schema"
 )
 
-// This file has the code that the columns of a terminal's parameters share. Parameters are the members of
-// provider_params and merchant_params. Each of the two objects is stored as a whole, so these columns have no stored
-// key (their key is 0).
+// This file has code that is common to the columns of a terminal's parameters. Parameters are the members of the objects
+// provider_params and merchant_params. Each of the two objects is stored as a whole, so these columns have no stored key
+// (their key is 0).
 
-// parameterOptions returns the options of a column of parameters.
+// parameterOptions returns the options of a parameter's column.
 func parameterOptions(help string, options ...schema.Option) []schema.Option {
 	return append([]schema.Option{schema.Transient, schema.Settable, schema.Help(help)}, options...)
 }
@@ -29,7 +29,7 @@ func parseMembers(text []byte) (m schema.Input, ok bool) {
 	return m, json.Unmarshal(text, &m) == nil
 }
 
-// textMember returns a member that is a text. The result is empty if there is no such member.
+// textMember returns a member's text; empty if there is no such member, or if it is not a text.
 func textMember(m schema.Input, name string) (text string) {
 	if json.Unmarshal(m[name], &text) != nil {
 		return ""
@@ -37,7 +37,8 @@ func textMember(m schema.Input, name string) (text string) {
 	return text
 }
 
-// readParameters reads an object of parameters by its columns. The faults name fields in the form "provider_params.fee_bps".
+// readParameters reads an object of parameters by its columns. Faults name a field with its object, as in
+// "provider_params.fee_bps".
 func readParameters[P any](columns *schema.Type[P], name string, text []byte, f *schema.Faults) *P {
 	m, ok := parseMembers(text)
 	if !ok {
@@ -46,7 +47,7 @@ func readParameters[P any](columns *schema.Type[P], name string, text []byte, f 
 	return columns.ReadMembers(m, name+".", f).(*P)
 }
 
-// amountParameter makes a column whose values are amounts. The field is nil if the parameters have no amount.
+// amountParameter returns a column whose values are amounts. The Go field is nil if the parameters have no amount.
 func amountParameter[P any](name, help string, fieldOf func(*P) **money.Amount) *schema.Column {
 	return schema.Bound(schema.Amount(0, name, parameterOptions(help, schema.OrZero)...),
 		func(p *P) (a money.Amount) {
@@ -58,7 +59,7 @@ func amountParameter[P any](name, help string, fieldOf func(*P) **money.Amount) 
 		func(p *P, a money.Amount) { *fieldOf(p) = &a })
 }
 
-// listParameter makes a column whose values are lists of T. In JSON their entries are texts.
+// listParameter returns a column whose values are lists of T. In JSON their entries are texts.
 func listParameter[P, T any](name, help string, kind *listKind[T], fieldOf func(*P) *[]T) *schema.Column {
 	return schema.Field(schema.NewCell[[]T](0, name, kind, parameterOptions(help)), fieldOf)
 }
@@ -70,7 +71,7 @@ type listKind[T any] struct {
 	refusal        string        // message for an entry that parse does not accept
 	acceptsNumbers bool          // an entry may also be an integer
 	dedupe         func([]T) []T // removes repeated entries; nil if they stay
-	words          []string      // the allowed entries; nil if they are not a closed list
+	words          []string      // the allowed entries; nil if any text may be allowed
 }
 
 var (
@@ -126,7 +127,8 @@ func parseMethod(method string) (string, bool) {
 	return method, method != "" && !strings.ContainsFunc(method, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' })
 }
 
-// parseChat accepts any text that is not empty, because it also reads stored chats. Terminal.checkChats checks new ones.
+// parseChat accepts any text that is not empty, because it also reads stored chats. Terminal.checkChats checks the chats of a
+// request.
 func parseChat(id string) (string, bool) { return id, id != "" }
 
 func parseEmail(address string) (string, bool) {
@@ -180,7 +182,7 @@ func networkRule(value any) string {
 	return ""
 }
 
-// statusSelection says of which statuses the merchant is notified.
+// statusSelection says for which statuses of a transaction the merchant is notified.
 type statusSelection struct {
 	statuses    []string
 	includesAll bool

@@ -15,7 +15,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Bounds of a partner's fields.
+// Largest lengths of a partner's fields.
 const (
 	MaxPassword  = 256 // bytes
 	MaxSources   = 100 // entries of Sources
@@ -26,27 +26,28 @@ const (
 type Partner struct {
 	ID        ledger.ID
 	Org       ledger.ID
-	Number    int64 // the protocol's id, from one sequence of the platform
+	Number    int64 // the partner's id in the API; the numbers of all organizations' partners are one sequence
 	Name      string
 	Login     string
 	PassHash  string // PHC string (hash, salt and parameters); empty: the partner can't log in
 	Email     string
 	Lang      string // language of status descriptions; empty: English
-	NotifyURL string // used for terminals without an address of their own
-	Secret    string // signs notifications to NotifyURL
+	NotifyURL string // used for terminals that have no notify_url of their own
+	Secret    string // key with which notifications to NotifyURL are signed
 	Active    bool
-	Sources   []netip.Prefix // empty: requests may come from anywhere
+	Sources   []netip.Prefix // addresses from which requests may come; empty: any
 	Overdraft []Overdraft
-	Branding  Branding // of payers' pages; zero: none
+	Branding  Branding // look of payers' pages; zero: the service's own
 	Created   ledger.Micros
+	FirstSeq  uint64 // journal number (Seq) of the event that created the partner; actors/directory sets it on reading
 
-	// Epoch increases with each change of the password, which ends the partner's sessions.
+	// Epoch increases with each change of the password. Sessions with an earlier epoch are not valid any more.
 	Epoch uint32
 }
 
 // Partners are the columns of partners (specification, "Partner administration").
 var Partners = schema.NewType[Partner]("partner",
-	schema.Field(schema.DerivedInteger(1, "id", schema.Needed, schema.Constant,
+	schema.Field(schema.DerivedInteger(1, "id", schema.RequiredInStore, schema.ReadOnlyFixed,
 		schema.Help("number of the partner, from one sequence of the platform")), func(p *Partner) *int64 { return &p.Number }),
 	schema.Field(schema.Text(2, "name", schema.Required, schema.OneLine,
 		schema.Help("name of the merchant")), func(p *Partner) *string { return &p.Name }),
@@ -78,9 +79,9 @@ var Partners = schema.NewType[Partner]("partner",
 		p.Org, p.ID, p.Created = envelope.Org, envelope.ID, envelope.Created
 	})
 
-// Branding is how payers' pages present a merchant.
+// Branding is the look of payers' pages for a merchant.
 type Branding struct {
-	DisplayName  string // shown in place of the partner's name; empty: that name
+	DisplayName  string // shown in place of the partner's name; empty: the partner's name is shown
 	Logo         string // address of an uploaded image; empty: none
 	Color        string // "#rrggbb", of the buttons; empty: the pages' own color
 	SupportEmail string
@@ -136,7 +137,7 @@ func (p *Partner) OverdraftOf(asset money.Asset) money.Amount {
 	return money.Amount{}
 }
 
-// Admits tells whether a request may come from the address.
+// Admits tells whether requests may come from the IP address.
 func (p *Partner) Admits(address netip.Addr) bool {
 	if len(p.Sources) == 0 {
 		return true
@@ -168,9 +169,9 @@ func CheckPassword(pass []byte) error {
 	return nil
 }
 
-// NewPartner decides the creation of a partner, whose fields the caller has set; PassHash is the hash of a password that
-// CheckPassword accepted. The claim (a unique key) on the login decides later whether the login is free. allowsPrivateURL
-// tells whether NotifyURL may name an address that is not on the internet. The error comes from Join.
+// NewPartner returns a new partner with the fields of the draft, and the event of its creation. PassHash is the hash of a
+// password that CheckPassword accepted. Whether the login is free is decided later, by the claim (a unique key) on the login.
+// allowsPrivateURL tells whether NotifyURL may name an address that is not on the internet. The error names all wrong fields.
 func NewPartner(draft Partner, allowsPrivateURL bool) (*Partner, ledger.Event, error) {
 	p := &draft
 	if err := p.check("directory.CreatePartner", nil, allowsPrivateURL, new(schema.Faults)); err != nil {
@@ -179,8 +180,8 @@ func NewPartner(draft Partner, allowsPrivateURL bool) (*Partner, ledger.Event, e
 	return p, createdEvent(ledger.Partner, p.ID, stateOf(p.Active)), nil
 }
 
-// Patch decides a change. Number and login never change. allowsPrivateURL is as in NewPartner, but a stored address may
-// stay. The error comes from Join.
+// Patch returns the partner with a change, and the event of this change. Number and login never change. allowsPrivateURL
+// tells whether a new NotifyURL may name an address that is not on the internet. The error names all wrong fields.
 func (p *Partner) Patch(change schema.Change[Partner], allowsPrivateURL bool) (*Partner, ledger.Event, error) {
 	next, faults := *p, new(schema.Faults)
 	change(&next, faults)

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Payer is the known data of a payer or payee, in normalised form. Empty fields are unknown.
+// Payer has what is known of a payer or payee, in normalised form. Empty fields are unknown.
 type Payer struct {
-	BIN     []byte     // the first eight digits of the card number; bytes, so that they can be wiped together with it
+	BIN     []byte     // first eight digits of the card number; not a string, so that the memory can be erased
 	Card    string     // keyed fingerprint of the card number
 	Email   string     // lower case
 	Phone   string     // digits only
 	Country string     // ISO 3166-1 alpha-2, upper case
-	IP      netip.Addr // unmapped, without zone
+	IP      netip.Addr // IPv4 is not in IPv6 form; without zone
 }
 
-// Subject returns the payer's value in a limit's scope; false if that value is unknown. E-mail and address are
-// hashed, because the result becomes a part of counters' keys, which are kept forever.
+// Subject returns which payer a limit with this scope counts; false if the payer's value in the scope is unknown. E-mail and
+// IP address are hashed, because the result is in the keys of counters, which are kept forever.
 func (p *Payer) Subject(s Scope) (string, bool) {
 	switch s {
 	case ScopePartner:
@@ -33,7 +33,7 @@ func (p *Payer) Subject(s Scope) (string, bool) {
 	return "", false
 }
 
-// hashText returns the first half of the text's SHA-256, in hex.
+// hashText returns the first half of the text's SHA-256, in hexadecimal digits.
 func hashText(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
@@ -60,8 +60,8 @@ func NormalPhone(text string) string {
 // NormalCountry returns a country's code in upper case, without white space around it.
 func NormalCountry(text string) string { return strings.ToUpper(strings.TrimSpace(text)) }
 
-// NormalAddress returns an address without its zone, and an IPv4 address in IPv6 form as IPv4.
-func NormalAddress(address netip.Addr) netip.Addr { return address.Unmap().WithZone("") }
+// NormalIP returns an address without its zone, and an IPv4 address in IPv6 form as IPv4.
+func NormalIP(address netip.Addr) netip.Addr { return address.Unmap().WithZone("") }
 
 // countryCodes lists the 249 assigned codes (ISO 3166-1 alpha-2).
 const countryCodes = "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ " +

@@ -15,22 +15,22 @@ var PlatformOrg = ledger.ID{}
 // PlatformID is the id of the one Platform record.
 var PlatformID = ledger.ID{6: 0x80, 8: 0x80, 15: 1} // a UUID of version 8: chosen, not random
 
-// These are the largest numbers of administration tokens that are accepted at once, and of retired tokens whose
-// hashes are stored. The oldest retired tokens are forgotten, so that the record does not grow without bound.
+// The largest numbers of administration tokens that are accepted at the same time, and of retired tokens whose hashes are
+// stored. The oldest retired tokens are forgotten, so that the record does not grow without bound.
 const (
 	MaxAdminTokens   = 64
 	MaxRetiredTokens = 1024
 )
 
-// Platform is the state that all organizations share.
+// Platform is the record with the state that all organizations share.
 type Platform struct {
 	NextPartner   int64        // the number of the next partner
 	AdminTokens   [][32]byte   // SHA-256 of the accepted tokens, oldest first
 	RetiredTokens [][32]byte   // hashes of tokens that were accepted once and never will be accepted again, oldest first
-	Sandbox       []SandboxOrg // what the first start of the sandbox created
+	Sandbox       []SandboxOrg // the organizations that the first start of the sandbox created
 }
 
-// SandboxOrg names an organization of the sandbox and its partner.
+// SandboxOrg names an organization of the sandbox and the number of its partner.
 type SandboxOrg struct {
 	Org     ledger.ID
 	Partner int64
@@ -38,15 +38,15 @@ type SandboxOrg struct {
 
 // Platforms are the columns of the platform's record, which no response shows.
 var Platforms = schema.NewType[Platform]("platform",
-	schema.Field(schema.DerivedInteger(1, "next_partner", schema.NotShown, schema.Needed), func(p *Platform) *int64 { return &p.NextPartner }),
+	schema.Field(schema.DerivedInteger(1, "next_partner", schema.NotShown, schema.RequiredInStore), func(p *Platform) *int64 { return &p.NextPartner }),
 	schema.Field(hashesColumn(2, "admin_tokens"), func(p *Platform) *[][32]byte { return &p.AdminTokens }),
 	schema.Field(hashesColumn(3, "retired"), func(p *Platform) *[][32]byte { return &p.RetiredTokens }),
 	schema.Field(schema.Entries(4, "sandbox", sandboxOrgs, schema.NotShown), func(p *Platform) *[]SandboxOrg { return &p.Sandbox }),
 ).Invariant(func(p *Platform) string { return partnerNumberProblem(p.NextPartner) }).WithEnvelope(func(*Platform, schema.Envelope) {})
 
 var sandboxOrgs = schema.NewType[SandboxOrg]("demo",
-	schema.Field(schema.ID(1, "org", schema.NotShown, schema.Needed), func(s *SandboxOrg) *ledger.ID { return &s.Org }),
-	schema.Field(schema.DerivedInteger(2, "partner", schema.NotShown, schema.Needed), func(s *SandboxOrg) *int64 { return &s.Partner }),
+	schema.Field(schema.ID(1, "org", schema.NotShown, schema.RequiredInStore), func(s *SandboxOrg) *ledger.ID { return &s.Org }),
+	schema.Field(schema.DerivedInteger(2, "partner", schema.NotShown, schema.RequiredInStore), func(s *SandboxOrg) *int64 { return &s.Partner }),
 ).Invariant(func(s *SandboxOrg) string { return partnerNumberProblem(s.Partner) })
 
 // NewPlatform returns the platform before its first change.
@@ -55,15 +55,16 @@ func NewPlatform() *Platform { return &Platform{NextPartner: 1} }
 // LogValue implements slog.LogValuer.
 func (p *Platform) LogValue() slog.Value { return slog.Int64Value(p.NextPartner) }
 
-// ReservePartnerNumber takes the next partner number.
+// ReservePartnerNumber returns the next partner number, and the platform's record after that.
 func (p *Platform) ReservePartnerNumber() (next *Platform, number int64) {
 	next = p.clone()
 	next.NextPartner++
 	return next, p.NextPartner
 }
 
-// AcceptAdminToken accepts a further administration token. If it is already accepted, nothing changes. The
-// error is a *ledger.Refusal: Conflict if the token is retired or too many tokens are accepted already.
+// AcceptAdminToken returns the platform's record with one more accepted administration token. If the token is accepted
+// already, the record does not change. The error is a *ledger.Refusal: Conflict if the token is retired or too many tokens
+// are accepted.
 func (p *Platform) AcceptAdminToken(hash [32]byte) (*Platform, error) {
 	if slices.Contains(p.AdminTokens, hash) {
 		return p, nil
@@ -79,8 +80,8 @@ func (p *Platform) AcceptAdminToken(hash [32]byte) (*Platform, error) {
 	return next, nil
 }
 
-// RotateAdminToken retires an administration token and accepts successor in its place. The error is a
-// *ledger.Refusal: Unauthorized if the old token is not accepted.
+// RotateAdminToken returns the platform's record with one administration token retired and successor accepted in its place.
+// The error is a *ledger.Refusal: Unauthorized if the old token is not accepted.
 func (p *Platform) RotateAdminToken(hash, successor [32]byte) (*Platform, error) {
 	index := slices.Index(p.AdminTokens, hash)
 	if index < 0 {
@@ -92,7 +93,7 @@ func (p *Platform) RotateAdminToken(hash, successor [32]byte) (*Platform, error)
 	return next, nil
 }
 
-// RotateAllAdminTokens retires all administration tokens and accepts only successor.
+// RotateAllAdminTokens returns the platform's record with all administration tokens retired. Only successor is accepted then.
 func (p *Platform) RotateAllAdminTokens(successor [32]byte) *Platform {
 	next := p.clone()
 	next.AdminTokens = [][32]byte{successor}
@@ -105,7 +106,7 @@ func (p *Platform) retire(hashes ...[32]byte) {
 	p.RetiredTokens = slices.Delete(p.RetiredTokens, 0, max(0, len(p.RetiredTokens)-MaxRetiredTokens))
 }
 
-// ChangeEvent returns the event that explains a change of the platform. isFirst: the record did not exist before.
+// ChangeEvent returns the event of a change of the platform's record. isFirst is true if the record did not exist before.
 func (p *Platform) ChangeEvent(isFirst bool) ledger.Event {
 	if isFirst {
 		return createdEvent(ledger.Platform, PlatformID, StateOpen)
@@ -113,7 +114,7 @@ func (p *Platform) ChangeEvent(isFirst bool) ledger.Event {
 	return movedEvent(ledger.Platform, PlatformID, Update, StateOpen, StateOpen)
 }
 
-// RotationEvent returns the event that explains a rotation.
+// RotationEvent returns the event of a change in which administration tokens are retired.
 func (p *Platform) RotationEvent() ledger.Event {
 	return movedEvent(ledger.Platform, PlatformID, Rotate, StateOpen, StateOpen)
 }
@@ -126,12 +127,13 @@ func (p *Platform) clone() *Platform {
 	return &next
 }
 
-// CachedReplyID returns the id of the record with the cached reply: the stored response to a request
-// with an idempotency key. key is the text of the request's claim on that key, with its scope.
+// CachedReplyID returns the id of the record with a cached reply: the stored response to a request with an
+// idempotency key. key is the key of the request's claim, which consists of the idempotency key and its scope.
 func CachedReplyID(key string) ledger.ID { return ledger.DerivedID(PlatformOrg, "answer|"+key) }
 
-// NewAdminReply decides to store the response to a write of the administration. The record never changes.
+// NewAdminReply returns the event with which the response to a write request of the administration is stored. The record
+// never changes afterwards.
 func NewAdminReply(id ledger.ID) ledger.Event { return createdEvent(ledger.AdminReply, id, StateGiven) }
 
-// NewReply decides to store the response to a partner's request. The record never changes.
+// NewReply returns the event with which the response to a partner's request is stored. The record never changes afterwards.
 func NewReply(id ledger.ID) ledger.Event { return createdEvent(ledger.Reply, id, StateGiven) }

@@ -15,26 +15,26 @@ import (
 // Simulator is the provider of a sandbox's terminals.
 const Simulator = "simulator"
 
-// Provider declares an adapter (actors/provider) to terminals: its name, and the keys of provider_params that it reads
-// besides Settings.
+// Provider describes the adapter of a payment provider (actors/provider). It has the adapter's name, and the keys of
+// provider_params that only this adapter reads.
 type Provider struct {
 	Name string
 
-	// Parameters are the columns of the adapter's own keys; nil: it has none. The values that a terminal has for them are in
-	// Terminal.Parameters. The parameters of a provider with secret columns are sealed (encrypted) as a whole.
+	// Parameters are the columns of the adapter's own keys; nil: it has none. A terminal's values for these keys are in
+	// Terminal.Parameters. If a column is secret, the terminal's parameters are sealed (encrypted) as a whole.
 	Parameters schema.AnyType
 
-	// Names of columns of Parameters. A name is empty if the provider has no such column.
+	// Names of some columns of Parameters. A name is empty if the provider has no such column.
 	AddressColumn       string // base address of the server that is called
-	CredentialColumn    string // secret that is sent to the server; a change to another server must contain it again
+	CredentialColumn    string // secret that is sent to the server; a request that names another server must contain it again
 	SigningSecretColumn string // secret with which the server signs its notifications
 }
 
 // registeredProviders has the providers of this program by their names.
 var registeredProviders = make(map[string]*Provider)
 
-// RegisterProvider makes a provider known to terminals. Each adapter registers its provider when the program starts.
-// RegisterProvider panics if the declaration contradicts itself or another one.
+// RegisterProvider registers a provider, so that terminals can use it. Each adapter registers its provider when the program
+// starts. RegisterProvider panics if the declaration contradicts itself or another declaration.
 func RegisterProvider(p Provider) {
 	assert.That(p.Name != "" && registeredProviders[p.Name] == nil, "directory: provider %q is registered twice", p.Name)
 	for _, c := range p.columns() {
@@ -52,7 +52,7 @@ func Providers() []*Provider {
 	return slices.SortedFunc(maps.Values(registeredProviders), func(a, b *Provider) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// providerNames returns the names of the registered providers, as a sentence lists them.
+// providerNames returns the names of the registered providers as a list in a sentence.
 func providerNames() string {
 	var names []string
 	for _, p := range Providers() {
@@ -90,7 +90,7 @@ func (p *Provider) secrets() (names []string) {
 
 // Server is the server that a terminal's provider calls.
 type Server struct {
-	Address       string // as it was sent; empty if the provider's terminals have no address
+	Address       string // as in the request; empty if the provider's terminals have no address
 	SigningSecret string // verifies the server's notifications; empty: no notification is accepted
 }
 
@@ -100,17 +100,18 @@ func (s Server) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("server")) }
 // LogValue implements slog.LogValuer.
 func (s Server) LogValue() slog.Value { return slog.StringValue("server") }
 
-// provider returns the declaration of the terminal's provider; nil: it is not registered, or the terminal has none.
+// provider returns the terminal's provider; nil: the terminal has none, or it is not registered.
 func (t *Terminal) provider() *Provider { return registeredProviders[t.Provider] }
 
-// IsRemote tells whether the terminal's parameters name the server that its provider calls.
+// IsRemote tells whether the terminal's parameters contain the address of a server that the terminal's provider calls.
 func (t *Terminal) IsRemote() bool {
 	p := t.provider()
 	return p != nil && p.AddressColumn != ""
 }
 
-// readProvider fills Parameters and Server from ProviderParams, and adds the faults that it finds to f. It reads
-// parameters with faults as far as possible, because stored ones may have been valid once (doc.go, invariant 5).
+// readProvider fills Parameters and Server from ProviderParams, and adds the faults that it finds to f. Despite faults it
+// reads as many parameters as possible, because an earlier release may have accepted the stored parameters (doc.go, invariant
+// 5).
 func (t *Terminal) readProvider(f *schema.Faults) {
 	t.Parameters, t.Server = nil, Server{}
 	p := t.provider()
@@ -123,22 +124,22 @@ func (t *Terminal) readProvider(f *schema.Faults) {
 	}
 	t.Parameters = p.Parameters.ReadMembers(params, providerParams+".", f)
 	t.Server.Address = textMember(params, p.AddressColumn)
-	if secret := textMember(params, p.SigningSecretColumn); secret != Mask { // the mask is public
+	if secret := textMember(params, p.SigningSecretColumn); secret != Mask { // Mask is public, so it must not verify signatures
 		t.Server.SigningSecret = secret
 	}
 }
 
-// checkProvider refuses the parameters in a request if the provider's columns refuse them. The error comes from
-// Join.
+// checkProvider refuses the terminal's parameters if the columns of its provider refuse them. The error names all wrong
+// fields.
 func (t *Terminal) checkProvider(op string) error {
 	faults := new(schema.Faults)
 	t.readProvider(faults)
 	return FaultsAsRefusals(op, faults)
 }
 
-// checkCredential refuses a mask for the credential if the request's address names another server than the stored address
-// of t. Otherwise a user who may write parameters but not read secrets could have the stored credential sent to a foreign
-// server. Addresses that differ only in their paths name the same server.
+// checkCredential refuses Mask as the credential if the request's address names another server than the stored address.
+// Otherwise a user who may write parameters but not read secrets could have the stored credential sent to a server of the
+// user's choice. Two addresses that differ only in their URL paths name the same server.
 func (t *Terminal) checkCredential(op string, request []byte) error {
 	p := t.provider()
 	if p == nil || p.CredentialColumn == "" {
@@ -158,8 +159,8 @@ func (t *Terminal) CheckTLS(op string) error {
 	return check(false, op, providerParams+"."+t.provider().AddressColumn, "must be an https address")
 }
 
-// originOf returns the server of an address: scheme, host and port (RFC 6454, section 4). It is
-// empty for a text that is not an address, so it differs from the result for any stored address.
+// originOf returns scheme, host and port of an address (RFC 6454, section 4). The result is empty for a text that is not an
+// address, so it differs from the result for any stored address.
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {

@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// remoteProvider is the name of a provider with a server of its own. Simulator has no parameters in these tests.
+// remoteProvider is the name of a provider that calls a server. The simulator has no parameters in these tests.
 const remoteProvider = "remote"
 
 type remoteParams struct {
@@ -59,7 +59,7 @@ func TestAProviderReadsItsOwnParameters(t *testing.T) {
 		t.Errorf("read %+v", p)
 	}
 	if created.Server != (Server{"https://a.example", "s"}) {
-		t.Error("its server is another one")
+		t.Errorf("the server is %s, or its secret is wrong", created.Server.Address)
 	}
 	draft := remoteTerminal(`{"server":"https://a.example","retries":9}`)
 	draft.Provider = Simulator
@@ -84,7 +84,7 @@ func TestStoredParametersAreReadAsFarAsPossible(t *testing.T) {
 }
 
 // A change that names another server must contain the credential again. Otherwise a user who cannot read the
-// stored credential could have it sent to a server of his own.
+// stored credential could have it sent to a server of the user's choice.
 func TestACredentialIsNotSentToAnotherServer(t *testing.T) {
 	old, _, err := NewTerminal(remoteTerminal(`{"server":"https://a.example/x","api_key":"k"}`), false)
 	if err != nil {
@@ -142,10 +142,10 @@ func TestADeclarationThatContradictsItselfPanics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
 				if recover() == nil {
-					t.Error("it was registered")
+					t.Error("the declaration was accepted")
 				}
 				if name != "registered before" && registeredProviders[p.Name] != nil {
-					t.Error("it is known")
+					t.Error("the provider is registered despite the panic")
 				}
 			}()
 			RegisterProvider(p)

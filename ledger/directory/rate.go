@@ -18,20 +18,20 @@ import (
 // A rate's state in the journal is its value, so the events keep every past value and its time;
 // the record has only the current one.
 type Rate struct {
-	ID      ledger.ID // RateID of its organization and pair
+	ID      ledger.ID // computed by RateID from organization and pair
 	Org     ledger.ID
 	From    money.Currency
 	To      money.Currency
 	Value   money.Rate
 	Created ledger.Micros
-	Updated ledger.Micros // booked time of the last event; like Created, not in the stored form
+	Updated ledger.Micros // when the last event was booked; like Created, not in the stored form
 }
 
 // LogValue implements slog.LogValuer.
 func (r *Rate) LogValue() slog.Value { return slog.StringValue(r.ID.String()) }
 
-// RateID returns the id of the pair's record. Equal arguments give the same id, so an organization has
-// only one record of a pair, and needs no claim (a unique key) on it.
+// RateID returns the id of the record of a pair of currencies. Equal arguments give the same id. So an organization has only
+// one record of each pair, and no unique key in the store is needed for this.
 func RateID(org ledger.ID, from, to money.Currency) ledger.ID {
 	return ledger.DerivedID(org, "rate|"+string(from)+"|"+string(to))
 }
@@ -61,7 +61,7 @@ var Rates = schema.NewType[Rate]("rate",
 		r.Org, r.ID, r.Created, r.Updated = envelope.Org, envelope.ID, envelope.Created, envelope.Updated
 	})
 
-// currencyCode makes a column whose values are currencies that transactions accept.
+// currencyCode returns a column whose values are currencies that transactions accept.
 func currencyCode(key uint8, name, help string) schema.Cell[string] {
 	return schema.NewCell[string](key, name, columns.KindCurrency, []schema.Option{schema.Required, schema.Fixed, schema.Help(help)})
 }
@@ -72,7 +72,7 @@ func crossCheckRate(_, r *Rate, f *schema.Faults) {
 	}
 }
 
-// NewRate decides the first rate of a pair. The error comes from Join.
+// NewRate returns the first rate of a pair, and the event of its creation. The error names all wrong fields.
 func NewRate(org ledger.ID, draft Rate) (*Rate, ledger.Event, error) {
 	r := &draft
 	r.ID, r.Org = RateID(org, r.From, r.To), org
@@ -82,8 +82,8 @@ func NewRate(org ledger.ID, draft Rate) (*Rate, ledger.Event, error) {
 	return r, createdEvent(ledger.Rate, r.ID, r.state()), nil
 }
 
-// Revalue decides a new value of the pair's rate. If it is the current value, nothing changes. The error comes
-// from Join.
+// Revalue returns the rate with a new value, and the event of this change. If the value is the current one, it returns the
+// unchanged rate and an event without a name. The error names all wrong fields.
 func (r *Rate) Revalue(value money.Rate) (*Rate, ledger.Event, error) {
 	next := *r
 	next.Value = value
@@ -104,8 +104,8 @@ func (r *Rate) check() error {
 
 func (r *Rate) state() State { return State(r.Value.String()) }
 
-// legalRate does for rates what Legal does for other records. A rate's states are its values, too many for
-// a table: it begins with any value and may change to any other.
+// legalRate does for rates what Legal does for other records. A rate's states are its values, which are too many for a table.
+// A rate may begin with any value and change to any other.
 func legalRate(event, from, to string) bool {
 	switch Action(event) {
 	case Create:

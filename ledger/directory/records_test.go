@@ -24,7 +24,7 @@ func wantRefusal(t *testing.T, err error) *ledger.Refusal {
 	return r
 }
 
-// wantField checks that the error is about the field. If field is empty, there must be no error.
+// wantField checks that the error is about the field. If the argument field is empty, there must be no error.
 func wantField(t *testing.T, label string, err error, field string) {
 	t.Helper()
 	if field == "" {
@@ -34,7 +34,7 @@ func wantField(t *testing.T, label string, err error, field string) {
 		return
 	}
 	if err == nil {
-		t.Errorf("%s: taken, want a refusal of %s", label, field)
+		t.Errorf("%s: accepted, want a refusal of %s", label, field)
 		return
 	}
 	if r := wantRefusal(t, err); r.Code != ledger.Invalid || r.Field != field {
@@ -92,7 +92,7 @@ func TestModulesAndRegionsOfAnOrganization(t *testing.T) {
 		t.Error("modules or regions are not as drafted")
 	}
 	if withoutRegions := (&Organization{}); !withoutRegions.AllowsRegion("SA") {
-		t.Error("no regions must mean all")
+		t.Error("an organization without a list of regions must allow all")
 	}
 }
 
@@ -299,7 +299,7 @@ func TestEventOfAPartnersPatch(t *testing.T) {
 		t.Fatal(p, event, err)
 	}
 	if p.Sources[0].String() != "10.0.0.0/8" {
-		t.Errorf("source kept as %v", p.Sources)
+		t.Errorf("the stored sources are %v", p.Sources)
 	}
 	inactive, active, otherName := false, true, "Other"
 	for _, c := range []struct {
@@ -325,7 +325,7 @@ func TestEventOfAPartnersPatch(t *testing.T) {
 	}
 	next, event, err := p.Patch(func(r *Partner, _ *schema.Faults) { r.PassHash = "$argon2id$x" }, false)
 	if err != nil || next.PassHash != "$argon2id$x" || event.Name != "update" || p.PassHash != "" {
-		t.Error("a new password is an update", err)
+		t.Error("the event of a new password is not update", err)
 	}
 }
 
@@ -338,7 +338,7 @@ func TestAddressesThatAPartnerAdmits(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(p.Sources); got != "[192.0.2.0/24 198.51.100.1/32 203.0.113.0/24 2001:db8::/32]" {
-		t.Errorf("kept as %s", got)
+		t.Errorf("the stored sources are %s", got)
 	}
 	for address, want := range map[string]bool{
 		"192.0.2.1": true, "192.0.3.1": false, "::ffff:192.0.2.9": true, "198.51.100.1": true, "198.51.100.2": false,
@@ -349,10 +349,10 @@ func TestAddressesThatAPartnerAdmits(t *testing.T) {
 		}
 	}
 	if p.Admits(netip.Addr{}) {
-		t.Error("an unknown address came through a list")
+		t.Error("an unknown address is admitted despite a list of sources")
 	}
 	if withoutSources := (&Partner{}); !withoutSources.Admits(netip.Addr{}) {
-		t.Error("no list must admit everybody")
+		t.Error("a partner without a list of sources must admit all addresses")
 	}
 }
 
@@ -370,7 +370,7 @@ func TestOverdraftResolvesNetwork(t *testing.T) {
 	}
 	eth.Env = money.Prod
 	if !p.OverdraftOf(eth).IsZero() {
-		t.Error("an overdraft crossed environments")
+		t.Error("an overdraft applies in another environment")
 	}
 }
 
@@ -396,21 +396,21 @@ func TestFieldsAndValidityOfKeysAndSessions(t *testing.T) {
 		t.Fatal(k, event, err)
 	}
 	if !k.Valid(now) || k.Valid(now+1) {
-		t.Error("a key is valid until the instant that it expires")
+		t.Error("a key must be valid until the instant at which it expires")
 	}
 	revoked, event := k.Revoke(now)
 	if revoked.Valid(now) || event.Name != "revoke" || event.To != "revoked" || k.Revoked != 0 {
-		t.Error("not revoked", event)
+		t.Error("the key is not revoked", event)
 	}
 	if unchanged, event := revoked.Revoke(now + 5); unchanged != revoked || event.Name != "" {
-		t.Error("revoked twice")
+		t.Error("a revoked key was revoked again")
 	}
 	s, event := NewSession(testID(4), testID(2), [32]byte{2}, Auditor)
 	if event.Name != "create" || !s.Valid(1<<60) || s.IdleTooLong(0, 1<<60) || !s.Roles.Valid() || Role("root").Valid() {
 		t.Error(s, event)
 	}
 	if expired := (Session{Expires: now}); expired.Valid(now) {
-		t.Error("a session outlived itself")
+		t.Error("a session is valid after it expired")
 	}
 }
 
@@ -428,10 +428,10 @@ func TestPlatformReservesNumbersAndAcceptsTokens(t *testing.T) {
 		next = withToken
 	}
 	if unchanged, err := next.AcceptAdminToken([32]byte{1}); err != nil || unchanged != next {
-		t.Error("a token in force was admitted again")
+		t.Error("an accepted token was accepted again")
 	}
 	if _, err := next.AcceptAdminToken([32]byte{0xff}); err == nil || wantRefusal(t, err).Code != ledger.Conflict {
-		t.Error("more tokens than the bound")
+		t.Error("more than MaxAdminTokens tokens were accepted")
 	}
 }
 

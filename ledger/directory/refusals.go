@@ -8,8 +8,8 @@ import (
 	"mizan/ledger"
 )
 
-// Refusals lists the wrong fields of one request, at least two, each once. errors.As with a *ledger.Refusal
-// finds the first of them.
+// Refusals is an error with one refusal for each wrong field of a request. There are at least two. errors.As with a
+// *ledger.Refusal finds the first of them.
 type Refusals []*ledger.Refusal
 
 // Error implements error.
@@ -24,9 +24,9 @@ func (r Refusals) Unwrap() []error {
 	return errs
 }
 
-// Join makes one error of the results of several checks: nil if none refused, the refusal itself
-// if there is only one, else Refusals in the order of the checks. It keeps only the first
-// refusal of each field. If an error is not about a field, Join returns only that error.
+// Join makes one error of the results of several checks. It is nil if no check refused, the refusal itself if there is only
+// one, and else Refusals in the order of the checks. Join keeps only the first refusal of each field. If an error is not
+// about a field, Join returns only that error.
 func Join(errs ...error) error {
 	var all Refusals
 	for _, err := range errs {

@@ -16,7 +16,7 @@ func TestJoinNamesEachFieldOnceInOrder(t *testing.T) {
 	}
 	var first *ledger.Refusal
 	if !errors.As(err, &first) || first.Field != "b" {
-		t.Errorf("the first of it is %v", first)
+		t.Errorf("errors.As finds %v", first)
 	}
 }
 

@@ -8,15 +8,15 @@ import (
 	"mizan/ledger/money"
 )
 
-// Serves tells whether the terminal accepts a transaction of the type, asset, method (a money_storage type) and
-// amount. An empty method is one that is not known yet; it excludes no terminal. An empty network excludes only
-// terminals that accept none of the currency's networks.
+// Serves tells whether the terminal accepts a transaction with this type, asset, method (a money_storage type) and amount. An
+// empty method means that the method is not known yet; it excludes no terminal. An empty network excludes only terminals that
+// accept none of the currency's networks.
 func (t *Terminal) Serves(terminalType TerminalType, asset money.Asset, method string, amount money.Amount) bool {
 	return t.UnsuitableReason(terminalType, asset, method, amount) == ""
 }
 
-// UnsuitableReason returns why the terminal does not serve such a transaction, as a text for the operator;
-// empty if it does.
+// UnsuitableReason returns why the terminal does not accept a transaction with these properties, as a text for operators;
+// empty if the terminal accepts it.
 func (t *Terminal) UnsuitableReason(terminalType TerminalType, asset money.Asset, method string, amount money.Amount) string {
 	s := &t.Settings
 	switch {
@@ -40,9 +40,8 @@ func (t *Terminal) UnsuitableReason(terminalType TerminalType, asset money.Asset
 	return ""
 }
 
-// acceptsNetwork tells whether the terminal accepts the asset's network. An unresolved network may
-// still become any network of the currency. A currency without networks, such as a national one,
-// is accepted whatever networks the terminal lists.
+// acceptsNetwork tells whether the terminal accepts the asset's network. An empty network may still become any network of the
+// currency. If the currency has no networks, as a national currency, it is accepted whatever networks the terminal lists.
 func (s *Settings) acceptsNetwork(asset money.Asset) bool {
 	if asset.Network != "" {
 		return slices.Contains(s.Networks, asset.Network)
@@ -56,9 +55,9 @@ func (s *Settings) acceptsNetwork(asset money.Asset) bool {
 	})
 }
 
-// Resolve sets an empty network of an asset if the currency has only one network, or if the
-// terminal accepts only one of the currency's networks (specification, "Currencies and network":
-// "resolved from the credentials or terminal").
+// Resolve returns the asset with a network. An asset without one gets a network if the currency has only one, or if the
+// terminal accepts only one of the currency's networks (specification, "Currencies and network": "resolved from the
+// credentials or terminal").
 func (t *Terminal) Resolve(asset money.Asset) money.Asset {
 	asset.Network = money.ResolveNetwork(asset.Currency, asset.Network)
 	if _, known := asset.Scale(); known || asset.Network != "" {
@@ -78,10 +77,9 @@ func (t *Terminal) Resolve(asset money.Asset) money.Asset {
 	return found
 }
 
-// SettlementAsset returns the asset in which the terminal settles a transaction in the source asset. The
-// second result tells whether the amount has to be converted, because the currencies differ; if not, the
-// asset is source. Otherwise the asset has the environment of source and, as checkSettlement requires, a
-// scale (a known number of decimals).
+// SettlementAsset returns the asset in which the terminal settles a transaction in the source asset. The bool tells whether
+// the amount must be converted, because the currencies differ. If the amount need not be converted, the result is source.
+// Otherwise the result has the environment of source and, as checkSettlement requires, a known scale (number of decimals).
 func (t *Terminal) SettlementAsset(source money.Asset) (money.Asset, bool) {
 	s := &t.Settings
 	if s.SettlementCurrency == "" || s.SettlementCurrency == source.Currency {
@@ -91,8 +89,8 @@ func (t *Terminal) SettlementAsset(source money.Asset) (money.Asset, bool) {
 	return money.Asset{Currency: s.SettlementCurrency, Network: network, Env: source.Env}, true
 }
 
-// Candidates returns the terminals that serve the transaction, in the order in which they are
-// tried: by priority, lower first, then by id.
+// Candidates returns the terminals that accept the transaction, in the order in which they are tried. A lower priority comes
+// first; terminals of equal priority are ordered by id.
 func Candidates(terminals []*Terminal, terminalType TerminalType, asset money.Asset, method string, amount money.Amount) []*Terminal {
 	var candidates []*Terminal
 	for _, t := range terminals {

@@ -10,33 +10,33 @@ import (
 	"mizan/ledger/schema"
 )
 
-// These are the names of a terminal's two objects of parameters.
+// The names of a terminal's two objects of parameters.
 const (
 	providerParams = "provider_params"
 	merchantParams = "merchant_params"
 )
 
-// Bounds of settings.
+// Bounds of a terminal's settings.
 const (
 	MaxPriority    = 1_000_000
 	MaxListed      = 100 // entries of a list, such as currencies, methods or chats
 	MaxHoldTTL     = 366 * 24 * time.Hour
-	MaxDescription = 2000 // characters, as in a transaction
+	MaxDescription = 2000 // characters; a transaction's description has the same bound
 
-	// DefaultHoldTTL is the time after which a hold expires: 7 days.
+	// DefaultHoldTTL is the time after which a hold expires if the terminal sets none: 7 days.
 	DefaultHoldTTL = 604800 * time.Second
 
-	// MaxHostedAttempts is the largest number of attempts that the payer of a hosted payment may have, and
-	// DefaultHostedAttempts the number if the terminal sets none.
+	// MaxHostedAttempts is the largest number of attempts that a terminal may give the payer of a hosted payment.
+	// DefaultHostedAttempts is the number if the terminal sets none.
 	MaxHostedAttempts     = 10
 	DefaultHostedAttempts = 3
 )
 
-// Settings holds those keys of a terminal's provider_params that mean the same for all providers. Other
-// keys belong to one provider.
+// Settings holds the keys of a terminal's provider_params that have the same meaning for all providers. Other keys belong to
+// one provider.
 type Settings struct {
-	Priority   int  // lower first
-	TwoPhase   bool // money is held until commit or cancel
+	Priority   int  // terminals with a lower priority are tried first
+	TwoPhase   bool // a charge first holds the money, until it is captured or cancelled
 	HoldTTL    time.Duration
 	Currencies []money.Currency // empty: all
 	Networks   []money.Network  // empty: all
@@ -47,11 +47,11 @@ type Settings struct {
 
 	FeeBps        money.BasisPoints
 	FeeFixed      money.Amount
-	FeeOnTop      bool // the payer pays the fee; else it is deducted from what the merchant receives
+	FeeOnTop      bool // the payer pays the fee; else it is deducted from the merchant's part
 	FeeRefundable bool
 
 	SettlementCurrency money.Currency // currency in which the terminal settles; empty: the transaction's own
-	SettlementNetwork  money.Network  // network of SettlementCurrency; empty: the only one that it has
+	SettlementNetwork  money.Network  // network of SettlementCurrency; empty: the currency has only one
 	Description        string         // replaces the description that the payer sees; empty: the payer sees the transaction's own description
 }
 
@@ -100,8 +100,8 @@ const (
 	feeOnTop    = "on_top"
 )
 
-// ParseSettings reads provider_params, a JSON object that was strictly parsed before. Empty input and null give
-// the defaults. The error comes from Join and names each wrong value by a field like "provider_params.fee_bps".
+// ParseSettings reads provider_params. The JSON object must have been checked for syntax before. Empty input and null give
+// the defaults. The error names all wrong fields, in the form "provider_params.fee_bps".
 func ParseSettings(object []byte) (Settings, error) {
 	faults := new(schema.Faults)
 	s := readParameters(SettingsColumns, providerParams, object, faults)
@@ -114,9 +114,8 @@ func ParseSettings(object []byte) (Settings, error) {
 	return *s, nil
 }
 
-// UnknownParams returns the sorted keys of the terminal's provider_params that neither this platform nor the
-// provider's adapter reads. They may be typing errors, but they are kept, because they may also be keys of the
-// provider.
+// UnknownParams returns the sorted keys of the terminal's provider_params that neither this service nor the provider's
+// adapter reads. Such keys may be typing errors. They are stored anyway, because they may also be keys of the provider.
 func (t *Terminal) UnknownParams() []string {
 	params, _ := parseMembers(t.ProviderParams)
 	for _, c := range slices.Concat(SettingsColumns.Columns, t.provider().columns()) {
@@ -129,13 +128,13 @@ func (t *Terminal) UnknownParams() []string {
 type Notification struct {
 	NotifyURL      string        // empty: no notifications
 	Secret         string        // empty: notifications are not signed
-	SecretPrevious string        // previous secret, for a second signature during a rotation
-	Telegram       []string      // chats, each once: numbers, or names that begin with '@'
-	Emails         []string      // addresses, each once
-	LargeAmount    *money.Amount // operators are notified of transactions of this amount or more; nil: of none
+	SecretPrevious string        // previous secret, for a second signature while the secret is replaced
+	Telegram       []string      // Telegram chats, each once: a number, or a name that begins with '@'
+	Emails         []string      // e-mail addresses, each once
+	LargeAmount    *money.Amount // operators are alerted to transactions of at least this amount; nil: to none
 
 	Statuses    []string // statuses of which the merchant is notified; nil: the service's default
-	AllStatuses bool     // notify of all statuses
+	AllStatuses bool     // the merchant is notified of all statuses
 
 	HostedAttempts int // number of attempts that the payer of a hosted payment has
 }
@@ -162,8 +161,8 @@ var NotificationColumns = schema.NewType[Notification]("notification settings of
 		func(n *Notification) *int { return &n.HostedAttempts }),
 )
 
-// ParseNotification reads merchant_params as ParseSettings reads provider_params. A secret that could not be
-// decrypted has been replaced by Mask; it is read as absent, because Mask is public and must not sign anything.
+// ParseNotification reads merchant_params. The error names all wrong fields. A secret that could not be decrypted has
+// been replaced by Mask. Such a secret is read as absent, because Mask is public and must not sign anything.
 func ParseNotification(object []byte) (Notification, error) {
 	faults := new(schema.Faults)
 	n := readParameters(NotificationColumns, merchantParams, object, faults)
@@ -174,10 +173,10 @@ func ParseNotification(object []byte) (Notification, error) {
 	return *n, nil
 }
 
-// checkSettings refuses settings that are well-formed but could never serve a transaction. The check is for
-// requests only; stored settings are parsed without it (doc.go, invariant 5).
+// checkSettings refuses settings that are well-formed but could never serve a transaction. It checks only settings from
+// requests; stored settings are parsed without this check (doc.go, invariant 5).
 func (t *Terminal) checkSettings(op string) error {
-	s := readParameters(SettingsColumns, providerParams, t.ProviderParams, new(schema.Faults)) // unlike t.Settings, which is empty if one setting is malformed
+	s := readParameters(SettingsColumns, providerParams, t.ProviderParams, new(schema.Faults)) // not t.Settings, because these are empty if one of them is malformed
 	return Join(
 		check(!slices.ContainsFunc(s.Networks, isUnknownNetwork), op, providerParams+".networks", "names a network that no currency is on"),
 		check(s.MaxAmount == nil || !s.MaxAmount.IsZero(), op, providerParams+".max_amount", "must be greater than zero"),
@@ -207,7 +206,7 @@ func (t *Terminal) checkSettlement(op string) error {
 	return ledger.RefuseField(op, field, "is required: %s is on several networks", asset.Currency)
 }
 
-// isUnknownNetwork tells whether the network has none of the assets that transactions can name.
+// isUnknownNetwork tells whether no asset that transactions can name is on the network.
 func isUnknownNetwork(n money.Network) bool {
 	return !slices.ContainsFunc(money.AcceptedAssets(money.Prod), func(a money.Asset) bool { return a.Network == n })
 }

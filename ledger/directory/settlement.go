@@ -13,29 +13,30 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Settlement is money that moved between the institution's bank account and a partner's bank, or
-// a terminal's provider, outside of any transaction.
+// Settlement is a payment outside of any transaction, between the institution's bank account and a partner's bank or the
+// provider of a terminal.
 type Settlement struct {
 	ID        ledger.ID
 	Org       ledger.ID
-	Partner   int64     // the settled partner, or the owner of Terminal
+	Partner   int64     // the partner of the settlement, or the partner that owns Terminal
 	Terminal  ledger.ID // the terminal whose provider settled; zero: the settlement is with the partner's bank
-	Reference string    // the bank's reference; unique per partner, or per terminal
+	Reference string    // the bank's or provider's reference; unique per partner or per terminal
 	Outgoing  bool      // the money goes to the partner's bank; else it comes from that bank or from the provider
 	Lines     []SettlementLine
-	Fee       money.Amount // what the provider kept of the only line's amount
+	Fee       money.Amount // the part of the amount that the provider kept; the settlement then has only one line
 	Created   ledger.Micros
-	Seq       uint64 // number of the first entry in the journal; like Created, not in the stored form
+	Seq       uint64 // journal number of the first event; like Created, not in the stored form
 }
 
-// SettlementLine is the amount moved in one asset; with a provider, the gross amount.
+// SettlementLine is the amount of a settlement in one asset. In a settlement with a provider, it is the amount before the
+// provider's fee.
 type SettlementLine struct {
 	Asset  money.Asset
 	Amount money.Amount
 }
 
-// Settlements are the columns of settlements. A settlement with a partner's bank has a direction and an amount, one with
-// a provider has gross, fee and net, and the opening balance of the sandbox has a line for each asset.
+// Settlements are the columns of settlements. A settlement with a partner's bank has a direction and an amount. A
+// settlement with a provider has gross, fee and net. The opening balance of the sandbox has a line for each asset.
 var Settlements = schema.NewType[Settlement]("settlement",
 	columns.IDColumn(func(s *Settlement) *ledger.ID { return &s.ID }),
 	columns.PartnerColumn(1, func(s *Settlement) *int64 { return &s.Partner }, schema.Required, schema.Fixed),
@@ -44,12 +45,12 @@ var Settlements = schema.NewType[Settlement]("settlement",
 	settlementAmount("gross", "amount that the provider settled, its fee included", func(s *Settlement) (money.Amount, bool) { return s.firstAmount(), s.WithProvider() }),
 	settlementAmount("fee", "fee that the provider kept", func(s *Settlement) (money.Amount, bool) { return s.Fee, s.WithProvider() }),
 	settlementAmount("net", "amount that arrived: gross less fee", func(s *Settlement) (money.Amount, bool) { return s.net(), s.WithProvider() }),
-	schema.Shown(schema.Word(0, "direction", []string{Inward, Outward}, schema.Sparse, schema.Constant,
+	schema.Shown(schema.Word(0, "direction", []string{Inward, Outward}, schema.Sparse, schema.ReadOnlyFixed,
 		schema.Help("in: from the partner's bank; out: to it")), func(s *Settlement) (string, bool) { return s.direction(), !s.WithProvider() }),
 	settlementAmount("amount", "minor units", func(s *Settlement) (money.Amount, bool) {
 		return s.firstAmount(), !s.WithProvider() && len(s.Lines) == 1
 	}),
-	schema.Shown(schema.Entries(0, "lines", settlementLines, schema.Sparse, schema.Constant,
+	schema.Shown(schema.Entries(0, "lines", settlementLines, schema.Sparse, schema.ReadOnlyFixed,
 		schema.Help("amounts in several assets")), func(s *Settlement) ([]SettlementLine, bool) { return s.Lines, len(s.Lines) > 1 }),
 	settlementText("currency", "currency code", func(a money.Asset) string { return string(a.Currency) }),
 	settlementText("network", "network of the currency", func(a money.Asset) string { return string(a.Network) }),
@@ -57,17 +58,17 @@ var Settlements = schema.NewType[Settlement]("settlement",
 	schema.Field(schema.Text(3, "reference", schema.Required, schema.Fixed,
 		schema.Help("the bank's or provider's reference")), func(s *Settlement) *string { return &s.Reference }),
 	columns.CreatedColumn(func(s *Settlement) *ledger.Micros { return &s.Created }),
-	schema.NumberField(schema.Seq(0, "seq", schema.NotNull, schema.Transient, schema.Constant,
+	schema.NumberField(schema.Seq(0, "seq", schema.NotNull, schema.Transient, schema.ReadOnlyFixed,
 		schema.Help("number of its first entry in the journal")), func(s *Settlement) *uint64 { return &s.Seq }),
 	schema.Field(schema.Bool(4, "out", schema.NotShown), func(s *Settlement) *bool { return &s.Outgoing }),
-	schema.Field(schema.Entries(5, "stored_lines", settlementLines, schema.NotShown, schema.Needed), func(s *Settlement) *[]SettlementLine { return &s.Lines }),
+	schema.Field(schema.Entries(5, "stored_lines", settlementLines, schema.NotShown, schema.RequiredInStore), func(s *Settlement) *[]SettlementLine { return &s.Lines }),
 	schema.Field(schema.Amount(6, "stored_fee", schema.NotShown, schema.OrZero), func(s *Settlement) *money.Amount { return &s.Fee }),
 ).Invariant(func(s *Settlement) string {
 	switch withProvider := s.WithProvider(); {
 	case withProvider && (len(s.Lines) != 1 || s.Outgoing), !withProvider && !s.Fee.IsZero():
-		return "is neither with a bank nor with a provider"
+		return "is valid neither as a settlement with a bank nor as one with a provider"
 	case withProvider && s.Lines[0].Amount.Less(s.Fee):
-		return "has a fee above what it says"
+		return "has a fee above its amount"
 	}
 	return partnerNumberProblem(s.Partner)
 }).WithEnvelope(func(s *Settlement, envelope schema.Envelope) {
@@ -75,20 +76,21 @@ var Settlements = schema.NewType[Settlement]("settlement",
 })
 
 var settlementLines = schema.NewType[SettlementLine]("line",
-	schema.Field(schema.Amount(1, "amount", schema.Needed, schema.Help("minor units")), func(l *SettlementLine) *money.Amount { return &l.Amount }),
-	columns.CurrencyColumn(2, func(l *SettlementLine) *money.Asset { return &l.Asset }, schema.Needed),
+	schema.Field(schema.Amount(1, "amount", schema.RequiredInStore, schema.Help("minor units")), func(l *SettlementLine) *money.Amount { return &l.Amount }),
+	columns.CurrencyColumn(2, func(l *SettlementLine) *money.Asset { return &l.Asset }, schema.RequiredInStore),
 	columns.NetworkColumn(3, func(l *SettlementLine) *money.Asset { return &l.Asset }),
 	columns.AssetEnvColumn(4, func(l *SettlementLine) *money.Asset { return &l.Asset }),
 )
 
-// settlementAmount makes a column with an amount that only some settlements have.
+// settlementAmount returns a column with an amount that only some settlements have.
 func settlementAmount(name, help string, amount func(*Settlement) (money.Amount, bool)) *schema.Column {
-	return schema.Shown(schema.Amount(0, name, schema.Sparse, schema.Constant, schema.Help(help)), amount)
+	return schema.Shown(schema.Amount(0, name, schema.Sparse, schema.ReadOnlyFixed, schema.Help(help)), amount)
 }
 
-// settlementText makes a column with a part of a settlement's asset. A settlement in several assets does not show it.
+// settlementText returns a column with one part (such as the currency) of a settlement's asset. A settlement in several
+// assets does not show the column.
 func settlementText(name, help string, partOf func(money.Asset) string) *schema.Column {
-	return schema.Shown(schema.Text(0, name, schema.Sparse, schema.Constant, schema.Help(help)),
+	return schema.Shown(schema.Text(0, name, schema.Sparse, schema.ReadOnlyFixed, schema.Help(help)),
 		func(s *Settlement) (string, bool) { return partOf(s.Lines[0].Asset), len(s.Lines) == 1 })
 }
 
@@ -129,14 +131,14 @@ var (
 // WithProvider tells whether the settlement is with a provider rather than a partner's bank.
 func (s *Settlement) WithProvider() bool { return s.Terminal != ledger.ID{} }
 
-// Same tells whether the other settlement moved the same money for the same reference, so that it
-// comes from a repeated request.
+// Same tells whether the other settlement moved the same money with the same reference. If so, it comes from a repeated
+// request.
 func (s *Settlement) Same(other *Settlement) bool {
 	return s.Org == other.Org && s.Partner == other.Partner && s.Terminal == other.Terminal && s.Reference == other.Reference &&
 		s.Outgoing == other.Outgoing && s.Fee == other.Fee && slices.Equal(s.Lines, other.Lines)
 }
 
-// Key returns the text of the settlement's claim, the unique key by which its reference is used only once.
+// Key returns the key of the settlement's claim. The claim makes sure that a reference is used only once.
 func (s *Settlement) Key() string {
 	if s.WithProvider() {
 		return "terminal/" + s.Terminal.String() + "/" + s.Reference
@@ -144,7 +146,7 @@ func (s *Settlement) Key() string {
 	return SettlementKey(s.Partner, s.Reference)
 }
 
-// SettlementKey returns what Key returns for a settlement with the partner's bank.
+// SettlementKey returns the key of the claim on the reference of a settlement with the partner's bank.
 func SettlementKey(partner int64, reference string) string {
 	return "partner/" + strconv.FormatInt(partner, 10) + "/" + reference
 }
@@ -153,12 +155,12 @@ func SettlementKey(partner int64, reference string) string {
 type SettlementDraft struct {
 	Currency money.Currency
 
-	// Network is nil if the request has none; a currency with several networks requires one. An
-	// empty network stands for money whose network was never known.
+	// Network is nil if the request has none. A currency on several networks requires one. An empty network is for money
+	// whose network was never known.
 	Network *money.Network
 
 	Env       money.Env
-	Amount    money.Amount // amount in minor units; with a provider, the gross amount
+	Amount    money.Amount // in minor units; in a settlement with a provider, the amount before the fee
 	Reference string       // 1 to MaxText characters
 }
 
@@ -173,8 +175,8 @@ func (draft *SettlementDraft) check(op, amountField string) (money.Asset, error)
 	)
 }
 
-// asset returns the asset of the amount. It resolves the network as for a transaction; a currency that has a
-// scale without a network, such as a national one, gets no network.
+// asset returns the asset of the amount. A currency that has a scale without a network, such as a national currency, gets no
+// network. Other currencies get the network of the request, or their only network.
 func (draft *SettlementDraft) asset(op string) (money.Asset, error) {
 	asset := money.Asset{Currency: draft.Currency, Env: draft.Env}
 	_, accepted := money.AcceptedCurrency(string(draft.Currency))
@@ -206,9 +208,10 @@ func (draft *SettlementDraft) asset(op string) (money.Asset, error) {
 	return asset, nil
 }
 
-// NewSettlement decides a payment between the institution's bank account and the partner's bank, out or in.
-// Incoming money first pays the partner's debt. When the settlement is booked, its Claim makes sure that the
-// reference is free, and its Funds make sure that enough money is available. The error comes from Join.
+// NewSettlement returns a new outgoing or incoming payment between the institution's bank account and the partner's bank, and
+// the event that books it. Incoming money first pays the partner's debt. When the event is booked, the settlement's Claim
+// makes sure that the reference is free, and its Funds make sure that enough money is available. The error names all wrong
+// fields.
 func NewSettlement(id ledger.ID, owner *Partner, outgoing bool, draft SettlementDraft) (*Settlement, ledger.Event, error) {
 	asset, err := draft.check("directory.SettlePartner", "amount")
 	if err != nil {
@@ -229,9 +232,10 @@ func NewSettlement(id ledger.ID, owner *Partner, outgoing bool, draft Settlement
 	return s, s.bookingEvent(bank, available), nil
 }
 
-// NewProviderSettlement decides that a terminal's provider has paid what it owes, less a fee. When the
-// settlement is booked, its Claim makes sure that the reference is free. The error comes from Join, or is a
-// Conflict for a terminal of type merchant.
+// NewProviderSettlement returns a new payment from the provider of a terminal, and the event that books it. The draft's
+// amount is the part of the provider's debt that is settled; the provider keeps the fee from it. When the event is booked,
+// the settlement's Claim makes sure that the reference is free. The error names all wrong fields, or is a Conflict for
+// a terminal of type merchant.
 func NewProviderSettlement(id ledger.ID, terminal *Terminal, fee money.Amount, draft SettlementDraft) (*Settlement, ledger.Event, error) {
 	const op = "directory.SettleProvider"
 	asset, err := draft.check(op, "gross")
@@ -258,7 +262,7 @@ func NewProviderSettlement(id ledger.ID, terminal *Terminal, fee money.Amount, d
 	), nil
 }
 
-// bookingEvent returns the event that books the postings, except those of zero.
+// bookingEvent returns the event that books the postings. It omits postings of zero.
 func (s *Settlement) bookingEvent(postings ...ledger.Posting) ledger.Event {
 	event := createdEvent(ledger.Settlement, s.ID, StateSettled)
 	isZero := func(p ledger.Posting) bool { return p.Amount.IsZero() }
@@ -267,8 +271,7 @@ func (s *Settlement) bookingEvent(postings ...ledger.Posting) ledger.Event {
 	return event
 }
 
-// Funds returns guards against paying out more than the partner has, including its overdraft, as
-// for a payout.
+// Funds returns guards that refuse the settlement if it pays out more than the partner's available balance and overdraft.
 func (s *Settlement) Funds(owner *Partner) (guards []ledger.FundsGuard) {
 	if !s.Outgoing {
 		return nil
@@ -291,7 +294,8 @@ func (s *Settlement) Counters() (guards []ledger.CounterGuard) {
 	return guards
 }
 
-// Claim returns the settlement's claim on its reference, which no other settlement may have.
+// Claim returns the settlement's claim (a unique key) on its reference, so that no other settlement can have the same
+// reference.
 func (s *Settlement) Claim() ledger.Claim {
 	return ledger.Claim{Org: s.Org, Kind: ledger.ClaimSettlement, Key: s.Key(), Owner: s.ID[:]}
 }
@@ -302,9 +306,9 @@ const OpeningReference = "sandbox-opening-balance"
 // openingMajorUnits is the opening balance in each asset, in major units.
 var openingMajorUnits = money.FromUint64(1_000_000)
 
-// NewOpening decides the settlement that gives a sandbox partner 1,000,000 major units of every
-// asset that a transaction can name and that has a scale. Each environment has an event of its
-// own, because no entry may mix environments.
+// NewOpening returns the settlement that gives a sandbox partner 1,000,000 major units of each asset, and the events that
+// book it. These are the assets that a transaction can name and that have a scale. Each environment has its own event,
+// because no entry may mix environments.
 func NewOpening(id ledger.ID, owner *Partner) (*Settlement, []ledger.Event, error) {
 	s := &Settlement{ID: id, Org: owner.Org, Partner: owner.Number, Reference: OpeningReference}
 	var events []ledger.Event

@@ -60,7 +60,7 @@ func TestTheNetworkOfASettlementIsFoundAsATransactionsIs(t *testing.T) {
 		sent     *money.Network
 		want     money.Network
 	}{
-		{"USD", nil, ""}, {"USD", networkPointer(""), ""}, {"USD", networkPointer("tron"), ""}, // a national currency has none
+		{"USD", nil, ""}, {"USD", networkPointer(""), ""}, {"USD", networkPointer("tron"), ""}, // a national currency is on no network
 		{"ETH", nil, "ethereum"}, {"ETH", networkPointer(""), "ethereum"}, {"TON", nil, "ton"},
 		{"USDT", networkPointer(""), ""}, {"USDT", networkPointer("bsc"), "bsc"}, {"USDC", networkPointer("solana"), "solana"},
 	} {
@@ -73,7 +73,7 @@ func TestTheNetworkOfASettlementIsFoundAsATransactionsIs(t *testing.T) {
 	}
 }
 
-// wantPostings checks an event's postings: side, account, amount, and the account that takes what spills over.
+// wantPostings checks an event's postings: side, account, amount, and the Spill account.
 func wantPostings(t *testing.T, event ledger.Event, want ...string) {
 	t.Helper()
 	var got []string
@@ -107,7 +107,7 @@ func TestASettlementWithABank(t *testing.T) {
 	}
 	wantPostings(t, event, "Dr A:bank 2500", "Cr L:partner:4:available 2500 spilling to A:partner:4:receivable")
 	if funds := incoming.Funds(owner); len(funds) != 0 {
-		t.Errorf("what comes in needs no funds: %+v", funds)
+		t.Errorf("an incoming settlement must need no funds: %+v", funds)
 	}
 	for _, s := range []*Settlement{outgoing, incoming} {
 		counters, claim := s.Counters(), s.Claim()
@@ -166,7 +166,7 @@ func TestSettlementsAreTheSameIfAllFieldsAreEqual(t *testing.T) {
 	repeated := newSettlement()
 	repeated.ID, repeated.Created, repeated.Seq = testID(9), 0, 0
 	if !newSettlement().Same(repeated) {
-		t.Error("it is another one when it is asked for again")
+		t.Error("a repeated settlement is not the same")
 	}
 	for name, change := range map[string]func(*Settlement){
 		"org":       func(s *Settlement) { s.Org = testID(3) },
@@ -181,7 +181,7 @@ func TestSettlementsAreTheSameIfAllFieldsAreEqual(t *testing.T) {
 		changed := newSettlement()
 		change(changed)
 		if newSettlement().Same(changed) {
-			t.Errorf("it is the same with another %s", name)
+			t.Errorf("a settlement with another %s is the same", name)
 		}
 	}
 }

@@ -15,8 +15,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// invertingVault stands for the encryption of secrets: it seals a text by inverting all its bits. A locked vault opens
-// nothing.
+// invertingVault is a fake schema.Vault that encrypts a text by inverting all its bits. A locked vault cannot decrypt.
 type invertingVault struct{ locked bool }
 
 func (vault invertingVault) Seal(_ *schema.Column, plaintext []byte) ([]byte, error) {
@@ -37,16 +36,16 @@ func invert(text []byte) []byte {
 
 // storedRecord is a record of some type, and its stored form.
 type storedRecord struct {
-	requiredColumns []string // columns without which the stored form is refused
-	wantJSON        string   // as responses should show it
-	gotJSON         string   // as responses do show it
+	requiredColumns []string // the stored form is refused if one of these columns is missing
+	wantJSON        string   // the expected JSON in responses
+	gotJSON         string   // the actual JSON in responses
 	stored          []byte
-	readBack        func() error // reads the stored form and compares the result with the record
+	readBack        func() error // reads the stored form and compares the record with the original
 	read            func(stored []byte) error
 }
 
-// storeRecord makes the stored form of a record. clearEnvelope clears the fields that are not in this form, because the
-// store keeps them beside the record.
+// storeRecord makes the stored form of a record. clearEnvelope clears the fields that the stored form does not have, because
+// the store keeps them beside the record.
 func storeRecord[R any](t *testing.T, columns *schema.Type[R], org, id ledger.ID, r R, clearEnvelope func(*R), wantJSON string, requiredColumns ...string) storedRecord {
 	t.Helper()
 	stored, err := columns.AppendStored(nil, &r, invertingVault{})
@@ -71,7 +70,7 @@ func storeRecord[R any](t *testing.T, columns *schema.Type[R], org, id ledger.ID
 	}
 }
 
-// eachRecord returns at least one record of each type, by a name.
+// eachRecord returns records of all types, at least one of each. The keys are names for the records.
 func eachRecord(t *testing.T) map[string]storedRecord {
 	t.Helper()
 	org, id, other := testID(2), testID(1), testID(9)
@@ -118,9 +117,9 @@ func eachRecord(t *testing.T) map[string]storedRecord {
 			"name", "partner_id", "type", "env"),
 		"user": storeRecord(t, Users, org, id, User{
 			ID: id, Org: org, Login: "anna", PassHash: "h", Email: "a@bank.example", Name: "Anna", Roles: Roles{Client, PartnerRole}, Partner: 7,
-			Active: true, Created: created, Epoch: 4,
+			Active: true, Created: created, Epoch: 4, Lang: "ar",
 		}, func(u *User) { u.Created = 0 },
-			`{"id":`+idText+`,"login":"anna","name":"Anna","email":"a@bank.example","roles":["client","partner"],"partner_id":7,"active":true,"created_at":`+createdAt+`}`,
+			`{"id":`+idText+`,"login":"anna","name":"Anna","email":"a@bank.example","roles":["client","partner"],"partner_id":7,"active":true,"lang":"ar","created_at":`+createdAt+`}`,
 			"login", "name", "roles", "pass_hash", "epoch", "partner_id"),
 		"limit": storeRecord(t, Limits, org, id, Limit{
 			ID: id, Org: org, Partner: 7, Terminal: other, Kind: DailyVolume, Type: PayoutTerminal, Asset: tether, MaxAmount: money.FromUint64(5),
@@ -199,7 +198,7 @@ func eachRecord(t *testing.T) map[string]storedRecord {
 	}
 }
 
-// columnsOf has the columns of each record of eachRecord, by the record's name.
+// columnsOf has, for each key of eachRecord, the columns of that record.
 var columnsOf = map[string]*schema.Table{
 	"partner": Partners.Table, "partner with required fields only": Partners.Table, "organization": Organizations.Table, "terminal": Terminals.Table,
 	"terminal with required fields only": Terminals.Table, "user": Users.Table, "limit": Limits.Table, "velocity": Limits.Table, "key": APIKeys.Table,
@@ -220,7 +219,7 @@ func columnsIn(t *testing.T, stored []byte) (columns []storedColumn) {
 	for rest := stored[1:]; len(rest) > 0; {
 		value, tail, ok := schema.CutBytes(rest[1:])
 		if !ok {
-			t.Fatalf("%x is cut", rest)
+			t.Fatalf("%x is truncated", rest)
 		}
 		columns = append(columns, storedColumn{rest[0], value})
 		rest = tail
@@ -228,7 +227,8 @@ func columnsIn(t *testing.T, stored []byte) (columns []storedColumn) {
 	return columns
 }
 
-// withColumn returns a stored form in which a column has another value. If the value is nil, the result lacks the column.
+// withColumn returns a copy of a stored form in which a column has another value. If the value is nil, the copy lacks the
+// column.
 func withColumn(t *testing.T, stored []byte, key uint8, value []byte) []byte {
 	t.Helper()
 	out := stored[:1:1]
@@ -265,13 +265,13 @@ func TestANewKeyIsShownWithoutUseAndRevocation(t *testing.T) {
 	const want = `{"id":"00000000-0000-0000-0000-000000000001","key":"mzk_12","prefix":"mzk_1","name":"k","partner_id":7,` +
 		`"created_at":"1970-01-01T00:00:00.000005+00:00","expires_at":null`
 	if got := string(APIKeys.AppendFields([]byte("{"), k, schema.Style{JustCreated: true})); got != want {
-		t.Errorf("shown is %s, want %s", got, want)
+		t.Errorf("the response shows %s, want %s", got, want)
 	}
 }
 
 func TestMalformedStoredBytesAreRefused(t *testing.T) {
 	for name, r := range eachRecord(t) {
-		columnEnds := map[int]bool{1: true} // the offsets at which a column ends
+		columnEnds := map[int]bool{1: true} // lengths at which the stored form can be cut between two columns
 		offset := 1
 		for _, c := range columnsIn(t, r.stored) {
 			offset += len(schema.AppendBytes([]byte{c.key}, c.value))
@@ -284,7 +284,7 @@ func TestMalformedStoredBytesAreRefused(t *testing.T) {
 			for bit := range 8 {
 				flipped := bytes.Clone(r.stored)
 				flipped[n] ^= 1 << bit
-				_ = r.read(flipped) // the store's checksum detects damage; reading must only not panic
+				_ = r.read(flipped) // the store's checksum detects the damage; reading must only not panic
 			}
 		}
 		for _, version := range []byte{0, 1, 3} {
@@ -293,10 +293,10 @@ func TestMalformedStoredBytesAreRefused(t *testing.T) {
 			}
 		}
 		if err := r.read(append(bytes.Clone(r.stored), 1)); !errors.Is(err, schema.ErrStored) {
-			t.Errorf("%s and a byte: %v", name, err)
+			t.Errorf("%s with one more byte: %v", name, err)
 		}
 		if err := r.read(schema.AppendBytes(append(bytes.Clone(r.stored), 0xff), "of a later release")); err != nil {
-			t.Errorf("%s with a column that is not known: %v", name, err)
+			t.Errorf("%s with an unknown column: %v", name, err)
 		}
 		for _, c := range columnsIn(t, r.stored) {
 			column := columnsOf[name].ByKey(c.key).Name
@@ -310,7 +310,7 @@ func TestMalformedStoredBytesAreRefused(t *testing.T) {
 
 func TestInvalidStoredValuesAreRefused(t *testing.T) {
 	records := eachRecord(t)
-	number := func(n int64) []byte { // in zigzag form, as package schema stores integers that fit into one byte
+	number := func(n int64) []byte { // zigzag encoding of a small number, as package schema stores integers
 		return []byte{byte(n<<1 ^ n>>63)}
 	}
 	amount := func(n uint64) []byte { return money.FromUint64(n).AppendBinary(nil) }
@@ -413,10 +413,10 @@ func TestSecretsAreSealed(t *testing.T) {
 	p := Partner{Number: 1, Name: "S", Login: "l", Secret: "canary-4"}
 	stored, err := Partners.AppendStored(nil, &p, invertingVault{})
 	if err != nil || bytes.Contains(stored, []byte("canary")) {
-		t.Fatalf("stored is %q, %v", stored, err)
+		t.Fatalf("the stored form is %q, %v", stored, err)
 	}
 	if read, err := readRecord(Partners, p.Org, p.ID, stored, invertingVault{locked: true}); err != nil || read.Secret != "" || read.Name != "S" {
-		t.Errorf("without keys it is %+v, %v", read, err)
+		t.Errorf("without keys the record is %+v, %v", read, err)
 	}
 	for _, provider := range []string{Simulator, remoteProvider} {
 		terminal := Terminal{
@@ -424,20 +424,20 @@ func TestSecretsAreSealed(t *testing.T) {
 		}
 		stored, err := Terminals.AppendStored(nil, &terminal, invertingVault{})
 		if err != nil || bytes.Contains(stored, []byte("canary")) || !bytes.Contains(stored, []byte("https://shop.example/")) {
-			t.Fatalf("stored is %q, %v", stored, err)
+			t.Fatalf("the stored form is %q, %v", stored, err)
 		}
 		opened, err := readRecord(Terminals, terminal.Org, terminal.ID, stored, invertingVault{})
 		if err != nil || string(opened.ProviderParams) != providerJSON || string(opened.MerchantParams) != merchantJSON {
-			t.Fatalf("with keys it is %s and %s, %v", opened.ProviderParams, opened.MerchantParams, err)
+			t.Fatalf("with keys the parameters are %s and %s, %v", opened.ProviderParams, opened.MerchantParams, err)
 		}
 		if err := opened.Reparse(); err != nil || opened.Notification.Secret != "canary-2" || opened.Notification.SecretPrevious != "canary-3" {
-			t.Errorf("with keys it signs with %q, %v", opened.Notification.Secret, err)
+			t.Errorf("with keys the signing secret is %q, %v", opened.Notification.Secret, err)
 		}
 		for what, read := range map[string]func() (*Terminal, error){
 			"without keys": func() (*Terminal, error) {
 				return readRecord(Terminals, terminal.Org, terminal.ID, stored, invertingVault{locked: true})
 			},
-			"without what is sealed": func() (*Terminal, error) {
+			"without the sealed columns": func() (*Terminal, error) {
 				open := withColumn(t, stored, Terminals.ByName(SealedProviderParams).Key, nil)
 				open = withColumn(t, open, Terminals.ByName(SealedMerchantParams).Key, nil)
 				return readRecord(Terminals, terminal.Org, terminal.ID, open, invertingVault{})
@@ -446,37 +446,37 @@ func TestSecretsAreSealed(t *testing.T) {
 			masked, err := read()
 			if err != nil || string(masked.ProviderParams) != `{"priority":4,"api_key":"•••"}` ||
 				string(masked.MerchantParams) != `{"notify_url":"https://shop.example/","secret":"•••","secret_previous":"•••"}` {
-				t.Fatalf("%s it is %s and %s, %v", what, masked.ProviderParams, masked.MerchantParams, err)
+				t.Fatalf("%s the parameters are %s and %s, %v", what, masked.ProviderParams, masked.MerchantParams, err)
 			}
 			if err := masked.Reparse(); err != nil || masked.Settings.Priority != 4 || masked.Notification.NotifyURL != "https://shop.example/" {
-				t.Errorf("%s its settings are %+v, %v", what, masked.Settings, err)
+				t.Errorf("%s the settings are %+v, %v", what, masked.Settings, err)
 			}
 			if n := masked.Notification; n.Secret != "" || n.SecretPrevious != "" {
-				t.Errorf("%s a mask signs", what)
+				t.Errorf("%s a mask is the signing secret", what)
 			}
 			if p, remote := masked.Parameters.(*remoteParams); remote != (provider == remoteProvider) || remote && p.APIKey != "" {
-				t.Errorf("%s a mask is a key", what)
+				t.Errorf("%s a mask is the API key", what)
 			}
 			rename := func(r *Terminal, _ *schema.Faults) { r.Name = "renamed" }
 			if next, _, err := masked.Patch(rename, false); err != nil || !bytes.Equal(next.MerchantParams, masked.MerchantParams) {
-				t.Errorf("%s it cannot be renamed: %v", what, err)
+				t.Errorf("%s the terminal cannot be renamed: %v", what, err)
 			}
 			sent := bytes.Clone(masked.MerchantParams)
 			_, _, err = masked.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = sent }, false)
 			if err == nil || err.(Refusals)[0].Field != "merchant_params.secret" {
-				t.Errorf("%s a mask is taken for a secret: %v", what, err)
+				t.Errorf("%s a mask is accepted as a secret: %v", what, err)
 			}
 		}
 	}
 }
 
-// Parameters without secrets are not sealed, unless their provider has secret parameters.
+// Parameters without secrets are not sealed (encrypted), unless their provider has columns for secrets.
 func TestParametersWithoutSecretsAreNotSealed(t *testing.T) {
 	for provider, want := range map[string]bool{Simulator: false, remoteProvider: true} {
 		terminal := Terminal{Partner: 1, Name: "T", Provider: provider, Type: PaymentTerminal, Env: money.Prod, ProviderParams: []byte(`{"priority":4}`)}
 		stored, err := Terminals.AppendStored(nil, &terminal, invertingVault{})
 		if err != nil || !bytes.Contains(stored, []byte(`{"priority":4}`)) {
-			t.Fatalf("stored is %q, %v", stored, err)
+			t.Fatalf("the stored form is %q, %v", stored, err)
 		}
 		sealed := slices.ContainsFunc(columnsIn(t, stored), func(c storedColumn) bool { return Terminals.ByKey(c.key).Name == SealedProviderParams })
 		if sealed != want {

@@ -28,15 +28,14 @@ func (t TerminalType) Valid() bool {
 	return t == PaymentTerminal || t == PayoutTerminal || t == MerchantTerminal
 }
 
-// Bounds of terminals.
+// Largest size and number of terminals.
 const (
 	MaxParams    = 16 << 10 // bytes of provider_params and of merchant_params
 	MaxTerminals = 1000     // terminals of one partner: routing checks each of them
 )
 
-// Terminal is a partner's configured connection to one provider, in one environment. Settings,
-// Parameters, Server and Notification are parsed from the two objects of parameters; the objects
-// are stored as sent.
+// Terminal is a partner's configured connection to one provider, in one environment. Settings, Parameters, Server and
+// Notification are parsed from the two objects of parameters; the objects are stored as in the requests.
 type Terminal struct {
 	ID              ledger.ID
 	Org             ledger.ID
@@ -46,12 +45,12 @@ type Terminal struct {
 	Type            TerminalType
 	Active          bool
 	Env             money.Env
-	ProviderParams  []byte // JSON object; nil: none were sent
-	MerchantParams  []byte // JSON object; nil: none were sent
+	ProviderParams  []byte // JSON object; nil: the request had none
+	MerchantParams  []byte // JSON object; nil: the request had none
 	MerchantAdapter string
 	Settings        Settings
 	Notification    Notification
-	Parameters      any // what the provider's adapter reads from ProviderParams, a pointer to its own struct; nil: nothing
+	Parameters      any // what the provider's adapter reads from ProviderParams: a pointer to its own struct; nil: none
 	Server          Server
 	Created         ledger.Micros
 }
@@ -62,8 +61,8 @@ func (t *Terminal) String() string { return "terminal " + t.ID.String() }
 // LogValue implements slog.LogValuer.
 func (t *Terminal) LogValue() slog.Value { return slog.StringValue(t.String()) }
 
-// Terminals are the columns of terminals (specification, "Terminal administration"). Parameters that contain secrets are
-// stored two times: with masks in place of secrets, for readers without keys, and sealed (encrypted) as a whole.
+// Terminals are the columns of terminals (specification, "Terminal administration"). Parameters with secrets are stored
+// twice: once with masks in place of the secrets, for readers without keys, and once sealed (encrypted) as a whole.
 var Terminals = schema.NewType[Terminal]("terminal",
 	columns.IDColumn(func(t *Terminal) *ledger.ID { return &t.ID }),
 	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine,
@@ -91,16 +90,16 @@ var Terminals = schema.NewType[Terminal]("terminal",
 		t.Org, t.ID, t.Created = envelope.Org, envelope.ID, envelope.Created
 	})
 
-// Names of the hidden columns in which parameters are sealed.
+// Names of the hidden columns with sealed (encrypted) parameters.
 const (
 	SealedProviderParams = "sealed_" + providerParams
 	SealedMerchantParams = "sealed_" + merchantParams
 )
 
-// sealedParameters makes a hidden column with an encrypted object of parameters. The column is empty if neither the object
-// contains secrets nor the provider has secret parameters.
+// sealedParameters returns a hidden column with an encrypted object of parameters. The column is empty if the object contains
+// no secret and the provider has no secret parameters.
 func sealedParameters(key uint8, name string, fieldOf func(*Terminal) *[]byte) *schema.Column {
-	return schema.Bound(schema.Object(key, name, schema.NotShown, schema.Sealed),
+	return schema.Bound(schema.Object(key, name, schema.NotShown, schema.StoredEncrypted),
 		func(t *Terminal) []byte {
 			if params := *fieldOf(t); !bytes.Equal(Masked(params), params) || name == SealedProviderParams && len(t.provider().secrets()) > 0 {
 				return params
@@ -110,7 +109,7 @@ func sealedParameters(key uint8, name string, fieldOf func(*Terminal) *[]byte) *
 		func(t *Terminal, params []byte) { *fieldOf(t) = params })
 }
 
-// crossCheckTerminal checks the provider of a new terminal.
+// crossCheckTerminal refuses a new terminal whose provider does not exist.
 func crossCheckTerminal(old, t *Terminal, f *schema.Faults) {
 	isKnown := t.provider() != nil || t.Type == MerchantTerminal && t.Provider == ""
 	if old == nil && !isKnown && !f.Has("provider") {
@@ -118,8 +117,8 @@ func crossCheckTerminal(old, t *Terminal, f *schema.Faults) {
 	}
 }
 
-// NewTerminal decides the creation of a terminal, whose fields the caller has set. allowsPrivateURL tells whether notify_url
-// may name an address that is not on the internet. The error comes from Join.
+// NewTerminal returns a new terminal with the fields of the draft, and the event of its creation. allowsPrivateURL tells
+// whether notify_url may name an address that is not on the internet. The error names all wrong fields.
 func NewTerminal(draft Terminal, allowsPrivateURL bool) (*Terminal, ledger.Event, error) {
 	t, noParameters := &draft, new(Terminal)
 	if err := t.check("directory.CreateTerminal", nil, noParameters, allowsPrivateURL, new(schema.Faults)); err != nil {
@@ -128,9 +127,10 @@ func NewTerminal(draft Terminal, allowsPrivateURL bool) (*Terminal, ledger.Event
 	return t, createdEvent(ledger.Terminal, t.ID, stateOf(t.Active)), nil
 }
 
-// Patch decides a change. An object of parameters is replaced as a whole, except that a Mask keeps the stored secret.
-// Partner, provider, type and environment never change, because pending charges refer to them. allowsPrivateURL is as in
-// NewTerminal, but a stored address may stay. The error comes from Join.
+// Patch returns the terminal with a change, and the event of this change. An object of parameters is replaced as a whole,
+// except that the stored secret stays where the new object has Mask. Partner, provider, type and environment never change,
+// because pending charges refer to them. allowsPrivateURL tells whether a new notify_url may name an address that is not on
+// the internet. The error names all wrong fields.
 func (t *Terminal) Patch(change schema.Change[Terminal], allowsPrivateURL bool) (*Terminal, ledger.Event, error) {
 	next, faults := *t, new(schema.Faults)
 	change(&next, faults)
@@ -144,8 +144,9 @@ func (t *Terminal) Patch(change schema.Change[Terminal], allowsPrivateURL bool) 
 	return &next, movedEvent(ledger.Terminal, t.ID, action, stateOf(t.Active), stateOf(next.Active)), nil
 }
 
-// check completes and checks a terminal's fields. old is the terminal before the change, nil for a new one; stored has
-// the stored parameters. Parameters that a request sets are checked more strictly than stored ones (doc.go, invariant 5).
+// check checks a terminal's fields and restores masked secrets. old is the terminal before the change, nil for a new one.
+// stored has the stored parameters. Parameters from a request are checked more strictly than stored ones (doc.go, invariant
+// 5).
 func (t *Terminal) check(op string, old, stored *Terminal, allowsPrivateURL bool, f *schema.Faults) error {
 	setsProvider := old == nil || isSet(t.ProviderParams, old.ProviderParams)
 	setsMerchant := old == nil || isSet(t.MerchantParams, old.MerchantParams)
@@ -163,17 +164,17 @@ func (t *Terminal) check(op string, old, stored *Terminal, allowsPrivateURL bool
 	return err
 }
 
-// isSet tells whether a request has set an object of parameters: whether it is another slice than the stored one. An equal
-// object in another slice counts as set, because it may contain the mask of a secret that could not be decrypted: that
-// mask must be refused.
+// isSet tells whether a request has set an object of parameters. It compares the addresses of the two slices, not their
+// contents, so a request's object that equals the stored one counts as set. The reason is that the object may contain the
+// mask of a secret that could not be decrypted, and such a mask must be refused.
 func isSet(request, stored []byte) bool {
 	return len(request) != len(stored) || len(request) > 0 && &request[0] != &stored[0]
 }
 
-// parseParams parses the parameters. checksProvider and checksMerchant tell which of the two objects a request has set;
-// such an object is checked more strictly than a stored one (doc.go, invariant 5).
+// parseParams parses the parameters. checksProvider and checksMerchant tell whether the request has set provider_params and
+// merchant_params. An object from a request is checked more strictly than a stored one (doc.go, invariant 5).
 func (t *Terminal) parseParams(op string, checksProvider, checksMerchant bool) error {
-	if max(len(t.ProviderParams), len(t.MerchantParams)) > MaxParams { // the column's check has refused the larger one
+	if max(len(t.ProviderParams), len(t.MerchantParams)) > MaxParams { // the column's check has already refused an object that is too large
 		return nil
 	}
 	err := t.Reparse()
@@ -186,8 +187,7 @@ func (t *Terminal) parseParams(op string, checksProvider, checksMerchant bool) e
 	return err
 }
 
-// Reparse fills Settings, Parameters, Server and Notification from the stored objects. The error comes from
-// Join.
+// Reparse fills Settings, Parameters, Server and Notification from the stored objects. The error names all wrong fields.
 func (t *Terminal) Reparse() error {
 	var settingsErr, notificationErr error
 	t.Settings, settingsErr = ParseSettings(t.ProviderParams)
@@ -196,12 +196,13 @@ func (t *Terminal) Reparse() error {
 	return Join(settingsErr, notificationErr)
 }
 
-// parametersColumn makes a column of an object of parameters, which is stored and shown with masks in place of secrets.
+// parametersColumn returns a column with an object of parameters, which is stored and shown with masks in place of secrets.
 func parametersColumn(key uint8, name, help string) schema.Cell[[]byte] {
 	return schema.NewCell[[]byte](key, name, parametersKind{schema.KindObject}, []schema.Option{schema.Settable, schema.NotNull, schema.Help(help)})
 }
 
-// parametersKind is the kind of a terminal's parameters: []byte, a JSON object as it was sent.
+// parametersKind is the kind of the columns with a terminal's parameters. A value is a []byte with a JSON object as in the
+// request.
 type parametersKind struct{ schema.Kind }
 
 // Empty implements schema.Kind.
@@ -241,8 +242,8 @@ func (k parametersKind) AppendJSON(c *schema.Column, dst []byte, value any, styl
 	return k.Kind.AppendJSON(c, dst, []byte(Masked(value.([]byte))), style)
 }
 
-// Form implements schema.Kind. The object may also have the parameters of the terminal's provider, which differ from
-// provider to provider, and keys that nobody here knows.
+// Form implements schema.Kind. Besides the members listed here, the object may have the parameters of the terminal's
+// provider, which differ between providers, and unknown keys.
 func (parametersKind) Form(c *schema.Column, _ schema.Use) schema.Form {
 	members := NotificationColumns.Requested()
 	if c.Name == providerParams {
@@ -251,8 +252,8 @@ func (parametersKind) Form(c *schema.Column, _ schema.Use) schema.Form {
 	return schema.Form{Type: "object", Members: members, Open: true}
 }
 
-// normalParameters returns an object of parameters in the form in which it is stored: an empty object becomes nil, as
-// if none had been sent.
+// normalParameters returns an object of parameters in the form in which it is stored. An empty object becomes nil, as if the
+// request had none.
 func normalParameters(text []byte) []byte {
 	if text = trimJSON(text); string(text) == "{}" {
 		return nil
@@ -260,7 +261,7 @@ func normalParameters(text []byte) []byte {
 	return text
 }
 
-// trimJSON returns the JSON without white space around it; nil for null.
+// trimJSON returns JSON without white space around it; nil for null.
 func trimJSON(text []byte) []byte {
 	text = bytes.TrimSpace(text)
 	if len(text) == 0 || string(text) == "null" {

@@ -105,7 +105,7 @@ func TestWhatNeverChangesOfATerminal(t *testing.T) {
 	}
 	next, _, err := stored.Patch(changeOf(t, Terminals, `{"provider_params":null}`), false)
 	if err != nil || next.ProviderParams != nil || next.Settings.Priority != 0 {
-		t.Errorf("without parameters it is %+v, %v", next, err)
+		t.Errorf("without parameters the terminal is %+v, %v", next, err)
 	}
 }
 
@@ -162,7 +162,7 @@ func TestParseSettingsChecksEachField(t *testing.T) {
 		`{"settlement_currency":"EUR"}`:                          "",
 		`{"settlement_currency":"XTS"}`:                          "provider_params.settlement_currency",
 		`{"settlement_currency":"AED"}`:                          "provider_params.settlement_currency",
-		`{"settlement_currency":"USDT"}`:                         "", // the lack of a network is found later, by checkSettlement
+		`{"settlement_currency":"USDT"}`:                         "", // no error here, because checkSettlement refuses the missing network
 		`{"settlement_network":{"of":"a provider"}}`:             "provider_params.settlement_network",
 		`{"settlement_network":"No where"}`:                      "provider_params.settlement_network",
 		`{"currencies":[5]}`:                                     "provider_params.currencies",
@@ -265,7 +265,7 @@ func TestInvalidChatsAreRefused(t *testing.T) {
 	}
 	stored := &Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Prod, MerchantParams: []byte(`{"tg_ids_to_notify":["abc"]}`)}
 	if err := stored.Reparse(); err != nil || len(stored.Notification.Telegram) != 1 {
-		t.Errorf("what is stored is read as %v, %v", stored.Notification.Telegram, err)
+		t.Errorf("the stored chats are read as %v, %v", stored.Notification.Telegram, err)
 	}
 	for list, want := range map[string]string{`["abc"]`: "", `["abc",7]`: "", `["abc","abd"]`: field} {
 		params := []byte(`{"tg_ids_to_notify":` + list + `}`)
@@ -277,7 +277,7 @@ func TestInvalidChatsAreRefused(t *testing.T) {
 func TestRecipientListedTwiceIsNotifiedOnce(t *testing.T) {
 	n, err := ParseNotification([]byte(`{"tg_ids_to_notify":[1,"1","@Ops","@ops",-1],"emails_to_notify":["Ops@bank.example","ops@Bank.example","risk@bank.example"]}`))
 	if err != nil || fmt.Sprintf("%v %v", n.Telegram, n.Emails) != "[1 @Ops -1] [Ops@bank.example risk@bank.example]" {
-		t.Errorf("notified would be %v and %v, %v", n.Telegram, n.Emails, err)
+		t.Errorf("the recipients are %v and %v, %v", n.Telegram, n.Emails, err)
 	}
 }
 
@@ -302,7 +302,7 @@ func TestPatchOfATerminal(t *testing.T) {
 		t.Error("the old record changed")
 	}
 	if unchanged, event, err := next.Patch(func(r *Terminal, _ *schema.Faults) { r.Active = isActive }, false); err != nil || unchanged != next || event.Name != "" {
-		t.Error("a patch that changes nothing", event, err)
+		t.Error("a patch that changes nothing has an event or a new record", event, err)
 	}
 	_, _, err = terminal.Patch(func(r *Terminal, _ *schema.Faults) { r.ProviderParams = malformedParams }, false)
 	wantField(t, "bad patch", err, "provider_params.priority")
@@ -362,7 +362,7 @@ func TestTransactionsThatATerminalServes(t *testing.T) {
 		}
 	}
 	if len(Candidates(nil, PaymentTerminal, usd, "", five)) != 0 {
-		t.Error("candidates out of nothing")
+		t.Error("without terminals there are candidates")
 	}
 }
 

@@ -12,10 +12,10 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Bounds of texts.
+// Largest lengths of texts.
 const (
 	MaxText   = 255  // characters
-	MaxEmail  = 254  // bytes: RFC 5321 4.5.3.1.3, less the brackets
+	MaxEmail  = 254  // bytes: RFC 5321 4.5.3.1.3, without the angle brackets
 	MaxURL    = 2048 // bytes
 	MaxSecret = 512  // bytes
 )
@@ -88,7 +88,7 @@ func isAlphanumeric(r rune) bool {
 // the English text is used.
 var languages = []string{"en", "ru", "uk", "ar", "fa", "ur", "tr", "az", "kk", "uz", "id", "ms", "bn", "de", "fr", "es"}
 
-// LanguageRule is the message for a language that IsLanguage does not accept.
+// LanguageRule is the error message for a language that IsLanguage does not accept.
 var LanguageRule = "must be one of " + strings.Join(languages, ", ")
 
 // Languages returns the codes of the service's languages.

@@ -11,8 +11,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// User is a person who logs in to an organization. A partner has its own login and is not a
-// User.
+// User is a person who logs in to an organization. A partner also has a login, but is not a User.
 type User struct {
 	ID       ledger.ID
 	Org      ledger.ID
@@ -24,20 +23,23 @@ type User struct {
 	Partner  int64 // number of the partner that a user with PartnerRole acts as; else 0
 	Active   bool
 	Created  ledger.Micros
+	FirstSeq uint64 // journal number (Seq) of the event that created the user; actors/directory sets it on reading
+	Lang     string // language of the console; empty: that of the browser
 
-	// Epoch is increased to end all of the user's sessions: a session is valid only in the epoch
-	// in which it began.
+	// Epoch is increased to end all of the user's sessions, because a session is valid only in the epoch in which it began.
 	Epoch uint32
 }
 
-// String returns only the ID, because the other fields are secret.
+// ConsoleLanguages are the languages that the console has.
+var ConsoleLanguages = []string{"en", "ru", "ar"}
+
+// String returns only the ID, because other fields are secret.
 func (u *User) String() string { return "user " + u.ID.String() }
 
 // LogValue implements slog.LogValuer.
 func (u *User) LogValue() slog.Value { return slog.StringValue(u.String()) }
 
-// Users declares the fields of users as columns: how requests set them, and how responses and the
-// store show them. The envelope is what the store knows of a user besides the stored columns.
+// Users are the columns of users.
 var Users = schema.NewType[User]("user",
 	columns.IDColumn(func(u *User) *ledger.ID { return &u.ID }),
 	schema.Field(schema.Text(1, "login", schema.Required, schema.Fixed, schema.OneLine, schema.Rule(noSpaces),
@@ -53,16 +55,18 @@ var Users = schema.NewType[User]("user",
 		schema.Help("number of the partner for which the user acts; 0 means none")), func(u *User) *int64 { return &u.Partner }),
 	schema.Field(schema.Bool(6, "active", schema.NotNull, schema.DefaultTo(true),
 		schema.Help("whether the user can log in")), func(u *User) *bool { return &u.Active }),
+	schema.TextField(schema.Word(9, "lang", ConsoleLanguages, schema.Settable,
+		schema.Help("language of the console; null is the language of the browser")), func(u *User) *string { return &u.Lang }),
 	columns.CreatedColumn(func(u *User) *ledger.Micros { return &u.Created }),
-	schema.Field(schema.Text(7, "pass_hash", schema.NotShown, schema.Needed), func(u *User) *string { return &u.PassHash }),
-	schema.NumberField(schema.DerivedInteger(8, "epoch", schema.NotShown, schema.Needed), func(u *User) *uint32 { return &u.Epoch }),
+	schema.Field(schema.Text(7, "pass_hash", schema.NotShown, schema.RequiredInStore), func(u *User) *string { return &u.PassHash }),
+	schema.NumberField(schema.DerivedInteger(8, "epoch", schema.NotShown, schema.RequiredInStore), func(u *User) *uint32 { return &u.Epoch }),
 ).CrossCheck(crossCheckUser).
 	Invariant(func(u *User) string { return partnerRoleProblem(u.Roles, u.Partner) }).
 	WithEnvelope(func(u *User, envelope schema.Envelope) {
 		u.Org, u.ID, u.Created = envelope.Org, envelope.ID, envelope.Created
 	})
 
-// crossCheckUser requires a partner for PartnerRole, and refuses one otherwise.
+// crossCheckUser refuses a user who has PartnerRole without a partner, or a partner without PartnerRole.
 func crossCheckUser(_, u *User, f *schema.Faults) {
 	isPartner := u.Roles.Has(PartnerRole)
 	switch {
@@ -74,9 +78,9 @@ func crossCheckUser(_, u *User, f *schema.Faults) {
 	}
 }
 
-// NewUser decides the creation of a user with the fields of the draft; PassHash is the hash of a password that CheckPassword
-// accepted. Whether the login is free is decided by its claim (a unique key in the store), and the caller checks that
-// the partner exists. The error joins the refusals of all wrong fields, as Join does.
+// NewUser returns a new user with the fields of the draft, and the event of its creation. PassHash is the hash of a password
+// that CheckPassword accepted. Whether the login is free is decided later, by the claim (a unique key) on the login. The
+// caller checks that the partner exists. The error names all wrong fields.
 func NewUser(draft User) (*User, ledger.Event, error) {
 	u, faults := &draft, new(schema.Faults)
 	u.Epoch, u.Roles = 1, u.Roles.sorted()
@@ -87,9 +91,9 @@ func NewUser(draft User) (*User, ledger.Event, error) {
 	return u, createdEvent(ledger.User, u.ID, stateOf(u.Active)), nil
 }
 
-// Patch decides a change. A user who loses PartnerRole loses the partner too. The user's sessions
-// end when the password, the roles or the partner change, or the user is switched off. The error
-// joins the refusals of all wrong fields, as Join does.
+// Patch returns the user with a change, and the event of this change. A user who loses PartnerRole loses the partner too. The
+// user's sessions end when the password, the roles or the partner change, or the user is switched off. The error names all
+// wrong fields.
 func (u *User) Patch(change schema.Change[User]) (*User, ledger.Event, error) {
 	next, faults := *u, new(schema.Faults)
 	change(&next, faults)
@@ -117,7 +121,7 @@ const (
 	Admin       Role = "admin"
 	Client      Role = "client"
 	Auditor     Role = "auditor" // reads the ledger, writes nothing
-	PartnerRole Role = "partner" // reads the data of one partner
+	PartnerRole Role = "partner" // reads the data of one partner, which is User.Partner
 )
 
 // AllRoles lists the roles.
@@ -135,7 +139,7 @@ func (r Role) Valid() bool {
 // Roles is a set of roles, ordered by name and without repetitions.
 type Roles []Role
 
-// Valid tells whether s is a non-empty set of valid roles.
+// Valid tells whether s is not empty, has only valid roles, is ordered by name and has no repetitions.
 func (s Roles) Valid() bool {
 	for i, r := range s {
 		if !r.Valid() || i > 0 && s[i-1] >= r {
@@ -164,7 +168,7 @@ func (s Roles) Strings() []string {
 	return names
 }
 
-// sorted returns the set ordered by name. It keeps repetitions, so that Valid can refuse them.
+// sorted returns the set ordered by name. It keeps repetitions, so that Valid can refuse them later.
 func (s Roles) sorted() Roles {
 	s = slices.Clone(s)
 	slices.Sort(s)

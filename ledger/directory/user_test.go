@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// newUser creates the auditor Anna. If change is not nil, it changes her fields first.
+// newUser creates the auditor Anna. If change is not nil, it changes the draft before the creation.
 func newUser(t *testing.T, change func(*User)) (*User, ledger.Event, error) {
 	t.Helper()
 	d := User{ID: testID(1), Org: testID(2), Login: "anna", PassHash: "hash", Name: "Anna", Roles: Roles{"auditor"}, Active: true}
@@ -127,7 +127,7 @@ func TestWhatEndsAUsersSessions(t *testing.T) {
 		"switched off":             {func(r *User, _ *schema.Faults) { r.Active = inactive }, "deactivate", true},
 		"switched off and renamed": {func(r *User, _ *schema.Faults) { r.Active = inactive; r.Name = otherText }, "deactivate", true},
 	} {
-		session, _ := anna.BeginSession(testID(3), [32]byte{1}, 1)
+		session, _ := anna.BeginSession(Session{ID: testID(3), Hash: [32]byte{1}}, 1)
 		next, event, err := anna.Patch(c.patch)
 		if err != nil || event.Name != c.event || (event.Name == "") != (next == anna) {
 			t.Errorf("%s: %+v %v", name, event, err)
@@ -138,15 +138,15 @@ func TestWhatEndsAUsersSessions(t *testing.T) {
 		}
 	}
 	deactivated, _, _ := anna.Patch(func(r *User, _ *schema.Faults) { r.Active = inactive })
-	session, _ := anna.BeginSession(testID(3), [32]byte{1}, 1)
+	session, _ := anna.BeginSession(Session{ID: testID(3), Hash: [32]byte{1}}, 1)
 	if restored, event, err := deactivated.Patch(func(r *User, _ *schema.Faults) { r.Active = active }); err != nil || event.Name != "activate" || restored.AllowsSession(session) {
-		t.Error("a session came back with its user", event, err)
+		t.Error("a session is valid again after its user was activated again", event, err)
 	}
 	if auditor, _, err := anna.Patch(func(r *User, _ *schema.Faults) { r.Roles = auditorOnly }); err != nil || auditor.Partner != 0 {
 		t.Error("a user without the role partner still has a partner", err)
 	}
 	if _, _, err := anna.Patch(func(r *User, _ *schema.Faults) { r.Roles = auditorOnly; r.Partner = anotherPartner }); err == nil {
-		t.Error("a partner without the role was taken")
+		t.Error("a partner without the role was accepted")
 	}
 	var noPartner int64
 	_, _, err = anna.Patch(func(r *User, _ *schema.Faults) { r.Partner = noPartner })
@@ -158,22 +158,22 @@ func TestANewPasswordEndsAPartnersSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, event := partner.BeginSession(testID(3), [32]byte{1}, 5)
+	session, event := partner.BeginSession(Session{ID: testID(3), Hash: [32]byte{1}}, 5)
 	if event.Name != "create" || !partner.AllowsSession(session) || session.Partner != 7 || !slices.Equal(session.Roles, Roles{PartnerRole}) {
 		t.Fatalf("%+v %+v", session, event)
 	}
 	switchedOff, otherHash := false, "other"
 	if deactivated, _, err := partner.Patch(func(r *Partner, _ *schema.Faults) { r.Active = switchedOff }, false); err != nil || !deactivated.AllowsSession(session) {
-		t.Error("a deactivated partner's sessions are for the caller to refuse, with 403", err)
+		t.Error("a deactivated partner's session must be allowed here: the caller refuses it", err)
 	}
 	if next, event, err := partner.Patch(func(r *Partner, _ *schema.Faults) { r.PassHash = otherHash }, false); err != nil || event.Name != "update" || next.AllowsSession(session) || next.PassHash != otherHash {
-		t.Error("a session outlived its password", err)
+		t.Error("a session is valid after the password changed", err)
 	}
 	otherPartner, _, _ := NewPartner(Partner{ID: testID(9), Org: testID(2), Number: 8, Name: "P", Login: "q", Active: true}, false)
 	anna, _, _ := newUser(t, func(d *User) { d.Roles, d.Partner = Roles{"partner"}, 7 })
-	userSession, _ := anna.BeginSession(testID(4), [32]byte{2}, 5)
+	userSession, _ := anna.BeginSession(Session{ID: testID(4), Hash: [32]byte{2}}, 5)
 	if otherPartner.AllowsSession(session) || partner.AllowsSession(userSession) || anna.AllowsSession(session) {
-		t.Error("a session belongs to more than one")
+		t.Error("a session is accepted for a user or partner that it does not belong to")
 	}
 }
 
@@ -185,7 +185,7 @@ func TestSessionValidity(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := ledger.MicrosOf(time.Date(2026, 9, 3, 10, 0, 0, 0, time.UTC))
-	session, _ := anna.BeginSession(testID(3), [32]byte{1}, begun)
+	session, _ := anna.BeginSession(Session{ID: testID(3), Hash: [32]byte{1}}, begun)
 	if end := begun + 12*3600*second; !session.Valid(end-1) || session.Valid(end) {
 		t.Error("the session doesn't end after 12 hours")
 	}
@@ -203,13 +203,13 @@ func TestSessionValidity(t *testing.T) {
 	}
 	revoked, event := usedSession.Revoke(usedAt)
 	if event.Name != "revoke" || revoked.Valid(usedAt) || usedSession.Revoked != 0 {
-		t.Error("not revoked", event)
+		t.Error("the session is not revoked", event)
 	}
 	if unchanged, event := revoked.Revoke(usedAt + 1); unchanged != revoked || event.Name != "" {
-		t.Error("revoked twice")
+		t.Error("a revoked session was revoked again")
 	}
 	if unchanged, event := revoked.RecordUse(usedAt + 1); unchanged != revoked || event.Name != "" {
-		t.Error("a use of a revoked session was noted")
+		t.Error("a use of a revoked session was recorded")
 	}
 }
 
@@ -220,11 +220,11 @@ func TestKeyUsesAreRecorded(t *testing.T) {
 		t.Errorf("%+v %+v", usedKey, event)
 	}
 	if unchanged, event := usedKey.RecordUse(4); unchanged != usedKey || event.Name != "" {
-		t.Error("an older use was noted")
+		t.Error("an older use was recorded")
 	}
 	revoked, _ := usedKey.Revoke(6)
 	if unchanged, event := revoked.RecordUse(7); unchanged != revoked || event.Name != "" {
-		t.Error("a use of a revoked key was noted")
+		t.Error("a use of a revoked key was recorded")
 	}
 }
 
@@ -247,7 +247,7 @@ func TestRotatedAdminTokenIsNeverAcceptedAgain(t *testing.T) {
 		t.Error("a retired token was rotated", err)
 	}
 	if _, err := next.AcceptAdminToken([32]byte{1}); wantRefusal(t, err).Code != ledger.Conflict {
-		t.Error("a retired token was admitted", err)
+		t.Error("a retired token was accepted", err)
 	}
 	rotated := next.RotateAllAdminTokens([32]byte{5})
 	if !slices.Equal(rotated.AdminTokens, [][32]byte{{5}}) || !slices.Equal(rotated.RetiredTokens, [][32]byte{{1}, {2}, {3}}) {
@@ -260,6 +260,6 @@ func TestRotatedAdminTokenIsNeverAcceptedAgain(t *testing.T) {
 		rotated = rotated.RotateAllAdminTokens([32]byte{9, byte(i), byte(i >> 8)})
 	}
 	if len(rotated.RetiredTokens) != MaxRetiredTokens || slices.Contains(rotated.RetiredTokens, [32]byte{1}) || !slices.Contains(rotated.RetiredTokens, [32]byte{5}) {
-		t.Errorf("%d retired tokens are remembered, want the latest %d", len(rotated.RetiredTokens), MaxRetiredTokens)
+		t.Errorf("%d retired tokens are stored, want the latest %d", len(rotated.RetiredTokens), MaxRetiredTokens)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// checker collects the mistakes of a table in the order of the lists of states and events, so that the same
-// table always gives the same error.
+// checker collects the mistakes in a table. It visits states and events in the order of the lists given to Compile, so that
+// the same table always gives the same error.
 type checker[S comparable, E comparable, P Transition[S]] struct {
 	states   []S
 	events   []E
@@ -23,7 +23,7 @@ func check[S comparable, E comparable, P Transition[S]](initial S, states []S, e
 	checkNames(c, "state", states)
 	checkNames(c, "event", events)
 	if len(c.mistakes) > 0 {
-		return errors.Join(c.mistakes...) // without valid names the other checks can't report
+		return errors.Join(c.mistakes...) // the other checks need valid names for their messages
 	}
 	c.checkRows()
 	c.checkSteps()
@@ -36,7 +36,7 @@ func (c *checker[S, E, P]) addMistake(format string, args ...any) {
 	c.mistakes = append(c.mistakes, fmt.Errorf("fsm: "+format, args...))
 }
 
-// checkNames checks that each item of a list has a printable name of its own.
+// checkNames checks that each item of a list has a unique name of one printable line.
 func checkNames[S, E comparable, P Transition[S], N comparable](c *checker[S, E, P], kind string, list []N) {
 	seen := make(map[string]bool, len(list))
 	for i, item := range list {
@@ -123,7 +123,7 @@ func (c *checker[S, E, P]) checkReachable(initial S) {
 	}
 }
 
-// unknownNames returns the names of those keys of a map that are not in the list. The names are
+// unknownNames returns the names of the map's keys that are not in the list. The names are
 // sorted, because a map has no order.
 func unknownNames[K comparable, V any](m map[K]V, list []K) []string {
 	var found []string
@@ -152,8 +152,8 @@ func nameOf(v any) (name string, ok bool) {
 	return "", false
 }
 
-// nameForMessage returns the name of a state or an event for a message: in quotes if it is not one
-// line, the value in Go syntax if there is no name.
+// nameForMessage returns the name of a state or an event for a message. A name that is not one printable line is quoted. A
+// value without a name is written in Go syntax.
 func nameForMessage(v any) string {
 	name, ok := nameOf(v)
 	if !ok {

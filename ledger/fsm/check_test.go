@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/fsm"
 )
 
-// newTable returns the table of a valid machine with three states and two events. Each call returns a new one, which a
-// test may change.
+// newTable returns the table of a valid machine with three states and two events. Each call returns a new table, which
+// the test may change.
 func newTable() fsm.Table[State, Event, Step] {
 	return fsm.Table[State, Event, Step]{
 		Charging: {
@@ -29,7 +29,7 @@ func TestCompileNamesEachMistake(t *testing.T) {
 		states  []State
 		events  []Event
 		spoil   func(fsm.Table[State, Event, Step])
-		want    string // the whole error; empty if there is none
+		want    string // the whole text of the error; empty if the table is valid
 	}{
 		{name: "no mistake", initial: Charging, states: listedStates, events: usedEvents},
 		{
@@ -132,7 +132,7 @@ func TestCompileNamesEachMistake(t *testing.T) {
 				t.Errorf("error\n%s\nwant\n%s", got, c.want)
 			}
 			if (m == nil) != (c.want != "") {
-				t.Errorf("machine %v beside the error %v", m, err)
+				t.Errorf("machine %v together with the error %v", m, err)
 			}
 		})
 	}
@@ -174,8 +174,8 @@ func TestCompileNeedsDistinctNames(t *testing.T) {
 	}
 }
 
-// The test checks a random table in a naive way: a transitive closure tells which states are reachable, and a lookup in
-// the table tells what Next must return.
+// The test checks a random table in a naive way. A transitive closure tells which states are reachable, and a lookup in the
+// table tells what Next must return.
 func TestCompileAgreesWithANaiveCheck(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "states")

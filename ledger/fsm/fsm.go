@@ -6,7 +6,7 @@ import (
 	"mizan/internal/assert"
 )
 
-// Transition is the interface of the steps in a table. A caller's type of steps may have more fields,
+// Transition is the interface of the steps in a table. The caller's step type may have more fields,
 // for example the function that computes the new record.
 type Transition[S comparable] interface {
 	Target() S      // the state after the step
@@ -74,12 +74,11 @@ func (m *Machine[S, E, P]) Next(state S, event E) (step P, ok bool) {
 	return step, ok
 }
 
-// Final tells whether no step leads out of the state. A state that the specification
-// calls final may still have steps, such as the return of settled money. An unknown state is not final.
+// Final tells whether no step leads out of the state. A status that the specification calls final may still have steps, such
+// as the return of settled money. An unknown state is not final.
 func (m *Machine[S, E, P]) Final(state S) bool { return m.isFinal[state] }
 
-// Has tells whether the machine knows the state; a caller checks that after reading a stored
-// state.
+// Has tells whether the machine has the state. Callers use it to check a stored state after reading it.
 func (m *Machine[S, E, P]) Has(state S) bool {
 	_, ok := m.isFinal[state]
 	return ok

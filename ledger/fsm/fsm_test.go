@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/fsm"
 )
 
-// update is set to rewrite the committed report: go test ./ledger/fsm -update. Each package with a
-// machine commits its report in this way, so that reviewers see every change of the table.
+// update makes the test rewrite the committed report: go test ./ledger/fsm -update. Each package with a
+// machine commits its machine's report, so that reviewers see every change of the table.
 var update = flag.Bool("update", false, "rewrite the reports in testdata")
 
 type State string
@@ -78,8 +78,8 @@ var machine = fsm.MustCompile(states, events, fsm.Table[State, Event, Step]{
 	Rejected: {}, Failed: {}, Reversed: {}, // final states are rows too
 })
 
-// wantTargets is an independent second copy of the machine. A pair of state and event that is not in
-// it must be refused.
+// wantTargets is an independent second copy of the machine: state → event → the state after it. A missing event must be
+// refused.
 var wantTargets = map[State]map[Event]State{
 	Authorizing: {Approve: Charging, Decline: Rejected},
 	Charging:    {Settle: Charged, Suspend: Held, Void: Failed},
@@ -177,7 +177,7 @@ func TestMustCompilePanicsOnAMistake(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Errorf("%s was taken", name)
+					t.Errorf("%s was accepted", name)
 				}
 			}()
 			fsm.MustCompile(list, nil, fsm.Table[State, Event, Step]{})
@@ -204,7 +204,7 @@ func TestReport(t *testing.T) {
 
 func TestReportIsTheSameEachTime(t *testing.T) {
 	want := machine.Report()
-	for range 20 { // map order changes between ranges
+	for range 20 { // repeated, because the order in a Go map differs from range to range
 		if got := machine.Report(); got != want {
 			t.Fatalf("%s\nand\n%s", got, want)
 		}
@@ -216,7 +216,7 @@ func TestReportIsTheSameEachTime(t *testing.T) {
 func TestReportShowsStepsAndRefusedEvents(t *testing.T) {
 	stepsPart, refusedPart, ok := strings.Cut(machine.Report(), "REFUSED EVENTS")
 	if !ok {
-		t.Fatal("no part about refused events")
+		t.Fatal("the report has no part about refused events")
 	}
 	for _, row := range []string{
 		"authorizing        approve  charging           provider accepted; the rail still moves the money\n",

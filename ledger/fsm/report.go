@@ -39,7 +39,7 @@ func (m *Machine[S, E, P]) reportSteps(out *strings.Builder) {
 		for _, event := range m.events {
 			if step, ok := m.Next(state, event); ok {
 				line(name, nameForMessage(event), nameForMessage(step.Target()), step.Reason())
-				name = "" // only in the first line of a state
+				name = "" // the name of the state is only in its first line
 			}
 		}
 	}
@@ -63,8 +63,8 @@ func (m *Machine[S, E, P]) reportRefused(out *strings.Builder) {
 	}
 }
 
-// refusedLines returns the list of a state's refused events as lines. A line is longer than width
-// only if a single name is.
+// refusedLines returns the list of a state's refused events as lines. A line is longer than width only if it has a single
+// name that is too long.
 func refusedLines(refusedEvents []string, eventCount, width int) []string {
 	switch len(refusedEvents) {
 	case 0:

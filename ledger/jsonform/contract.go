@@ -7,16 +7,16 @@ import (
 	"mizan/ledger/schema"
 )
 
-// ContractView is what a response shows of a contract besides its record.
+// ContractView has the data that responses show of a contract, and that the contract's record does not have.
 type ContractView struct {
 	Org              ledger.ID
 	Started, Updated ledger.Micros // times of creation and last change, which the store keeps beside the record
 	Number           uint64        // the contract's place in the sequence of contract numbers
-	InList           bool          // true if the response is a list of contracts
+	InList           bool          // true if the response is a list of contracts, not a single one
 }
 
-// AppendContract appends a contract's fields in the style of its reading (secular or religious). The Place of
-// each column tells whether lists show it; products with ShortLists show fewer fields in lists.
+// AppendContract appends a contract's fields in the style of its reading (secular or religious). The Place of a column tells
+// whether lists show the column. Products with ShortLists show fewer fields in lists.
 func AppendContract(out *schema.Encoder, r *contract.Record, view *ContractView) {
 	out.ID("id", r.ID)
 	if r.Reading.NamesProduct {
@@ -41,8 +41,8 @@ func AppendContract(out *schema.Encoder, r *contract.Record, view *ContractView)
 	out.Instant("updated_at", view.Updated)
 }
 
-// appendMetadata writes the object metadata: the members that the caller sent, and the columns that the
-// specification puts there. A column has precedence over a sent member with the same name.
+// appendMetadata writes the object metadata. It has the members that the client sent, and the columns that the specification
+// puts into that object. If a column and a sent member have the same name, only the column is written.
 func appendMetadata(out *schema.Encoder, r *contract.Record) {
 	columnNames := make(map[string]bool)
 	for _, c := range r.Product.Columns.Columns {

@@ -6,8 +6,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Balances has one value for each posting of an entry: After, the posted balance of its account after
-// the entry, and Shown, whether the caller sees the posting.
+// Balances has data about the postings of an entry, one element for each posting. After has the posted balance of the
+// posting's account after the entry. Shown tells whether the client may see the posting.
 type Balances struct {
 	After []money.Signed
 	Shown []bool
@@ -16,6 +16,7 @@ type Balances struct {
 // AppendEntry appends the fields of an event's entry.
 func AppendEntry(out *schema.Encoder, event *ledger.Event, balances *Balances) {
 	out.Integer("seq", int64(event.Seq))
+	out.Word("kind", event.Source.Kind.Word())
 	out.ID("source", event.Source.ID)
 	out.Text("event", event.Name)
 	out.Word("phase", event.Entry.Phase.String())
@@ -23,7 +24,7 @@ func AppendEntry(out *schema.Encoder, event *ledger.Event, balances *Balances) {
 	appendSharedFields(out, event.Entry, balances)
 }
 
-// appendSharedFields writes those fields of an entry that AppendEntry and AppendEvent share.
+// appendSharedFields writes the fields of an entry that AppendEntry and AppendEvent have in common.
 func appendSharedFields(out *schema.Encoder, entry *ledger.Entry, balances *Balances) {
 	out.Word("effective_date", entry.Effective.String())
 	if entry.Reverses == 0 {
@@ -51,9 +52,30 @@ func appendSharedFields(out *schema.Encoder, entry *ledger.Entry, balances *Bala
 	out.Close(']')
 }
 
+// Author is the author of an event as responses show it.
+type Author struct {
+	Kind ledger.AuthorKind
+	ID   string // id of the key, user or partner; empty: there is none, or the client may not see it
+	Name string // name or login at the time of the response; empty: there is none, or the client may not see it
+}
+
+func (a *Author) append(out *schema.Encoder) {
+	out.OpenField("author", '{')
+	out.Word("kind", a.Kind.String())
+	if a.ID != "" {
+		out.Text("id", a.ID)
+	}
+	if a.Name != "" {
+		out.Text("name", a.Name)
+	}
+	out.Close('}')
+}
+
 // AppendEvent appends the fields of one event, with its entry inside if it has one.
-func AppendEvent(out *schema.Encoder, event *ledger.Event, balances *Balances) {
+func AppendEvent(out *schema.Encoder, event *ledger.Event, author *Author, balances *Balances) {
 	out.Integer("seq", int64(event.Seq))
+	author.append(out)
+	out.Word("kind", event.Source.Kind.Word())
 	out.ID("source", event.Source.ID)
 	out.Integer("version", int64(event.Version))
 	out.Text("event", event.Name)

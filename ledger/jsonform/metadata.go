@@ -5,16 +5,16 @@ import (
 	"mizan/ledger/schema"
 )
 
-// MetaLang is the key of merchant_meta that the service sets (specification, "Rules on fields",
+// MetaLang is the key of merchant_meta whose value the service sets (specification, "Rules on fields",
 // 5). For a partner without a language the value is defaultLang.
 const (
 	MetaLang    = "lang"
 	defaultLang = "en"
 )
 
-// AppendMerchantMeta appends merchant_meta: the members that the caller sent, then the members from the rail (the provider)
-// whose keys the caller did not send. fromCaller and fromRail are JSON objects, or nil. The service itself sets MetaLang
-// if the partner has a language, or if the caller sent that key.
+// AppendMerchantMeta appends merchant_meta: the members that the client sent, then the members from the rail (the provider)
+// whose keys the client did not send. fromCaller and fromRail are JSON objects, or nil. The service itself sets the member
+// MetaLang if the partner has a language, or if the client sent that key.
 func AppendMerchantMeta(dst, fromCaller, fromRail []byte, lang string) []byte {
 	setsLang := lang != "" || len(fromCaller) > 0 && jsonwalk.Has(fromCaller, MetaLang)
 	if !setsLang && fromRail == nil {

@@ -6,8 +6,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// AppendScreening appends the fields of a screening (a check against religious rules): the result and, if withInput is
-// set, the input.
+// AppendScreening appends the fields of a screening (a check whether an asset or a transaction may be financed): the
+// result and, if withInput is set, the input.
 func AppendScreening(out *schema.Encoder, screening *contract.Screening, withInput bool) {
 	out.ID("screening_id", screening.ID)
 	out.Word("decision", string(screening.Decision))

@@ -6,17 +6,17 @@ import (
 	"mizan/ledger/schema"
 )
 
-// TransactionView is what a response shows of a transaction besides its record.
+// TransactionView has the data that responses show of a transaction, and that the transaction's record does not have.
 type TransactionView struct {
 	Started       ledger.Micros   // time of creation, which the store keeps beside the record
 	Lang          string          // language of the partner's texts; empty if the partner has none
-	Action        *payment.Action // what the payer has to do; nil if there is nothing to do, or the time for it has passed
+	Action        *payment.Action // the payer's next action; nil if there is none, or its deadline has passed
 	WaitsForPayer bool            // the transaction waits for its payer on the hosted page
-	PageURL       string          // address of the payer's page; empty if this caller must not get it
+	PageURL       string          // address of the payer's page; empty if the client must not get it
 }
 
-// AppendTransaction appends a transaction as in the specification's table "Transaction", with
-// further fields if they have a value.
+// AppendTransaction appends a transaction as in the specification's table "Transaction". Further fields follow if they have a
+// value.
 func AppendTransaction(dst []byte, r *payment.Record, view *TransactionView) []byte {
 	out := schema.Encoder{Buf: dst}
 	out.Open('{')
@@ -45,8 +45,8 @@ func AppendTransaction(dst []byte, r *payment.Record, view *TransactionView) []b
 	return out.Buf
 }
 
-// AppendHosted appends the nine fields of the response to a create whose payer pays on the hosted page
-// (specification, "create", rule 8).
+// AppendHosted appends a transaction in the short form of nine fields. This is the response to a create request if the payer
+// pays on the hosted page (specification, "create", rule 8).
 func AppendHosted(dst []byte, r *payment.Record, view *TransactionView) []byte {
 	out := schema.Encoder{Buf: dst}
 	out.Open('{')
@@ -63,8 +63,7 @@ func AppendHosted(dst []byte, r *payment.Record, view *TransactionView) []byte {
 	return out.Buf
 }
 
-// appendTxID writes the caller's identifier as it was sent: null if it was absent, empty if it
-// was empty.
+// appendTxID writes the client's identifier as in the request: null if it was absent, empty if it was empty.
 func appendTxID(out *schema.Encoder, r *payment.Record) {
 	if r.TxID != "" || r.EmptyTxID {
 		out.Text("txid", r.TxID)
@@ -100,8 +99,8 @@ func appendMoney(out *schema.Encoder, r *payment.Record) {
 	out.Scale("scale_dest", dest)
 }
 
-// appendDescription writes the description: null without a text, and until a terminal is chosen
-// (specification, "Transaction", rule 1). The terminal's own text has precedence over the text that the caller sent.
+// appendDescription writes the description. It is null until a terminal is chosen, and if there is no text (specification,
+// "Transaction", rule 1). If the terminal has a text, it is written instead of the client's.
 func appendDescription(out *schema.Encoder, r *payment.Record) {
 	switch {
 	case r.Terminal == ledger.ID{} || (!r.Described && r.TerminalText == ""):
@@ -113,8 +112,7 @@ func appendDescription(out *schema.Encoder, r *payment.Record) {
 	}
 }
 
-// appendMethodAndCustomer writes those parts of the payment method that may be shown, and the customer
-// as the caller sent it.
+// appendMethodAndCustomer writes the parts of the payment method that may be shown, and the customer as the client sent it.
 func appendMethodAndCustomer(out *schema.Encoder, r *payment.Record) {
 	appendMethod(out, r)
 	if r.Customer == nil {
@@ -124,8 +122,8 @@ func appendMethodAndCustomer(out *schema.Encoder, r *payment.Record) {
 	}
 }
 
-// appendMethod writes the type of money_storage and, for a card, the digits that may be stored
-// openly. The renewal of a subscription shows the stored card that pays it.
+// appendMethod writes the type of money_storage and, for a card, the digits that may be stored unencrypted. For the renewal
+// of a subscription, these are the type and the digits of the stored card.
 func appendMethod(out *schema.Encoder, r *payment.Record) {
 	const name = "payment_method"
 	if r.Method == "" {
@@ -162,7 +160,7 @@ func appendOptionalFields(out *schema.Encoder, r *payment.Record, lang string) {
 	}
 }
 
-// appendRefunds writes the refunds, oldest first, and the outcome of the last one.
+// appendRefunds writes the refunds, oldest first, and the outcome of the last refund.
 func appendRefunds(out *schema.Encoder, r *payment.Record, lang string) {
 	last := r.LastRefund()
 	if last == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Amount is a number of minor units, 0 to 2^256 − 1. The zero value is 0, and two amounts are
-// equal if and only if == is true. The asset is stored beside the amount, never inside.
+// Amount is a number of minor units, 0 to 2^256 − 1. The zero value is 0. Amounts can be compared with ==. The asset (kind of
+// money) is stored beside the amount, never inside.
 type Amount struct{ limbs uint256.Int } // four uint64, the least significant first
 
 // Max is the largest Amount, 2^256 − 1.

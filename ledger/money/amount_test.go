@@ -81,7 +81,7 @@ func TestMulDivFloorEdges(t *testing.T) {
 		{max256, "3", "4", "86844066927987146567678238756515930889952488499230423029593188005934847229951"},
 		{max256, "4", "3", ErrOverflow.Error()},
 		{max256, max256, "1", ErrOverflow.Error()},
-		{"1", "1", max256, "0"}, // the divisor is longer than the product
+		{"1", "1", max256, "0"}, // the divisor has more words than the product
 	} {
 		if got := resultText(MustParse(c.a).MulDivFloor(MustParse(c.num), MustParse(c.den))); got != c.want {
 			t.Errorf("%s × %s ÷ %s = %s, want %s", c.a, c.num, c.den, got, c.want)
@@ -193,7 +193,7 @@ func TestArithmeticDoesNotAllocate(t *testing.T) {
 	wantNoAllocation(t, "Portion", func() { sinkAmount, sinkErr = a.Portion(250) })
 }
 
-// The sinks prevent the compiler from removing what an allocation test measures.
+// The allocation tests assign results to these variables. Otherwise the compiler could remove the measured code.
 var (
 	sinkAmount Amount
 	sinkErr    error

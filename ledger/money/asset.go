@@ -8,7 +8,7 @@ import (
 	"mizan/internal/assert"
 )
 
-// Currency is an alphabetic code in upper case: ISO 4217 or a ticker.
+// Currency is the code of a currency in upper case: an ISO 4217 code, or a ticker such as USDT.
 type Currency string
 
 // Network is the blockchain or other network on which a currency is held, in lower case. It is empty
@@ -94,15 +94,15 @@ func ParseNetwork(s string) (Network, bool) {
 	return Network(strings.Clone(s)), true
 }
 
-// Asset is the unit of an amount. It is comparable and serves as a map key.
+// Asset is a kind of money, in which amounts are counted. It is comparable and serves as a map key.
 type Asset struct {
 	Currency Currency
 	Network  Network
 	Env      Env
 }
 
-// currencyEscaper escapes the separator of Asset.String in a currency, so that different assets have
-// different strings. The network comes last and needs no escaping.
+// currencyEscaper escapes the separator of Asset.String in a currency, so that different assets have different strings. A
+// network needs no escaping, because it comes last.
 var currencyEscaper = strings.NewReplacer("%", "%25", "/", "%2F")
 
 // String returns env/currency/network, for example "prod/USDT/tron" or "prod/USD/". Different
@@ -124,8 +124,8 @@ func (a Asset) AppendString(dst []byte) []byte {
 }
 
 // AppendBinary appends the asset's stored form: a byte with the env, then currency and network,
-// each as a length byte and its bytes. An asset without env or currency, or with a too long
-// name, is a mistake of the caller and panics.
+// each as a length byte and its bytes. It panics if the env or the currency is missing or a name is longer than
+// MaxName, because that is a bug of the caller.
 func (a Asset) AppendBinary(dst []byte) []byte {
 	assert.That(a.Env.Valid(), "money: asset without an environment")
 	assert.That(a.Currency != "", "money: asset without a currency")
@@ -153,7 +153,7 @@ func ReadAsset(src []byte) (Asset, []byte, error) {
 	return Asset{Currency: internCurrency(currency), Network: internNetwork(network), Env: Env(src[0])}, tail, nil
 }
 
-// readName parses a length byte and that many bytes; tail is what follows them.
+// readName parses a length byte and that many bytes, and returns the bytes after them as tail.
 func readName(src []byte) (name, tail []byte, ok bool) {
 	if len(src) == 0 {
 		return nil, nil, false

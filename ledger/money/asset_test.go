@@ -40,7 +40,7 @@ func TestEnvInJSON(t *testing.T) {
 		}
 	}
 	if out, err := json.Marshal(Env(0)); err == nil {
-		t.Errorf("no env was written as %s", out)
+		t.Errorf("a missing env was written as %s", out)
 	}
 	for _, in := range []string{`1`, `null`, `""`, `"PROD"`, `"invalid"`} {
 		e := Test
@@ -75,8 +75,8 @@ func TestAssetString(t *testing.T) {
 	}
 }
 
-// drawAsset draws assets whose names contain slashes and escape sequences, so that an ambiguous form
-// would probably give two of them the same string.
+// drawAsset draws assets whose names contain slashes and escape sequences. If String could give two assets the same string,
+// such assets would probably show it.
 func drawAsset() *rapid.Generator[Asset] {
 	return rapid.Custom(func(t *rapid.T) Asset {
 		return Asset{

@@ -24,9 +24,8 @@ func (a Amount) AppendBinary(dst []byte) []byte {
 	return append(dst, bytes32[maxBytes-n:]...)
 }
 
-// ReadAmount parses the form of AppendBinary and returns the bytes after it. The error is
-// ErrEncoding for a length above 32, for missing bytes, and for a leading zero byte, because an amount
-// has only one form.
+// ReadAmount parses the form of AppendBinary and returns the bytes after it. The error is ErrEncoding for a length above 32
+// and for missing bytes. A leading zero byte is also an error, because an amount has only one form.
 func ReadAmount(src []byte) (Amount, []byte, error) {
 	if len(src) == 0 {
 		return Amount{}, nil, ErrEncoding

@@ -28,7 +28,7 @@ func TestBinaryForm(t *testing.T) {
 
 func TestReadAmountRefusesOtherForms(t *testing.T) {
 	for _, in := range []string{
-		"",                               // nothing
+		"",                               // no bytes
 		"01", "02ff", "08ffffffffffffff", // bytes missing
 		"0100", "020001", "0900ffffffffffffffff", // a leading zero byte
 		"21" + strings.Repeat("ff", 33), // longer than an amount
@@ -122,7 +122,7 @@ func TestMsgpackTakesStructsByValue(t *testing.T) {
 			Amount: a, List: []Amount{{}, a, Max}, ByName: map[string]Amount{"a": a}, Pointer: &a,
 			Share: Difference(Amount{}, a), Rate: rate, Fee: 250, Asset: Asset{"USDT", "tron", Test},
 		}
-		out, err := msgpack.Marshal(in) // by value: nothing here is addressable
+		out, err := msgpack.Marshal(in) // a struct by value, whose fields are not addressable
 		if err != nil {
 			t.Fatalf("Marshal with %s: %v", s, err)
 		}

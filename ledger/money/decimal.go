@@ -9,20 +9,20 @@ import (
 	"mizan/internal/assert"
 )
 
-// MaxDigits is the number of digits of 2^256 − 1. Longer input is refused without reading it.
+// MaxDigits is the number of digits of 2^256 − 1. A parser refuses longer input without reading it.
 const MaxDigits = 78
 
-// chunkDigits is how many digits always fit into a uint64.
+// chunkDigits is the largest number of digits that always fit into a uint64.
 const chunkDigits = 19
 
-// Parse parses 1 to MaxDigits digits without sign, space or leading zero, except "0" itself.
-// The error is the first of ErrTooLong, ErrSyntax and ErrOverflow that applies.
+// Parse parses 1 to MaxDigits digits without sign or space. A leading zero is refused, except in "0". If several errors
+// apply, the first of ErrTooLong, ErrSyntax and ErrOverflow is returned.
 func Parse(s string) (Amount, error) { return parse(s) }
 
-// ParseBytes is Parse for bytes. It neither keeps nor copies them.
+// ParseBytes parses bytes as Parse parses a string. It neither keeps nor copies them.
 func ParseBytes(b []byte) (Amount, error) { return parse(b) }
 
-// MustParse is Parse for constants in the program. It panics on an error.
+// MustParse is Parse for constants in the program. It panics if the text is invalid.
 func MustParse(s string) Amount {
 	a, err := Parse(s)
 	assert.NoError(err)
@@ -46,9 +46,9 @@ func parse[T string | []byte](s T) (Amount, error) {
 	return parseLong(s)
 }
 
-// parseLong parses the digits in chunks, the most significant first. Only adding the last chunk can
-// overflow, because MaxDigits − 1 nines are below 2^256, and by then all characters were checked. So
-// an invalid character is always ErrSyntax, however large the number is.
+// parseLong parses the digits in chunks, the most significant first. A number of MaxDigits − 1 nines is below 2^256,
+// so only the addition of the last chunk can overflow. By then all characters have been checked, so an invalid
+// character gives ErrSyntax, however large the number is.
 func parseLong[T string | []byte](s T) (Amount, error) {
 	var a Amount
 	for len(s) > 0 {
@@ -78,7 +78,7 @@ func parseChunk[T string | []byte](s T) (uint64, bool) {
 	return u, true
 }
 
-// shift sets a to a × 10^chunkDigits + u and tells whether the result fits.
+// shift sets a to a × 10^chunkDigits + u. The result is false if this does not fit into an Amount.
 func (a *Amount) shift(u uint64) bool {
 	const base = 10_000_000_000_000_000_000
 	carry := u

@@ -19,7 +19,7 @@ func TestParseTakesOnlyCanonicalDigits(t *testing.T) {
 		{"0", nil},
 		{"1", nil},
 		{"100", nil},
-		{"123456789012345678", nil}, // the specification's 18 digits
+		{"123456789012345678", nil}, // the 18 digits from the specification
 		{max64, nil},
 		{twoTo64, nil},
 		{strings.Repeat("9", 77), nil},
@@ -50,7 +50,7 @@ func TestParseTakesOnlyCanonicalDigits(t *testing.T) {
 		{max64 + "x", ErrSyntax},
 		{"x" + max64, ErrSyntax},
 		{max256[:77] + "x", ErrSyntax},
-		{strings.Repeat("9", 77) + "x", ErrSyntax}, // would also overflow
+		{strings.Repeat("9", 77) + "x", ErrSyntax}, // an invalid character in a number that would also overflow
 		{"1" + strings.Repeat("0", 40) + "x" + strings.Repeat("0", 30), ErrSyntax},
 
 		{"115792089237316195423570985008687907853269984665640564039457584007913129639936", ErrOverflow},
@@ -67,7 +67,7 @@ func TestParseTakesOnlyCanonicalDigits(t *testing.T) {
 			t.Errorf("Parse(%q).String() = %q", c.in, got.String())
 		}
 		if err != nil && !got.IsZero() {
-			t.Errorf("Parse(%.90q) gave %v beside its error", c.in, got)
+			t.Errorf("Parse(%.90q) returned %v together with an error", c.in, got)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func TestTextAgreesWithBig(t *testing.T) {
 func TestMustParsePanics(t *testing.T) {
 	defer func() {
 		if recover() == nil {
-			t.Error("MustParse took a sign")
+			t.Error("MustParse accepted a sign")
 		}
 	}()
 	MustParse("-1")
@@ -191,7 +191,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// wantParseError returns the error that Parse must return for s, by its documented rule; nil if s is valid.
+// wantParseError returns the error that Parse must return for s according to Parse's comment; nil if s is valid.
 func wantParseError(s string) error {
 	if len(s) > MaxDigits {
 		return ErrTooLong

@@ -10,7 +10,7 @@ import (
 // ceiling is 2^256, the first number above all Amounts.
 var ceiling = new(big.Int).Lsh(big.NewInt(1), 256)
 
-// edgeAmounts are amounts at which carries, limbs and digit counts change.
+// edgeAmounts are amounts at which a carry, another limb or another digit begins.
 var edgeAmounts = []string{
 	"0", "1", "9", "10", "255", "256",
 	"9999999999999999999",  // 10^19 − 1, the largest number that is parsed as one chunk
@@ -26,8 +26,8 @@ var edgeAmounts = []string{
 	"115792089237316195423570985008687907853269984665640564039457584007913129639935", // 2^256 − 1
 }
 
-// drawAmount draws one of edgeAmounts in one case of five, else a random amount of 0 to 256 bits, each length with the
-// same probability. So small and huge amounts are equally frequent, and operations get amounts with and without a fast
+// drawAmount draws one of edgeAmounts in one case of five. Else it draws a random amount of 0 to 256 bits, each length with
+// the same probability. So small and huge amounts are equally frequent, and operations get amounts with and without a fast
 // path.
 func drawAmount() *rapid.Generator[Amount] {
 	return rapid.Custom(func(t *rapid.T) Amount {
@@ -41,7 +41,7 @@ func drawAmount() *rapid.Generator[Amount] {
 	})
 }
 
-// fromBig and toBig convert independently of the code under test.
+// fromBig and toBig convert without the code under test.
 func fromBig(n *big.Int) Amount {
 	var a Amount
 	var buf [maxBytes]byte
@@ -78,7 +78,7 @@ func wantExact(t *rapid.T, op string, got Amount, err error, exact *big.Int) {
 		t.Fatalf("%s = %v, %v; want %v", op, toBig(got), err, exact)
 	}
 	if err != nil && !got.IsZero() {
-		t.Fatalf("%s gave %v beside the error %v", op, got, err)
+		t.Fatalf("%s returned %v together with the error %v", op, got, err)
 	}
 }
 

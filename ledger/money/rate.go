@@ -7,7 +7,7 @@ import (
 	"mizan/internal/assert"
 )
 
-// BasisPoints is a share in hundredths of a percent: 250 is 2.5 percent.
+// BasisPoints is a fraction in hundredths of a percent: 250 is 2.5 percent.
 type BasisPoints uint64
 
 // MaxBasisPoints is 10000 percent, far above any fee.
@@ -54,8 +54,8 @@ func (a Amount) Portion(bps BasisPoints) (Amount, error) {
 	return a.MulDivFloor(FromUint64(uint64(bps)), FromUint64(wholeBasisPoints))
 }
 
-// MaxRateDigits is the largest number of digits in a rate's text. It is so small that Convert can multiply
-// a rate's digits by a power of ten without reaching 2^256.
+// MaxRateDigits is the largest number of digits in a rate's text. It is chosen so that Convert can multiply a rate's digits
+// by the largest power of ten that it needs, and the product stays below 2^256.
 const MaxRateDigits = 38
 
 // Rate is a positive decimal number: the value of one major unit of a currency in major units of
@@ -65,9 +65,9 @@ type Rate struct {
 	places      int8   // number of decimals; the last decimal is never 0
 }
 
-// ParseRate parses digits with at most one point between digits ("92.5"), without sign, exponent
-// or needless leading zero, at most MaxRateDigits digits, above zero. It removes trailing zeros
-// of the decimals. Errors: ErrTooLong, ErrSyntax.
+// ParseRate parses a number above zero of at most MaxRateDigits digits, with at most one point between digits
+// ("92.5"), and without sign, exponent or needless leading zero. It removes trailing zeros of the decimals.
+// Errors: ErrTooLong, ErrSyntax.
 func ParseRate(s string) (Rate, error) {
 	if len(s) > MaxRateDigits+1 {
 		return Rate{}, ErrTooLong
@@ -80,7 +80,7 @@ func ParseRate(s string) (Rate, error) {
 		return Rate{}, ErrSyntax
 	}
 	trimmed := strings.TrimRight(decimals, "0")
-	// A rate of zero has no digits left here, and Parse refuses the empty string.
+	// TrimLeft makes an empty string of a rate of zero, and Parse refuses the empty string.
 	coefficient, err := Parse(strings.TrimLeft(integer+trimmed, "0"))
 	if err != nil {
 		return Rate{}, ErrSyntax
@@ -168,8 +168,8 @@ func computePowersOf10() (table [MaxDigits]Amount) {
 
 // Convert returns floor(a × rate × 10^(toScale − fromScale)) minor units of the other asset. The
 // floor is the only rounding. Errors: ErrOverflow if the result is out of range, ErrNoRate
-// without a rate. The scales come from Asset.Scale: a scale outside 0 to MaxScale is a mistake
-// of the caller and panics.
+// if r is the zero Rate. The scales come from Asset.Scale; Convert panics on a scale outside 0 to MaxScale,
+// because that is a bug of the caller.
 func (a Amount) Convert(r Rate, fromScale, toScale int) (Amount, error) {
 	assert.That(0 <= fromScale && fromScale <= MaxScale, "money: scale to convert from out of range")
 	assert.That(0 <= toScale && toScale <= MaxScale, "money: scale to convert to out of range")

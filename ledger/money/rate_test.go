@@ -178,7 +178,7 @@ func TestRateTextIsExactAndCanonical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, exact := drawRate(t)
 		if shown, ok := new(big.Rat).SetString(r.String()); !ok || shown.Cmp(exact) != 0 {
-			t.Fatalf("shown as %v, is %v", r, exact)
+			t.Fatalf("String returns %v, the rate is %v", r, exact)
 		}
 		if parsed, err := ParseRate(r.String()); err != nil || parsed != r || parsed.String() != r.String() {
 			t.Fatalf("ParseRate(%v) = %v, %v", r, parsed, err)
@@ -228,8 +228,8 @@ func TestConvertEdges(t *testing.T) {
 		{"999999", "0.01", 6, 2, "0"},                        // 0.00999999 USD is less than a cent
 		{"1", "1", 18, 2, "0"},                               // one wei
 		{"1000000000000000000", "3012.337", 18, 2, "301233"}, // one ETH; 0.7 cent is lost
-		{"1", "1", 2, 18, "10000000000000000"},               // one cent, with 18 decimals
-		{"3", "0.3333", 2, 2, "0"},                           // 0.9999
+		{"1", "1", 2, 18, "10000000000000000"},               // one cent to an asset with 18 decimals
+		{"3", "0.3333", 2, 2, "0"},                           // 0.9999 cents
 		{"0", "92.5", 2, 18, "0"},
 		{max256, "1", 2, 2, max256},
 		{max256, "0.5", 2, 2, "57896044618658097711785492504343953926634992332820282019728792003956564819967"},
@@ -239,7 +239,7 @@ func TestConvertEdges(t *testing.T) {
 		{"1", nines, 0, 36, nines + strings.Repeat("0", 36)},
 		{"1000", nines, 0, 36, nines + strings.Repeat("0", 39)},
 		{"10000", nines, 0, 36, ErrOverflow.Error()},
-		{max256, tiny, 36, 0, "11579"}, // the deepest division: 10^73
+		{max256, tiny, 36, 0, "11579"}, // divided by 10^73, the largest divisor
 	} {
 		rate, err := ParseRate(c.rate)
 		if err != nil {
@@ -279,7 +279,7 @@ func TestConvertPanicsOnAScaleOutOfRange(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Errorf("scales %v were taken", scales)
+					t.Errorf("Convert accepted the scales %v", scales)
 				}
 			}()
 			_, _ = FromUint64(1).Convert(rate, scales[0], scales[1])

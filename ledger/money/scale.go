@@ -14,8 +14,8 @@ type scaleRow struct {
 	digits   int
 }
 
-// scaleTable is the only source of decimals (specification "Money rules" 2: they depend on currency,
-// network and env, not on the currency alone). Fiat currencies have ISO 4217 minor units.
+// scaleTable is the only source of numbers of decimals, which depend on currency, network and env, not on the
+// currency alone (specification "Money rules" 2). Fiat currencies have ISO 4217 minor units.
 var scaleTable = []scaleRow{
 	// Transaction currencies, in the specification's order.
 	{"RUB", "", 0, 2},
@@ -79,8 +79,8 @@ var (
 // MaxScale is larger than any scale of the table. Convert accepts no larger scale.
 const MaxScale = 36
 
-// Scale returns the number of decimals between the minor and the major unit. ok is false for an
-// unresolved asset: the network is missing, or the triple is not in the table.
+// Scale returns the asset's number of decimals. ok is false if the asset is not in the table, for example because its network
+// is missing, or if its environment is invalid.
 func (a Asset) Scale() (digits int, ok bool) {
 	if !a.Env.Valid() {
 		return 0, false
@@ -92,15 +92,15 @@ func (a Asset) Scale() (digits int, ok bool) {
 	return digits, ok
 }
 
-// AcceptedCurrency tells whether transactions accept the code, which must be in upper case. The returned
-// Currency doesn't alias code.
+// AcceptedCurrency tells whether transactions accept the currency code, which must be in upper case. The returned Currency
+// doesn't alias code.
 func AcceptedCurrency(code string) (Currency, bool) {
 	c, ok := acceptedByCode[code]
 	return c, ok
 }
 
-// UnsupportedCurrencyMessage returns the specification's message for a currency that is not accepted. It repeats at
-// most 32 bytes of the code.
+// UnsupportedCurrencyMessage returns the error message of the specification for a currency that is not accepted. The message
+// contains at most the first 32 bytes of the code.
 func UnsupportedCurrencyMessage(code []byte) string {
 	const maxShown = 32
 	if len(code) > maxShown {
@@ -115,8 +115,8 @@ func UnsupportedCurrencyMessage(code []byte) string {
 // AcceptedCurrencies returns the transaction currencies in the specification's order.
 func AcceptedCurrencies() []Currency { return slices.Clone(transactionCurrencies) }
 
-// AcceptedAssets returns all assets of an environment that a transaction can name and
-// that have a scale, in the order of the table; none for an invalid env.
+// AcceptedAssets returns all assets of an environment that a transaction can name and that have a scale, in the order of the
+// table. For an invalid environment it returns none.
 func AcceptedAssets(env Env) []Asset {
 	if !env.Valid() {
 		return nil
@@ -186,8 +186,7 @@ func indexAccepted(codes []Currency) map[string]Currency {
 	return index
 }
 
-// internCurrency returns the table's string for a known name, so that parsing a stored asset
-// doesn't allocate.
+// internCurrency returns the table's own string for a known currency, so that parsing a stored asset doesn't allocate.
 func internCurrency(name []byte) Currency {
 	if c, ok := currencies[string(name)]; ok {
 		return c
@@ -195,7 +194,7 @@ func internCurrency(name []byte) Currency {
 	return Currency(name)
 }
 
-// internNetwork does the same for the name of a network.
+// internNetwork returns the table's own string for a known network, so that parsing a stored asset doesn't allocate.
 func internNetwork(name []byte) Network {
 	if n, ok := networks[string(name)]; ok {
 		return n

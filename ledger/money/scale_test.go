@@ -54,7 +54,7 @@ func TestTheTableHoldsNothingElse(t *testing.T) {
 		_, inTransactions := transactionScales[name]
 		_, inContracts := contractScales[name]
 		if !inTransactions && !inContracts {
-			t.Errorf("nobody decided on %s", name)
+			t.Errorf("%s is in none of the lists of this test", name)
 		}
 		if row.digits < 0 || row.digits > MaxScale {
 			t.Errorf("%s has %d digits", name, row.digits)
@@ -68,11 +68,11 @@ func TestTheTableHoldsNothingElse(t *testing.T) {
 func TestUnresolvedAssetsHaveNoScale(t *testing.T) {
 	for _, a := range []Asset{
 		{},
-		{"USDT", "", Prod},      // several networks: unresolved
-		{"USDC", "", Test},      // the same
-		{"USDC", "tron", Prod},  // not issued there
-		{"ETH", "", Prod},       // before ResolveNetwork
-		{"USD", "tron", Prod},   // a currency without a network
+		{"USDT", "", Prod},      // without a network, because the currency is on several
+		{"USDC", "", Test},      // without a network, because the currency is on several
+		{"USDC", "tron", Prod},  // the currency is not issued on this network
+		{"ETH", "", Prod},       // ResolveNetwork would set the only network
+		{"USD", "tron", Prod},   // the currency has no network
 		{"JPY", "", Prod},       // not in the table
 		{"usd", "", Prod},       // case matters
 		{"USD", "", 0},          // an asset without an environment has no scale
@@ -154,7 +154,7 @@ func TestResolveNetwork(t *testing.T) {
 		{"ETH", "", "ethereum"},
 		{"TRX", "", "tron"},
 		{"TON", "", "ton"},
-		{"USDT", "", ""}, // four chains
+		{"USDT", "", ""}, // the currency is on four networks
 		{"USDC", "", ""},
 		{"USD", "", ""},
 		{"ZOLT", "", ""},

@@ -1,7 +1,7 @@
 package money
 
-// Signed is a difference of two amounts. It is negative for a balance on the wrong side of an account,
-// or for a merchant's share if the fee is above the amount. This package never sets
+// Signed is a difference of two amounts. It is negative, for example, for a balance that is not on the account's
+// normal side, and for a merchant's share if the fee is above the amount. This package never sets
 // Negative on 0, and its methods treat a negative 0 as plain 0.
 type Signed struct {
 	Negative bool

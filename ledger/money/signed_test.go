@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// minusZero can only be built by hand; the methods treat it as 0.
+// minusZero is a value that the package never makes. The methods treat it as 0.
 var minusZero = Signed{Negative: true}
 
 func signedToBig(s Signed) *big.Int {

@@ -59,7 +59,7 @@ func TestCompletedActionContinuesAtTheProvider(t *testing.T) {
 	}
 }
 
-// A charge whose payer sends a wrong one-time password is rejected with the code authentication_failed.
+// If the payer enters a wrong one-time password, the charge is rejected with the code authentication_failed.
 func TestARefusedActionIsRejected(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.ActionRequired)
 	sc.complete(true)
@@ -69,39 +69,39 @@ func TestARefusedActionIsRejected(t *testing.T) {
 	}
 }
 
-// If the call that continues a charge is lost, the charge does not fail: the provider is asked about it. If the rail
+// If the call that continues a charge is lost, the charge does not fail. The provider is asked about the charge. If the rail
 // still waits for the call, the call is repeated with the same reference.
 func TestLostCompletionIsSentAgain(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.ActionRequired)
 	sc.complete(false)
 	request := sc.record.Op.ID
 	if ask, _, decided := sc.context.OnDue(sc.record, true, uuid.UUID{7}); ask != payment.AskInquire || decided {
-		t.Errorf("woken, it asks %v: the charge is inquired", ask)
+		t.Errorf("after a restart OnDue asks %v instead of inquiring about the charge", ask)
 	}
 	sc.want(sc.onAnswer(answers["ready"]), "await charging", "due 10s, ask op")
 	if sc.record.Op == nil || sc.record.Op.ID != request {
-		t.Errorf("%+v, the same operation is asked for", sc.record.Op)
+		t.Errorf("the operation is %+v instead of the same one", sc.record.Op)
 	}
 	sc.want(sc.onAnswer(answers["not sent"]), "await charging", "due 20s")
 	if !sc.record.Answered() || sc.record.Op != nil {
 		t.Errorf("%+v", sc.record.Op)
 	}
-	// A second call is lost too. The rail does not report that the payer has acted, so the payer still has to act.
+	// The second call is lost too. The rail does not report that the payer has acted, so the payer still has to act.
 	sc.complete(false)
 	sc.onAnswer(answers["still to act"])
 	if a := sc.record.Action; sc.record.Status != payment.ActionRequired || string(a.Material) != `{"otp":""}` || a.Until != ledger.MicrosOf(now.Add(30*time.Minute)) {
-		t.Errorf("%s %+v: the action and its deadline stay", sc.record.Status, a)
+		t.Errorf("%s %+v: the action or its deadline changed", sc.record.Status, a)
 	}
 }
 
-// The caller who continues a charge gets a response even if the provider does not know the call yet.
+// The client that continues a charge gets a response even if the provider does not know the call yet.
 func TestUnknownCompletionReleasesTheCaller(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.ActionRequired)
 	sc.complete(true)
 	operation := sc.record.Op
 	sc.want(sc.onAnswer(answers["not known"]), "await charging", "due 10s")
 	if !sc.record.Answered() || operation.Answered {
-		t.Errorf("answered %v; of the record decided on %v", sc.record.Answered(), operation.Answered)
+		t.Errorf("the new record is answered: %v; the old record is answered: %v", sc.record.Answered(), operation.Answered)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestWhatCanNotBeCompleted(t *testing.T) {
 		for _, material := range []bool{true, false} {
 			_, err := sc.decideContinuation(material)
 			if err == nil {
-				t.Errorf("%s, material %v: completed", name, material)
+				t.Errorf("%s, material %v: the continuation was accepted", name, material)
 				continue
 			}
 			wantRefused(t, err, ledger.Conflict)
@@ -133,8 +133,8 @@ func TestWhatCanNotBeCompleted(t *testing.T) {
 	wantRefused(t, err, ledger.Conflict) // an operation is under way already
 }
 
-// "Material submitted after expires_at is refused; request fresh material and start again": at
-// the deadline itself it is still accepted.
+// The specification says: "Material submitted after expires_at is refused; request fresh material and start again". At the
+// deadline itself, material is still accepted.
 func TestMaterialAfterItsDeadlineIsRefused(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
 	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
@@ -158,7 +158,7 @@ func TestMaterialMustHaveTheRequestedMembers(t *testing.T) {
 	for _, c := range []struct {
 		requires  []string
 		submitted []string
-		field     string // the refused field; empty if the material is passed on
+		field     string // the refused field; empty if the material is accepted
 	}{
 		{nil, nil, ""},
 		{[]string{"otp"}, []string{"otp"}, ""},
@@ -189,8 +189,8 @@ func TestMaterialMustHaveTheRequestedMembers(t *testing.T) {
 	}
 }
 
-// "Request fresh material and start again": an expired action is published anew. The payer's
-// deadline and the stored card stay. The merchant is not notified, because the merchant has asked for the action.
+// The specification says: "Request fresh material and start again". The rail publishes an expired action again. The payer's
+// deadline and the stored card stay. The merchant is not notified, because the merchant's own request caused it.
 func TestExpiredActionIsPublishedAgain(t *testing.T) {
 	micros := func(after time.Duration) ledger.Micros { return ledger.MicrosOf(now.Add(after)) }
 	sc := inState(t, payment.Payment, payment.Charging)
@@ -204,7 +204,7 @@ func TestExpiredActionIsPublishedAgain(t *testing.T) {
 		{time.Minute, false, false}, {time.Minute + time.Microsecond, true, true}, {30*time.Minute - time.Microsecond, true, true}, {30 * time.Minute, false, false},
 	} {
 		if onAPI, onPage := sc.record.ActionIsStale(micros(c.after), false), sc.record.ActionIsStale(micros(c.after), true); onAPI != c.endedOnAPI || onPage != c.endedOnPage {
-			t.Errorf("after %v it has ended for whoever reads: %v, for the payer's page: %v", c.after, onAPI, onPage)
+			t.Errorf("after %v the action is stale in the API: %v, on the hosted page: %v", c.after, onAPI, onPage)
 		}
 	}
 	sc.context.Now = now.Add(2 * time.Minute)
@@ -218,33 +218,33 @@ func TestExpiredActionIsPublishedAgain(t *testing.T) {
 		t.Errorf("%+v, card kept %v", sc.record.Action, sc.record.KeepCard)
 	}
 	if payment.Notifiable(&d.Events[0]) {
-		t.Error("the merchant is notified")
+		t.Error("the merchant is notified of an action that the merchant asked for")
 	}
 	sc.context.Now = now.Add(3 * time.Minute)
 	if _, err := sc.decideContinuation(true); err != nil {
 		t.Error(err)
 	}
 	if after := 3*time.Minute + time.Microsecond; !sc.record.ActionIsStale(micros(after), false) {
-		t.Errorf("after %v the fresh material has not ended", after)
+		t.Errorf("after %v the new material is not stale", after)
 	}
 }
 
-// The rail's page may expire before the payer's time is over. The action has then ended on the hosted page only,
-// because only the hosted page leads to the rail's page.
+// The rail's page may expire before the payer's time is over. Then the action has ended only on the hosted page, because only
+// the hosted page leads to the rail's page.
 func TestExpiredRailPageEndsTheActionOnTheHostedPageOnly(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
 	pageEnd := now.Add(5 * time.Minute)
 	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail/1", PageUntil: ledger.MicrosOf(pageEnd)}})
 	if end := ledger.MicrosOf(pageEnd); sc.record.ActionIsStale(end-1, true) || !sc.record.ActionIsStale(end, true) || sc.record.ActionIsStale(end, false) {
-		t.Errorf("a microsecond before %v, at its end %v, for others %v", sc.record.ActionIsStale(end-1, true), sc.record.ActionIsStale(end, true), sc.record.ActionIsStale(end, false))
+		t.Errorf("stale a microsecond before the page's end: %v, at its end: %v, in the API: %v", sc.record.ActionIsStale(end-1, true), sc.record.ActionIsStale(end, true), sc.record.ActionIsStale(end, false))
 	}
 	sc.cancel()
 	if sc.record.ActionIsStale(ledger.MicrosOf(pageEnd), true) {
-		t.Error("something is published for what is being given up")
+		t.Error("the action of a charge that is being voided would be published again")
 	}
 }
 
-// An answer that again has an expired action, or no action at all, is no news.
+// If the answer has an expired action again, or no action at all, nothing changes.
 func TestRepublishedExpiredActionIsNotNews(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
 	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
@@ -253,7 +253,7 @@ func TestRepublishedExpiredActionIsNotNews(t *testing.T) {
 		nil, {Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}, {Page: "https://rail", PageUntil: ledger.MicrosOf(sc.context.Now)},
 	} {
 		if _, ok := sc.context.DecideAnswer(sc.record, payment.Answer{Verdict: payment.VerdictAction, Inquired: true, Reissued: true, Action: action}); ok {
-			t.Errorf("%+v is decided on", action)
+			t.Errorf("%+v causes a decision", action)
 		}
 	}
 }
@@ -274,7 +274,7 @@ func TestSubmissionAfterThePayersTimeIsRefused(t *testing.T) {
 	for _, sc := range []*scenario{paymentScenario, payoutScenario} {
 		sc.context.Now = now.Add(30*time.Minute - time.Microsecond)
 		if err := submit(sc); err != nil {
-			t.Errorf("a microsecond before: %v", err)
+			t.Errorf("a microsecond before the deadline: %v", err)
 		}
 		sc.context.Now = now.Add(30 * time.Minute)
 		wantRefused(t, submit(sc), ledger.Expired)
@@ -288,8 +288,8 @@ func TestSubmissionAfterThePayersTimeIsRefused(t *testing.T) {
 	}
 }
 
-// Nothing can be submitted for a charge that the provider refused. The error is Conflict: Expired is only for a payer
-// who is late.
+// Nothing can be submitted for a charge that the provider refused. The error is a Conflict, not Expired, which is only for a
+// payer who is too late.
 func TestRefusedChargeAcceptsNoPayerAction(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.ActionRequired)
 	sc.onAnswer(answers["refused"])
@@ -313,7 +313,7 @@ func TestOnlyAnOfferedInstitutionIsAccepted(t *testing.T) {
 	wantRefused(t, err, ledger.Conflict)
 }
 
-// A rail's second action keeps the payer's first deadline.
+// If the rail publishes a second action, the payer's first deadline stays.
 func TestAnotherActionDoesNotProlongThePayersTime(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.ActionRequired)
 	sc.context.Now = now.Add(10 * time.Minute)
@@ -329,24 +329,24 @@ func TestSealedCardIsKeptUntilTheChargeEnds(t *testing.T) {
 		sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otpAction, KeepCard: keep})
 	}
 	if !sc.record.KeepCard {
-		t.Error("a second action forgot the card")
+		t.Error("after a second action the card is no longer kept")
 	}
 	if sc.onAnswer(answers["charged"]); sc.record.KeepCard {
-		t.Error("it is kept for ever")
+		t.Error("the card is kept after the charge")
 	}
 }
 
-// In the specification's words: "A payer who does nothing for 30 minutes: rejected, `payer action expired`". At that
-// time the service asks the provider to void the charge, and the provider's answer decides.
+// The specification says: "A payer who does nothing for 30 minutes: rejected, `payer action expired`". After that time the
+// service asks the provider to void the charge, and the provider's answer decides.
 func TestAPayerWhoDoesNothingIsRejected(t *testing.T) {
 	for kind, void := range map[payment.Type]string{payment.Payment: "", payment.Payout: ": void Dr L:partner:1:available 100, Cr A:provider 100"} {
 		sc := inState(t, kind, payment.ActionRequired)
 		if ask, _, decided := sc.onDue(30*time.Minute - time.Microsecond); ask != payment.AskInquire || decided {
-			t.Fatalf("it asks %v early", ask)
+			t.Fatalf("before the payer's time is over, OnDue asks %v", ask)
 		}
 		_, d, decided := sc.onDue(time.Microsecond)
 		if !decided || !d.MustRecord {
-			t.Fatal("it did not lapse")
+			t.Fatal("the charge did not lapse")
 		}
 		sc.want(d, "lapse action_required", "due 10s, ask op")
 		_, err := sc.decideContinuation(true)
@@ -358,7 +358,7 @@ func TestAPayerWhoDoesNothingIsRejected(t *testing.T) {
 	}
 }
 
-// If the payer acts at the last moment, the provider charges and refuses the void. The transaction is then charged.
+// If the payer acts at the last moment, the provider charges the payer and refuses the void. The transaction is then charged.
 func TestALapseIsRefusedBecauseItWasChargedMeanwhile(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.ActionRequired)
 	sc.onDue(30 * time.Minute)
@@ -380,12 +380,12 @@ func TestRefusedVoidOfALapsedActionIsRetried(t *testing.T) {
 	sc.want(sc.onAnswer(answers["still to act"]), "await action_required", "due 20s")
 	_, d, decided := sc.onDue(20 * time.Second)
 	if !decided {
-		t.Fatal("it stands still")
+		t.Fatal("nothing is decided at the due instant")
 	}
 	sc.want(d, "lapse action_required", "due 10s, ask op")
 }
 
-// choose_target_destination: only a payout that offers destinations waits for a choice.
+// The request choose_target_destination is refused unless the payout offers destinations and waits for a choice.
 func TestOnlyAnOfferedDestinationCanBeChosen(t *testing.T) {
 	sc := inState(t, payment.Payout, payment.Charging)
 	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1", Name: "One"}, {ID: "b2", Name: "Two"}}}})
@@ -396,13 +396,13 @@ func TestOnlyAnOfferedDestinationCanBeChosen(t *testing.T) {
 	}
 	sc.complete(false)
 	for name, r := range map[string]*payment.Record{
-		"chosen already":           sc.record,
+		"has made its choice":      sc.record,
 		"offers none":              inState(t, payment.Payment, payment.ActionRequired).record,
 		"asks for nothing":         inState(t, payment.Payout, payment.Charging).record,
 		"waits on the hosted page": newHosted(t).record,
 	} {
 		if waiting, _ := r.Destination("b1"); waiting {
-			t.Errorf("what %s waits for a choice", name)
+			t.Errorf("a transaction that %s waits for a choice", name)
 		}
 	}
 }

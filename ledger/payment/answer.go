@@ -9,20 +9,20 @@ import (
 // Answer is a provider's answer to a submission or an inquiry.
 type Answer struct {
 	Verdict       Verdict
-	Failure       Failure       // for VerdictRefused, VerdictFailed and VerdictNotSent: the rail's reason
+	Failure       Failure       // for VerdictRefused, VerdictFailed and VerdictNotSent: the reason of the rail
 	RRN           string        // retrieval reference number; empty: none
 	NextInquiryIn time.Duration // delay before the next inquiry; 0: DecisionContext.InquiryTimeout, doubled after each inquiry
 	Status        Status        // an intermediate state of the rail; empty: none
-	Meta          []byte        // the rail's own keys, a JSON object; nil: unchanged
-	Action        *Action       // for VerdictAction; nil: unchanged
+	Meta          []byte        // JSON object of the rail's own keys; nil: the stored keys stay
+	Action        *Action       // for VerdictAction: the payer's next action; nil: the stored action stays
 	Token         []byte        // for VerdictCharged: the provider's token for the charged card, encrypted; nil: none
 	KeepCard      bool          // for VerdictAction: the encrypted card stays stored for a later step
-	Inquired      bool          // this answers an inquiry, not a submission
-	Reissued      bool          // this answers AskReissue: Action is the previous action, published anew
+	Inquired      bool          // the answer to an inquiry, not to a submission
+	Reissued      bool          // the answer to AskReissue; Action is the previous action, published again
 }
 
-// DecideAnswer decides on a provider's answer about the charge. ok is false if the answer is no news. It is also
-// false while another operation on the charge is under way, because then only that operation's answer decides.
+// DecideAnswer returns the decision on a provider's answer about the charge. ok is false if the answer changes nothing. It is
+// also false while another operation on the charge is under way, because then only the answer about that operation decides.
 func (c DecisionContext) DecideAnswer(r *Record, a Answer) (d Decision, ok bool) {
 	if r.Op != nil && r.Op.Kind != OpComplete {
 		return Decision{}, false
@@ -93,10 +93,10 @@ func (c DecisionContext) settle(d *Decision, a Answer) {
 	}
 	d.Record.keepToken(a)
 	entry := d.Record.settlementEntry()
-	d.Counters = c.room(d.Counters)
+	d.Counters = c.counterSlice(d.Counters)
 	if r := d.Record; r.Status.Held() {
-		// The provider captured the hold, but no answer to a commit said so. The captured amount is that of the last
-		// commit; without a commit it is the whole amount.
+		// The provider has captured the hold, although the answer to the commit was lost or there was no commit. The captured
+		// amount is that of the last commit; if there was none, it is the whole amount.
 		r.Captured = r.Amount
 		if !r.LastCommit.IsZero() {
 			heldPostings, original := r.holdEntry().Postings, *r
@@ -111,7 +111,7 @@ func (c DecisionContext) settle(d *Decision, a Answer) {
 	d.end(Failure{})
 }
 
-// onHeld records that the money is held. The result is false if that is no news.
+// onHeld records that the money is held. The result is false if the record does not change.
 func (c DecisionContext) onHeld(d *Decision, a Answer) bool {
 	r := d.Record
 	if r.Status.Held() {
@@ -158,9 +158,9 @@ func (c DecisionContext) onFailed(d *Decision, a Answer) {
 	d.giveUp(c, a.Failure.orCode(ProcessingError))
 }
 
-// onNotFound decides on the answer "unknown reference". After the first such answer the provider is asked about the
-// charge once more, one provider time-out later. A second such answer in a row means that the call never arrived. A
-// charge that the provider has once confirmed is never treated as lost.
+// onNotFound decides on the answer "unknown reference". After the first such answer, the provider is asked about the charge
+// once more, one provider time-out later. A second such answer in a row means that the call never arrived, and the charge
+// fails. If the provider has ever confirmed the charge, the charge does not fail.
 func (c DecisionContext) onNotFound(d *Decision) bool {
 	r := d.Record
 	if r.ConfirmedByProvider && (r.Op == nil || r.Op.Answered) {
@@ -186,7 +186,7 @@ func (c DecisionContext) onNotFound(d *Decision) bool {
 	return true
 }
 
-// onAction publishes what the payer has to do. The result is false if that is no news.
+// onAction publishes the payer's action. The result is false if the record does not change.
 func (c DecisionContext) onAction(d *Decision, a Answer) bool {
 	r := d.Record
 	r.NotFoundAnswers, r.ConfirmedByProvider = 0, true
@@ -199,7 +199,7 @@ func (c DecisionContext) onAction(d *Decision, a Answer) bool {
 		d.move(Process, nil)
 	}
 	if waiting && a.Reissued {
-		d.move(Reissue, nil) // no news for the merchant
+		d.move(Reissue, nil) // an event of which the merchant is not notified
 	} else {
 		d.move(Act, nil)
 	}
@@ -209,7 +209,7 @@ func (c DecisionContext) onAction(d *Decision, a Answer) bool {
 		action = *r.Action
 	}
 	if r.Action != nil && (a.Action == nil || waiting) {
-		deadline = r.Action.Until // a new deadline only after the payer has completed the previous action
+		deadline = r.Action.Until // the deadline is new only if the payer has completed the previous action
 	}
 	if a.Action != nil {
 		action = *a.Action
@@ -221,8 +221,8 @@ func (c DecisionContext) onAction(d *Decision, a Answer) bool {
 	return true
 }
 
-// onNoNews decides on an answer without news. If the due instant has passed, it sets the next one. Otherwise it changes
-// nothing and returns false.
+// onNoNews decides on an answer that reports nothing new. If the due instant has passed, it sets the next one. Otherwise
+// it changes nothing and returns false.
 func (c DecisionContext) onNoNews(d *Decision, a Answer) bool {
 	if c.Due > ledger.MicrosOf(c.Now) {
 		return false
@@ -232,7 +232,7 @@ func (c DecisionContext) onNoNews(d *Decision, a Answer) bool {
 	return true
 }
 
-// onReady decides on VerdictReady: it continues a charge whose payer has acted.
+// onReady decides on VerdictReady. It continues a charge whose payer has acted.
 func (c DecisionContext) onReady(d *Decision) bool {
 	r := d.Record
 	r.ConfirmedByProvider = true
@@ -251,7 +251,7 @@ func (c DecisionContext) onReady(d *Decision) bool {
 	return true
 }
 
-// onPending records that the rail has the charge, or that the rail has not answered.
+// onPending decides on VerdictPending (the rail has the charge) and on VerdictUnknown (the rail has not answered).
 func (c DecisionContext) onPending(d *Decision, a Answer) bool {
 	r := d.Record
 	if a.Verdict == VerdictPending { // VerdictUnknown does not confirm that the charge arrived
@@ -271,7 +271,7 @@ func (c DecisionContext) onPending(d *Decision, a Answer) bool {
 		d.move(intermediateEvents[a.Status], nil)
 	}
 	if r.Op != nil && r.Op.Choice != "" && a.Verdict == VerdictUnknown {
-		o := *r.Op // the choice may not have arrived, so it may have to be sent again
+		o := *r.Op // the payer's choice may not have arrived, so it may have to be sent again
 		o.Answered = true
 		r.Op = &o
 	} else {
@@ -281,9 +281,9 @@ func (c DecisionContext) onPending(d *Decision, a Answer) bool {
 	return true
 }
 
-// OnDue decides what a record needs at its due instant. early is true if that instant has not come yet, as after a
-// restart. The result is a decision if decided is true, else a question to the provider. request is the id for an
-// operation that the decision may begin.
+// OnDue decides what to do with a record at its due instant. early is true if that instant has not come yet, as after a
+// restart. If decided is true, the result is the decision d; else it is the question ask for the provider. request is the id
+// for an operation that the decision may begin.
 func (c DecisionContext) OnDue(r *Record, early bool, request ledger.ID) (ask Ask, d Decision, decided bool) {
 	now := ledger.MicrosOf(c.Now)
 	switch {
@@ -301,7 +301,7 @@ func (c DecisionContext) OnDue(r *Record, early bool, request ledger.ID) (ask As
 		return AskNothing, c.lapse(r, request, HoldExpired), true
 	case r.Status.Held() && c.Due < r.HoldUntil: // an earlier void failed
 		return AskInquire, Decision{}, false
-	case r.SettledLate:
+	case r.LateSettlement:
 		d, decided = c.DecideSuspenseRefund(r, request)
 		return AskNothing, d, decided
 	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.AtProvider():

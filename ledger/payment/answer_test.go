@@ -28,7 +28,7 @@ var answers = map[string]payment.Answer{
 	"not sent":     {Verdict: payment.VerdictNotSent, Failure: payment.Failure{Detail: "why"}},
 }
 
-// inState returns a transaction of 100 without a fee that provider answers have brought to a status.
+// inState returns a transaction of 100 without a fee. Answers of the provider have brought it to the status.
 func inState(t testing.TB, kind payment.Type, status payment.Status) *scenario {
 	t.Helper()
 	sc := newScenario(t, kind, "100", twoPhase(terms(feeDeducted(0, "0"))))
@@ -49,9 +49,9 @@ func inState(t testing.TB, kind payment.Type, status payment.Status) *scenario {
 	return sc
 }
 
-// The table has the effect of every answer in every status in which the provider may have the charge: the events, the
-// next status, the phases of the entries and the next inquiry. Each answer arrives at the due instant. A time-out never
-// fails a charge, and never ends a hold or the payer's time early.
+// The table has the effect of each answer in each status in which the provider may have the charge: the events, the next
+// status, the phases of the entries and the next inquiry. Each answer arrives at the due instant. A time-out never fails a
+// charge. It never ends a hold or the payer's time early.
 func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 	atRailRow := func(status, holdEffect, settlePhase, voidPhase string) map[string]string {
 		wait := "await: " + status + ", due 10s"
@@ -157,7 +157,7 @@ func TestFailureReasonIsRecordedIfNothingSettled(t *testing.T) {
 	}
 	sc := inState(t, payment.Payment, payment.PaymentHeld)
 	if sc.onAnswer(answers["refused"]); sc.record.Failure.Describe("en") != "why" || sc.record.HoldUntil != 0 {
-		t.Errorf("held: %q until %v", sc.record.Failure.Describe("en"), sc.record.HoldUntil)
+		t.Errorf("after a refusal of a hold: %q, held until %v", sc.record.Failure.Describe("en"), sc.record.HoldUntil)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestTheRetrievalReferenceIsKept(t *testing.T) {
 	}
 	sc := inState(t, payment.Payment, payment.PaymentHeld)
 	if sc.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}); sc.record.RRN != "123456789012" {
-		t.Errorf("captured without another: %q", sc.record.RRN)
+		t.Errorf("after a capture without an RRN, the RRN is %q", sc.record.RRN)
 	}
 }
 
@@ -187,12 +187,12 @@ func TestTheRailsOwnKeysAreKeptUntilItSendsOthers(t *testing.T) {
 	}
 }
 
-// An answer without news writes nothing while the record waits for a later instant.
+// An answer that reports nothing new causes no event before the record's due instant.
 func TestAnswerWithoutNewsChangesNothing(t *testing.T) {
 	for _, c := range []struct {
 		kind   payment.Type
 		status payment.Status
-		news   string // names of the answers that are news
+		news   string // names of the answers that change the record
 	}{
 		{payment.Payment, payment.ActionRequired, "charged pending refused failed held act"},
 		{payment.Payment, payment.PaymentHeld, "charged refused failed"},
@@ -218,7 +218,7 @@ func TestClosedTransactionIgnoresAnswers(t *testing.T) {
 			}
 		}
 	}
-	for answer, a := range answers { // for a refused charge, only money that moves after all is recorded
+	for answer, a := range answers { // after a refusal, an answer matters only if money has moved after all
 		sc := inState(t, payment.Payment, payment.Charging)
 		sc.onAnswer(answers["refused"])
 		if _, ok := sc.context.DecideAnswer(sc.record, a); ok != (answer == "charged") {
@@ -252,7 +252,7 @@ func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 			t.Errorf("%s: decided on an operation that is not under way", name)
 		}
 		if ask, _, decided := sc.context.OnDue(sc.record, true, uuid.UUID{7}); ask != payment.AskInquireOp || decided {
-			t.Errorf("%s: woken, it asks %v", name, ask)
+			t.Errorf("%s: after a restart OnDue asks %v", name, ask)
 		}
 	}
 	sc := inState(t, payment.Payment, payment.Charging)
@@ -261,8 +261,8 @@ func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 	}
 }
 
-// If the provider answers "unknown reference" twice, a provider time-out apart, the call never arrived, and the charge
-// fails with the code interrupted.
+// If the provider answers "unknown reference" twice, with one provider time-out in between, the call never arrived. The
+// charge then fails with the code interrupted.
 func TestUnknownReferenceTwiceInARowIsInterrupted(t *testing.T) {
 	for _, status := range []payment.Status{payment.Authorizing, payment.Charging} {
 		sc := inState(t, payment.Payout, status)
@@ -293,8 +293,8 @@ func TestUnsentInquiryFailsNothing(t *testing.T) {
 	sc.want(sc.onAnswer(answers["not sent"]), "process charging", "due 10s")
 }
 
-// A time-out between two answers "unknown reference" changes nothing: the charge still counts as lost. A charge that the
-// rail has once confirmed never counts as lost.
+// A time-out between two answers "unknown reference" changes nothing: the charge still counts as lost. If the rail has ever
+// confirmed a charge, it never counts as lost.
 func TestChargeConfirmedByTheRailNeverCountsAsLost(t *testing.T) {
 	for between, lost := range map[string]bool{"nothing": true, "pending": false, "act": false} {
 		sc := inState(t, payment.Payment, payment.Charging)
@@ -328,8 +328,8 @@ func TestInquiriesWithoutAnAnswerBackOffToABound(t *testing.T) {
 	}
 }
 
-// A rail may choose the time of the next inquiry, but never the present instant: a manual clock, which stops at every
-// due instant, would never get past it.
+// A rail may choose the time of the next inquiry, but the next due instant is always later than the present one. Otherwise a
+// manual clock, which stops at every due instant, would never get past this instant.
 func TestRailChoosesTheNextInquiry(t *testing.T) {
 	for delay, want := range map[time.Duration]string{5 * time.Second: "5s", time.Nanosecond: "1ms", time.Millisecond: "1ms", -time.Second: "10s", 0: "10s"} {
 		sc := inState(t, payment.Payment, payment.Charging)
@@ -340,7 +340,7 @@ func TestRailChoosesTheNextInquiry(t *testing.T) {
 	}
 }
 
-// In the specification's words: "rails pass through further non-final states".
+// The specification says: "rails pass through further non-final states".
 func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Authorizing)
 	for _, c := range []struct {
@@ -353,7 +353,7 @@ func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
 		{"", "await: auth_required, due 1m20s"},
 		{"unknown", "pass_unknown: unknown, due 2m40s"},
 		{"charging", "process: charging, due 5m20s"},
-		{"charged", "await: charging, due 10m40s"}, // only a verdict settles
+		{"charged", "await: charging, due 10m40s"}, // the status "charged" in an answer settles nothing; only a verdict does
 		{"cancelled", "pass_cancelled: cancelled, due 21m20s"},
 	} {
 		if got := summaryOf(sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: c.status})); got != c.want {
@@ -366,7 +366,7 @@ func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
 	}
 }
 
-// If the rail has the charge, it is asked about the charge when the transaction is due, and also earlier, as
+// If the rail has the charge, the provider is asked about the charge when the transaction is due. It is also asked earlier,
 // after a restart.
 func TestDueTransactionAtTheRailIsInquired(t *testing.T) {
 	for status, want := range map[payment.Status]payment.Ask{
@@ -382,6 +382,6 @@ func TestDueTransactionAtTheRailIsInquired(t *testing.T) {
 	}
 	sc := newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
 	if ask, _, decided := sc.context.OnDue(sc.record, false, uuid.UUID{9}); ask != payment.AskNothing || decided {
-		t.Error("a settled transaction asks for something")
+		t.Error("a settled transaction has a question for the provider")
 	}
 }

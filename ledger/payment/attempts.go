@@ -6,23 +6,23 @@ import (
 	"mizan/ledger"
 )
 
-// This file decides on the attempts of a hosted payment. If a provider definitely refuses the card, the transaction
-// goes back to created, and the payer may try again while attempts and time are left. Each attempt has a charge of
-// its own, with a reference of its own at the provider.
+// This file decides on the attempts of a hosted payment. If a provider definitely refuses the card, the transaction returns
+// to status created, and the payer may try again while attempts and time are left. Each attempt has its own charge, with its
+// own reference at the provider.
 
-// EndedAttempt is an attempt of a hosted payment that was refused, after which the payer could try again.
+// EndedAttempt is a refused attempt of a hosted payment after which the payer was allowed to try again.
 type EndedAttempt struct {
-	Reference   ledger.ID   // the id by which each terminal's provider knows the attempt's charge
-	Credentials Credentials // what the payer had entered
-	Terminals   []Attempt   // the terminals that were passed over or that refused, in order; the last one ended the attempt
-	RailMeta    []byte      // JSON object with the own keys of the last terminal's rail (the provider), at most maxEndedMeta bytes; nil: none
+	Reference   ledger.ID   // the id by which the providers know the attempt's charge
+	Credentials Credentials // the credentials that the payer had entered
+	Terminals   []Attempt   // terminals that were passed over or refused, in order; the last one ended the attempt
+	RailMeta    []byte      // JSON object of the last rail's own keys, at most maxEndedMeta bytes; nil: none
 }
 
-// maxEndedMeta bounds the rail's keys that a record keeps for an ended attempt. Longer keys are not stored, and their
-// rail has to find the charge by its reference.
+// maxEndedMeta is the largest size of an ended attempt's RailMeta. Longer metadata is not stored, and the rail then has to
+// find the charge by its reference.
 const maxEndedMeta = 1 << 10
 
-// Last returns the terminal that ended the attempt, with the reason; zero in a record that no decision has made.
+// Last returns the terminal that ended the attempt, with the reason. It is zero if Terminals is empty, which does not happen.
 func (e *EndedAttempt) Last() (last Attempt) {
 	if n := len(e.Terminals); n > 0 {
 		last = e.Terminals[n-1]
@@ -30,9 +30,8 @@ func (e *EndedAttempt) Last() (last Attempt) {
 	return last
 }
 
-// ChargeReference returns the id by which the provider knows the charge of the present attempt: the transaction's id
-// for the first attempt, and an id of its own for each later one. The result has no meaning while the record has no
-// terminal.
+// ChargeReference returns the id by which the provider knows the charge of the present attempt. For the first attempt it is
+// the transaction's id. Each later attempt has an id of its own. The result has no meaning while the record has no terminal.
 func (r *Record) ChargeReference() ledger.ID {
 	if r.Reference == (ledger.ID{}) {
 		return r.ID
@@ -40,17 +39,17 @@ func (r *Record) ChargeReference() ledger.ID {
 	return r.Reference
 }
 
-// RefusedCharge is a charge of a payment that a terminal has refused, after which the payment went on: with another
-// terminal, or with another attempt of its payer.
+// RefusedCharge is a charge that a terminal has refused, after which the payment continued with another terminal or with
+// another attempt of the payer.
 type RefusedCharge struct {
 	Attempt               // the terminal that refused, and why
 	Reference   ledger.ID // the id by which the terminal's provider knows the charge
 	Credentials Credentials
-	RailMeta    []byte // as in EndedAttempt; nil for a terminal before the attempt's last one
+	RailMeta    []byte // the rail's own keys; nil for terminals before the last one of an attempt
 }
 
-// FindRefused returns the charge that a terminal knows by the reference and has refused. The charge belongs to an ended
-// attempt, or to the present attempt if that went on to another terminal. The result is nil if there is no such charge,
+// FindRefused returns the charge with this reference that the terminal has refused. The charge belongs to an ended attempt,
+// or to the present attempt if the payment was rerouted to another terminal. The result is nil if there is no such charge,
 // and for a payout.
 func (r *Record) FindRefused(terminal, reference ledger.ID) *RefusedCharge {
 	if r.Type != Payment {
@@ -81,8 +80,8 @@ func (r *Record) FindRefused(terminal, reference ledger.ID) *RefusedCharge {
 	return refused
 }
 
-// findRefused returns the refused charge at one of the tried terminals; nil if the charge was not sent to that
-// terminal.
+// findRefused returns the refused charge at the terminal, which must be among the tried ones; nil if no charge was sent to
+// it.
 func findRefused(tried []Attempt, terminal ledger.ID) *RefusedCharge {
 	for i := range tried {
 		if a := &tried[i]; a.Terminal == terminal && a.WasRouted() {
@@ -92,12 +91,12 @@ func findRefused(tried []Attempt, terminal ledger.ID) *RefusedCharge {
 	return nil
 }
 
-// AttemptNumber returns the number of the payer's present attempt or, while the transaction waits for the payer to choose a
-// method, of the next one. The first has the number 1.
+// AttemptNumber returns the number of the payer's present attempt, from 1. While the transaction waits for the payer to
+// choose a method, it is the number of the next attempt.
 func (r *Record) AttemptNumber() int { return len(r.Ended) + 1 }
 
-// AttemptsLeft returns how many further attempts the payer of a hosted payment has, besides one that is under way. It is
-// zero before the first attempt, whose terminal decides the number.
+// AttemptsLeft returns how many further attempts the payer of a hosted payment has, without the attempt that is under way. It
+// is zero before the first attempt, because the terminal of that attempt sets the number.
 func (r *Record) AttemptsLeft() int {
 	used := len(r.Ended)
 	if r.Status != Created {
@@ -106,7 +105,7 @@ func (r *Record) AttemptsLeft() int {
 	return max(int(r.HostedAttempts)-used, 0)
 }
 
-// ListedTerminals returns how many tried terminals the record lists.
+// ListedTerminals returns the number of tried terminals in the record.
 func (r *Record) ListedTerminals() int {
 	n := len(r.Attempts)
 	for i := range r.Ended {
@@ -115,18 +114,18 @@ func (r *Record) ListedTerminals() int {
 	return n
 }
 
-// mayTryAgain tells whether the payer may try again after a refusal: attempts and time are left, and nobody has asked to
-// give the charge up.
+// mayTryAgain tells whether the payer may try again after a refusal. Attempts and time must be left, and nobody must have
+// requested to void the charge.
 func (c DecisionContext) mayTryAgain(r *Record) bool {
 	return r.AttemptsLeft() > 0 && !r.GivenUp && ledger.MicrosOf(c.Now) < r.HostedUntil
 }
 
-// endAttempt takes a hosted payment back to created after an attempt that certainly moved no money. The failure stays in the
-// record until the next attempt begins, so that the payer can read it. If the attempt has resolved the network, the network
-// stays for good, because the amount's scale depends on it, and the payer has seen the amount.
+// endAttempt returns a hosted payment to status created after an attempt that certainly moved no money. The failure stays in
+// the record until the next attempt begins, so that the payer can read it. A network that the attempt has set stays for later
+// attempts, because the amount's scale depends on it, and the payer has seen the amount.
 func (c DecisionContext) endAttempt(d *Decision, outcome string, why Failure) {
 	r := d.Record
-	d.Counters = r.unreserve(c.Org, c.room(d.Counters))
+	d.Counters = r.unreserve(c.Org, c.counterSlice(d.Counters))
 	d.move(EndAttempt, nil)
 	refusal := Attempt{Terminal: r.Terminal, Failure: why, At: ledger.MicrosOf(c.Now), Outcome: outcome, Priority: r.Priority, Total: r.AmountWithFee}
 	ended := EndedAttempt{
@@ -145,7 +144,7 @@ func (c DecisionContext) endAttempt(d *Decision, outcome string, why Failure) {
 	d.Due = r.HostedUntil
 }
 
-// credentials returns the payer's credentials as the record has them.
+// credentials returns the payer's credentials in the record.
 func (r *Record) credentials() Credentials {
 	return Credentials{
 		Method: r.Method, CardBIN: r.CardBIN, CardLast4: r.CardLast4, CardFingerprint: r.CardFingerprint,
@@ -153,7 +152,7 @@ func (r *Record) credentials() Credentials {
 	}
 }
 
-// AddPassedOver adds terminals that failover passed over after the charge's last terminal had refused.
+// AddPassedOver adds terminals that were passed over when another terminal was searched after the last refusal.
 func (d *Decision) AddPassedOver(terminals []Attempt) {
 	r := d.Record
 	if r.Status != Created {
@@ -166,9 +165,9 @@ func (d *Decision) AddPassedOver(terminals []Attempt) {
 	ended.Terminals = slices.Concat(ended.Terminals[:last], terminals, ended.Terminals[last:])
 }
 
-// CancelByPayer decides on the payer's request to give up. A hosted payment that waits for its payer ends at once; any
-// other payment is voided as by Cancel, with the same errors. The error is also NotReversible for a payout, and for held
-// money, because the payer has approved the hold and the merchant may rely on it.
+// CancelByPayer returns the decision on the payer's request to give up. A hosted payment that waits for its payer ends at
+// once. Any other payment is voided as by Cancel, with the same errors. The error is also NotReversible for a payout, and for
+// held money, because the payer has approved the hold and the merchant may rely on it.
 func (c DecisionContext) CancelByPayer(r *Record, request ledger.ID) (Decision, error) {
 	switch {
 	case r.Type != Payment || r.Status.Held():
@@ -182,15 +181,15 @@ func (c DecisionContext) CancelByPayer(r *Record, request ledger.ID) (Decision, 
 	return d, nil
 }
 
-// SettleAttempt decides on a rail's report that a refused charge of the transaction r has moved money after all. The money
-// does not belong to r, which may be in any status by now. It gets a transaction of its own with the given id; that
-// transaction is rejected from the start, holds the money on the suspense account and returns it. route is the terminal's
+// SettleAttempt returns the decision on a rail's report that a refused charge of the transaction r has moved money after all.
+// The decision does not change r, which may be in any status. It creates another transaction, with the given id, in status
+// rejected. That transaction holds the money on the suspense account and returns it. route is the name of the terminal's
 // rail.
 func (c DecisionContext) SettleAttempt(r *Record, charge *RefusedCharge, route string, id ledger.ID) Decision {
 	entered := &charge.Credentials
 	late := Record{
 		ID: id, Partner: r.Partner, Status: Absent, AttemptOf: r.ID, Reference: charge.Reference, Route: route,
-		Terminal: charge.Terminal, Priority: charge.Priority, SettledLate: true, RailMeta: charge.RailMeta,
+		Terminal: charge.Terminal, Priority: charge.Priority, LateSettlement: true, RailMeta: charge.RailMeta,
 	}
 	late.Request = Request{
 		Type: Payment, Amount: charge.Total, Asset: r.Asset, Lang: r.Lang, Method: entered.Method,

@@ -10,15 +10,16 @@ import (
 	"mizan/ledger/payment"
 )
 
-// attemptTerms returns the terms of a terminal with a fee on top, which gives the payer three attempts.
+// attemptTerms returns the terms of a terminal that gives the payer three attempts. The payer pays the fee on top of the
+// amount.
 func attemptTerms() *payment.Terms {
 	t := terms(feeOnTop(0, "5"))
 	t.HostedAttempts = 3
 	return t
 }
 
-// enterCard routes a hosted payment with the card that its payer enters, and returns the reference that the attempt has if
-// it is not the first.
+// enterCard routes a hosted payment with the card that its payer enters. It returns the new reference for the charge, which
+// is not used in the first attempt.
 func (sc *scenario) enterCard(last4 string) (reference ledger.ID) {
 	sc.t.Helper()
 	reference = uuid.UUID{8, byte(len(sc.record.Ended))}
@@ -54,8 +55,8 @@ func TestARefusedAttemptGoesBackToCreated(t *testing.T) {
 	}
 }
 
-// Each case ends the second attempt of three. The expected statuses are those of the rule: only a definite refusal in the
-// payer's time leads back to created.
+// In each case the second of three attempts ends. The payment may return to created only after a definite refusal within the
+// payer's time.
 func TestOnlyADefiniteRefusalLeavesAnotherAttempt(t *testing.T) {
 	action := payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}}
 	for _, c := range []struct {
@@ -130,7 +131,7 @@ func TestThePayersCancelEndsWhatWaitsForIt(t *testing.T) {
 	sc.enterCard("0077")
 	sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending})
 	sc.want(sc.onRequest(sc.context.CancelByPayer(sc.record, otherID)), "cancel charging", "due 10s, ask op")
-	sc.onOpAnswer(payment.Answer{Verdict: payment.VerdictRefused}) // the provider did not void it: it had refused it already
+	sc.onOpAnswer(payment.Answer{Verdict: payment.VerdictRefused}) // the provider refuses the void, because it had refused the charge before
 	sc.onAnswer(payment.Answer{Verdict: payment.VerdictRefused})
 	if sc.record.Status != payment.Rejected {
 		t.Errorf("%s: the payer has cancelled, and may try again", sc.record.Status)
@@ -158,21 +159,21 @@ func TestLateMoneyOfAnAttemptIsATransactionOfItsOwn(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if _, _, decided := late.onDue(time.Millisecond); !decided || late.record.Op == nil {
-		t.Fatal("nobody returns it")
+		t.Fatal("the late money is not returned")
 	}
 	if amount, _ := late.record.OperationAmount(); amount.String() != "1005" {
-		t.Errorf("%v goes back", amount)
+		t.Errorf("%v is returned", amount)
 	}
 	late.want(late.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged}), "gave_back rejected: posted Cr A:provider 1005, Dr L:suspense:1 1005")
 }
 
-// checkAttempts checks that a hosted payment waits for its payer with nothing moved or reserved, and that each of its
-// attempts has a reference of its own.
+// checkAttempts checks a hosted payment that waits for its payer: nothing has moved or is reserved, and each of its attempts
+// has its own reference.
 func (tx *randomTransaction) checkAttempts(r *payment.Record) {
 	if r.Status == payment.Created {
 		tx.wantNothingMoved("a refused attempt")
 		if r.Terminal != (ledger.ID{}) || r.Volumes != nil || r.Op != nil || r.Action != nil || r.Method != "" && len(r.Ended) > 0 {
-			tx.t.Fatalf("it waits for its payer with what an attempt had: %+v", r)
+			tx.t.Fatalf("a payment that waits for its payer still has data of an attempt: %+v", r)
 		}
 	}
 	references := map[ledger.ID]bool{r.ChargeReference(): r.Terminal != (ledger.ID{})}

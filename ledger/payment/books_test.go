@@ -12,8 +12,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// books is a simple ledger for the tests. It has the sums of postings in unbounded integers, the counters, and the
-// postings that are held for each record.
+// books is a simple ledger for the tests. It has the sums of postings in unbounded integers, the counters, and the held
+// postings of each record.
 type books struct {
 	t        *rapid.T
 	accounts map[ledger.Account]*sums
@@ -46,18 +46,18 @@ func (b *books) account(path ledger.Path, asset money.Asset) *sums {
 	return b.accounts[a]
 }
 
-// available returns posted credits less posted and pending debits.
+// available returns posted credits less posted debits less pending debits.
 func (s *sums) available() *big.Int {
 	n := new(big.Int).Sub(&s.posted[ledger.Credit], &s.posted[ledger.Debit])
 	return n.Sub(n, &s.pending[ledger.Debit])
 }
 
-// owed returns posted debits less posted credits: on a debt account, what the partner owes.
+// owed returns posted debits less posted credits. On a debt account, this is the partner's debt.
 func (s *sums) owed() *big.Int {
 	return new(big.Int).Sub(&s.posted[ledger.Debit], &s.posted[ledger.Credit])
 }
 
-// apply books a decision as the writer would. It adds what the posted entries change to net, by account.
+// apply books a decision as the journal's writer does. It adds the posted changes of each account to net.
 func (b *books) apply(d *payment.Decision, net map[ledger.Account]*big.Int) {
 	for i := range d.Events {
 		e := &d.Events[i]
@@ -66,6 +66,9 @@ func (b *books) apply(d *payment.Decision, net map[ledger.Account]*big.Int) {
 			b.t.Fatalf("%s leads from %q to %q: no step of the machine", e.Name, e.From, e.To)
 		}
 		if e.Entry != nil {
+			if !payment.Event(e.Name).MovesMoney() {
+				b.t.Fatalf("%s has an entry", e.Name)
+			}
 			b.book(d.Record.ID, e, net)
 		}
 	}
@@ -93,7 +96,7 @@ func (b *books) book(id ledger.ID, e *ledger.Event, net map[ledger.Account]*big.
 	switch e.Entry.Phase {
 	case ledger.Pending:
 		if b.holds[id] != nil {
-			b.t.Fatalf("%s holds twice", e.Name)
+			b.t.Fatalf("%s holds money although a hold is open", e.Name)
 		}
 		b.holds[id] = slices.Clone(e.Entry.Postings)
 		b.hold(e.Entry.Postings, 1)
@@ -126,8 +129,8 @@ func (b *books) hold(postings []ledger.Posting, sign int64) {
 	}
 }
 
-// post books a posting. One with a Spill account is split between the partner's balance and the partner's debt: a
-// credit pays the debt first, and the part of a debit above the available balance becomes debt.
+// post books a posting. If the posting has a Spill account, it splits the amount between the partner's balance and the
+// partner's debt. A credit pays the debt first. The part of a debit above the available balance becomes debt.
 func (b *books) post(p *ledger.Posting, net map[ledger.Account]*big.Int) {
 	amount := number(p.Amount)
 	change := new(big.Int).Set(amount)
@@ -138,7 +141,7 @@ func (b *books) post(p *ledger.Posting, net map[ledger.Account]*big.Int) {
 	if net[key] == nil {
 		net[key] = new(big.Int)
 	}
-	net[key].Add(net[key], change) // net has one sum for a partner's balance and debt
+	net[key].Add(net[key], change) // net has one sum for the partner's balance and debt together
 
 	account := b.account(p.Account, p.Asset)
 	debtPart := new(big.Int)
@@ -182,7 +185,7 @@ func (b *books) count(g *ledger.CounterGuard) {
 		n.Add(n, number(g.Add))
 	}
 	if n.Sign() < 0 {
-		b.t.Fatalf("%s: more was given back than was reserved", g.Key)
+		b.t.Fatalf("%s: more was released than was reserved", g.Key)
 	}
 }
 
@@ -235,7 +238,7 @@ func (b *books) fundsAvailable(d *payment.Decision) bool {
 	return true
 }
 
-// fund gives partner 1 money for payouts, and reserves headroom for it (counts it in the asset's headroom counter).
+// fund gives partner 1 money for payouts, and adds it to the asset's headroom counter.
 func (b *books) fund(asset money.Asset, amount money.Amount) {
 	if amount.IsZero() {
 		return

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Brand is a range of the first four digits of card numbers, both bounds included, that belongs to a card scheme.
+// Brand is a range of the first four digits of card numbers that belongs to a card scheme. Both bounds are included.
 type Brand struct {
 	From, To int
 	Name     string // the scheme's name, in lower case
@@ -14,9 +14,8 @@ type Brand struct {
 // Brands returns the ranges of all card schemes that the service knows. If ranges overlap, the earlier one applies.
 func Brands() []Brand { return slices.Clone(brands) }
 
-// brands maps ranges of the first four digits of a card number, both bounds included, to card
-// schemes (ISO/IEC 7812 assigns the digits; the schemes publish their ranges). If ranges
-// overlap, the earlier one applies.
+// brands has ranges of the first four digits of card numbers, both bounds included, and the card schemes to which they
+// belong. ISO/IEC 7812 assigns the digits, and the schemes publish their ranges. If ranges overlap, the earlier one applies.
 var brands = []Brand{
 	{4000, 4999, "visa"},
 	{5100, 5599, "mastercard"}, {2221, 2720, "mastercard"},

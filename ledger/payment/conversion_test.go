@@ -51,7 +51,7 @@ func TestConvertedRefundsInParts(t *testing.T) {
 			{"", "500", "Cr A:provider 500, Dr Q:fx_position 486, Cr Q:fx_position 162 RUB, Dr L:partner:1:available 162 RUB, Dr I:fees 14",
 				"Cr A:provider 500, Dr Q:fx_position 486, Cr Q:fx_position 162 RUB, Dr L:partner:1:available 162 RUB*, Dr I:fees 14", "514, reserve 162 " + rub.String()},
 		}}, usd, rub, "0.333"},
-		// The refund takes back 333, although only 323 arrived, because the fee is not returned.
+		// The refund takes back 333, although only 323 arrived, because the terminal does not return the fee.
 		{refundCase{"the fee stays", "1000", feeDeducted(250, "3"), []refundPart{
 			{"", "1000", "Cr A:provider 1000, Dr Q:fx_position 1000, Cr Q:fx_position 333 RUB, Dr L:partner:1:available 333 RUB",
 				"Cr A:provider 1000, Dr Q:fx_position 1000, Cr Q:fx_position 333 RUB, Dr L:partner:1:available 333 RUB*", "1000, reserve 333 " + rub.String()},
@@ -62,7 +62,7 @@ func TestConvertedRefundsInParts(t *testing.T) {
 			{"1", "2", "Cr A:provider 2, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB, Dr I:fees 1",
 				"Cr A:provider 2, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB*, Dr I:fees 1", "3, reserve 1 " + rub.String()},
 		}}, usd, rub, "0.333"},
-		// The totals are 0.333, 0.999 and 1.332: nothing is taken back until the total reaches a whole unit.
+		// The converted totals are 0.333, 0.999 and 1.332. Nothing is taken back until the total reaches a whole unit.
 		{refundCase{"unit by unit", "4", feeDeducted(0, "0"), []refundPart{
 			{"1", "1", "Cr A:provider 1, Dr Q:fx_position 1", "Cr A:provider 1, Dr Q:fx_position 1", "1"},
 			{"2", "2", "Cr A:provider 2, Dr Q:fx_position 2", "Cr A:provider 2, Dr Q:fx_position 2", "2"},
@@ -100,15 +100,15 @@ func TestRefusedConvertedRefundReleasesBothAssets(t *testing.T) {
 		"release 102, release 32 "+rub.String())
 }
 
-// A reversal takes back what arrived less what was returned already; if refunds took back more
-// than arrived, the partner gets the difference.
+// A reversal takes back what the partner got at the destination, less what refunds have taken back. If refunds have taken
+// back more than the partner got, the partner gets the difference.
 func TestConvertedReversalIsTheUnrefundedRest(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		fees    payment.Fees
 		refund  string
 		entry   string
-		figures string // amounts of the return, as amountsText
+		figures string // amounts of the return, formatted by amountsText
 	}{
 		{"nothing refunded", feeDeducted(250, "3"), "",
 			"Cr A:provider 1000, Dr Q:fx_position 972, Cr Q:fx_position 323 RUB, Dr L:partner:1:available 323 RUB*, Dr I:fees 28", "1000 323 972 28"},

@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// The reasons to reject a create before routing have the specification's exact texts. Credentials are checked before
-// return addresses.
+// The reasons to reject a create request before routing have exactly the texts of the specification. Credentials are checked
+// before return addresses.
 func TestCreatesThatAreRejectedBeforeRouting(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   payment.Type
@@ -34,14 +34,14 @@ func TestCreatesThatAreRejectedBeforeRouting(t *testing.T) {
 	} {
 		r := request(c.kind, "100")
 		c.change(&r)
-		if got := payment.Unacceptable(&r, c.hosted); got != c.want {
+		if got := payment.PreRoutingRejection(&r, c.hosted); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }
 
-// A create records the intent to call the provider. It reserves headroom, which keeps account totals in range, for
-// every outcome: the amount and, in case the fee becomes the partner's debt, the fee once more.
+// A create records the intent to call the provider. It reserves headroom, which keeps account totals in range, for every
+// outcome. That is the amount and, in case the fee becomes the partner's debt, the fee once more.
 func TestCreateRecordsTheIntentToCallTheProvider(t *testing.T) {
 	sc := newScenario(t, payment.Payment, "9999", terms(feeDeducted(250, "3")))
 	sc.want(sc.context.Create(transactionID, 1, sc.record.Request, terms(feeDeducted(250, "3"))),
@@ -103,7 +103,7 @@ func TestAHostedTransactionWaitsForItsPayer(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if r := newScenario(t, payment.Payment, "1000", terms(feeDeducted(0, "0"))).record; r.AwaitsPayer() {
-		t.Error("one that is not hosted waits for its payer")
+		t.Error("a transaction that is not hosted waits for its payer")
 	}
 }
 
@@ -133,12 +133,12 @@ func TestAHostedTransactionThatNoTerminalTakesIsRejected(t *testing.T) {
 	}
 }
 
-// If the payer does nothing for the time of --action-ttl, the transaction is rejected with the code
-// payer_action_expired. A check before that time, as after a restart, changes nothing.
+// If the payer does nothing for the time --action-ttl, the transaction is rejected with the code payer_action_expired. If a
+// restart calls OnDue before that time, nothing changes.
 func TestAHostedTransactionThatNobodyPaysExpires(t *testing.T) {
 	sc := newHosted(t)
 	if ask, _, decided := sc.context.OnDue(sc.record, true, uuid.UUID{9}); ask != payment.AskNothing || decided {
-		t.Error("it expired early")
+		t.Error("the transaction expired early")
 	}
 	ask, d, decided := sc.onDue(30 * time.Minute)
 	if ask != payment.AskNothing || !decided || !d.MustRecord {
@@ -160,11 +160,11 @@ func TestOnlyARefusalOrAnUnsentCallIsRerouted(t *testing.T) {
 		}
 		sc.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound})
 		if payment.Reroutable(sc.record, payment.Answer{Verdict: v}) {
-			t.Errorf("%d after an unknown reference cascades", v)
+			t.Errorf("verdict %d after an unknown reference is reroutable", v)
 		}
 		sc.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown})
 		if payment.Reroutable(sc.record, payment.Answer{Verdict: v}) {
-			t.Errorf("%d after a time-out cascades", v)
+			t.Errorf("verdict %d after a time-out is reroutable", v)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 	oldRecord, before := sc.record, *sc.record
 	d, ok := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, otherTerminalTerms(feeDeducted(0, "20")))
 	if !ok || d.MustRecord {
-		t.Fatal("not rerouted by a command")
+		t.Fatal("the transaction was not rerouted, or the writer may not refuse the decision")
 	}
 	sc.apply(d)
 	sc.want(d, "reroute new", "authorise authorizing", "due 10s, ask submit, release 1014, reserve 1020")
@@ -194,8 +194,8 @@ func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 	wantUnchanged(t, before, oldRecord)
 }
 
-// Each decision has a list of attempts of its own. So a decision that the writer refuses changes neither the old record
-// nor the next decision.
+// Each decision has its own list of attempts. So a decision that the writer refuses changes neither the old record nor the
+// next decision.
 func TestAttemptsAreNotSharedBetweenDecisions(t *testing.T) {
 	sc := newScenario(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	for range 3 {

@@ -8,7 +8,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// DecisionContext is the input of a decision besides the record.
+// DecisionContext has the inputs of a decision besides the record.
 type DecisionContext struct {
 	Org            ledger.ID
 	Now            time.Time
@@ -16,12 +16,12 @@ type DecisionContext struct {
 	InquiryTimeout time.Duration // the provider time-out, after which the provider is asked for the outcome of an unanswered call
 	ActionTTL      time.Duration // how long a payer has time to act
 
-	// Room is reusable memory for Decision.Counters. Only a decision with MustRecord uses it, and no two decisions may
+	// CounterBuffer is reusable memory for Decision.Counters. Only a decision with MustRecord uses it, and no two decisions may
 	// share it. If it is nil, memory is allocated.
-	Room []ledger.CounterGuard
+	CounterBuffer []ledger.CounterGuard
 }
 
-// Ask is the question to put to the provider once a decision is durable.
+// Ask is the question that is sent to the provider when a decision is durable.
 type Ask uint8
 
 // The questions. The zero value asks nothing.
@@ -29,8 +29,8 @@ const (
 	AskNothing   Ask = iota
 	AskSubmit        // submit the charge
 	AskInquire       // ask for the outcome of the charge
-	AskOp            // submit Record.Op
-	AskInquireOp     // ask for the outcome of Record.Op
+	AskOp            // submit the operation Record.Op
+	AskInquireOp     // ask for the outcome of the operation Record.Op
 	AskReissue       // publish the payer's action again
 )
 
@@ -42,11 +42,11 @@ type Decision struct {
 	Counters   []ledger.CounterGuard
 	Due        ledger.Micros // when the record is due; 0: never
 	IsFinal    bool          // true if the record has reached a final status
-	MustRecord bool          // the decision records what has already happened: the writer may not refuse it
+	MustRecord bool          // the writer must not refuse the decision, because a past event or a timer caused it
 	Ask        Ask
 	Return     *Decision // creates the return transaction, if Record becomes Reversed
 
-	bounds     []Bound // the volume limits' bounds; their guards begin at Counters[firstBound]
+	bounds     []Bound // bounds of the volume limits; their guards in Counters begin at index firstBound
 	firstBound int
 }
 
@@ -56,10 +56,10 @@ func newDecision(r *Record) Decision {
 	return Decision{Record: &copied}
 }
 
-// Unacceptable returns why a create request is rejected before routing; empty if it is not. A hosted transaction needs
-// neither credentials, which its payer enters later, nor return addresses. A renewal needs no return addresses, because
-// no payer is present.
-func Unacceptable(r *Request, hosted bool) Code {
+// PreRoutingRejection returns why a create request is rejected before routing; empty if it is not rejected. A hosted transaction
+// needs neither credentials, which its payer enters later, nor return addresses. A renewal needs no return addresses,
+// because no payer is present.
+func PreRoutingRejection(r *Request, hosted bool) Code {
 	switch {
 	case !hosted && r.Method == "":
 		return UnexpectedCard
@@ -86,8 +86,8 @@ func (d *Decision) refuse(why Failure) {
 	d.end(why)
 }
 
-// Create creates a transaction on a terminal, with the intent (an event that is durable before the call) to
-// call the terminal's provider. For a payout it also holds the money.
+// Create creates a transaction on a terminal. The decision is the intent to call the terminal's provider, and is durable
+// before the call. For a payout it also holds the money.
 func (c DecisionContext) Create(id ledger.ID, partner int64, r Request, t *Terms) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent}}
 	d.move(Create, nil)
@@ -112,19 +112,19 @@ func (c DecisionContext) Host(id ledger.ID, partner int64, r Request) Decision {
 type Credentials struct {
 	Method, CardBIN, CardLast4, CardFingerprint string
 
-	Network money.Network // network of the credentials; empty: they name none
+	Network money.Network // network that the credentials name; empty: none
 
-	AgreedTotal money.Amount // as Request.AgreedTotal
+	AgreedTotal money.Amount // total that the payer saw and agreed to (Request.AgreedTotal)
 
-	PayerIP   netip.Addr    // source of the credentials; zero: unknown
-	Attempted ledger.Micros // as Request.Attempted
+	PayerIP   netip.Addr    // IP address from which the credentials came; zero: unknown
+	Attempted ledger.Micros // when routing began (Request.Attempted)
 }
 
 // AwaitsPayer tells whether a hosted transaction still waits for its payer.
 func (r *Record) AwaitsPayer() bool { return r.Hosted && r.Status == Created }
 
-// Continue routes a hosted transaction to a terminal. reference is a new id, by which the provider knows the charge
-// unless this is the payer's first attempt.
+// Continue routes a hosted transaction to a terminal. reference is a new id. It becomes the charge's reference at the
+// provider. In the payer's first attempt it is not used, because the transaction's id is the reference.
 func (c DecisionContext) Continue(r *Record, entered Credentials, t *Terms, reference ledger.ID) Decision {
 	d := newDecision(r)
 	d.Record.takeCredentials(entered)
@@ -173,7 +173,7 @@ func (c DecisionContext) begin(d *Decision, t *Terms) {
 	c.authorise(d, t)
 }
 
-// authorise decides the intent to call the terminal's provider. The record has taken the terminal's terms already.
+// authorise adds the intent to call the terminal's provider to the decision. takeTerms has been called before.
 func (c DecisionContext) authorise(d *Decision, t *Terms) {
 	r := d.Record
 	var hold *ledger.Entry
@@ -195,8 +195,8 @@ func (c DecisionContext) authorise(d *Decision, t *Terms) {
 	d.Ask = AskSubmit
 }
 
-// Reroute tries another terminal after a refusal. The writer may refuse this decision; then the first terminal's
-// answer becomes final. ok is false if the other terminal's terms exclude the transaction.
+// Reroute tries another terminal after a refusal. If the journal's writer refuses this decision, the first terminal's answer
+// becomes final. ok is false if the other terminal's terms exclude the transaction.
 func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
 	d = newDecision(r)
 	d.Counters = r.unreserve(c.Org, nil)
@@ -214,8 +214,8 @@ func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok 
 	return d, true
 }
 
-// Reroutable tells whether another terminal may be tried after an answer: the terminal refused or was never
-// reached, so no money can have moved there.
+// Reroutable tells whether another terminal may be tried after an answer. That is so if the terminal refused or was never
+// reached, because no money can have moved there.
 func Reroutable(r *Record, a Answer) bool {
 	return r.Status == Authorizing && r.NotFoundAnswers == 0 && (a.Verdict == VerdictRefused || a.Verdict == VerdictNotSent)
 }
@@ -242,8 +242,8 @@ func (r *Record) unreserve(org ledger.ID, guards []ledger.CounterGuard) []ledger
 	return r.releaseVolumes(org, r.Amount, guards)
 }
 
-// releaseSurplus returns the guards that release the surplus of a partial capture: what the whole charge reserved, less
-// what its captured part needs.
+// releaseSurplus returns the guards that release surplus headroom after a partial capture. The surplus is the headroom that
+// the whole charge reserved, less the headroom that the captured part needs.
 func (r *Record) releaseSurplus(fullCharge *Record, org ledger.ID) []ledger.CounterGuard {
 	var guards []ledger.CounterGuard
 	if surplus := must(plus(fullCharge.AmountWithFee, fullCharge.Fee).Sub(plus(r.AmountWithFee, r.Fee))); !surplus.IsZero() {
@@ -255,12 +255,12 @@ func (r *Record) releaseSurplus(fullCharge *Record, org ledger.ID) []ledger.Coun
 	return guards
 }
 
-// Bounds of the gaps between inquiries. The gaps grow up to 2^maxBackOff provider time-outs. A gap is at least
-// minRetryDelay, even if the rail wants an inquiry at once, so that a new due instant always differs from the old one.
+// Bounds of the gaps between inquiries. A gap is at most 2^maxBackOff provider time-outs. It is at least minRetryDelay, even
+// if the rail wants an inquiry at once, so that a new due instant always differs from the old one.
 const (
 	maxBackOff    = 8
 	minRetryDelay = time.Millisecond
-	maxRetryDelay = 24 * time.Hour // even if the rail asks for a longer gap
+	maxRetryDelay = 24 * time.Hour // largest gap, even if the rail asks for a longer one
 )
 
 // nextInquiry returns the instant of the next inquiry after an answer that is not final.
@@ -275,14 +275,14 @@ func (c DecisionContext) nextInquiry(inquiries *uint8, a Answer) ledger.Micros {
 
 func (c DecisionContext) fromNow(d time.Duration) ledger.Micros { return ledger.MicrosOf(c.Now.Add(d)) }
 
-// giveUp ends a transaction that moved no money and releases what it reserved.
+// giveUp ends a transaction that moved no money, and releases the amounts that the transaction reserved.
 func (d *Decision) giveUp(c DecisionContext, why Failure) {
-	d.Counters = d.Record.unreserve(c.Org, c.room(d.Counters))
+	d.Counters = d.Record.unreserve(c.Org, c.counterSlice(d.Counters))
 	d.Record.Volumes = nil
 	d.end(why)
 }
 
-// end makes the transaction final: it records the failure and clears what only a charge under way needs.
+// end makes the transaction final. It records the failure and clears the fields that only a charge under way needs.
 func (d *Decision) end(why Failure) {
 	r := d.Record
 	r.Failure = why

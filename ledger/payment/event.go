@@ -5,28 +5,28 @@ type Event string
 
 // Events of a charge.
 const (
-	Create      Event = "create"       // a caller has asked for the transaction
+	Create      Event = "create"       // a client has requested the transaction
 	Refuse      Event = "refuse"       // refused before the provider was called
 	Route       Event = "route"        // a terminal was found
 	Authorise   Event = "authorise"    // the intent to call the provider
-	Reroute     Event = "reroute"      // the terminal refused: another one is tried
+	Reroute     Event = "reroute"      // the terminal refused, and another one is tried
 	Process     Event = "process"      // the provider has the charge and has not settled it
 	Act         Event = "act"          // the provider asks the payer to act
-	Reissue     Event = "reissue"      // the payer's action has expired: the provider publishes it anew
-	Submit      Event = "submit"       // the payer has acted: the intent to tell the provider
+	Reissue     Event = "reissue"      // the payer's action has expired, and the provider publishes it again
+	Submit      Event = "submit"       // the payer has acted; the intent to tell the provider
 	HoldPayment Event = "hold_payment" // the payer's money is held
 	HoldPayout  Event = "hold_payout"  // the money of a two-phase payout is held
 	Settle      Event = "settle"       // the money has moved
 	Decline     Event = "decline"      // the provider or the payer refused
 	Fail        Event = "fail"         // the provider could not process the charge, or never got it
-	Await       Event = "await"        // nothing is known yet: the provider is asked again later
+	Await       Event = "await"        // nothing is known yet; the provider is asked again later
 )
 
 // Events of a hosted payment's attempts.
 const (
 	EndAttempt    Event = "end_attempt"    // the provider refused an attempt, and the payer may make another one
-	Abandon       Event = "abandon"        // the payer has cancelled while nothing was under way
-	SettleAttempt Event = "settle_attempt" // creates the transaction for money that has moved for an ended attempt
+	Abandon       Event = "abandon"        // the payer has cancelled while no attempt was under way
+	SettleAttempt Event = "settle_attempt" // creates a transaction for money that a refused charge has moved after all
 )
 
 // Events that lead to intermediate states of a rail.
@@ -43,29 +43,29 @@ const (
 	Capture       Event = "capture"        // the provider has captured the held money
 	CommitRefused Event = "commit_refused" // the provider has not captured the held money
 
-	Cancel     Event = "cancel"      // the intent to void, requested by a caller
+	Cancel     Event = "cancel"      // the intent to void, requested by a client
 	Void       Event = "void"        // the provider has voided the charge, so the transaction fails
 	VoidFailed Event = "void_failed" // the provider has not voided the charge
 	Lapse      Event = "lapse"       // the intent to void, because the payer's time or the hold is over
 	Expire     Event = "expire"      // the payer did nothing in time, and no money has moved
 
-	Refund               Event = "refund"                 // the intent to refund
-	RefundPending        Event = "refund_pending"         // the provider has the refund and has not carried it out
-	RefundDone           Event = "refund_done"            // the provider has refunded
-	RefundRefused        Event = "refund_refused"         // the provider has refused the refund
-	FurtherRefundRefused Event = "further_refund_refused" // the provider has refused a refund after earlier partial refunds
+	Refund              Event = "refund"                 // the intent to refund
+	RefundPending       Event = "refund_pending"         // the provider has received the refund and has not carried it out yet
+	RefundDone          Event = "refund_done"            // the provider has refunded
+	RefundRefused       Event = "refund_refused"         // the provider has refused the refund
+	RepeatRefundRefused Event = "further_refund_refused" // the provider has refused a refund after earlier partial refunds
 )
 
 // Events that the provider causes without a request, and their consequences.
 const (
-	Reverse        Event = "reverse"          // the rail has taken settled money back
-	Return         Event = "return"           // creates the return: a transaction of its own for the reversal
-	Correct        Event = "correct"          // the rail reports that a rejected transaction failed
-	SettleLate     Event = "settle_late"      // money has moved for a transaction that had ended
-	GiveBack       Event = "give_back"        // the intent to return late money to the payer
-	GaveBack       Event = "gave_back"        // the provider has returned late money
-	GiveBackFailed Event = "give_back_failed" // the provider has not returned late money
-	TakeBackLate   Event = "take_back_late"   // the rail has taken late money back
+	Reverse          Event = "reverse"          // the rail has taken settled money back
+	Return           Event = "return"           // creates the return: a transaction of its own for the reversal
+	Correct          Event = "correct"          // the rail reports that a rejected transaction failed
+	SettleLate       Event = "settle_late"      // money has moved for a transaction that had ended
+	GiveBack         Event = "give_back"        // the intent to return late money to the payer
+	SuspenseRefunded Event = "gave_back"        // the provider has returned late money
+	GiveBackFailed   Event = "give_back_failed" // the provider has not returned late money
+	TakeBackLate     Event = "take_back_late"   // the rail has taken late money back
 )
 
 var events = []Event{
@@ -73,8 +73,18 @@ var events = []Event{
 	EndAttempt, Abandon, SettleAttempt,
 	PassPreAuthorized3DS, PassAuthRequired, PassUnknown, PassCancelled,
 	Commit, Capture, CommitRefused, Cancel, Void, VoidFailed, Lapse, Expire,
-	Refund, RefundPending, RefundDone, RefundRefused, FurtherRefundRefused,
-	Reverse, Return, Correct, SettleLate, GiveBack, GaveBack, GiveBackFailed, TakeBackLate,
+	Refund, RefundPending, RefundDone, RefundRefused, RepeatRefundRefused,
+	Reverse, Return, Correct, SettleLate, GiveBack, SuspenseRefunded, GiveBackFailed, TakeBackLate,
+}
+
+// MovesMoney tells whether the event may have an entry, that is, may move, hold or release money.
+func (e Event) MovesMoney() bool {
+	switch e {
+	case Authorise, Reroute, HoldPayment, Settle, Decline, Fail, SettleAttempt, Capture, Void, Expire,
+		Refund, RefundDone, RefundRefused, RepeatRefundRefused, Return, SettleLate, SuspenseRefunded, TakeBackLate:
+		return true
+	}
+	return false
 }
 
 // intermediateEvents maps each intermediate status of a rail to the event that leads to that status.

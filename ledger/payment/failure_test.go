@@ -8,8 +8,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// error_description is in the partner's language if the catalogue has it. The English texts are the
-// default and, where the specification prescribes a text, exactly that text.
+// error_description is in the partner's language if there are texts in that language, else in English. If the specification
+// prescribes an English text, error_description is exactly that text.
 func TestFailuresAreDescribedInThePartnersLanguage(t *testing.T) {
 	for _, c := range []struct {
 		lang    string
@@ -36,8 +36,8 @@ func TestFailuresAreDescribedInThePartnersLanguage(t *testing.T) {
 	}
 }
 
-// The list of codes is closed. Here it is written by hand, with the English texts that the specification prescribes;
-// an empty text means that it prescribes none.
+// The list of codes is closed. Here it is written by hand, with the English texts that the specification prescribes. An empty
+// text means that the specification prescribes none.
 func TestEveryCodeHasASentenceInEachLanguageOfTheCatalogue(t *testing.T) {
 	exact := map[string]string{
 		"unexpected_card": "unexpected card", "return_urls_missing": "return_url/fail_url params not specified", "no_terminal": "no terminal available",
@@ -67,6 +67,6 @@ func TestEveryCodeHasASentenceInEachLanguageOfTheCatalogue(t *testing.T) {
 		}
 	}
 	if payment.TakenBack.Published() || payment.Code("").Published() {
-		t.Error("success has a code, or what was taken back")
+		t.Error("success or a reversal has a published code")
 	}
 }

@@ -31,14 +31,14 @@ var (
 	transactionID = uuid.UUID{2}
 )
 
-// week is the default holding time of a terminal.
+// week is the time for which a terminal holds money by default.
 const week = 7 * 24 * time.Hour
 
 func request(kind payment.Type, amount string) payment.Request {
 	return payment.Request{Type: kind, Amount: money.MustParse(amount), Asset: usd, Method: payment.BankCard, ReturnURL: "https://a", FailURL: "https://b"}
 }
 
-// feeDeducted and feeOnTop return a terminal's fees: basis points and a fixed part.
+// feeDeducted and feeOnTop return a terminal's fees. The arguments are basis points and a fixed part.
 func feeDeducted(bps uint64, fixed string) payment.Fees {
 	return payment.Fees{Bps: money.BasisPoints(bps), Fixed: money.MustParse(fixed)}
 }
@@ -77,8 +77,8 @@ func convertingTerms(f payment.Fees, from, to money.Asset, rate string) *payment
 	return t
 }
 
-// scenario is a transaction under test. Each step makes a decision on record, and then replaces record by the record of
-// that decision.
+// scenario is a transaction under test. Each step makes a decision on record, and then replaces record by the record in that
+// decision.
 type scenario struct {
 	t        testing.TB
 	context  payment.DecisionContext
@@ -119,7 +119,7 @@ func (sc *scenario) apply(d payment.Decision) payment.Decision {
 	return d
 }
 
-// onAnswer applies and returns the decision on an answer about the charge. The answer must have an effect.
+// onAnswer decides on an answer about the charge, applies the decision and returns it. The answer must have an effect.
 func (sc *scenario) onAnswer(a payment.Answer) payment.Decision {
 	sc.t.Helper()
 	d, ok := sc.context.DecideAnswer(sc.record, a)
@@ -129,7 +129,7 @@ func (sc *scenario) onAnswer(a payment.Answer) payment.Decision {
 	return sc.apply(d)
 }
 
-// onOpAnswer applies and returns the decision on an answer about the operation under way. The answer must have an
+// onOpAnswer decides on an answer about the operation under way, applies the decision and returns it. The answer must have an
 // effect.
 func (sc *scenario) onOpAnswer(a payment.Answer) payment.Decision {
 	sc.t.Helper()
@@ -175,8 +175,8 @@ func (sc *scenario) complete(material bool) payment.Decision {
 	return sc.onRequest(sc.decideContinuation(material))
 }
 
-// decideContinuation decides to continue a charge. If material is true, the payer has submitted all required material;
-// if not, the payer has come back from the rail.
+// decideContinuation makes the decision to continue a charge. If material is true, the payer has submitted all required
+// material. If not, the payer has come back from the rail.
 func (sc *scenario) decideContinuation(material bool) (payment.Decision, error) {
 	if material {
 		return sc.context.Submit(sc.record, hasTexts("otp", "signature"), sc.newRequestID())
@@ -184,19 +184,19 @@ func (sc *scenario) decideContinuation(material bool) (payment.Decision, error) 
 	return sc.context.Complete(sc.record, sc.newRequestID())
 }
 
-// hasTexts returns a function that tells whether a name is one of names, as Submit asks about the material's texts.
+// hasTexts returns a function for Submit. It tells whether a name is one of names, as if the material had these texts.
 func hasTexts(names ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
-// onRequest applies and returns the decision on a caller's request. The request must have succeeded.
+// onRequest applies the decision on a client's request and returns it. The request must have succeeded.
 func (sc *scenario) onRequest(d payment.Decision, err error) payment.Decision {
 	sc.t.Helper()
 	if err != nil {
 		sc.t.Fatalf("%s: %v", sc.record.Status, err)
 	}
 	if d.MustRecord {
-		sc.t.Fatalf("%s: what a caller asks for may be refused", sc.record.Status)
+		sc.t.Fatalf("%s: the decision on a client's request has MustRecord", sc.record.Status)
 	}
 	return sc.apply(d)
 }
@@ -212,7 +212,7 @@ func (sc *scenario) onDue(after time.Duration) (payment.Ask, payment.Decision, b
 	return ask, d, decided
 }
 
-// want fails the test unless the decision, as text, has these lines.
+// want fails the test unless the decision, formatted as text, has these lines.
 func (sc *scenario) want(d payment.Decision, want ...string) {
 	sc.t.Helper()
 	if got := describe(sc.context.Now, &d); !slices.Equal(got, want) {
@@ -229,8 +229,8 @@ func wantRefused(t testing.TB, err error, code ledger.Code) {
 	}
 }
 
-// describe formats a decision as text: one line per event, "event state: entry", and a last line
-// with its other effects.
+// describe formats a decision as text. Each event has a line "event state: entry". A last line has the decision's other
+// effects.
 func describe(clock time.Time, d *payment.Decision) []string {
 	var lines []string
 	asset := d.Record.Asset
@@ -288,8 +288,8 @@ func entryText(asset money.Asset, e *ledger.Entry) string {
 	return text
 }
 
-// postingsText formats an entry's postings. It omits the terminal's id, marks with "*" a posting that is split
-// between the partner's balance and debt, and names an asset that is not the transaction's.
+// postingsText formats an entry's postings. It omits the terminal's id, and names an asset only if it is not the
+// transaction's. "*" marks a posting that is split between the partner's balance and debt.
 func postingsText(asset money.Asset, postings []ledger.Posting) string {
 	var lines []string
 	for i := range postings {
@@ -319,21 +319,20 @@ func postingsText(asset money.Asset, postings []ledger.Posting) string {
 	return strings.Join(lines, ", ")
 }
 
-// amountsText formats a record's amounts: the amount with the fee, the amount at the destination, the merchant's amount
-// and the fee.
+// amountsText formats a record's amounts in this order: amount with fee, amount at the destination, merchant's amount, fee.
 func amountsText(r *payment.Record) string {
 	return fmt.Sprintf("%v %v %v %v", r.AmountWithFee, r.DestAmount, r.MerchantAmount, r.Fee)
 }
 
-// wantUnchanged fails the test if a decision has changed the record that it was decided on.
+// wantUnchanged fails the test if a decision has changed the record from which it was made.
 func wantUnchanged(t testing.TB, before payment.Record, after *payment.Record) {
 	t.Helper()
 	if !reflect.DeepEqual(before, *after) {
-		t.Errorf("the record decided on was changed:\n%+v\n%+v", before, *after)
+		t.Errorf("the decision changed the old record:\n%+v\n%+v", before, *after)
 	}
 }
 
-// refundMessage returns the outcome of the last refund, for people.
+// refundMessage returns the description, for people, of the last refund's outcome.
 func refundMessage(r *payment.Record) string {
 	if f := r.LastRefund(); f != nil {
 		return f.Describe("en")

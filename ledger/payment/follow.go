@@ -6,10 +6,10 @@ import (
 	"mizan/ledger/money"
 )
 
-// This file decides on operations that follow the submission of a charge: refund, capture, void and continuation.
+// This file decides on operations that follow the submission of a charge. These are refund, capture, void and continuation.
 
-// Refund decides on a request to return settled money: the given amount, or all that is left if amount is nil. The
-// error is a *ledger.Refusal: NotReversible if nothing settled, InvalidRefundAmount for more than is left, Conflict
+// Refund returns the decision on a request to return settled money. It is the given amount, or all that is left if amount is
+// nil. The error is a *ledger.Refusal: NotReversible if nothing settled, InvalidRefundAmount for more than is left, Conflict
 // while another operation is under way.
 func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.ID) (Decision, error) {
 	const op = "payment.Refund"
@@ -38,8 +38,8 @@ func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.
 	return d, nil
 }
 
-// refundHeadroom returns the guards that reserve headroom for what a refund adds to account totals. If release is true,
-// the guards release that headroom instead, because the provider refused the refund.
+// refundHeadroom returns the guards that reserve headroom for the amounts that a refund adds to account totals. If release
+// is true, the guards release that headroom instead, because the provider refused the refund.
 func (r *Record) refundHeadroom(org ledger.ID, f flow, release bool) []ledger.CounterGuard {
 	guard := ledger.Headroom
 	if release {
@@ -52,9 +52,9 @@ func (r *Record) refundHeadroom(org ledger.ID, f flow, release bool) []ledger.Co
 	return guards
 }
 
-// Cancel decides on a request to void a charge that has not settled. The error is a
-// *ledger.Refusal: NotReversible if the charge never reached a provider, has settled or is
-// closed, Conflict while another operation is under way.
+// Cancel returns the decision on a request to void a charge that has not settled. The error is a *ledger.Refusal:
+// NotReversible if the charge never reached a provider, has settled or is closed, Conflict while another operation is under
+// way.
 func (c DecisionContext) Cancel(r *Record, request ledger.ID) (Decision, error) {
 	const op = "payment.Cancel"
 	if r.Status != ActionRequired && !r.Status.AtProvider() && !r.Status.Held() {
@@ -66,14 +66,14 @@ func (c DecisionContext) Cancel(r *Record, request ledger.ID) (Decision, error) 
 	return c.void(r, Cancel, CancelledByCaller, request), nil
 }
 
-// lapse decides the intent to void a charge that has waited too long.
+// lapse returns the decision to void a charge that has waited too long.
 func (c DecisionContext) lapse(r *Record, request ledger.ID, why Code) Decision {
 	d := c.void(r, Lapse, why, request)
-	d.MustRecord = true // a timer causes this decision, so no caller could receive a refusal
+	d.MustRecord = true // a timer causes this decision, so nobody could receive a refusal
 	return d
 }
 
-// void decides the intent to void a charge, with the event and the code that say why.
+// void returns the decision with the intent to void a charge. The event e and the code why give the reason.
 func (c DecisionContext) void(r *Record, e Event, why Code, request ledger.ID) Decision {
 	d := newDecision(r)
 	d.Record.Op = &Op{Kind: OpVoid, ID: request, Why: why, From: r.Status}
@@ -83,8 +83,8 @@ func (c DecisionContext) void(r *Record, e Event, why Code, request ledger.ID) D
 	return d
 }
 
-// Commit decides on a request to capture held money: the given amount, or all that is held if amount is nil. The
-// error is a *ledger.Refusal: Conflict if nothing is held or while another operation is under way,
+// Commit returns the decision on a request to capture held money. It is the given amount, or all that is held if amount is
+// nil. The error is a *ledger.Refusal: Conflict if nothing is held or while another operation is under way,
 // InvalidCaptureAmount for more than is held.
 func (c DecisionContext) Commit(r *Record, amount *money.Amount, request ledger.ID) (Decision, error) {
 	const op = "payment.Commit"
@@ -110,13 +110,13 @@ func (c DecisionContext) Commit(r *Record, amount *money.Amount, request ledger.
 	return d, nil
 }
 
-// AgreedTotalField is the field of a refusal that says that the total is higher than the one to which the payer has agreed.
+// AgreedTotalField is the field that a refusal names if the total is higher than the total to which the payer has agreed.
 const AgreedTotalField = "agreed_total"
 
-// MaterialField is the request's field with the material that the payer submits.
+// MaterialField is the field of a request with the material that the payer submits.
 const MaterialField = "additional_params_for_auth"
 
-// Complete decides to continue a charge whose payer has come back from the rail. The error is a Conflict if the
+// Complete returns the decision to continue a charge whose payer has come back from the rail. The error is a Conflict if the
 // charge does not wait for its payer.
 func (c DecisionContext) Complete(r *Record, request ledger.ID) (Decision, error) {
 	if r.Status != ActionRequired && !r.Status.AtProvider() || r.Op != nil {
@@ -125,10 +125,9 @@ func (c DecisionContext) Complete(r *Record, request ledger.ID) (Decision, error
 	return c.complete(r, request), nil
 }
 
-// Submit decides to pass the payer's material to the rail. has tells whether the material has a member with the given
-// name whose value is a text and not blank. The error is a *ledger.Refusal: Expired after the payer's time or the
-// material's deadline, Conflict if the charge waits for no material, Invalid for material that lacks a required
-// member.
+// Submit returns the decision to pass the payer's material to the rail. The function has tells whether the material has a
+// member with the given name and a text that is not blank. The error is a *ledger.Refusal: Expired after the payer's time or
+// the material's deadline, Conflict if the charge waits for no material, Invalid for material that lacks a required member.
 func (c DecisionContext) Submit(r *Record, has func(name string) bool, request ledger.ID) (Decision, error) {
 	const op = "payment.Submit"
 	now := ledger.MicrosOf(c.Now)
@@ -150,8 +149,8 @@ func (c DecisionContext) Submit(r *Record, has func(name string) bool, request l
 	return c.complete(r, request), nil
 }
 
-// payersTimeIsOver tells whether the payer's time to act is over. It stays true during the void at the provider and
-// afterwards.
+// payersTimeIsOver tells whether the payer's time to act is over. It stays true while the charge is voided at the provider
+// and afterwards.
 func (r *Record) payersTimeIsOver(now ledger.Micros) bool {
 	if r.Status == ActionRequired {
 		return now >= r.Action.Until
@@ -163,14 +162,14 @@ func tooLate(op string) *ledger.Refusal {
 	return ledger.Refuse(op, ledger.Expired, "the payer's time is over")
 }
 
-// ActionIsStale tells whether the payer's action has expired, so that the rail has to publish it again before it is
-// shown. Either the material's deadline has passed or, if onPage is true because the action is shown on the hosted
-// page, the rail's own page has expired. After the payer's time the result is false.
+// ActionIsStale tells whether the payer's action has expired, so that the rail has to publish it again before it is shown. An
+// action expires at the deadline for its material. If onPage is true, because the action is shown on the hosted page, it also
+// expires when the rail's own page does. After the payer's time the result is false.
 func (r *Record) ActionIsStale(now ledger.Micros, onPage bool) bool {
 	return r.Status == ActionRequired && r.Op == nil && now < r.Action.Until && r.Action.isStaleFor(now, onPage)
 }
 
-// complete decides the intent to tell the provider that the payer has acted.
+// complete returns the decision with the intent to tell the provider that the payer has acted.
 func (c DecisionContext) complete(r *Record, request ledger.ID) Decision {
 	d := newDecision(r)
 	d.Record.Op = &Op{Kind: OpComplete, ID: request, From: r.Status}
@@ -179,9 +178,9 @@ func (c DecisionContext) complete(r *Record, request ledger.ID) Decision {
 	return d
 }
 
-// Choose decides to continue a payout with the receiving institution that the payer chose. The choice is stored
-// until the provider has received it. The error is a *ledger.Refusal: Expired after the payer's time, Conflict if
-// the payout waits for no choice, Invalid for an institution that is not offered.
+// Choose returns the decision to continue a payout with the receiving institution that the payer chose. The choice is stored
+// until the provider has received it. The error is a *ledger.Refusal: Expired after the payer's time, Conflict if the payout
+// waits for no choice, Invalid for an institution that is not offered.
 func (c DecisionContext) Choose(r *Record, id string, request ledger.ID) (Decision, error) {
 	const op = "payment.Choose"
 	waiting, offered := r.Destination(id)
@@ -198,8 +197,8 @@ func (c DecisionContext) Choose(r *Record, id string, request ledger.ID) (Decisi
 	return d, nil
 }
 
-// Destination tells whether a payout waits for the choice of a receiving institution, and
-// whether id is one of the offered ones.
+// Destination tells whether a payout waits for the choice of a receiving institution, and whether the institution with this
+// id is offered.
 func (r *Record) Destination(id string) (waiting, offered bool) {
 	if r.Status != ActionRequired || r.Action == nil || r.Action.Destinations == nil {
 		return false, false
@@ -212,8 +211,8 @@ func (r *Record) Destination(id string) (waiting, offered bool) {
 	return true, false
 }
 
-// waitsUntil returns the end of the payer's time or of the hold; 0 if the charge waits neither for the payer nor for a
-// commit.
+// waitsUntil returns the end of the payer's time or of the hold. It returns 0 if the charge waits neither for the payer
+// nor for a commit.
 func (r *Record) waitsUntil() ledger.Micros {
 	switch {
 	case r.Status == ActionRequired:
@@ -224,9 +223,9 @@ func (r *Record) waitsUntil() ledger.Micros {
 	return 0
 }
 
-// dueWhileWaiting returns the due instant of a charge that waits for its payer or for a commit: the end of the
-// payer's time or of the hold, or the instant of an earlier inquiry if the rail asks for one or did not answer. For a
-// charge that does not wait or no longer waits, it returns the instant of the next inquiry.
+// dueWhileWaiting returns the due instant of a charge that waits for its payer or for a commit. It is the end of the payer's
+// time or of the hold. If the rail asks for an earlier inquiry or did not answer, it is the instant of that inquiry. For a
+// charge that does not wait, or no longer, it is the instant of the next inquiry.
 func (c DecisionContext) dueWhileWaiting(r *Record, a Answer) ledger.Micros {
 	switch end := r.waitsUntil(); {
 	case end <= ledger.MicrosOf(c.Now):
@@ -238,14 +237,14 @@ func (c DecisionContext) dueWhileWaiting(r *Record, a Answer) ledger.Micros {
 	}
 }
 
-// submitOp submits the record's operation to the provider.
+// submitOp adds to the decision that the record's operation is submitted to the provider.
 func (c DecisionContext) submitOp(d *Decision) {
 	d.Due = c.fromNow(c.InquiryTimeout)
 	d.Ask = AskOp
 }
 
-// OperationAmount returns the amount that the provider is to capture or return in the operation under way,
-// and its asset.
+// OperationAmount returns the amount that the provider has to capture or return in the operation under way, and the asset of
+// this amount.
 func (r *Record) OperationAmount() (money.Amount, money.Asset) {
 	switch r.Op.Kind {
 	case OpCapture:
@@ -264,8 +263,8 @@ func (r *Record) OperationAmount() (money.Amount, money.Asset) {
 	return money.Amount{}, r.Asset
 }
 
-// DecideOpAnswer decides on a provider's answer about the operation with the id request. ok is false if that
-// operation is not under way.
+// DecideOpAnswer returns the decision on a provider's answer about an operation. request is the operation's id. ok is false
+// if that operation is not under way.
 func (c DecisionContext) DecideOpAnswer(r *Record, request ledger.ID, a Answer) (d Decision, ok bool) {
 	if r.Op == nil || r.Op.ID != request || r.Op.Kind == OpComplete {
 		return Decision{}, false
@@ -299,10 +298,10 @@ func (c DecisionContext) DecideOpAnswer(r *Record, request ledger.ID, a Answer) 
 	return d, true
 }
 
-// onOpNotFound decides on the answer that the operation never arrived. The second such answer in a row comes one
-// provider time-out after the first. Then the operation is submitted once more with the same id. A charge can't be
-// submitted again, because it needs the payer's credentials, which are not stored; an operation needs no credentials.
-// If the second submission does not arrive either, the operation has failed.
+// onOpNotFound decides on the answer that the operation never arrived. The second such answer in a row comes one provider
+// time-out after the first. Then the operation is submitted once more with the same id. This is possible because an
+// operation, unlike a charge, needs none of the payer's credentials, which are not stored. If the second submission does not
+// arrive either, the operation has failed.
 func (c DecisionContext) onOpNotFound(d *Decision) {
 	const resubmitAt, giveUpAt = 2, 4
 	o := d.Record.Op
@@ -330,8 +329,8 @@ func (c DecisionContext) onNoOutcome(d *Decision, a Answer) {
 	d.Due = c.nextInquiry(&o.Inquiries, a)
 }
 
-// awaitOutcome changes the status of a record whose operation has no outcome yet. Charged is a final status: a record
-// that stayed in it during a refund would make readers conclude that nothing is being returned.
+// awaitOutcome records that the operation has no outcome yet. A refund moves the record to Refunding. If the record stayed
+// in Charged, which is a final status, readers would conclude that no refund is under way.
 func (d *Decision) awaitOutcome() {
 	r := d.Record
 	if r.Op.Kind == OpRefund && !r.Op.Late && r.Status != Refunding {
@@ -350,7 +349,7 @@ func (c DecisionContext) onDone(d *Decision) {
 		assertPriced(r.price(o.Amount))
 		d.Counters = r.releaseSurplus(&original, c.Org)
 		r.Captured = o.Amount
-		d.Counters = r.settleVolumes(c.Org, c.room(d.Counters))
+		d.Counters = r.settleVolumes(c.Org, c.counterSlice(d.Counters))
 		d.move(Capture, r.captureEntry(heldPostings))
 		d.end(Failure{})
 	case o.Kind == OpVoid:
@@ -361,7 +360,7 @@ func (c DecisionContext) onDone(d *Decision) {
 		d.move(event, r.releaseEntry())
 		d.giveUp(c, Failure{Code: o.Why})
 	case o.Late:
-		d.move(GaveBack, r.suspenseEntry(ledger.Credit))
+		d.move(SuspenseRefunded, r.suspenseEntry(ledger.Credit))
 		r.endRefund(c, RefundSucceeded, Failure{})
 		r.Op = nil
 	default:
@@ -373,7 +372,7 @@ func (c DecisionContext) onDone(d *Decision) {
 	}
 }
 
-// onNotDone ends an operation that the provider has not carried out.
+// onNotDone ends an operation that the provider did not carry out.
 func (c DecisionContext) onNotDone(d *Decision, why Failure) {
 	switch r, o := d.Record, d.Record.Op; {
 	case o.Kind == OpCapture:
@@ -381,7 +380,8 @@ func (c DecisionContext) onNotDone(d *Decision, why Failure) {
 		r.Failure, r.Op = why.orCode(ProcessingError), nil
 		d.Due = r.HoldUntil
 	case o.Kind == OpVoid:
-		// The charge's status at the provider explains why the void failed: ask for it now, and again later.
+		// The charge's status at the provider explains why the void failed. So the provider is asked for it now, and again
+		// later.
 		d.move(VoidFailed, nil)
 		r.Op = nil
 		d.Due = c.dueWhileWaiting(r, Answer{Verdict: VerdictUnknown})
@@ -394,7 +394,7 @@ func (c DecisionContext) onNotDone(d *Decision, why Failure) {
 		f := r.refundFlow()
 		event := RefundRefused
 		if !r.Refunded.IsZero() {
-			event = FurtherRefundRefused
+			event = RepeatRefundRefused
 		}
 		d.move(event, &ledger.Entry{Phase: ledger.Void, Postings: r.refundPostings(f, false)})
 		d.Counters = r.refundHeadroom(c.Org, f, true)
@@ -403,5 +403,5 @@ func (c DecisionContext) onNotDone(d *Decision, why Failure) {
 	}
 }
 
-// assertPriced asserts that price did not refuse an amount that it had accepted before.
+// assertPriced asserts that the method price has accepted an amount. It had accepted the amount before.
 func assertPriced(refused Code) { assert.That(refused == "", "payment: %s", refused) }

@@ -16,8 +16,8 @@ func newHeld(t testing.TB, kind payment.Type, amount string, terminalTerms *paym
 	return sc
 }
 
-// While money is held, the charge's entry is pending, with the partner's whole line on the available account. Only the
-// capture splits this line between the partner's balance and the partner's debt.
+// While money is held, the charge's entry is pending, and the partner's whole posting is on the available account. Only the
+// capture splits this posting between the partner's available account and the partner's debt.
 func TestAHeldPaymentIsPendingAndSplitsAtCapture(t *testing.T) {
 	sc := newScenario(t, payment.Payment, "1000", twoPhase(terms(feeDeducted(250, "3"))))
 	sc.want(sc.onAnswer(answers["held"]),
@@ -29,7 +29,7 @@ func TestAHeldPaymentIsPendingAndSplitsAtCapture(t *testing.T) {
 	}
 	sc.want(sc.commit(""), "commit payment_suspended", "due 10s, ask op")
 	if amount, asset := sc.record.OperationAmount(); amount.String() != "1000" || asset != usd || sc.record.Answered() {
-		t.Errorf("%v %v is asked for", amount, asset)
+		t.Errorf("the provider is asked to capture %v %v", amount, asset)
 	}
 	sc.want(sc.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 1000, Cr L:partner:1:available 972*, Cr I:fees 28"+
@@ -40,13 +40,13 @@ func TestAHeldPaymentIsPendingAndSplitsAtCapture(t *testing.T) {
 	}
 }
 
-// The fee is computed anew for the captured part. The rest of the hold is released, and so is the headroom reserved
-// for it: 1028 − 413 and 1056 − 426.
+// The fee is computed again for the captured part. The rest of the hold is released, and so is the headroom reserved for it:
+// 1028 − 413 and 1056 − 426.
 func TestFeeIsComputedForTheCapturedPart(t *testing.T) {
 	sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(250, "3")))
 	sc.commit("400")
 	if amount, _ := sc.record.OperationAmount(); amount.String() != "400" || amountsText(sc.record) != "1000 972 972 28" {
-		t.Errorf("%v is asked for, %s held", amount, amountsText(sc.record))
+		t.Errorf("the provider is asked to capture %v, and the record has %s", amount, amountsText(sc.record))
 	}
 	sc.want(sc.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 400, Cr L:partner:1:available 387*, Cr I:fees 13"+
@@ -59,7 +59,7 @@ func TestFeeIsComputedForTheCapturedPart(t *testing.T) {
 	sc = newHeld(t, payment.Payment, "1000", terms(feeOnTop(250, "3")))
 	sc.commit("400")
 	if amount, _ := sc.record.OperationAmount(); amount.String() != "413" {
-		t.Errorf("%v is asked for: the payer pays the fee", amount)
+		t.Errorf("the provider is asked to capture %v, although the payer pays the fee", amount)
 	}
 	sc.want(sc.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 413, Cr L:partner:1:available 400*, Cr I:fees 13"+
@@ -116,7 +116,7 @@ func TestCommitIsBoundedByTheHold(t *testing.T) {
 	}
 	payout := newHeld(t, payment.Payout, "1000", terms(feeDeducted(0, "10")))
 	_, err := payout.context.Commit(payout.record, amountPointer("10"), payout.newRequestID())
-	wantRefused(t, err, ledger.InvalidCaptureAmount) // its fee leaves nothing
+	wantRefused(t, err, ledger.InvalidCaptureAmount) // nothing is left of this amount after the fee
 	for name, sc := range map[string]*scenario{
 		"charged":         newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0"))),
 		"charging":        inState(t, payment.Payment, payment.Charging),
@@ -131,7 +131,7 @@ func TestCommitIsBoundedByTheHold(t *testing.T) {
 	}
 }
 
-// Of a commit and a cancel exactly one wins, and the other gets 409.
+// Of a commit and a cancel exactly one succeeds, and the other is refused as a conflict.
 func TestACommitAndACancelExcludeEachOther(t *testing.T) {
 	committing := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	committing.commit("")
@@ -161,7 +161,7 @@ func TestACommitThatTheProviderRefusesLeavesTheMoneyHeld(t *testing.T) {
 		}
 		sc.commit("")
 		if sc.onOpAnswer(answers["charged"]); sc.record.Status != payment.Charged || sc.record.Failure.Describe("en") != "" {
-			t.Errorf("again: %s %q", sc.record.Status, sc.record.Failure.Describe("en"))
+			t.Errorf("after the second commit: %s %q", sc.record.Status, sc.record.Failure.Describe("en"))
 		}
 	}
 }
@@ -175,7 +175,7 @@ func TestOperationIsInquiredUntilItsOutcomeIsKnown(t *testing.T) {
 	} {
 		sc.want(sc.onOpAnswer(answers[c.answer]), "await payment_suspended", c.due)
 		if !sc.record.Answered() {
-			t.Errorf("%s: nobody is answered", c.answer)
+			t.Errorf("%s: the client gets no response", c.answer)
 		}
 	}
 	sc.onOpAnswer(answers["not known"])
@@ -183,7 +183,7 @@ func TestOperationIsInquiredUntilItsOutcomeIsKnown(t *testing.T) {
 	sc.want(sc.onOpAnswer(answers["not known"]), "await payment_suspended", "due 10s")
 	sc.want(sc.onOpAnswer(answers["not known"]), "commit_refused payment_suspended", "due 168h0m0s")
 	if sc.record.Failure.Describe("en") != "The transaction was interrupted before it reached the provider." {
-		t.Errorf("never heard of, and not when it was sent again: %q", sc.record.Failure.Describe("en"))
+		t.Errorf("after two answers that the commit is unknown: %q", sc.record.Failure.Describe("en"))
 	}
 }
 
@@ -204,13 +204,14 @@ func TestACancelReleasesTheHold(t *testing.T) {
 		"release 1010, final")
 }
 
-// A payment that is neither held nor settled can be cancelled too. It has no hold to release, and becomes failed.
+// A payment that is neither held nor settled can be cancelled too. There is no hold to release, and the payment becomes
+// failed.
 func TestCancelledUnsettledPaymentBecomesFailed(t *testing.T) {
 	for _, status := range []payment.Status{payment.Charging, payment.ActionRequired, payment.AuthRequired} {
 		sc := inState(t, payment.Payment, status)
 		sc.want(sc.cancel(), "cancel "+string(status), "due 10s, ask op")
 		if amount, _ := sc.record.OperationAmount(); !amount.IsZero() {
-			t.Errorf("%s: a void of %v", status, amount)
+			t.Errorf("%s: the void has the amount %v", status, amount)
 		}
 		sc.want(sc.onOpAnswer(answers["charged"]), "void failed", "release 100, final")
 		if sc.record.Failure.Describe("en") != "The transaction was cancelled before it settled." || sc.record.Action != nil {
@@ -265,15 +266,15 @@ func TestChargeIsInquiredAfterARefusedVoidUntilItsStatusIsKnown(t *testing.T) {
 	sc.cancel()
 	sc.onOpAnswer(answers["refused"])
 	if ask, _, decided := sc.onDue(10 * time.Second); ask != payment.AskInquire || decided {
-		t.Fatalf("it asks %v", ask)
+		t.Fatalf("OnDue asks %v", ask)
 	}
 	sc.want(sc.onAnswer(answers["nothing"]), "await payment_suspended", "due 20s")
 	if ask, _, _ := sc.onDue(20 * time.Second); ask != payment.AskInquire {
-		t.Fatalf("it asks %v", ask)
+		t.Fatalf("OnDue asks %v", ask)
 	}
 	sc.want(sc.onAnswer(answers["held"]), "await payment_suspended", "due 167h59m30s")
 	if ask, _, decided := sc.context.OnDue(sc.record, true, otherID); ask != payment.AskNothing || decided {
-		t.Errorf("held as before, it asks %v", ask)
+		t.Errorf("while the money stays held, OnDue asks %v", ask)
 	}
 }
 
@@ -287,14 +288,14 @@ func TestAVoidThatNeverArrivesLeavesTheChargeAsItIs(t *testing.T) {
 	if sc.record.Op != nil || sc.record.Failure.Describe("en") != "" {
 		t.Errorf("%+v", sc.record)
 	}
-	sc.cancel() // it can be tried again
+	sc.cancel() // the void can be tried again
 }
 
 // A hold is voided at the provider when its time is over.
 func TestExpiredHoldIsVoided(t *testing.T) {
 	sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	if _, _, decided := sc.onDue(week - time.Microsecond); decided {
-		t.Fatal("it lapsed early")
+		t.Fatal("the hold lapsed early")
 	}
 	ask, d, decided := sc.onDue(time.Microsecond)
 	if ask != payment.AskNothing || !decided || !d.MustRecord {
@@ -317,7 +318,7 @@ func TestFailedVoidOfAnExpiredHoldIsRetried(t *testing.T) {
 	sc.want(sc.onAnswer(answers["held"]), "await payout_suspended", "due 20s")
 	_, d, decided := sc.onDue(20 * time.Second)
 	if !decided {
-		t.Fatal("it stands still")
+		t.Fatal("nothing is decided at the due instant")
 	}
 	sc.want(d, "lapse payout_suspended", "due 10s, ask op")
 }
@@ -330,16 +331,16 @@ func TestACommitRefusedAfterTheHoldsTimeLapses(t *testing.T) {
 	sc.context.Now = now.Add(week + time.Second)
 	sc.onOpAnswer(answers["refused"])
 	if _, d, decided := sc.onDue(0); !decided || d.Events[0].Name != "lapse" {
-		t.Error("it stays held for ever")
+		t.Error("the hold does not lapse")
 	}
 }
 
-// If the rail of a one-phase terminal holds money, nobody can commit the hold, so it is voided at once.
+// If the rail of a one-phase terminal holds money, nobody can commit the hold. So the hold is voided at once.
 func TestHoldOnAOnePhaseTerminalIsVoided(t *testing.T) {
 	sc := newScenario(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	sc.onAnswer(answers["held"])
 	if _, d, decided := sc.onDue(0); !decided || d.Events[0].Name != "lapse" {
-		t.Error("it is held for nobody")
+		t.Error("a hold that nobody can commit does not lapse")
 	}
 }
 

@@ -81,17 +81,17 @@ var Machine = fsm.MustCompile(
 			Reverse:       {To: Reversed, Why: "the rail took settled money back"},
 		},
 		Refunding: {
-			Await:                {To: Refunding, Why: "the rail still returns the money; it is asked again later"},
-			RefundDone:           {To: Refunded, Why: "the rail returned the money"},
-			RefundRefused:        {To: Charged, Why: "the rail did not return the money; it is held no more"},
-			FurtherRefundRefused: {To: Refunded, Why: "the rail did not return more than it had; the rest is held no more"},
+			Await:               {To: Refunding, Why: "the rail still returns the money; it is asked again later"},
+			RefundDone:          {To: Refunded, Why: "the rail returned the money"},
+			RefundRefused:       {To: Charged, Why: "the rail did not return the money; it is held no more"},
+			RepeatRefundRefused: {To: Refunded, Why: "the rail did not return more than it had; the rest is held no more"},
 		},
 		Refunded: {
-			Refund:               {To: Refunded, Why: "the intent to return more of what is left; it is held"},
-			RefundPending:        {To: Refunding, Why: "the rail takes its time, or has not said whether it returned the money"},
-			RefundDone:           {To: Refunded, Why: "the rail returned the money"},
-			FurtherRefundRefused: {To: Refunded, Why: "the rail refused to return more; it is held no more"},
-			Reverse:              {To: Reversed, Why: "the rail took back what was not refunded"},
+			Refund:              {To: Refunded, Why: "the intent to return more of what is left; it is held"},
+			RefundPending:       {To: Refunding, Why: "the rail takes its time, or has not said whether it returned the money"},
+			RefundDone:          {To: Refunded, Why: "the rail returned the money"},
+			RepeatRefundRefused: {To: Refunded, Why: "the rail refused to return more; it is held no more"},
+			Reverse:             {To: Reversed, Why: "the rail took back what was not refunded"},
 		},
 		Rejected: addLateSteps(Rejected, row{Correct: {To: Failed, Why: "the rail corrects itself: it had failed, not refused"}}),
 		Failed:   addLateSteps(Failed, row{}),
@@ -141,18 +141,18 @@ func heldSteps(status Status) row {
 	}
 }
 
-// addLateSteps adds to a row the steps of a closed transaction for which money moves after all, and returns the row.
+// addLateSteps adds to a row the steps for money that moves after its transaction was closed, and returns the row.
 func addLateSteps(status Status, r row) row {
 	r[SettleLate] = Step{To: status, Why: "money moved after all: it is in suspense"}
 	r[GiveBack] = Step{To: status, Why: "the intent to return money in suspense"}
-	r[GaveBack] = Step{To: status, Why: "the rail returned money in suspense"}
+	r[SuspenseRefunded] = Step{To: status, Why: "the rail returned money in suspense"}
 	r[GiveBackFailed] = Step{To: status, Why: "the rail did not return it: it stays in suspense"}
 	r[TakeBackLate] = Step{To: status, Why: "the rail took money in suspense back: nothing is left to return"}
 	r[Await] = Step{To: status, Why: "no answer yet; the provider is asked again later"}
 	return r
 }
 
-// move takes the record through an event and adds the event to the decision. An illegal move is a bug, because the
+// move changes the record's status by an event and adds the event to the decision. An illegal event is a bug, because the
 // decision has checked the status before.
 func (d *Decision) move(e Event, entry *ledger.Entry) {
 	from := d.Record.Status
@@ -162,7 +162,7 @@ func (d *Decision) move(e Event, entry *ledger.Entry) {
 	}
 	d.Record.Status = step.To
 	if d.Events == nil {
-		d.Events = make([]ledger.Event, 0, 3) // a create has three events, more than any other decision
+		d.Events = make([]ledger.Event, 0, 3) // a create request causes three events, more than any other decision
 	}
 	if from == Absent {
 		from = ""

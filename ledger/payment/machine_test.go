@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the machine's report")
 
-// steps are the transitions out of a state: event → next state. A missing event is refused.
+// steps are the transitions out of a status. For each event it has the next status. Any other event is refused.
 type steps map[payment.Event]payment.Status
 
 // vocabulary lists every event, copied by hand, so that a new event must be added to the test.
@@ -25,18 +25,18 @@ var vocabulary = []payment.Event{
 	"reverse", "return", "correct", "settle_late", "give_back", "gave_back", "give_back_failed", "take_back_late",
 }
 
-// grid is the specification's transition table, row by row, and the steps of intents, which leave the status as it is
+// grid is the specification's transition table, row by row. It also has the steps of intents, which leave the status as it is
 // until the provider's answer changes it.
 var grid = map[payment.Status]steps{
-	// (none) → created; a return "is its own transaction", settled from the start.
-	// So is money that moves for an attempt of a hosted payment that was refused.
+	// (none) → created. A return is a transaction of its own, settled from the start. Money that moves for a refused attempt
+	// of a hosted payment also gets a transaction of its own.
 	"none": {"create": "created", "return": "charged", "settle_attempt": "rejected"},
-	// created → new when a terminal accepts; earlier refusals are rejected. A payer who cancels then has paid nothing.
+	// created → new when a terminal accepts. A refusal before that leads to rejected, and a cancel by the payer to failed.
 	"created": {"route": "new", "refuse": "rejected", "expire": "rejected", "abandon": "failed"},
 	// new → authorizing.
 	"new": {"authorise": "authorizing"},
-	// authorizing → charging; back to new while routing tries several terminals, and to created while the payer of a hosted
-	// payment has attempts left.
+	// authorizing → charging. It goes back to new while routing tries several terminals, and back to created while the payer
+	// of a hosted payment has attempts left.
 	"authorizing": {"process": "charging", "decline": "rejected", "reroute": "new", "fail": "failed", "await": "authorizing", "end_attempt": "created"},
 	// charging → action_required, charged, failed, rejected, or held on a two-phase terminal.
 	"charging": atRailSteps("charging", steps{}),
@@ -47,8 +47,8 @@ var grid = map[payment.Status]steps{
 		"cancel": "action_required", "lapse": "action_required", "void": "failed", "expire": "rejected", "void_failed": "action_required",
 		"end_attempt": "created",
 	},
-	// A rail's intermediate states, which the specification's table does not show. They have the steps of charging, and
-	// one back to charging.
+	// Intermediate statuses of rails, which the specification's table does not show. They have the steps of charging, and one
+	// more back to charging.
 	"pre_authorized_3ds": atRailSteps("pre_authorized_3ds", steps{"process": "charging"}),
 	"auth_required":      atRailSteps("auth_required", steps{"process": "charging"}),
 	"unknown":            atRailSteps("unknown", steps{"process": "charging"}),
@@ -65,12 +65,12 @@ var grid = map[payment.Status]steps{
 	"refunding": {
 		"await": "refunding", "refund_done": "refunded", "refund_refused": "charged", "further_refund_refused": "refunded",
 	},
-	// refunded is not final: more can be refunded, and the rest can be reversed.
+	// refunded is not final: more of the amount can be refunded, and the rest can be reversed.
 	"refunded": {
 		"refund": "refunded", "refund_pending": "refunding", "refund_done": "refunded", "further_refund_refused": "refunded",
 		"reverse": "reversed",
 	},
-	// rejected → failed by a rail's correction. Money that moves after all is given back.
+	// rejected → failed if the rail corrects its answer. Money that moves after all is given back.
 	"rejected": {
 		"correct":     "failed",
 		"settle_late": "rejected", "give_back": "rejected", "gave_back": "rejected", "give_back_failed": "rejected", "take_back_late": "rejected", "await": "rejected",
@@ -81,7 +81,7 @@ var grid = map[payment.Status]steps{
 	"reversed": {},
 }
 
-// atRailSteps returns the steps out of a status in which the rail has the charge, with the given ones added.
+// atRailSteps returns the steps out of a status in which the rail has the charge, and the given steps.
 func atRailSteps(status payment.Status, added steps) steps {
 	row := steps{
 		"act": "action_required", "settle": "charged", "fail": "failed", "decline": "rejected",
@@ -135,8 +135,8 @@ func TestTheMachinesReportIsCommitted(t *testing.T) {
 	}
 }
 
-// The expected values are those of the specification's table "Statuses", column "Final". A status that only a rail
-// knows is not final.
+// The expected values are those of the specification's table "Statuses", column "Final". An intermediate status of a rail is
+// not final.
 func TestFinalStatusesAreTheSpecifications(t *testing.T) {
 	for status, want := range map[payment.Status]bool{
 		"created": false, "new": false, "authorizing": false, "action_required": false, "charging": false, "charged": true, "rejected": true,

@@ -6,9 +6,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// flow is the money that a payment or its return moves between the provider, the partner and the institution that
-// earns the fees. The amounts are in the transaction's asset; dest is the partner's part in the asset that the
-// partner gets. A charge debits the provider and credits the other two; a return does the opposite.
+// flow has the amounts that a payment or its return moves between the provider, the partner and the institution. The
+// institution earns the fees. The amounts are in the transaction's asset, except dest, which is the partner's part in the
+// asset that the partner gets. A charge debits the provider and credits the other two; a return does the opposite.
 type flow struct {
 	provider money.Amount
 	partner  money.Signed
@@ -16,13 +16,13 @@ type flow struct {
 	dest     money.Signed // the partner's part, converted
 }
 
-// chargeFlow returns the flow of a settled payment.
+// chargeFlow returns the amounts that a settled payment moved.
 func (r *Record) chargeFlow() flow {
 	return flow{provider: r.AmountWithFee, partner: r.MerchantAmount, fees: r.Fee, dest: money.Signed{Abs: r.DestAmount}}
 }
 
-// refundsFlow returns the flow of all refunds together, given the totals of the refunded amounts and of the returned
-// fees. If the payer paid the fee on top of the amount, a refund returns both.
+// refundsFlow returns the amounts that all refunds together move. amount is the total of the refunded amounts, and fee the
+// total of the returned fees. If the payer paid the fee on top of the amount, the provider returns both to the payer.
 func (r *Record) refundsFlow(amount, fee money.Amount) flow {
 	f := flow{fees: fee, provider: amount, partner: money.Difference(amount, fee)}
 	if r.Fees.OnTop {
@@ -35,7 +35,7 @@ func (r *Record) refundsFlow(amount, fee money.Amount) flow {
 	return f
 }
 
-// minus returns the flow that is left after another one is subtracted.
+// minus returns f less the other flow.
 func (f flow) minus(other flow) flow {
 	return flow{
 		provider: must(f.provider.Sub(other.provider)),
@@ -45,8 +45,8 @@ func (f flow) minus(other flow) flow {
 	}
 }
 
-// refundedFee returns how much of the fee has been returned once the given amount is refunded: floor(fee × refunded
-// ÷ amount), or zero if the terminal does not return fees.
+// refundedFee returns the part of the fee that is returned for a total of refunded amounts: floor(fee × refunded ÷
+// amount), or zero if the terminal does not return fees.
 func (r *Record) refundedFee(refunded money.Amount) money.Amount {
 	if !r.Fees.Refundable || refunded.IsZero() {
 		return money.Amount{}
@@ -54,20 +54,20 @@ func (r *Record) refundedFee(refunded money.Amount) money.Amount {
 	return must(r.Fee.MulDivFloor(refunded, r.Settled()))
 }
 
-// paymentPostings returns the postings of incoming money: Dr provider / Cr partner, Cr fees. If splits is
-// set, the partner's credit first pays the partner's debt. If the fee is more than the amount,
-// the partner is debited.
+// paymentPostings returns the postings of incoming money: debit provider, credit partner, credit fees. If splits is set, the
+// partner's credit first pays the partner's debt. If the fee is more than the amount, the partner is debited.
 func (r *Record) paymentPostings(f flow, splits bool) []ledger.Posting {
 	return r.postings(f, ledger.Debit, splits)
 }
 
-// refundPostings returns the postings of money returned to the payer: those of paymentPostings with opposite sides.
+// refundPostings returns the postings of money that is returned to the payer. They are those of paymentPostings with opposite
+// sides.
 func (r *Record) refundPostings(f flow, splits bool) []ledger.Posting {
 	return r.postings(f, ledger.Credit, splits)
 }
 
-// postings returns the postings of a flow: the provider's posting on the given side, the other postings on the
-// opposite side.
+// postings returns the postings of a flow. The provider's posting is on the given side, and the others are on the opposite
+// side.
 func (r *Record) postings(f flow, side ledger.Side, splits bool) []ledger.Posting {
 	l := r.newLines()
 	l.add(ledger.ProviderReceivable(r.Terminal), r.Asset, side, f.provider)
@@ -89,8 +89,8 @@ func (r *Record) crossesExchange() bool {
 	return !r.Rate.IsZero() && !r.MerchantAmount.Negative && !r.MerchantAmount.IsZero()
 }
 
-// payoutPostings returns a payout's postings: Dr partner amount_with_fee / Cr provider amount_dest, Cr
-// fees. A converted payout crosses the exchange position.
+// payoutPostings returns a payout's postings: debit partner (amount_with_fee), credit provider (amount_dest), credit fees. If
+// the payout is converted, the exchange position has postings too.
 func (r *Record) payoutPostings() []ledger.Posting {
 	l := r.newLines()
 	l.add(ledger.PartnerAvailable(r.Partner), r.Asset, ledger.Debit, r.AmountWithFee)
@@ -143,13 +143,13 @@ func (r *Record) captureEntry(heldPostings []ledger.Posting) *ledger.Entry {
 	return &ledger.Entry{Phase: ledger.Capture, Postings: r.paymentPostings(r.chargeFlow(), true), Released: heldPostings}
 }
 
-// refundFlow returns the flow of the refund under way.
+// refundFlow returns the amounts that the refund under way moves.
 func (r *Record) refundFlow() flow {
 	return r.refundsFlow(plus(r.Refunded, r.Op.Amount), plus(r.RefundedFee, r.Op.RefundedFee)).minus(r.refundsFlow(r.Refunded, r.RefundedFee))
 }
 
-// suspenseEntry returns the entry between provider and suspense account for money that moved after its transaction was
-// closed, or for the refund of that money. In a payment, side is the provider's side.
+// suspenseEntry returns the entry between the provider and the suspense account for money that moved after its transaction
+// was closed, or for the refund of that money. For a payment, side is the side of the provider's posting.
 func (r *Record) suspenseEntry(side ledger.Side) *ledger.Entry {
 	asset, amount := r.Asset, r.AmountWithFee
 	if r.Type == Payout {
@@ -179,7 +179,7 @@ func (l *lines) add(account ledger.Path, asset money.Asset, side ledger.Side, am
 	}
 }
 
-// addSigned adds a posting, on the opposite side if the amount is negative.
+// addSigned adds a posting. If the amount is negative, the posting is on the opposite side.
 func (l *lines) addSigned(account ledger.Path, asset money.Asset, side ledger.Side, amount money.Signed) {
 	if amount.Negative {
 		side = side.Opposite()
@@ -187,7 +187,7 @@ func (l *lines) addSigned(account ledger.Path, asset money.Asset, side ledger.Si
 	l.add(account, asset, side, amount.Abs)
 }
 
-// addPartner adds the partner's posting. If splits is set, the posting has the partner's debt as its Spill account.
+// addPartner adds the partner's posting. If splits is set, the account of the partner's debt is the posting's Spill account.
 func (l *lines) addPartner(number int64, asset money.Asset, side ledger.Side, amount money.Signed, splits bool) {
 	before := len(l.postings)
 	l.addSigned(ledger.PartnerAvailable(number), asset, side, amount)

@@ -17,8 +17,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// randomTransaction is a transaction of a random test: its record, the net change of each account by its postings,
-// and the headroom that its refunds reserve.
+// randomTransaction is a transaction of a random test. It has the record, the net change of each account by the transaction's
+// postings, and the headroom that its refunds reserve.
 type randomTransaction struct {
 	books           *books
 	t               *rapid.T
@@ -34,9 +34,9 @@ type randomTransaction struct {
 }
 
 // Requests, reports and answers come in random order and under random terms. No decision panics or changes the old
-// record. Entries balance and release exactly what was held, and no refund exceeds what settled. The reserved
-// headroom is what pending and settled transactions need, and volumes are the sums of their amounts. A rejected,
-// failed or reversed transaction has moved nothing in total, and neither has one that was refunded with its fee.
+// record. Entries balance and release exactly the held amounts, and no refund exceeds the settled amount. The reserved
+// headroom equals the need of pending and settled transactions, and volumes are the sums of their amounts. A rejected,
+// failed or reversed transaction has moved nothing in total, and neither has a transaction that was refunded with its fee.
 func TestEveryLifeOfATransactionBalances(t *testing.T) {
 	if seed := os.Getenv("MIZAN_SEED"); seed != "" { // rapid prints its seed on failure
 		if err := flag.Set("rapid.seed", seed); err != nil {
@@ -69,7 +69,7 @@ func TestEveryLifeOfATransactionBalances(t *testing.T) {
 		}
 		for a, s := range b.accounts {
 			if s.pending[ledger.Debit].Sign() != 0 || s.pending[ledger.Credit].Sign() != 0 {
-				t.Fatalf("%v: something is held of nothing that is under way", a)
+				t.Fatalf("%v: money is held although no transaction is under way", a)
 			}
 		}
 	})
@@ -116,7 +116,7 @@ func (tx *randomTransaction) begin(id ledger.ID) {
 	r.Asset = rapid.SampledFrom([]money.Asset{usd, rub, tron, bsc}).Draw(t, "asset")
 	if r.Type == payment.Payout && rapid.Bool().Draw(t, "funded") {
 		tx.books.fund(r.Asset, ledger.MaxAmount)
-		tx.books.fund(r.Asset, ledger.MaxAmount) // with a fee on top, a payout may exceed the first sum
+		tx.books.fund(r.Asset, ledger.MaxAmount) // if the payer pays the fee on top, a payout may exceed the first sum
 	}
 	if r.Type == payment.Payment && rapid.IntRange(0, 2).Draw(t, "hosted") == 0 {
 		tx.apply(tx.context.Host(id, 1, r))
@@ -149,12 +149,12 @@ func (tx *randomTransaction) apply(d payment.Decision) {
 		t.Fatalf("%v of %v captured, %v refunded, %v of the fee %v", r.Captured, r.Amount, r.Refunded, r.RefundedFee, r.Fee)
 	}
 	if d.IsFinal && !r.Status.Final() {
-		t.Fatalf("%s is no end", r.Status)
+		t.Fatalf("%s is not a final status", r.Status)
 	}
 	tx.checkDue(&d)
-	tx.record, tx.context.Due, tx.context.Room = r, d.Due, d.Counters // the counters are booked, so later decisions may overwrite their memory
+	tx.record, tx.context.Due, tx.context.CounterBuffer = r, d.Due, d.Counters // the counters are booked, so later decisions may overwrite their memory
 	tx.books.check()
-	if closed := r.Status == payment.Rejected || r.Status == payment.Failed; closed && !r.SettledLate {
+	if closed := r.Status == payment.Rejected || r.Status == payment.Failed; closed && !r.LateSettlement {
 		tx.wantNothingMoved(string(r.Status))
 	}
 	tx.checkAttempts(r)
@@ -165,19 +165,18 @@ func (tx *randomTransaction) apply(d payment.Decision) {
 		tx.wantNothingMoved("a refund of everything")
 	}
 	if r.RefundedFee != (money.Amount{}) && !r.Fees.Refundable {
-		t.Fatalf("%v of a fee that stays went back", r.RefundedFee)
+		t.Fatalf("%v of a fee that is not refundable was returned", r.RefundedFee)
 	}
 }
 
-// checkDue checks that a transaction which waits for something has a due instant, and that a finished transaction has
-// none.
+// checkDue checks that a transaction that waits for something has a due instant, and that a finished transaction has none.
 func (tx *randomTransaction) checkDue(d *payment.Decision) {
 	r, now := d.Record, ledger.MicrosOf(tx.context.Now)
 	isOver := r.Op == nil && (r.Status.Final() || r.Status == payment.Refunded)
 	switch {
-	case isOver && r.SettledLate && !r.TakenBackLate && r.Type == payment.Payment && refundID(r) == (ledger.ID{}): // its money has to be returned
+	case isOver && r.LateSettlement && !r.LateChargeback && r.Type == payment.Payment && refundID(r) == (ledger.ID{}): // the money on the suspense account has to be returned
 		if d.Due == 0 {
-			tx.t.Fatalf("%s: nobody gives back what is in suspense", r.Status)
+			tx.t.Fatalf("%s: money on the suspense account is not returned", r.Status)
 		}
 	case isOver:
 		if d.Due != 0 {
@@ -186,14 +185,14 @@ func (tx *randomTransaction) checkDue(d *payment.Decision) {
 	case d.Due > now:
 	case r.Status.Held() && d.Due == r.HoldUntil: // the hold lapses at once
 	default:
-		tx.t.Fatalf("%s: due %v at %v: it stands still, or is asked for ever at one instant", r.Status, d.Due, now)
+		tx.t.Fatalf("%s: due %v at %v: the transaction is never due, or always due at the same instant", r.Status, d.Due, now)
 	}
 }
 
 func (tx *randomTransaction) wantNothingMoved(after string) {
 	for a, n := range tx.net {
 		if n.Sign() != 0 {
-			tx.t.Fatalf("after %s %v has moved by %v", after, a, n)
+			tx.t.Fatalf("after %s account %v has changed by %v", after, a, n)
 		}
 	}
 }
@@ -217,7 +216,7 @@ func (tx *randomTransaction) countRefundHeadroom(d *payment.Decision) {
 				addToCounter(tx.finishedRefunds, key, n)
 			}
 			tx.openRefund = nil
-		case payment.RefundRefused, payment.FurtherRefundRefused:
+		case payment.RefundRefused, payment.RepeatRefundRefused:
 			tx.openRefund = nil
 		}
 	}
@@ -234,7 +233,8 @@ func addToCounter(sums map[string]*big.Int, key string, amount *big.Int) {
 	sums[key].Add(sums[key], amount)
 }
 
-// checkHeadroom checks that the headroom and volume counters equal what the transactions and the funding need.
+// checkHeadroom checks that the counters of headroom and of volumes equal the sums that the transactions and the funding
+// need.
 func checkHeadroom(t *rapid.T, b *books, txs []*randomTransaction) {
 	want := map[string]*big.Int{}
 	for a, s := range b.accounts {
@@ -248,7 +248,7 @@ func checkHeadroom(t *rapid.T, b *books, txs []*randomTransaction) {
 		if tx.bounds != nil && !closed && r.Status != payment.Created {
 			addVolumes(want, tx)
 		}
-		if closed && r.SettledLate || !closed && r.Status != payment.Created {
+		if closed && r.LateSettlement || !closed && r.Status != payment.Created {
 			addHeadroom(want, r.Asset, new(big.Int).Add(number(r.AmountWithFee), number(r.Fee)))
 			if !r.Rate.IsZero() {
 				addHeadroom(want, r.SettlementAsset, number(r.DestAmount))
@@ -279,7 +279,8 @@ func (tx *randomTransaction) newRequestID() ledger.ID {
 	return uuid.UUID{9, byte(len(tx.net)), tx.requests, tx.record.ID[1]}
 }
 
-// deepCopy returns a copy that does not change if a decision changes the record by mistake.
+// deepCopy returns a copy that shares no memory with the record. So the copy shows whether a decision changed the record by
+// mistake.
 func deepCopy(r *payment.Record) payment.Record {
 	copied := *r
 	if r.Op != nil {
@@ -295,7 +296,7 @@ func deepCopy(r *payment.Record) payment.Record {
 	return copied
 }
 
-// step tries one action, whether it fits the state or not.
+// step tries one action. The record's status may or may not allow the action.
 func (tx *randomTransaction) step() {
 	before, oldRecord := deepCopy(tx.record), tx.record
 	actions := []func() (payment.Decision, bool){tx.onAnswer, tx.onAnswer, tx.onOpAnswer, tx.onOpAnswer, tx.onDue, tx.refund, tx.refund, tx.cancel, tx.commit, tx.complete,
@@ -305,7 +306,7 @@ func (tx *randomTransaction) step() {
 		before.Attempts = oldRecord.Attempts
 	}
 	if !reflect.DeepEqual(before, *oldRecord) {
-		tx.t.Fatalf("the record decided on was changed:\n%+v\n%+v", before, *oldRecord)
+		tx.t.Fatalf("the decision changed the old record:\n%+v\n%+v", before, *oldRecord)
 	}
 	if ok {
 		tx.apply(d)
@@ -341,7 +342,7 @@ func (tx *randomTransaction) onOpAnswer() (payment.Decision, bool) {
 	return tx.context.DecideOpAnswer(tx.record, id, tx.anyAnswer())
 }
 
-// onDue decides at the due instant of the record, or at an earlier one, as after a restart.
+// onDue calls OnDue at the record's due instant, or earlier, as after a restart.
 func (tx *randomTransaction) onDue() (payment.Decision, bool) {
 	early := rapid.Bool().Draw(tx.t, "early")
 	if !early && tx.context.Due != 0 {
@@ -353,7 +354,7 @@ func (tx *randomTransaction) onDue() (payment.Decision, bool) {
 	return d, decided
 }
 
-// drawAmount draws an amount that is less than the whole, equal to it, or more. nil requests all that is left.
+// drawAmount draws an amount that is less than the whole, equal to it, or more. The result nil requests all that is left.
 func (tx *randomTransaction) drawAmount(whole money.Amount) *money.Amount {
 	n := number(whole)
 	switch rapid.IntRange(0, 5).Draw(tx.t, "part") {
@@ -422,7 +423,7 @@ func (tx *randomTransaction) giveBack() (payment.Decision, bool) {
 	return tx.context.DecideSuspenseRefund(tx.record, tx.newRequestID())
 }
 
-// resume continues a hosted transaction.
+// resume continues a hosted transaction with the payer's credentials.
 func (tx *randomTransaction) resume() (payment.Decision, bool) {
 	if !tx.record.AwaitsPayer() {
 		return payment.Decision{}, false
@@ -476,9 +477,9 @@ func (tx *randomTransaction) end() {
 			tx.apply(d)
 		}
 	}
-	// The provider has refused every capture and every void, so only a report of the provider can end the hold.
+	// The provider has refused every capture and every void. So only a report from the provider can end the hold.
 	if !tx.record.Status.Held() {
-		tx.t.Fatalf("%s has no end", tx.record.Status)
+		tx.t.Fatalf("the transaction never ends: it is %s", tx.record.Status)
 	}
 	d, ok := tx.context.DecideAnswer(tx.record, payment.Answer{Verdict: payment.VerdictFailed})
 	if tx.record.Op != nil {

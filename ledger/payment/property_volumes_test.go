@@ -26,12 +26,12 @@ func anyBounds(t *rapid.T) (bounds []payment.Bound) {
 		bounds = append(bounds, b)
 	}
 	if rapid.Bool().Draw(t, "shared") {
-		payment.Share(bounds)
+		payment.PrecomputeVolumes(bounds)
 	}
 	return bounds
 }
 
-// refusal returns why the writer would refuse the decision; zero if it would not.
+// refusal returns why the writer would refuse the decision; zero if the writer would accept it.
 func (tx *randomTransaction) refusal(d *payment.Decision) payment.Failure {
 	if i, accepted := tx.books.countersAccept(d); !accepted {
 		g, breach := &d.Counters[i], d.Breach(i)
@@ -47,8 +47,8 @@ func (tx *randomTransaction) refusal(d *payment.Decision) payment.Failure {
 	return payment.Failure{}
 }
 
-// addVolumes adds to want what a pending or settled transaction counts in its volumes: the whole amount or the captured
-// part.
+// addVolumes adds to want the amount that a pending or settled transaction adds to its volumes. It is the whole amount or the
+// captured part.
 func addVolumes(want map[string]*big.Int, tx *randomTransaction) {
 	amount := number(tx.record.Amount)
 	if !tx.record.Captured.IsZero() {

@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// A reversal books on a transaction of its own, the return. The return's entry is the charge's with opposite sides,
+// A reversal books its entry on a transaction of its own, the return. The return's entry is the charge's with opposite sides,
 // less what was refunded. As in the charge, the partner's posting is split between balance and debt ("*").
 func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 	for _, c := range []struct {
@@ -20,7 +20,7 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 		refunds      []string
 		entry        string
 		returnAmount string // the return's amount
-		figures      string // the return's amounts, as amountsText
+		figures      string // the return's amounts, formatted by amountsText
 	}{
 		{"no fee", "50", feeDeducted(0, "0"), nil, "Cr A:provider 50, Dr L:partner:1:available 50*", "50", "50 50 50 0"},
 		{"deducted", "50", feeDeducted(0, "20"), nil, "Cr A:provider 50, Dr L:partner:1:available 30*, Dr I:fees 20", "50", "50 30 30 20"},
@@ -50,7 +50,7 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 		sc.want(d, "reverse reversed", "final", "return: return charged: posted "+c.entry+" reverses 7", "return: final")
 		r := d.Return.Record
 		if amountsText(r) != c.figures || r.Amount.String() != c.returnAmount {
-			t.Errorf("%s: the return is of %v, %s, want %s, %s", c.name, r.Amount, amountsText(r), c.returnAmount, c.figures)
+			t.Errorf("%s: the return has the amount %v and %s, want %s and %s", c.name, r.Amount, amountsText(r), c.returnAmount, c.figures)
 		}
 		wantUnchanged(t, before, oldRecord)
 	}
@@ -82,7 +82,7 @@ func TestPartialCaptureIsReversedAtTheCapturedAmount(t *testing.T) {
 	sc.want(d, "reverse reversed", "final",
 		"return: return charged: posted Cr A:provider 400, Dr L:partner:1:available 387*, Dr I:fees 13 reverses 7", "return: final")
 	if got := d.Return.Record.Amount.String(); got != "400" {
-		t.Errorf("a return of %s", got)
+		t.Errorf("the return has the amount %s", got)
 	}
 }
 
@@ -114,7 +114,8 @@ func TestWhatCanNotBeReversed(t *testing.T) {
 	}
 }
 
-// Some rails correct a refusal into a failure; the transaction then goes from rejected to failed.
+// Some rails report first that a charge was refused, and later that it failed. The transaction then goes from rejected to
+// failed.
 func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
 	sc.onAnswer(answers["refused"])
@@ -124,8 +125,8 @@ func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 		t.Fatal("not corrected")
 	}
 	sc.want(d, "correct failed", "final")
-	if d.Record.Failure.Code != payment.ProcessingError {
-		t.Errorf("%q", d.Record.Failure.Describe("en"))
+	if d.Record.Failure.Code != payment.ProcessingError || d.Record.RejectedAs != before.Failure.Code || before.Failure.Code == "" {
+		t.Errorf("%q, rejected as %q", d.Record.Failure.Describe("en"), d.Record.RejectedAs)
 	}
 	wantUnchanged(t, before, oldRecord)
 	failed := inState(t, payment.Payment, payment.Charging)
@@ -142,8 +143,8 @@ func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 	}
 }
 
-// If money moves after the transaction was closed, the provider's amount is booked to the suspense account, and
-// headroom is reserved for it again. The money of a payment is then refunded.
+// If money moves after the transaction was closed, the provider's amount is booked to the suspense account, and headroom is
+// reserved for it again. If the transaction is a payment, the money is then refunded.
 func TestMoneyThatMovesAfterTheEndIsInSuspense(t *testing.T) {
 	for _, c := range []struct {
 		kind          payment.Type
@@ -163,11 +164,11 @@ func TestMoneyThatMovesAfterTheEndIsInSuspense(t *testing.T) {
 			sc.onAnswer(answers[answer])
 			d := sc.onAnswer(answers["charged"])
 			sc.want(d, "settle_late "+status+": posted "+c.entry, c.effects)
-			if r := sc.record; !r.SettledLate || r.RRN != "123456789012" || string(r.Status) != status || r.Failure.Describe("en") != "why" {
+			if r := sc.record; !r.LateSettlement || r.RRN != "123456789012" || string(r.Status) != status || r.Failure.Describe("en") != "why" {
 				t.Errorf("%+v", r)
 			}
 			if _, again := sc.context.DecideAnswer(sc.record, answers["charged"]); again {
-				t.Error("it settled late twice")
+				t.Error("a second late settlement was recorded")
 			}
 		}
 	}
@@ -181,12 +182,12 @@ func TestLateSettlementIsRefunded(t *testing.T) {
 	sc.onAnswer(answers["charged"])
 	d, ok := sc.context.DecideSuspenseRefund(sc.record, sc.newRequestID())
 	if !ok || !d.MustRecord {
-		t.Fatal("not given back")
+		t.Fatal("the suspense refund was not decided")
 	}
 	sc.apply(d)
 	sc.want(d, "give_back failed", "due 10s, ask op")
 	if amount, asset := sc.record.OperationAmount(); amount.String() != "1028" || asset != usd || refundID(sc.record) != sc.record.Op.ID {
-		t.Errorf("%v %v is asked for", amount, asset)
+		t.Errorf("the provider is asked to return %v %v", amount, asset)
 	}
 	sc.want(sc.onOpAnswer(answers["pending"]), "await failed", "due 10s")
 	sc.want(sc.onOpAnswer(answers["charged"]), "gave_back failed: posted Cr A:provider 1028, Dr L:suspense:1 1028")
@@ -194,12 +195,11 @@ func TestLateSettlementIsRefunded(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if _, again := sc.context.DecideSuspenseRefund(sc.record, sc.newRequestID()); again {
-		t.Error("given back twice")
+		t.Error("a second suspense refund was decided")
 	}
 }
 
-// If the process ends between the late settlement and its refund, the refund is decided after the
-// next start.
+// If the process stops between the late settlement and its refund, the refund is decided after the next start.
 func TestLateSettlementIsRefundedAfterARestart(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
 	sc.onAnswer(answers["failed"])
@@ -210,7 +210,7 @@ func TestLateSettlementIsRefundedAfterARestart(t *testing.T) {
 	}
 	sc.want(d, "give_back failed", "due 10s, ask op")
 	if ask, _, _ := sc.context.OnDue(sc.record, true, uuid.UUID{7}); ask != payment.AskInquireOp {
-		t.Errorf("woken, it asks %v", ask)
+		t.Errorf("after a restart OnDue asks %v", ask)
 	}
 }
 
@@ -224,25 +224,25 @@ func TestRefusedSuspenseRefundStaysInSuspense(t *testing.T) {
 		t.Errorf("%+v", sc.record)
 	}
 	if ask, _, decided := sc.onDue(time.Hour); ask != payment.AskNothing || decided {
-		t.Error("it is asked for ever")
+		t.Error("a refunded transaction is due again")
 	}
 }
 
-// A payout can't be refunded: its money stays on the suspense account until people handle it.
+// A payout can't be refunded. Its money stays on the suspense account until operators handle it.
 func TestLatePayoutIsNotRefunded(t *testing.T) {
 	sc := inState(t, payment.Payout, payment.Charging)
 	sc.onAnswer(answers["failed"])
 	sc.onAnswer(answers["charged"])
 	if _, ok := sc.context.DecideSuspenseRefund(sc.record, sc.newRequestID()); ok {
-		t.Error("a payout was given back")
+		t.Error("a suspense refund of a payout was decided")
 	}
 	if ask, _, decided := sc.onDue(time.Hour); ask != payment.AskNothing || decided {
-		t.Error("it is woken for something")
+		t.Error("a late payout is due")
 	}
 	failed := inState(t, payment.Payment, payment.Charging)
 	failed.onAnswer(answers["failed"])
 	if _, ok := failed.context.DecideSuspenseRefund(failed.record, ledger.ID{9}); ok {
-		t.Error("what never moved was given back")
+		t.Error("a suspense refund of money that never moved was decided")
 	}
 }
 
@@ -254,11 +254,11 @@ func TestCorrectionKeepsTheDueInstant(t *testing.T) {
 	d, _ := sc.context.DecideCorrection(sc.record, payment.Failure{Detail: "why"})
 	sc.want(sc.apply(d), "correct failed", "due 1ms, final")
 	if _, d, _ := sc.onDue(time.Millisecond); d.Record.Op == nil {
-		t.Error("it is not given back")
+		t.Error("the money is not refunded after the correction")
 	}
 }
 
-// While money in suspense is being returned, a correction waits.
+// While money on the suspense account is being returned, a correction has to wait.
 func TestCorrectionWaitsForASuspenseRefund(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
 	sc.onAnswer(answers["refused"])

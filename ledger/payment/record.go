@@ -14,11 +14,11 @@ type Type uint8
 
 // The types.
 const (
-	Payment Type = iota + 1 // money in
-	Payout                  // money out
+	Payment Type = iota + 1 // incoming money
+	Payout                  // outgoing money
 )
 
-// String returns the type in the protocol's spelling.
+// String returns the type as the API spells it.
 func (t Type) String() string {
 	switch t {
 	case Payment:
@@ -29,7 +29,7 @@ func (t Type) String() string {
 	return "invalid"
 }
 
-// ParseType parses a type in the protocol's spelling.
+// ParseType parses a type as the API spells it.
 func ParseType(s string) (Type, bool) {
 	switch s {
 	case "payment":
@@ -40,39 +40,38 @@ func ParseType(s string) (Type, bool) {
 	return 0, false
 }
 
-// Request is a validated create request. JSON fields hold the bytes as sent. Nothing in it aliases a network
-// buffer.
+// Request is a validated create request. Fields with JSON have the bytes of the request. No field aliases a network buffer.
 type Request struct {
 	Type            Type
 	TxID            string // the partner's unique id for the transaction; empty: none
-	EmptyTxID       bool   // an empty txid was sent
+	EmptyTxID       bool   // the request had an empty txid
 	Amount          money.Amount
-	Asset           money.Asset // network resolved if possible
+	Asset           money.Asset // with the network, if it is known
 	Description     string
-	Described       bool   // a description was sent
+	Described       bool   // the request had a description
 	Customer        []byte // JSON object, nil if absent
 	MerchantMeta    []byte // JSON object, nil if absent
 	Lang            string
 	ReturnURL       string
 	FailURL         string
-	Method          string // money_storage type; empty: no credentials were sent
+	Method          string // money_storage type; empty: the request had no credentials
 	CardBIN         string // first six digits of a card
 	CardLast4       string
-	CardFingerprint string // keyed fingerprint of the number
+	CardFingerprint string // keyed fingerprint of the card number
 
-	PayerIP   netip.Addr    // source of the payer's credentials; zero: unknown
-	Attempted ledger.Micros // when routing began and limits counted the attempt; 0: never
+	PayerIP   netip.Addr    // IP address from which the payer's credentials came; zero: unknown
+	Attempted ledger.Micros // when routing began and limits counted the attempt; 0: it did not begin
 
-	Renewal *Renewal  // nil: a caller requested the transaction
+	Renewal *Renewal  // the subscription's renewal; nil: a client requested the transaction
 	LinkID  ledger.ID // the payment link that the transaction pays; zero: none
-	Methods []string  // money_storage types that the payer may use, those of the link at the creation; nil: all
+	Methods []string  // money_storage types that the payer may use, copied from the link at the creation; nil: all
 
-	// AgreedTotal is the total, fee included, that the payer saw before paying: no terminal may charge more. Zero: the
-	// payer saw none.
+	// AgreedTotal is the total, fee included, that the payer saw before paying. No terminal may charge more. Zero: the payer
+	// saw no total.
 	AgreedTotal money.Amount
 }
 
-// Allows tells whether the payer may use a money_storage type.
+// Allows tells whether the payer may use a method (a money_storage type).
 func (r *Request) Allows(method string) bool {
 	return r.Methods == nil || slices.Contains(r.Methods, method)
 }
@@ -86,89 +85,90 @@ type Record struct {
 
 	Status          Status
 	Failure         Failure // why the charge or the capture of a hold failed, or why the transaction was reversed
+	RejectedAs      Code    // after a correction (Correct): the code of the earlier rejection; else empty
 	Fee             money.Amount
-	AmountWithFee   money.Amount // amount_with_fee
-	DestAmount      money.Amount // amount_dest, in DestAsset
-	MerchantAmount  money.Signed // merchant_amount
-	Rate            money.Rate   // zero: not converted
-	SettlementAsset money.Asset  // the asset of DestAmount if converted; else zero, and DestAmount is in Asset
+	AmountWithFee   money.Amount // the API's amount_with_fee
+	DestAmount      money.Amount // the API's amount_dest, in DestAsset
+	MerchantAmount  money.Signed // the API's merchant_amount
+	Rate            money.Rate   // exchange rate; zero: not converted
+	SettlementAsset money.Asset  // asset of a converted DestAmount; zero: not converted, and DestAmount is in Asset
 
-	Terminal     ledger.ID // zero: never routed
+	Terminal     ledger.ID // zero: not routed
 	Priority     int       // the terminal's priority at routing
-	Route        string    // the rail chosen
-	TerminalText string    // the terminal's own text in place of the description
+	Route        string    // name of the rail
+	TerminalText string    // the terminal's own text, shown instead of the description
 	Fees         Fees      // the terminal's fees at routing
-	Attempts     []Attempt // earlier terminals that were passed over or that refused, in order
-	Volumes      []Volume  // counters of volume limits that count the amount; nil: none, or none any more
+	Attempts     []Attempt // earlier terminals that were passed over or refused, in order
+	Volumes      []Volume  // volume limits that count the amount at present; nil: none
 
-	Hosted         bool           // created for the hosted page
+	Hosted         bool           // the payer pays on the hosted page
 	HostedUntil    ledger.Micros  // end of the payer's time on the hosted page; 0: not hosted
-	HostedAttempts uint8          // how many attempts the payer has; 0: not decided, because no attempt was routed yet
+	HostedAttempts uint8          // how many attempts the payer has in all; 0: not known before the first attempt is routed
 	Ended          []EndedAttempt // earlier attempts of the payer, in order
-	Reference      ledger.ID      // the provider's id of the charge; zero: the transaction's id (ChargeReference)
-	GivenUp        bool           // somebody has asked to void the charge, so no further attempt follows
+	Reference      ledger.ID      // id of the charge at the provider; zero: it is the transaction's id (ChargeReference)
+	GivenUp        bool           // a void of the charge was requested, so no further attempt follows
 
-	TwoPhase            bool           // the money is held until commit or cancel
+	TwoPhase            bool           // the money is first held, until commit or cancel
 	HoldTTL             time.Duration  // how long the money may be held
 	HoldUntil           ledger.Micros  // end of the hold; 0: not held
-	Captured            money.Amount   // what a commit captured; zero if it captured nothing yet
-	Refunded            money.Amount   // refunded part of the amount, in all
-	RefundedFee         money.Amount   // part of the fee returned with refunds
-	Refunds             []RefundRecord // requested refunds, the oldest first: at most MaxRefunds
+	Captured            money.Amount   // the amount that a commit captured; zero: none
+	Refunded            money.Amount   // total of the refunded parts of the amount
+	RefundedFee         money.Amount   // total of the parts of the fee that were returned with refunds
+	Refunds             []RefundRecord // requested refunds, oldest first, at most MaxRefunds
 	LastCommit          money.Amount   // amount of the last commit request; zero: there was none
 	ConfirmedByProvider bool           // the provider has confirmed that it has the charge
-	SettledLate         bool           // money moved after the transaction was closed
-	TakenBackLate       bool           // the rail took that money back before it was returned
+	LateSettlement      bool           // money moved after the transaction was closed
+	LateChargeback      bool           // the rail took the late money back before it was returned
 
-	Action   *Action // what the payer has to do; nil: nothing
-	KeepCard bool    // the encrypted card stays stored for a later step
-	Op       *Op     // the operation under way after the charge itself; nil: none
+	Action   *Action // the payer's next action; nil: none
+	KeepCard bool    // the encrypted card stays stored, because a later step needs it
+	Op       *Op     // operation under way after the submission of the charge; nil: none
 	RailMeta []byte  // JSON object of the rail's own keys; nil: none
 
 	Token           []byte        // the provider's token for the charged card, encrypted; nil: none
 	RRN             string        // retrieval reference number; empty: none
 	Finished        ledger.Micros // when the status became final; 0: it is not final; stored in the row around the record
 	NotFoundAnswers uint8         // consecutive inquiries that the provider answered with "unknown reference"
-	Inquiries       uint8         // unanswered inquiries: the gaps between them grow
+	Inquiries       uint8         // number of unanswered inquiries; the more, the longer the gap to the next one
 
-	Notified   uint32 // number of transitions of which the merchant was notified
-	Unnotified uint32 // number of transitions without an address for notifications
-	Unwanted   uint32 // number of transitions to statuses that the merchant has not selected
+	Notified   uint32 // number of changes of which the merchant was notified
+	Unnotified uint32 // number of changes without a notification for lack of an address
+	Unwanted   uint32 // number of changes to statuses of which the merchant wants no notification
 
 	ReturnID   ledger.ID // the return transaction, if this one was reversed
-	ReversalOf ledger.ID // for a return: the transaction that it returns
-	AttemptOf  ledger.ID // for money that moved for a charge that was refused: the charge's transaction
+	ReversalOf ledger.ID // of a return: the transaction that it returns
+	AttemptOf  ledger.ID // for money that a refused charge has moved (SettleAttempt): the charge's transaction
 }
 
-// Fees are a terminal's fees at routing.
+// Fees are a terminal's fees at the time of routing.
 type Fees struct {
 	Bps        money.BasisPoints
 	Fixed      money.Amount
-	OnTop      bool // the payer pays the fee; else it is deducted from what the merchant receives
+	OnTop      bool // the payer pays the fee; else it is deducted from the merchant's part
 	Refundable bool
 }
 
-// Attempt is a terminal that did not take the transaction.
+// Attempt is a terminal that was considered for the transaction but did not take it.
 type Attempt struct {
 	Terminal ledger.ID
 	Failure  Failure // the reason; AttemptSkipped and AttemptExcluded have no code
 	At       ledger.Micros
-	Outcome  string       // one of the outcomes below
+	Outcome  string       // one of the constants Attempt…
 	Priority int          // the terminal's priority at that time
-	Total    money.Amount // amount_with_fee at the terminal; zero unless the charge was sent there (WasRouted)
+	Total    money.Amount // amount_with_fee at the terminal; zero if the charge was not sent there (WasRouted)
 }
 
-// WasRouted tells whether the transaction was routed to the terminal for its provider to charge. The provider then
-// refused it, or the call never left.
+// WasRouted tells whether the transaction was routed to the terminal so that its provider would charge it. The provider then
+// refused, or the call was never sent.
 func (a *Attempt) WasRouted() bool { return a.Outcome == AttemptRefused || a.Outcome == AttemptNotSent }
 
 // Outcomes of an attempt.
 const (
 	AttemptRefused  = "refused"  // the provider declined
 	AttemptNotSent  = "not_sent" // the call was never sent
-	AttemptSkipped  = "skipped"  // it was passed over because its circuit breaker was open
-	AttemptStopped  = "stopped"  // it was chosen, but another check rejected the transaction
-	AttemptExcluded = "excluded" // it does not serve such a transaction, and no other was found
+	AttemptSkipped  = "skipped"  // passed over because its circuit breaker was open
+	AttemptStopped  = "stopped"  // chosen, but another check rejected the transaction
+	AttemptExcluded = "excluded" // does not serve such a transaction, and no other terminal was found
 )
 
 // Op is an operation on a charge that is under way at the provider.
@@ -177,12 +177,12 @@ type Op struct {
 	ID              ledger.ID    // the operation's id at the provider
 	Amount          money.Amount // amount to capture or to refund
 	RefundedFee     money.Amount // part of the fee returned with a refund
-	Answered        bool         // the provider has answered it once
-	NotFoundAnswers uint8        // as Record.NotFoundAnswers, but for this operation
+	Answered        bool         // the provider has answered the operation once
+	NotFoundAnswers uint8        // number of answers in a row that the operation never arrived
 	Inquiries       uint8
-	Why             Code   // code of the failure that a void leads to
-	Late            bool   // the refund of a late settlement
-	From            Status // status to return to after a refused refund
+	Why             Code   // of a void: the transaction's failure code if the void succeeds
+	Late            bool   // of a refund: it returns money on the suspense account
+	From            Status // status before the operation; a refused refund returns to it
 	Choice          string // the receiving institution that the payer chose
 }
 
@@ -214,12 +214,12 @@ func (r *Record) Settled() money.Amount {
 	return r.Captured
 }
 
-// ReportedUnknown tells whether the provider has reported once that the charge or operation never arrived.
+// ReportedUnknown tells whether the provider's last answer said that the charge or the operation never arrived.
 func (r *Record) ReportedUnknown() bool {
 	return r.NotFoundAnswers > 0 || r.Op != nil && r.Op.NotFoundAnswers > 0
 }
 
-// Answered tells whether the provider has answered the last submission. Callers wait for the first answer.
+// Answered tells whether the provider has answered the last submission. The client's request waits for the first answer.
 func (r *Record) Answered() bool {
 	switch r.Status {
 	case New, Authorizing:

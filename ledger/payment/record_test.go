@@ -19,7 +19,7 @@ func TestTypesAreSpelledAsTheProtocolSpellsThem(t *testing.T) {
 	}
 }
 
-// A caller gets a response as soon as the provider has answered, even with an unknown reference.
+// A client gets a response as soon as the provider has answered, even if the answer is "unknown reference".
 func TestFirstProviderAnswerReleasesTheCaller(t *testing.T) {
 	for status, want := range map[payment.Status]bool{
 		payment.Authorizing: false, payment.Charging: true, payment.ActionRequired: true, payment.PaymentHeld: true, payment.Unknown: true,
@@ -31,10 +31,10 @@ func TestFirstProviderAnswerReleasesTheCaller(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
 	sc.cancel()
 	if sc.record.Answered() {
-		t.Error("a cancel is answered before the provider has said anything")
+		t.Error("a cancel is answered before the provider's answer")
 	}
 	if sc.onOpAnswer(answers["nothing"]); !sc.record.Answered() {
-		t.Error("a time-out is no answer")
+		t.Error("a time-out must count as an answer")
 	}
 }
 
@@ -43,18 +43,18 @@ func TestFirstProviderAnswerReleasesTheCaller(t *testing.T) {
 func TestUnknownReferenceIsRecordedForChargeAndOperation(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Authorizing)
 	if sc.record.ReportedUnknown() {
-		t.Error("not asked yet")
+		t.Error("ReportedUnknown before the provider was asked")
 	}
 	if sc.onAnswer(answers["not known"]); !sc.record.ReportedUnknown() {
-		t.Error("the charge")
+		t.Error("ReportedUnknown is false for an unknown charge")
 	}
 	sc = inState(t, payment.Payment, payment.PaymentHeld)
 	sc.commit("")
 	if sc.onOpAnswer(answers["not known"]); !sc.record.ReportedUnknown() {
-		t.Error("the operation")
+		t.Error("ReportedUnknown is false for an unknown operation")
 	}
 	if sc.onOpAnswer(answers["pending"]); sc.record.ReportedUnknown() {
-		t.Error("it has been heard of since")
+		t.Error("ReportedUnknown after the provider has confirmed the operation")
 	}
 }
 
@@ -64,7 +64,7 @@ func TestPredicatesOfStatuses(t *testing.T) {
 		passing := status == "pre_authorized_3ds" || status == "auth_required" || status == "unknown" || status == "cancelled"
 		atProvider := passing || status == "charging"
 		if status.Held() != held || status.IsIntermediate() != passing || status.AtProvider() != atProvider {
-			t.Errorf("%s: held %v, passing %v, moving %v", status, status.Held(), status.IsIntermediate(), status.AtProvider())
+			t.Errorf("%s: held %v, intermediate %v, at the provider %v", status, status.Held(), status.IsIntermediate(), status.AtProvider())
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// The partner's posting of a charge may be split between the partner's balance and debt, which "*" stands for. If the
+// The partner's posting of a charge may be split between the partner's balance and debt; "*" marks such a posting. If the
 // fee exceeds the amount, the posting is a debit.
 func TestAChargeSplitsBetweenThePartnerAndTheFees(t *testing.T) {
 	for want, c := range map[string]struct {
@@ -51,14 +51,14 @@ type refundCase struct {
 }
 
 type refundPart struct {
-	amount          string // the requested amount; empty: all that is left
+	amount          string // requested amount; empty: all that is left is requested
 	operationAmount string // the amount that the provider is to return
 	heldPostings    string // postings of the refund's pending entry
-	capturePostings string // postings of the entry that captures it
+	capturePostings string // postings of the entry that captures the pending entry
 	headroom        string // the headroom that the refund reserves
 }
 
-// The fee returned so far is floor(fee × refunded so far ÷ amount), so that the parts of the fee sum to the whole fee.
+// The fee returned so far is floor(fee × refunded so far ÷ amount). So the returned parts of the fee sum to the whole fee.
 func TestRefundsInParts(t *testing.T) {
 	for _, c := range []refundCase{
 		{"no fee, all", "1000", feeDeducted(0, "0"), []refundPart{
@@ -84,7 +84,7 @@ func TestRefundsInParts(t *testing.T) {
 			{"", "50", "Cr A:provider 50, Dr I:fees 50", "Cr A:provider 50, Dr I:fees 50", "100"}}},
 		{"a fee above the amount that stays", "50", feeDeducted(0, "70"), []refundPart{
 			{"", "50", "Cr A:provider 50, Dr L:partner:1:available 50", "Cr A:provider 50, Dr L:partner:1:available 50*", "50"}}},
-		// With the smallest parts, a unit of the fee is returned as soon as a whole one is due.
+		// With the smallest parts, a unit of the fee is returned as soon as a whole unit is due.
 		{"unit by unit", "3", refundable(feeDeducted(0, "2")), []refundPart{
 			{"1", "1", "Cr A:provider 1, Dr L:partner:1:available 1", "Cr A:provider 1, Dr L:partner:1:available 1*", "1"},
 			{"1", "1", "Cr A:provider 1, Dr I:fees 1", "Cr A:provider 1, Dr I:fees 1", "2"},
@@ -100,15 +100,15 @@ func TestRefundsInParts(t *testing.T) {
 	}
 }
 
-// checkRefunds runs refunds that the provider carries out at once, and checks their entries. status is the
-// transaction's status before the first one.
+// checkRefunds runs refunds that the provider carries out at once, and checks their entries. status is the transaction's
+// status before the first refund.
 func (sc *scenario) checkRefunds(name, status string, parts []refundPart) {
 	sc.t.Helper()
 	for _, p := range parts {
 		d := sc.refund(p.amount)
 		sc.want(d, "refund "+status+": pending "+p.heldPostings, "due 10s, ask op, reserve "+p.headroom)
 		if amount, asset := sc.record.OperationAmount(); amount.String() != p.operationAmount || asset != sc.record.Asset {
-			sc.t.Errorf("%s: %v %v is asked for, want %s", name, amount, asset, p.operationAmount)
+			sc.t.Errorf("%s: the provider is asked to return %v %v, want %s", name, amount, asset, p.operationAmount)
 		}
 		if sc.record.Answered() || refundID(sc.record) != sc.record.Op.ID || refundMessage(sc.record) != "" {
 			sc.t.Errorf("%s: %+v", name, sc.record)
@@ -148,8 +148,8 @@ func TestRefundAboveTheRestIsRefused(t *testing.T) {
 	sc.refund("400")
 }
 
-// "A payout, a declined, failed or held transaction: not_reversible", and a transaction that
-// never reached a provider.
+// The specification says: "A payout, a declined, failed or held transaction: not_reversible". The same applies to a
+// transaction that never reached a provider.
 func TestWhatCanNotBeRefunded(t *testing.T) {
 	declined := inState(t, payment.Payment, payment.Charging)
 	declined.onAnswer(answers["refused"])
@@ -190,7 +190,7 @@ func TestOneRefundAtATime(t *testing.T) {
 	}
 }
 
-// "A refund is refused by the rail: refund_msg says why, status stays charged."
+// The specification says: "A refund is refused by the rail: refund_msg says why, status stays charged."
 func TestARefusedRefundReleasesWhatItHeld(t *testing.T) {
 	for _, answer := range []string{"refused", "failed", "not sent"} {
 		sc := newCharged(t, payment.Payment, "9999", terms(refundable(feeDeducted(250, "3"))))
@@ -213,7 +213,7 @@ func TestAFurtherRefundThatIsRefusedStaysRefunded(t *testing.T) {
 	if r := sc.record; r.Refunded.String() != "500" || r.RefundedFee.String() != "50" || refundMessage(r) != "why" {
 		t.Errorf("%+v", r)
 	}
-	// The same, from refunding.
+	// A refused refund in status refunding has the same effect.
 	sc.refund("100")
 	sc.onOpAnswer(answers["pending"])
 	sc.want(sc.onOpAnswer(answers["refused"]), "further_refund_refused refunded: void Cr A:provider 100, Dr L:partner:1:available 90, Dr I:fees 10", "release 110")
@@ -228,7 +228,7 @@ func TestSlowRefundIsRefunding(t *testing.T) {
 		t.Errorf("%q, answered %v", refundMessage(sc.record), sc.record.Answered())
 	}
 	if ask, _, _ := sc.context.OnDue(sc.record, true, uuid.UUID{7}); ask != payment.AskInquireOp {
-		t.Errorf("woken, it asks %v", ask)
+		t.Errorf("after a restart OnDue asks %v", ask)
 	}
 	sc.want(sc.onOpAnswer(answers["pending"]), "await refunding", "due 20s")
 	sc.want(sc.onOpAnswer(answers["nothing"]), "await refunding", "due 40s")
@@ -251,7 +251,7 @@ func TestARefundWithoutAnOutcomeIsRefunding(t *testing.T) {
 			}
 			sc.refund("500")
 			if sc.record.Answered() {
-				t.Errorf("%s: answered before the provider was", before)
+				t.Errorf("%s: answered before the provider has answered", before)
 			}
 			sc.want(sc.onOpAnswer(answers[answer]), "refund_pending refunding", "due 10s")
 			if refundMessage(sc.record) != "The refund is under way." || !sc.record.Answered() {
@@ -275,20 +275,20 @@ func TestAPendingRefundThatIsRefusedIsChargedAgain(t *testing.T) {
 	}
 }
 
-// An unknown reference twice in a row means that the refund never arrived: it is submitted once
-// more with the same reference. If that does not arrive either, the refund is refused.
+// Two answers "unknown reference" in a row mean that the refund never arrived. It is then submitted once more with the same
+// reference. If the second submission does not arrive either, the refund is refused.
 func TestARefundThatNeverArrivedIsSentOnceMore(t *testing.T) {
 	sc := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	sc.refund("")
 	sc.want(sc.onOpAnswer(answers["not known"]), "refund_pending refunding", "due 10s")
 	if !sc.record.Answered() {
-		t.Error("nobody is answered")
+		t.Error("the client gets no response")
 	}
 	sc.want(sc.onOpAnswer(answers["nothing"]), "await refunding", "due 10s") // a missing answer reveals nothing
 	name := sc.record.Op.ID
 	sc.want(sc.onOpAnswer(answers["not known"]), "await refunding", "due 10s, ask op")
 	if sc.record.Op.ID != name {
-		t.Error("it is sent under another name")
+		t.Error("the refund is sent again with another id")
 	}
 	sc.want(sc.onOpAnswer(answers["not known"]), "await refunding", "due 10s")
 	sc.want(sc.onOpAnswer(answers["not known"]), "refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 1000", "release 1000")

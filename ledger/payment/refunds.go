@@ -7,20 +7,19 @@ import (
 	"mizan/ledger/money"
 )
 
-// MaxRefunds is the largest number of refunds that a record stores. A further refund replaces the oldest failed
-// one. If none has failed, the last place is reserved for a refund of all that is left, so that a lack of places
-// never prevents a full refund.
+// MaxRefunds is the largest number of refunds that a record stores. A further refund replaces the oldest failed one. If none
+// has failed, the last place is reserved for a refund of all that is left. So a full refund is always possible.
 const MaxRefunds = 100
 
 // RefundRecord is one requested refund.
 type RefundRecord struct {
-	ID          ledger.ID    // refund_id: the refund's name at the provider
+	ID          ledger.ID    // refund_id; also the id of the refund at the provider
 	Amount      money.Amount // the refunded part of the transaction's amount
 	RefundedFee money.Amount // the part of the fee that is returned with it
 	Status      RefundStatus
 	Failure     Failure       // why the refund failed; zero unless Status is RefundFailed
-	Created     ledger.Micros // the instant of the decision
-	Finished    ledger.Micros // the instant of the outcome; 0: pending
+	Created     ledger.Micros // instant of the request
+	Finished    ledger.Micros // instant of the outcome; 0: no outcome yet
 }
 
 // RefundStatus is the status of a refund. It is stored. The zero value is invalid.
@@ -46,8 +45,8 @@ func (s RefundStatus) String() string {
 // Pending tells whether the outcome is not known yet.
 func (s RefundStatus) Pending() bool { return s == RefundRequested || s == RefundIsPending }
 
-// Describe returns the outcome for people, refund_msg, in a language. It is empty until the provider has answered,
-// because clients written for other platforms of the protocol read any text as an outcome.
+// Describe returns refund_msg, the outcome as a text for people, in a language. It is empty until the provider has answered,
+// because clients that were written for other platforms of the protocol take any text as an outcome.
 func (f *RefundRecord) Describe(lang string) string {
 	switch f.Status {
 	case RefundSucceeded:
@@ -68,7 +67,7 @@ func (r *Record) LastRefund() *RefundRecord {
 	return &r.Refunds[len(r.Refunds)-1]
 }
 
-// hasRoomForRefund tells whether one more refund can be stored. isLast is true if it returns all that is left.
+// hasRoomForRefund tells whether one more refund can be stored. isLast is true if that refund returns all that is left.
 func (r *Record) hasRoomForRefund(isLast bool) bool {
 	stored := len(r.Refunds)
 	return stored < MaxRefunds-1 || isLast && stored < MaxRefunds ||
@@ -98,7 +97,7 @@ func (r *Record) delayRefund() {
 	r.LastRefund().Status = RefundIsPending
 }
 
-// endRefund records the outcome of the last refund, which is the operation under way.
+// endRefund records the outcome of the last refund, which is the record's operation under way.
 func (r *Record) endRefund(c DecisionContext, status RefundStatus, why Failure) {
 	r.Refunds = slices.Clone(r.Refunds)
 	last := r.LastRefund()

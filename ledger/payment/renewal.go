@@ -2,9 +2,9 @@ package payment
 
 import "mizan/ledger"
 
-// Renewal identifies a payment that a subscription began, without a request of the partner. The payment is made
-// with the credential that an earlier payment left at its provider. Subscription and Number together are unique,
-// like a txid of a caller's payment.
+// Renewal identifies a payment that a subscription began, without a request of the partner. The payment is made with the
+// credential that an earlier payment left at its provider. Subscription and Number together are unique, like the txid of
+// other payments.
 type Renewal struct {
 	Subscription ledger.ID
 	Number       uint64    // number of the renewal within its subscription, from 1
@@ -12,8 +12,8 @@ type Renewal struct {
 	Terminal     ledger.ID // the terminal of Initial; no other terminal can charge the credential
 }
 
-// ChargeProgress returns the progress of a charge: paid tells whether it has settled, and over whether its outcome
-// is final. A charge counts as settled even if its money was returned later.
+// ChargeProgress returns the progress of a charge. paid tells whether the charge has settled, and over whether its outcome is
+// final. A charge counts as settled even if its money was returned later.
 func (r *Record) ChargeProgress() (paid, over bool) {
 	switch r.Status {
 	case Charged, Refunding, Refunded, Reversed:
@@ -38,11 +38,10 @@ func (r *Record) keepToken(a Answer) {
 	}
 }
 
-// resend decides on a renewal when the provider answers "unknown reference": it has no charge with the reference under
-// which this one was submitted. A renewal's credential is stored, unlike a card's verification value, so the charge can be
-// submitted again with the same reference. It is submitted again only after every second such answer, because after the
-// first one the last submission may still be on its way. After giveUpAt such answers the renewal is given up and resend
-// returns false.
+// resend decides on a renewal after the provider's answer "unknown reference". Such an answer means that the provider has no
+// charge with the renewal's reference. A renewal's credential is stored, unlike a card's verification value, so the charge
+// can be submitted again with the same reference. This happens only after every second such answer, because at the first one
+// the last submission may still be on its way. After giveUpAt such answers resend returns false, and the renewal fails.
 func (c DecisionContext) resend(d *Decision) bool {
 	const resubmitEvery, giveUpAt = 2, 32
 	r := d.Record

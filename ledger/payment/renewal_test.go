@@ -22,17 +22,17 @@ func newRenewal(t testing.TB) *scenario {
 // No payer is present at a renewal, so it needs no return address.
 func TestARenewalNeedsNoReturnAddress(t *testing.T) {
 	sc := newRenewal(t)
-	if why := payment.Unacceptable(&sc.record.Request, false); why != "" {
+	if why := payment.PreRoutingRejection(&sc.record.Request, false); why != "" {
 		t.Errorf("rejected: %s", why)
 	}
 	r := sc.record.Request
 	r.Renewal = nil
-	if why := payment.Unacceptable(&r, false); why != payment.ReturnURLsMissing {
-		t.Errorf("without being one: %q", why)
+	if why := payment.PreRoutingRejection(&r, false); why != payment.ReturnURLsMissing {
+		t.Errorf("a payment that is not a renewal: %q", why)
 	}
 }
 
-// A renewal that never arrived is submitted again with the same reference, a few times, because its
+// If a renewal never arrived, it is submitted again with the same reference, a few times. This is possible because its
 // credential is stored. A charge with card data is not submitted again.
 func TestARenewalThatNeverArrivedIsSentAgain(t *testing.T) {
 	sc := newRenewal(t)
@@ -43,7 +43,7 @@ func TestARenewalThatNeverArrivedIsSentAgain(t *testing.T) {
 		}
 		d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
 		if d.Ask != want || d.Record.Status != payment.Authorizing || d.Due == 0 {
-			t.Fatalf("unknown reference %d: asks %d in %s, due %d", n, d.Ask, d.Record.Status, d.Due)
+			t.Fatalf("answer %d that the reference is unknown: asks %d in %s, due %d", n, d.Ask, d.Record.Status, d.Due)
 		}
 	}
 	sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true}), "process charging", "fail failed", "release 100, final")
@@ -53,12 +53,11 @@ func TestARenewalThatNeverArrivedIsSentAgain(t *testing.T) {
 	card := newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
 	card.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
 	if d := card.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true}); d.Record.Status != payment.Failed {
-		t.Errorf("a card is %s", d.Record.Status)
+		t.Errorf("a charge with card data is %s", d.Record.Status)
 	}
 }
 
-// A renewal that is submitted again may be charged or lost again. A missing answer is never treated
-// as a failure.
+// A renewal that is submitted again may be charged, or may be lost again. A missing answer is never treated as a failure.
 func TestARenewalThatIsSentOnceMoreIsCharged(t *testing.T) {
 	sc := newRenewal(t)
 	sc.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
@@ -73,7 +72,7 @@ func TestARenewalThatIsSentOnceMoreIsCharged(t *testing.T) {
 	}
 }
 
-// Once the card is charged, the record has the provider's token for it. A later token does not replace the first one.
+// Once a card is charged, the record has the provider's token for the card. A later token does not replace the first one.
 func TestOnlyWhatIsChargedLeavesAToken(t *testing.T) {
 	token := payment.Answer{Token: []byte("sealed")}
 	for name, c := range map[string]struct {

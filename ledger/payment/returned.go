@@ -2,8 +2,8 @@ package payment
 
 import "mizan/ledger/money"
 
-// SubmittedAmount returns the amount that the provider was asked to move: what the payer pays, or what the
-// payee receives. After a partial capture it is the captured part.
+// SubmittedAmount returns the amount that the provider was asked to move. For a payment it includes the fee that the payer
+// pays; for a payout it is the amount that the payee receives. After a partial capture it is the captured part.
 func (r *Record) SubmittedAmount() money.Amount {
 	if r.Type == Payout {
 		return r.DestAmount
@@ -16,8 +16,8 @@ func (r *Record) ReturnedAmount() money.Amount {
 	return r.refundsFlow(r.Refunded, r.RefundedFee).provider
 }
 
-// ReturningAmounts returns which part of the amount has gone back to the payer or is on its way back, and what the payer gets
-// with it, fees included. A refund is on its way once the rail has it, in status refunding.
+// ReturningAmounts returns the part of the amount that was returned to the payer or is being returned, and what the payer
+// gets for it, fees included. A refund counts as being returned from the status refunding on, when the rail has it.
 func (r *Record) ReturningAmounts() (amount, toPayer money.Amount) {
 	switch {
 	case r.Status == Reversed:
@@ -29,8 +29,8 @@ func (r *Record) ReturningAmounts() (amount, toPayer money.Amount) {
 	return r.Refunded, r.ReturnedAmount()
 }
 
-// ReturnedToPayer returns how much of what the payer paid has gone back: in refunds, or in a chargeback, which takes
-// whatever no refund had returned. The amount is in the transaction's asset.
+// ReturnedToPayer returns the part of the payer's payment that refunds or a chargeback have returned. A chargeback returns
+// everything that no refund had returned. The amount is in the transaction's asset.
 func (r *Record) ReturnedToPayer() money.Amount {
 	if r.Status == Reversed {
 		return r.AmountWithFee

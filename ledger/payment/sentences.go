@@ -1,6 +1,6 @@
 package payment
 
-// Keys of the texts about refunds that did not fail. No Code equals them.
+// Keys of the texts about refunds that did not fail. They differ from all values of Code.
 const (
 	textRefunded      = "refund succeeded"
 	textRefundPending = "refund pending"

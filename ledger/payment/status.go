@@ -1,10 +1,10 @@
 package payment
 
-// Status is a transaction's state, spelled as the protocol spells it.
+// Status is a transaction's status, as the API spells it.
 type Status string
 
-// The statuses. The protocol's vocabulary is open: the last four are statuses of a rail's own, which are
-// passed through.
+// The statuses. The protocol allows further ones: the last four are intermediate statuses of rails, which the service passes
+// through.
 const (
 	Absent           Status = "none" // before creation; never stored
 	Created          Status = "created"
@@ -26,8 +26,8 @@ const (
 	Cancelled        Status = "cancelled"
 )
 
-// Final tells whether the status is one on which business logic may act (specification, "Statuses"). Settled
-// money can still be returned: charged may become reversed.
+// Final tells whether merchants may treat the status as the transaction's result (specification, "Statuses"). Settled money
+// can still be returned: charged may become reversed.
 func (s Status) Final() bool {
 	switch s {
 	case Charged, Rejected, Failed, Reversed:

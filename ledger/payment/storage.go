@@ -9,17 +9,17 @@ import (
 	"mizan/ledger/money"
 )
 
-// Bounds of the lengths of money_storage values.
+// Bounds of the lengths of values in money_storage.
 const (
-	minCardNumber = 12 // ISO/IEC 7812 numbers in use have 12 to 19 digits
+	minCardNumber = 12 // digits; card numbers in use have 12 to 19 (ISO/IEC 7812)
 	maxCardNumber = 19
 	cvvDigits     = 3
 	maxHolder     = 255 // characters
 	maxBankField  = 64  // bytes of an account number, routing number or sort code
-	maxQuotedType = 64  // bytes of an unknown type's name that the refusal repeats
+	maxQuotedType = 64  // bytes of an unknown type's name that the error message repeats
 )
 
-// Types whose keys have rules. The other types need only their name.
+// The types of money_storage for whose keys there are rules. An object of another type needs only the type.
 const (
 	BankCard    = "bank_card"
 	DirectDebit = "direct_debit"
@@ -55,21 +55,21 @@ func indexMethods(names []string) map[string]string {
 // Methods returns all money_storage types.
 func Methods() []string { return slices.Clone(methods) }
 
-// Method returns the known type with that name. The returned string does not alias name.
+// Method returns the known type of money_storage with that name. The returned string does not alias name.
 func Method(name []byte) (method string, known bool) {
 	method, known = methodIndex[string(name)]
 	return method, known
 }
 
-// Storage is a money_storage object: the values, as sent, of the keys that have rules. A value is nil if the key is
-// absent or null. It is empty if the key's value is an empty text or is not a text. Values may alias a network
-// buffer, so Storage must not be stored.
+// Storage is a money_storage object. It has the values, as in the request, of the keys for which there are rules. A value is
+// nil if the key is absent or null. It is empty if the key's value is an empty text or is not a text. Values may alias a
+// network buffer, so Storage must not be stored.
 type Storage struct {
 	Type, Scheme []byte
 
 	CardNumber, CardHolder, ExpMonth, ExpYear, CVV []byte
 
-	Network []byte // network of a crypto payment: it has no rule, but may resolve the transaction's network
+	Network []byte // network of a crypto payment; has no rule, but may be the transaction's network
 
 	RoutingNumber, AccountNumber, SortCode, InstitutionNumber, TransitNumber []byte
 }
@@ -77,7 +77,7 @@ type Storage struct {
 // Format implements fmt.Formatter. No verb shows the credentials.
 func (s Storage) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("[redacted]")) }
 
-// Key returns the field for a key's value; nil for a key without rules.
+// Key returns the field for a key's value; nil if there is no rule for the key.
 func (s *Storage) Key(name []byte) *[]byte {
 	switch string(name) {
 	case "type":
@@ -110,9 +110,9 @@ func (s *Storage) Key(name []byte) *[]byte {
 	return nil
 }
 
-// Check calls refuse for each fault of the object in a transaction of type t (specification, "money_storage"). A
-// fault's detail never repeats a value, except an unknown type's name. Check treats an invalid t as a payout, which
-// has fewer rules; the caller refuses an invalid t itself.
+// Check calls refuse for each fault of the object in a transaction of type t (specification, "money_storage"). The detail of
+// a fault never repeats a value, except an unknown type's name. An invalid t is treated as a payout, which has fewer rules;
+// the caller itself has to refuse an invalid t.
 func (s *Storage) Check(t Type, refuse func(key, detail string)) {
 	if s.Type == nil {
 		refuse("type", "money_storage type is required")
@@ -129,8 +129,8 @@ func (s *Storage) Check(t Type, refuse func(key, detail string)) {
 	}
 }
 
-// quotableType returns the beginning of an unknown type's name, or "[redacted]" if the name may be a card number that
-// was sent under the wrong key.
+// quotableType returns the beginning of an unknown type's name for an error message. It returns "[redacted]" if the name may
+// be a card number that was sent under the wrong key.
 func quotableType(name []byte) string {
 	if CardLike(name) {
 		return "[redacted]"
@@ -206,8 +206,8 @@ func (s *Storage) checkDebit(t Type, refuse func(key, detail string)) {
 	refuse("scheme", "direct_debit requires scheme: ach, acss, or bacs")
 }
 
-// RequiredKeys returns the keys that a money_storage requires beside its type, in a transaction of type t in the given
-// currency. For a direct debit, scheme is the currency's scheme, and exists is false if there is none. The key "scheme"
+// RequiredKeys returns the keys that a money_storage requires, in addition to its type, in a transaction of type t in the
+// given currency. For a direct debit, scheme is the currency's scheme, and exists is false if there is none. The key "scheme"
 // is not among the keys.
 func RequiredKeys(method string, t Type, currency money.Currency) (keys []string, scheme string, exists bool) {
 	switch method {
@@ -232,7 +232,8 @@ func validHolder(holder []byte) bool {
 	return len(holder) > 0 && utf8.RuneCount(holder) <= maxHolder
 }
 
-// validMonth accepts "1" to "12" and "01" to "09". A provider would decline any other month only later.
+// validMonth accepts "1" to "12" and "01" to "09". Other months are refused here, because a provider would refuse them only
+// later.
 func validMonth(month []byte) bool {
 	if len(month) > 2 || !isDigits(month) {
 		return false
@@ -248,8 +249,8 @@ func validYear(year []byte) bool { return (len(year) == 2 || len(year) == 4) && 
 
 func validCVV(cvv []byte) bool { return len(cvv) == cvvDigits && isDigits(cvv) }
 
-// validCardNumber requires digits and a valid Luhn check digit (ISO/IEC 7812-1, annex B). No issuer's numbers begin
-// with 0. A number with leading zeros has the same check digit, so accepting it would let a card evade the
+// validCardNumber requires digits and a valid Luhn check digit (ISO/IEC 7812-1, annex B). A leading zero is refused, because
+// no issuer's numbers begin with 0. Leading zeros do not change the check digit, so with them a card could evade the
 // blocklist and limits.
 func validCardNumber(number []byte) bool {
 	if len(number) < minCardNumber || len(number) > maxCardNumber || number[0] == '0' || !isDigits(number) {
@@ -268,12 +269,12 @@ func validCardNumber(number []byte) bool {
 	return sum%10 == 0
 }
 
-// CardLike tells whether a text has as many digits as a card number, in any script: people type a number with the digits of
-// their keyboard. Such a text must not be repeated in a response.
+// CardLike tells whether a text has as many digits as a card number. Digits of all scripts count, because people type a
+// number with the digits of their keyboard. Such a text must not be repeated in a response.
 func CardLike(text []byte) bool {
 	n := 0
 	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text) // the conversion to a string would leave a copy of the number in memory
+		r, size := utf8.DecodeRune(text) // not string(text), which would leave a copy of the number in memory
 		if unicode.IsDigit(r) {
 			n++
 		}

@@ -33,11 +33,11 @@ func refusals(s *payment.Storage, kind payment.Type) []string {
 	return got
 }
 
-// card has the pairs of a valid card.
+// card has the key=value pairs of a valid card.
 var card = []string{"type=bank_card", "cardnumber=4242424242424242", "cardholder=JOHN DOE", "exp_month=12", "exp_year=2030", "cvv=123"}
 
-// changedCard returns the pairs of the valid card, with the pair of one key replaced by change. If change has no
-// '=', the pair of the key change is removed.
+// changedCard returns the key=value pairs of a valid card with one change. A change "key=value" replaces the pair with this
+// key. A change without '=' is a key whose pair is removed.
 func changedCard(change string) []string {
 	key, _, found := strings.Cut(change, "=")
 	pairs := slices.DeleteFunc(slices.Clone(card), func(p string) bool { return strings.HasPrefix(p, key+"=") })
@@ -143,7 +143,7 @@ func TestStorageTypesAreTheSpecifications(t *testing.T) {
 		method, known := payment.Method(sent)
 		clear(sent)
 		if !known || method != name {
-			t.Errorf("Method(%q) = %q, %v: it must not alias what was sent", name, method, known)
+			t.Errorf("Method(%q) = %q, %v: the name must not alias the argument", name, method, known)
 		}
 		if name == payment.BankCard || name == payment.DirectDebit {
 			continue
@@ -175,7 +175,7 @@ func TestRefusalsNeverShowCredentials(t *testing.T) {
 	s.CVV, s.CardHolder = []byte("9876"), []byte(strings.Repeat("CANARY", 100))
 	for _, got := range append(refusals(s, payment.Payment), fmt.Sprintf("%v %+v %#v %s", s, *s, *s, s)) {
 		if strings.Contains(got, "4111111111111112") || strings.Contains(got, "9876") || strings.Contains(got, "CANARY") {
-			t.Errorf("shown: %s", got)
+			t.Errorf("a credential is printed: %s", got)
 		}
 	}
 }

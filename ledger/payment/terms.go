@@ -7,16 +7,16 @@ import (
 	"mizan/ledger/money"
 )
 
-// Terms are the conditions under which the chosen terminal takes a transaction.
+// Terms are the conditions on which the chosen terminal takes a transaction.
 type Terms struct {
 	Terminal     ledger.ID
 	Route        string // the rail's name
-	TerminalText string // replaces the description that the payer is shown
+	TerminalText string // shown to the payer instead of the description
 	Fees         Fees
 	TwoPhase     bool
 	HoldTTL      time.Duration
-	Overdraft    money.Amount // how far the partner's available balance may go below zero
-	Asset        money.Asset  // the transaction's asset, with its network resolved
+	Overdraft    money.Amount // how far a payout may take the partner's available balance below zero
+	Asset        money.Asset  // the transaction's asset, with the network that the terminal determines
 
 	// Converts tells whether the amount is converted, at Rate, into SettlementAsset for the partner. If Rate is zero,
 	// no rate is known and the transaction is rejected.
@@ -27,15 +27,15 @@ type Terms struct {
 	HostedAttempts uint8 // how many attempts the terminal gives to the payer of a hosted payment
 
 	Priority int       // the terminal's priority
-	Bounds   []Bound   // bounds of the volume limits that count this transaction
+	Bounds   []Bound   // volume limits that count this transaction, with their bounds
 	Skipped  []Attempt // terminals that were passed over in favour of this one
 }
 
 // Found tells whether a terminal was found.
 func (t *Terms) Found() bool { return t.Terminal != (ledger.ID{}) }
 
-// takeTerms copies the terms into the record and prices the transaction. It returns the reason to reject it; empty if
-// there is none.
+// takeTerms copies the terms into the record and computes the amounts. It returns the reason to reject the transaction; empty
+// if there is none.
 func (r *Record) takeTerms(t *Terms) Code {
 	r.Terminal, r.Route, r.TerminalText, r.Priority = t.Terminal, t.Route, t.TerminalText, t.Priority
 	r.Asset, r.Fees, r.TwoPhase, r.HoldTTL = t.Asset, t.Fees, t.TwoPhase, 0
@@ -52,8 +52,8 @@ func (r *Record) takeTerms(t *Terms) Code {
 	return r.price(r.Amount)
 }
 
-// AttemptsIfStopped returns the list of attempts for the record of a transaction that was rejected before it was
-// sent to the terminal: the skipped terminals, then this one with the reason.
+// AttemptsIfStopped returns Record.Attempts for a transaction that is rejected before it is sent to the terminal. They are
+// the skipped terminals, then this terminal with the reason.
 func (t *Terms) AttemptsIfStopped(why Failure, now time.Time) []Attempt {
 	if !t.Found() {
 		return t.Skipped
@@ -62,15 +62,15 @@ func (t *Terms) AttemptsIfStopped(why Failure, now time.Time) []Attempt {
 		Attempt{Terminal: t.Terminal, Outcome: AttemptStopped, Failure: why, Priority: t.Priority, At: ledger.MicrosOf(now)})
 }
 
-// Offer is a method that a payer, or the recipient of a payout, can choose now.
+// Offer is a payment method that can be chosen now, by a payer or by the recipient of a payout.
 type Offer struct {
 	Method string       // money_storage type
-	Total  money.Amount // what the payer pays, fee included, or what the recipient gets
+	Total  money.Amount // the amount that the payer pays, fee included, or that the recipient gets
 	Asset  money.Asset  // the asset of Total
 }
 
-// Total returns what the payer of a payment of the amount pays, fee included, or what the recipient of a payout gets; ok is
-// false if the terms exclude the amount.
+// Total returns the amount that the payer pays, fee included, for a payment of the given amount. For a payout, it is the
+// amount that the recipient gets. ok is false if the terms exclude the amount.
 func (t *Terms) Total(of Type, amount money.Amount) (total money.Amount, asset money.Asset, ok bool) {
 	r := Record{Request: Request{Type: of, Amount: amount}}
 	code := r.takeTerms(t)
@@ -116,8 +116,8 @@ func (r *Record) price(amount money.Amount) Code {
 	return ""
 }
 
-// refundable tells whether a full refund can be booked: the whole amount, converted, has to be in range. If the
-// terminal does not return its fee, a full refund takes more from the partner than the charge brought.
+// refundable tells whether a full refund can be booked. For that, the whole converted amount must be in range. It may be out
+// of range although the charge is in range: a terminal that keeps its fee takes the whole amount back from the partner.
 func (r *Record) refundable(amount money.Amount) bool {
 	if r.Type != Payment || !r.crossesExchange() {
 		return true

@@ -8,8 +8,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// The amounts are computed by hand: fee = floor(amount × bps ÷ 10000) + fixed. The fee is deducted from what the
-// merchant receives, or added to what the payer pays (amount_with_fee).
+// The amounts are computed by hand: fee = floor(amount × bps ÷ 10000) + fixed. The fee is deducted from the merchant's
+// part, or added to the payer's amount (amount_with_fee).
 func TestFeesAreFlooredAndDeductedOrOnTop(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   payment.Type
@@ -36,8 +36,8 @@ func TestFeesAreFlooredAndDeductedOrOnTop(t *testing.T) {
 	}
 }
 
-// amount_dest = floor((amount − deducted fee) × rate × 10^(scale difference)):
-// the fee is taken first and merchant_amount stays in the source currency.
+// amount_dest = floor((amount − deducted fee) × rate × 10^(scale difference)). So the fee is deducted before the conversion,
+// and merchant_amount stays in the source currency.
 func TestConversionIsFlooredAtTheDestinationsScale(t *testing.T) {
 	for name, c := range map[string]struct {
 		amount   string
@@ -72,8 +72,8 @@ func zeros(n int) string {
 	return "000000000000000000000000000000000000000000000000000000000000000000000000"[:n]
 }
 
-// A transaction that the terms exclude is created in status rejected and without a terminal. No money is held, nothing
-// is reserved, and no inquiry is due.
+// If the terms exclude a transaction, it is created in status rejected and without a terminal. No money is held, nothing is
+// reserved, and no inquiry is due.
 func TestTermsThatRejectATransaction(t *testing.T) {
 	noScale := money.Asset{Currency: "USDT", Env: money.Prod}
 	for name, c := range map[string]struct {
@@ -92,8 +92,8 @@ func TestTermsThatRejectATransaction(t *testing.T) {
 		"destination above the maximum, payout":  {payment.Payout, "1" + zeros(36), convertingTerms(feeDeducted(0, "0"), usd, rub, "1"+zeros(36)+".1"), "amount out of range"},
 		"destination above the maximum, payment": {payment.Payment, "1" + zeros(36), convertingTerms(feeDeducted(0, "0"), usd, rub, "1"+zeros(36)+".1"), "amount out of range"},
 		"destination out of range, payout":       {payment.Payout, "1" + zeros(72), convertingTerms(feeDeducted(0, "0"), usd, rub, "1"+zeros(37)), "amount out of range"},
-		// After the fee, one unit is left to convert, which is in range. A full refund would convert the whole
-		// amount, which is not.
+		// After the fee, one unit is left to convert, and the result is in range. A full refund would convert the whole
+		// amount, and that result is out of range.
 		"full refund out of range, payment": {payment.Payment, "1" + zeros(72), convertingTerms(feeDeducted(0, nines(72)), usd, rub, "1"+zeros(37)), "amount out of range"},
 	} {
 		req := request(c.kind, c.amount)
@@ -106,7 +106,7 @@ func TestTermsThatRejectATransaction(t *testing.T) {
 		}
 		sc.want(d, "create created", "refuse rejected", "final")
 		if r := d.Record; amountsText(r) != c.amount+" "+c.amount+" "+c.amount+" 0" || r.Terminal != (ledger.ID{}) || r.Route != "" || r.DestAsset() != c.terminalTerms.Asset {
-			t.Errorf("%s: %s on %v, it has no terminal and no price", name, amountsText(r), r.Terminal)
+			t.Errorf("%s: %s on %v, want no terminal and no fee", name, amountsText(r), r.Terminal)
 		}
 	}
 }

@@ -5,16 +5,16 @@ type Verdict uint8
 
 // The verdicts. The zero value is invalid.
 const (
-	VerdictCharged  Verdict = iota + 1 // done: money moved, was captured, voided or returned
+	VerdictCharged  Verdict = iota + 1 // the money was moved, captured, voided or returned
 	VerdictPending                     // accepted, but the rail has not finished
 	VerdictRefused                     // declined: nothing moved and nothing will
 	VerdictFailed                      // a processing error: nothing moved
-	VerdictUnknown                     // time-out or broken connection: ask the provider, never assume an outcome
-	VerdictNotFound                    // from an inquiry: the operation never arrived
+	VerdictUnknown                     // time-out or broken connection; the provider must be asked, and no outcome is assumed
+	VerdictNotFound                    // answer to an inquiry: the operation never arrived
 	VerdictHeld                        // authorised; the money is held
-	VerdictAction                      // the payer has to act: Answer.Action describes how
-	VerdictReady                       // the payer has acted: the rail waits for Complete
-	VerdictNotSent                     // the call was never sent: another terminal may be tried
+	VerdictAction                      // the payer has to act; Answer.Action describes how
+	VerdictReady                       // the payer has acted, and the rail waits for the call Complete
+	VerdictNotSent                     // the call was never sent; another terminal may be tried
 )
 
 // IsValid tells whether the verdict is one of the constants above.

@@ -7,9 +7,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// Volume names the two counters of a volume limit that count a transaction: a counter of pending or settled
-// amounts, and a counter of settled amounts. The intent to call the provider adds the amount to the first counter.
-// If money moves, the amount is added to the second; if not, it is subtracted from the first.
+// Volume names the two counters of a volume limit that count a transaction. One is the sum of pending and settled amounts,
+// the other the sum of settled amounts. The intent to call the provider adds the amount to the first counter. If money moves,
+// the amount is added to the second counter; if not, it is subtracted from the first.
 type Volume struct {
 	Limit   ledger.ID
 	Window  string // the day, month or year of the intent to call the provider (ledger.WindowNumber)
@@ -19,18 +19,18 @@ type Volume struct {
 	pendingKey, settledKey string
 }
 
-// Bound is a volume and the largest total that its limit allows in the volume's first counter.
+// Bound is a volume with the largest total that its limit allows in the volume's first counter (pending and settled amounts).
 type Bound struct {
 	Volume
 	Max    money.Amount // inclusive
 	Breach Failure      // the failure of a transaction that would exceed Max
 
-	volumes []Volume // set by Share, in the first Bound only: the volumes of all bounds
+	volumes []Volume // the volumes of all bounds; PrecomputeVolumes sets it in the first Bound only
 }
 
-// Share prepares bounds for the Terms of many transactions: it builds the counters' keys and the records' Volumes
-// once for all of them. The bounds and everything derived from them must not be changed afterwards.
-func Share(bounds []Bound) {
+// PrecomputeVolumes prepares bounds that many transactions have in their Terms. It builds the counters' keys and the records'
+// Volumes once for all of them. The bounds and everything derived from them must not be changed afterwards.
+func PrecomputeVolumes(bounds []Bound) {
 	if len(bounds) == 0 {
 		return
 	}
@@ -47,7 +47,7 @@ func Share(bounds []Bound) {
 // again. The volume must not be changed afterwards.
 func (v *Volume) BuildKeys() { v.pendingKey, v.settledKey = v.counterKeys() }
 
-// counterKeys returns the keys of the volume's counters, and builds them if BuildKeys has not.
+// counterKeys returns the keys of the volume's counters. It builds the keys if BuildKeys has not done so.
 func (v *Volume) counterKeys() (pendingKey, settledKey string) {
 	if v.pendingKey != "" {
 		return v.pendingKey, v.settledKey
@@ -55,7 +55,7 @@ func (v *Volume) counterKeys() (pendingKey, settledKey string) {
 	return ledger.VolumeKeys(v.Limit, v.Window, v.Subject)
 }
 
-// reserveVolumes reserves the amount in every volume that bounds the transaction.
+// reserveVolumes adds guards that reserve the amount in the volumes of all bounds.
 func (d *Decision) reserveVolumes(org ledger.ID, bounds []Bound) {
 	r := d.Record
 	r.Volumes = volumesOf(bounds)
@@ -73,7 +73,7 @@ func (d *Decision) reserveVolumes(org ledger.ID, bounds []Bound) {
 	}
 }
 
-// volumesOf returns the volumes of the bounds; nil if there are none. If Share prepared the bounds, all transactions
+// volumesOf returns the volumes of the bounds; nil if there are no bounds. If PrecomputeVolumes prepared the bounds, all transactions
 // get the same slice.
 func volumesOf(bounds []Bound) []Volume {
 	if len(bounds) == 0 {
@@ -89,8 +89,8 @@ func volumesOf(bounds []Bound) []Volume {
 	return volumes
 }
 
-// Breach returns the failure of a transaction that the writer (package posting) refused because of the counter
-// with that index in Counters.
+// Breach returns the failure of a transaction whose decision the writer (package posting) refused. counter is the index in
+// Counters of the guard that caused the refusal.
 func (d *Decision) Breach(counter int) Failure {
 	if i := counter - d.firstBound; i >= 0 && i < len(d.bounds) {
 		return d.bounds[i].Breach
@@ -98,11 +98,11 @@ func (d *Decision) Breach(counter int) Failure {
 	return Failure{Code: AmountOutOfRange}
 }
 
-// room returns the slice to which a decision appends its counters: counters, or DecisionContext.Room if counters is
-// nil.
-func (c DecisionContext) room(counters []ledger.CounterGuard) []ledger.CounterGuard {
+// counterSlice returns the slice to which a decision appends its counters. It is the argument counters or, if that is nil,
+// DecisionContext.CounterBuffer.
+func (c DecisionContext) counterSlice(counters []ledger.CounterGuard) []ledger.CounterGuard {
 	if counters == nil {
-		return c.Room[:0]
+		return c.CounterBuffer[:0]
 	}
 	return counters
 }
@@ -117,8 +117,8 @@ func (r *Record) releaseVolumes(org ledger.ID, amount money.Amount, guards []led
 	return guards
 }
 
-// settleVolumes appends guards that count the settled amount for the record's link and in its volumes, and release the surplus of the
-// reservation. They record an outcome, so the writer never refuses them.
+// settleVolumes appends guards that add the settled amount to the counters of the record's link and volumes, and release
+// the reserved amount that did not settle. They record an outcome, so the writer never refuses them.
 func (r *Record) settleVolumes(org ledger.ID, guards []ledger.CounterGuard) []ledger.CounterGuard {
 	if r.LinkID != (ledger.ID{}) {
 		charged := ledger.LinkCharged(org, r.LinkID, r.Settled())

@@ -47,7 +47,7 @@ func (sc *scenario) wantVolumes(d payment.Decision, want string, counts bool) {
 		sc.t.Errorf("%s: %s\nwant %s", sc.record.Status, got, want)
 	}
 	if got := len(sc.record.Volumes); got != map[bool]int{true: 2, false: 0}[counts] {
-		sc.t.Errorf("%s: it counts towards %d volumes", sc.record.Status, got)
+		sc.t.Errorf("%s: the record counts towards %d volumes", sc.record.Status, got)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestTransactionWithoutMoneyReleasesItsVolumeOnce(t *testing.T) {
 					t.Errorf("a correction: %s", volumesText(&d))
 				}
 				if d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}); volumesText(&d) != "" {
-					t.Errorf("money that came too late: %s", volumesText(&d)) // this money stays on the suspense account
+					t.Errorf("late settlement: %s", volumesText(&d)) // the money is on the suspense account and is not counted
 				}
 			})
 		}
@@ -134,14 +134,14 @@ func TestACaptureOfAPartKeepsThatPartOfTheVolume(t *testing.T) {
 	sc.commit("")
 	sc.wantVolumes(sc.onOpAnswer(answers["charged"]), allSettled, true)
 
-	misreported := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0")))) // its capture seems to fail, but has succeeded
+	misreported := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0")))) // the capture was reported as failed, but it succeeded
 	misreported.commit("400")
 	misreported.wantVolumes(misreported.onOpAnswer(payment.Answer{Verdict: payment.VerdictRefused}), "", true)
 	misreported.wantVolumes(misreported.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), partSettled, true)
 
 	expired := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0")))) // never captured
 	if _, d, decided := expired.onDue(week); !decided || volumesText(&d) != "" {
-		t.Errorf("the hold's end: %s", volumesText(&d))
+		t.Errorf("the lapse of the hold: %s", volumesText(&d))
 	}
 	expired.wantVolumes(expired.onOpAnswer(answers["charged"]), allReleased, false)
 }
@@ -178,8 +178,8 @@ func TestAHostedPaymentCountsOnlyAfterItIsRouted(t *testing.T) {
 	sc.wantVolumes(sc.apply(sc.context.Continue(sc.record, payment.Credentials{Method: "sbp"}, boundedTerms(terms(feeDeducted(0, "0"))), otherID)), allReserved, true)
 }
 
-// A rejected transaction has the network for which the limits were checked: the request's, or else the one that comes with
-// the credentials.
+// A rejected transaction has the network with which the limits were checked. That is the network of the request, or else the
+// one that comes with the credentials.
 func TestRejectedTransactionKeepsTheCheckedNetwork(t *testing.T) {
 	usdtRequest := request(payment.Payment, "1000")
 	usdtRequest.Asset.Currency = "USDT"
@@ -206,10 +206,10 @@ func TestTransactionExcludedByItsTermsCountsInNoVolume(t *testing.T) {
 	}
 }
 
-// sharedTerms is boundedTerms with bounds that transactions share in memory.
+// sharedTerms returns boundedTerms with bounds that several transactions share in memory.
 func sharedTerms(terminalTerms *payment.Terms) *payment.Terms {
 	terminalTerms = boundedTerms(terminalTerms)
-	payment.Share(terminalTerms.Bounds)
+	payment.PrecomputeVolumes(terminalTerms.Bounds)
 	return terminalTerms
 }
 
@@ -228,12 +228,12 @@ func TestSharedBoundsCountLikeUnsharedBounds(t *testing.T) {
 	}
 	scenario1, scenario2 := begin(), begin()
 	if &scenario1.record.Volumes[0] != &scenario2.record.Volumes[0] {
-		t.Error("each has its own volumes")
+		t.Error("the two transactions do not share their volumes")
 	}
 	scenario2.wantVolumes(scenario2.onAnswer(payment.Answer{Verdict: payment.VerdictRefused}), allReleased, false)
 	scenario1.wantVolumes(scenario1.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), allSettled, true)
 	begin()
-	payment.Share(nil) // no bounds
+	payment.PrecomputeVolumes(nil) // no bounds
 }
 
 func TestPrefixOfSharedBoundsReservesOnlyItsVolumes(t *testing.T) {
@@ -243,12 +243,12 @@ func TestPrefixOfSharedBoundsReservesOnlyItsVolumes(t *testing.T) {
 		terminalTerms.Bounds = terminalTerms.Bounds[:boundCount]
 		d := testContext.Create(transactionID, 1, request(payment.Payment, "1000"), &terminalTerms)
 		if volumesText(&d) != want || len(d.Record.Volumes) != boundCount {
-			t.Errorf("%d of them: %s", boundCount, volumesText(&d))
+			t.Errorf("with %d bounds: %s", boundCount, volumesText(&d))
 		}
 	}
 }
 
-// The keys of counters are not stored. Nevertheless a record from the store counts like one that never left memory.
+// The keys of counters are not stored. Nevertheless a record that was read from the store counts like one that was not.
 func TestStoredVolumesCountLikeThoseInMemory(t *testing.T) {
 	for name, outcome := range map[string]struct {
 		verdict payment.Verdict
@@ -258,7 +258,7 @@ func TestStoredVolumesCountLikeThoseInMemory(t *testing.T) {
 		for i, v := range sc.record.Volumes {
 			stored := payment.Volume{Limit: v.Limit, Window: v.Window, Subject: v.Subject}
 			if v == stored {
-				t.Errorf("%s: volume %d has no names", name, i)
+				t.Errorf("%s: volume %d has no keys", name, i)
 			}
 		}
 		volumes := make([]payment.Volume, 0, len(sc.record.Volumes))
@@ -272,22 +272,22 @@ func TestStoredVolumesCountLikeThoseInMemory(t *testing.T) {
 	}
 }
 
-// DecisionContext.Room only provides memory for an outcome's counters. Its contents and its size do not change them.
+// DecisionContext.CounterBuffer only provides memory for an outcome's counters. Its contents and its size do not change them.
 func TestCountersDoNotDependOnTheReusedMemory(t *testing.T) {
 	litter := ledger.CounterGuard{Key: "litter", Add: money.FromUint64(9), Max: money.Max, IsRelease: true, RefusalCode: ledger.Invalid}
 	for verdict, want := range map[payment.Verdict]string{payment.VerdictCharged: allSettled, payment.VerdictRefused: allReleased} {
 		for size := range 6 {
 			sc := newScenario(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
 			for range size {
-				sc.context.Room = append(sc.context.Room, litter)
+				sc.context.CounterBuffer = append(sc.context.CounterBuffer, litter)
 			}
 			allocated, _ := testContext.DecideAnswer(sc.record, payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
 			d := sc.onAnswer(payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
 			if volumesText(&d) != want || !slices.Equal(d.Counters, allocated.Counters) {
-				t.Errorf("in room for %d: %+v, want %+v", size, d.Counters, allocated.Counters)
+				t.Errorf("in a buffer for %d guards: %+v, want %+v", size, d.Counters, allocated.Counters)
 			}
-			if memory := sc.context.Room; size > len(d.Counters) && &memory[0] != &d.Counters[0] {
-				t.Errorf("room for %d is not used", size)
+			if memory := sc.context.CounterBuffer; size > len(d.Counters) && &memory[0] != &d.Counters[0] {
+				t.Errorf("a buffer for %d guards is not used", size)
 			}
 		}
 	}
@@ -301,9 +301,9 @@ func TestSharedVolumesDoNotAllocate(t *testing.T) {
 		return testing.AllocsPerRun(100, func() {
 			c := testContext
 			d := c.Create(transactionID, 1, paymentRequest, terminalTerms)
-			c.Room = d.Counters
+			c.CounterBuffer = d.Counters
 			if _, ok := c.DecideAnswer(d.Record, payment.Answer{Verdict: payment.VerdictCharged}); !ok {
-				t.Fatal("it was not decided on")
+				t.Fatal("the answer causes no decision")
 			}
 		})
 	}

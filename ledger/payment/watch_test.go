@@ -6,8 +6,8 @@ import (
 	"mizan/ledger"
 )
 
-// isFirstCharge lists every event that leads to Charged. For each status before the event, its value tells whether the
-// transaction then becomes charged for the first time.
+// isFirstCharge lists every event that leads to Charged. For each event and each status before it, the value tells whether
+// the transaction then becomes charged for the first time.
 func TestWhatMakesATransactionCharged(t *testing.T) {
 	isFirstCharge := map[Event]map[Status]bool{
 		Settle:        {Charging: true, PreAuthorized3DS: true, AuthRequired: true, Unknown: true, Cancelled: true, PaymentHeld: true, PayoutHeld: true},
@@ -37,7 +37,7 @@ func TestWhatMakesATransactionCharged(t *testing.T) {
 		t.Errorf("%d events lead to charged, want 13", chargingSteps)
 	}
 	if IsFirstCharge(&ledger.Event{Name: string(Decline), From: string(Charging), To: string(Rejected)}) {
-		t.Error("a rejection charges")
+		t.Error("a rejection counts as a first charge")
 	}
 }
 

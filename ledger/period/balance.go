@@ -29,7 +29,7 @@ type Balance struct {
 	rows        uint64
 }
 
-// NewBalance begins the trial balance of an organization at the end of a month.
+// NewBalance returns the beginning of an organization's trial balance at the end of a month. Add adds the rows.
 func NewBalance(org ledger.ID, m Month) *Balance {
 	b := &Balance{hash: sha256.New()}
 	b.hash.Write([]byte("mizan period 1\norganization " + org.String() + "\nmonth " + m.String() + "\n"))
@@ -38,7 +38,7 @@ func NewBalance(org ledger.ID, m Month) *Balance {
 
 // Add adds an account. Accounts must be added in the order of Compare.
 func (b *Balance) Add(account ledger.Account, totals *ledger.Totals) {
-	assert.That(b.lastAccount == (ledger.Account{}) || Compare(b.lastAccount, account) < 0, "period: %s %v is not behind %s %v", account.Path, account.Asset, b.lastAccount.Path, b.lastAccount.Asset)
+	assert.That(b.lastAccount == (ledger.Account{}) || Compare(b.lastAccount, account) < 0, "period: %s %v must come after %s %v", account.Path, account.Asset, b.lastAccount.Path, b.lastAccount.Asset)
 	b.lastAccount = account
 	if *totals == (ledger.Totals{}) {
 		return

@@ -9,10 +9,10 @@ import (
 	"mizan/ledger"
 )
 
-// Field is the name of the request's field that a refusal of a month names.
+// Field is the name of the request's field with the month, for refusals.
 const Field = "month"
 
-// Books is the state of an organization's books when a month is to be closed.
+// Books is the state of an organization's books when the closing of a month is requested.
 type Books struct {
 	Now          ledger.Micros
 	FirstMonth   Month // month of the journal's first event
@@ -28,8 +28,8 @@ func (s *Books) nextToClose() Month {
 	return s.FirstMonth
 }
 
-// CheckClose returns why the month can't be closed; nil if it can. The error is Invalid for a month
-// before the books began, else a Conflict.
+// CheckClose returns an error if the month can't be closed. The error is Invalid for a month before the journal's
+// first event, else a Conflict.
 func (m Month) CheckClose(books Books) error {
 	const op = "period.Close"
 	switch {
@@ -57,17 +57,17 @@ type ClosedBy struct {
 // Record is a closed month. It never changes.
 type Record struct {
 	Month       Month
-	BalanceHash [sha256.Size]byte // from Balance
-	Rows        uint64            // number of rows in that balance
+	BalanceHash [sha256.Size]byte // the sum that Balance.Sum returns
+	Rows        uint64            // number of rows of that trial balance
 	ClosedBy    ClosedBy
 
-	// These are in the store's row around the payload.
+	// At and Seq are not in the payload, but in the store's row around it.
 	At  ledger.Micros // when the month was closed
-	Seq uint64        // number of the closing's event in the journal
+	Seq uint64        // journal number of the event that closed the month
 }
 
-// Event returns the event that closes the month. Its target state contains the month and the
-// hash: closed 2026-10 <64 hexadecimal digits>. So the journal's Merkle tree proves them.
+// Event returns the event that closes the month. Its target state contains the month and the hash: closed 2026-10 <64
+// hexadecimal digits>. So the journal's Merkle tree proves the month and the hash.
 func (r *Record) Event() ledger.Event {
 	step, ok := Machine.Next(Open, Close)
 	assert.That(ok, "period: nothing is closed")
@@ -77,8 +77,8 @@ func (r *Record) Event() ledger.Event {
 	}
 }
 
-// ReadEvent parses a closing's event and returns its month and hash. ok is false for an event
-// that Record.Event would not have made.
+// ReadEvent parses an event that closes a month, and returns the month and the hash. ok is false for an event that
+// Record.Event would not have made.
 func ReadEvent(e *ledger.Event) (m Month, sum [sha256.Size]byte, ok bool) {
 	words := strings.Split(e.To, " ")
 	if e.Source.Kind != ledger.Period || e.From != "" || e.Entry != nil || len(words) != 3 {

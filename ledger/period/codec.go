@@ -13,8 +13,8 @@ const version = 1
 // ErrRecord is the error for bytes that are not a closed month.
 var ErrRecord = errors.New("not a closed month")
 
-// AppendRecord appends the record's payload: the version, the hash, the number of hashed rows,
-// and who closed the month. The month itself is in the record's id.
+// AppendRecord appends the record's payload (stored form): the version, the hash, the number of hashed rows, and ClosedBy.
+// The month itself is in the record's id.
 func AppendRecord(dst []byte, r *Record) []byte {
 	dst = append(append(dst, version), r.BalanceHash[:]...)
 	dst = binary.AppendUvarint(dst, r.Rows)

@@ -17,7 +17,7 @@ type Action string
 // Close is the only action on a month.
 const Close Action = "close"
 
-// Step is an entry of the machine's table.
+// Step is a transition in the machine's table.
 type Step struct {
 	To  State
 	Why string

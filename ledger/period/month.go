@@ -11,7 +11,7 @@ import (
 // means no month.
 type Month int32
 
-// firstYear and lastYear bound months in the same way as the dates of contracts.
+// firstYear and lastYear are the bounds of months. Dates of contracts have the same bounds.
 const firstYear, lastYear = 1970, 9000
 
 // layout is a month's text form.
@@ -60,7 +60,7 @@ func (m Month) ID() (id ledger.ID) {
 	return id
 }
 
-// Source returns what identifies the month's record in the journal.
+// Source returns the kind and the id of the month's record in the journal.
 func (m Month) Source() ledger.Source { return ledger.Source{Kind: ledger.Period, ID: m.ID()} }
 
 // FromID returns the month whose record has the id; false if the id belongs to no month.

@@ -27,7 +27,7 @@ func parseMonth(t *testing.T, text string) period.Month {
 	return m
 }
 
-// Invariant 2 of doc.go: a closed month is final.
+// A closed month is final (doc.go, invariant 2).
 func TestTheMachineIsAsReported(t *testing.T) {
 	const file = "testdata/machine.txt"
 	got := period.Machine.Report()
@@ -79,7 +79,7 @@ func TestAMonthHasItsCalendarDays(t *testing.T) {
 	}
 }
 
-// Invariant 5: ids are in the order of months, and each id belongs to one month.
+// Ids are in the order of months, and each id belongs to one month (doc.go, invariant 5).
 func TestIdsAreInTheOrderOfMonths(t *testing.T) {
 	previousID := ledger.ID{}
 	for m := parseMonth(t, "1970-01"); m <= parseMonth(t, "9000-12"); m++ {
@@ -101,8 +101,8 @@ func TestIdsAreInTheOrderOfMonths(t *testing.T) {
 	}
 }
 
-// Invariants 1 and 3: months are closed in order and after their end. If there are several reasons to refuse a closing,
-// CheckClose reports the one that it checks first.
+// Months are closed in order and after their end (doc.go, invariants 1 and 3). If there are several reasons to refuse a
+// closing, CheckClose returns the one that it checks first.
 func TestMonthsAreClosedInOrderAfterTheirEndWithNothingDue(t *testing.T) {
 	now := func(text string) ledger.Micros {
 		at, err := time.Parse(time.RFC3339Nano, text)
@@ -144,7 +144,7 @@ func amount(n uint64) money.Amount { return money.FromUint64(n) }
 
 var org = uuid.MustParse("7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01")
 
-// Invariant 4: the hash covers the documented text, written here by hand.
+// The hash is that of the documented text, which is written here by hand (doc.go, invariant 4).
 func TestTheHashIsOfTheDocumentedText(t *testing.T) {
 	const text = "mizan period 1\n" +
 		"organization 7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01\n" +
@@ -166,7 +166,7 @@ func TestTheHashIsOfTheDocumentedText(t *testing.T) {
 	}
 	empty, rows := period.NewBalance(org, parseMonth(t, "2026-10")).Sum()
 	if want := sha256.Sum256([]byte(text[:len("mizan period 1\norganization \nmonth 2026-10\n")+36])); empty != want || rows != 0 {
-		t.Errorf("nothing is hashed as %x of %d rows", empty, rows)
+		t.Errorf("an empty balance has the hash %x and %d rows", empty, rows)
 	}
 }
 
@@ -186,18 +186,18 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	}
 	for n := range len(payload) - len(r.ClosedBy.Login) {
 		if _, err := period.ReadRecord(r.Month.ID(), payload[:n]); err == nil {
-			t.Errorf("%d bytes of it are read", n)
+			t.Errorf("%d bytes of a record are read", n)
 		}
 	}
 	if _, err := period.ReadRecord(uuid.New(), payload); err == nil {
-		t.Error("it is read under an id that is no month's")
+		t.Error("a record is read under an id that is not that of a month")
 	}
 	if _, err := period.ReadRecord(r.Month.ID(), append([]byte{9}, payload[1:]...)); err == nil {
-		t.Error("another version is read")
+		t.Error("a record of another version is read")
 	}
 }
 
-// Invariant 4: the event itself has the closed month and the hash.
+// The event itself contains the closed month and the hash (doc.go, invariant 4).
 func TestClosingEventHasMonthAndHash(t *testing.T) {
 	r := closedRecord(t)
 	e := r.Event()
@@ -205,7 +205,7 @@ func TestClosingEventHasMonthAndHash(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	if m, sum, ok := period.ReadEvent(&e); !ok || m != r.Month || sum != r.BalanceHash {
-		t.Errorf("it is read as %v %x %v", m, sum, ok)
+		t.Errorf("the event is read as %v %x %v", m, sum, ok)
 	}
 	for i, change := range []func(*ledger.Event){
 		func(e *ledger.Event) { e.Name = "open" },

@@ -11,58 +11,58 @@ type Place uint8
 
 // The places.
 const (
-	Detail   Place = iota // shown in responses to a read by ID and to a change, and in full lists
-	Short                 // shown where Detail columns are, and in short lists too
-	Deep                  // shown in responses to a read by ID and to a change, but in no list
-	Metadata              // shown where Detail columns are, but inside the object metadata, beside the keys that a request sent
-	Hidden                // shown in no response
+	Detail   Place = iota // in full lists, and in responses to a read by id and to a change
+	Short                 // like Detail, and also in short lists
+	Deep                  // in no list, but in responses to a read by id and to a change
+	Metadata              // like Detail, but inside the object metadata, together with the keys that the request sent
+	Hidden                // in no response
 )
 
 // Column is a field of a record, of a request's body, or of a row inside a record.
 type Column struct {
-	Key   uint8  // its number in the stored form; may be 0 for a column that is not stored
-	Name  string // its name in the API
+	Key   uint8  // number in the stored form; may be 0 if the column is not stored
+	Name  string // name in the API
 	Kind  Kind
-	Help  string // one line for people: documentation, flags, forms
+	Help  string // one line of text for people, in documentation, help of flags, and forms
 	Place Place
 
-	// Settable columns can be set by a request; the others are derived.
+	// Settable tells whether requests can set the column. A column that requests cannot set is derived.
 	Settable      bool
 	Required      bool
 	Fixed         bool     // set at creation and never changed
-	Secret        bool     // encrypted in the store, and shown as the Mask
-	NotNull       bool     // for fields of a struct: zero is a value, which is shown and stored
-	Default       any      // the value if nothing was sent; nil: none
-	Min, Max      int64    // bounds of the values of Integer and Percent
+	Secret        bool     // encrypted in the store, and shown as Mask
+	NotNull       bool     // for fields of a struct: the zero value is a value, so it is shown and stored
+	Default       any      // value if the request has none; nil: no default
+	Min, Max      int64    // bounds of the values of an Integer or Percent column
 	AllowZero     bool     // an amount may be zero
 	LongerThan    int      // a text must have more characters than this, not counting blanks at its ends
 	DateOrTime    bool     // a text is a date or an RFC 3339 time
 	MaxLength     int      // the largest number of characters of a text, or of entries of a list
 	Words         []string // the allowed words of an Enum or Word
-	Of            *Table   // the columns of the rows or entries that are its values, or of a contract's review
+	Of            *Table   // columns of the rows or entries in the column's values, or of a contract's review
 	Single        bool     // a column of rows has at most one row, shown as an object
-	OneLine       bool     // a text has no control characters at all, nor others that change how the text around it is shown
-	RefuseEmpty   string   // the message that refuses an empty text in a request; without one, an empty text counts as null
-	ShownAfter    string   // the column after which this one is shown; empty: the one that is declared before it
-	Flag          string   // its flag on the command line; empty: the flag follows from Name
-	InputOnly     bool     // it is only in requests, and neither stored nor shown
-	Shared        bool     // few different texts: records share them in memory
-	AbsentWhenNew bool     // no new record has a value: it is left out of the response to a creation
+	OneLine       bool     // a text may not have control characters, or invisible characters that change the layout around it
+	RefuseEmpty   string   // error message for an empty text in a request; if there is none, an empty text counts as null
+	ShownAfter    string   // name of the column after which this one is shown; empty: the order of declaration
+	Flag          string   // flag of the command line; empty: FlagName derives the flag from Name
+	InputOnly     bool     // the column is only in requests; it is neither stored nor shown
+	Shared        bool     // the column has few different texts, so equal texts share memory
+	AbsentWhenNew bool     // new records never have a value, so the response to a creation omits the column
 
 	Rule func(value any) (problem string) // a check in addition to the kind's; nil: none
 
-	// From computes the value from other columns; the column is then not stored.
+	// From computes the value from other columns. The value is then not stored. Nil: the value is not computed.
 	From func(Row) any
 
-	Sparse    bool // omitted if it has no value
+	Sparse    bool // omitted from responses if there is no value
 	Transient bool // computed for each viewer; not stored
 
-	// Contextual values depend on more than the record, such as other records and the service's own address. The checker
-	// does not compare them with responses.
+	// Contextual tells that the values depend on more than the record, such as other records and the service's own address.
+	// The checker does not compare such values with responses.
 	Contextual bool
 
-	index int    // index in its table and in a Row
-	field *field // its place in a struct; nil: the record is a Row
+	index int    // index of the column in its table and in a Row
+	field *field // where a Go struct has the value; nil: the record is a Row
 }
 
 // Table is a list of columns.
@@ -72,7 +72,7 @@ type Table struct {
 	columnNamed map[string]*Column
 }
 
-// Row holds a value, or nil, for each column of a table. It is immutable once it is shared.
+// Row has, for each column of a table, a value or nil. A row must not be changed once it is shared.
 type Row []any
 
 // Ref is a Cell or a *Column.
@@ -80,8 +80,8 @@ type Ref interface{ column() *Column }
 
 func (c *Column) column() *Column { return c }
 
-// NewTable makes a table of the columns of base, which may be nil, and the given columns. The columns of base keep
-// their indexes. A column may only be in one table and in tables that are based on that table.
+// NewTable returns a table with the columns of base, which may be nil, and the given columns. The columns of base keep their
+// indexes. A column may be in one table and in tables that are based on that table, but in no other.
 func NewTable(base *Table, columns ...Ref) *Table {
 	t := &Table{columnOfKey: make(map[uint8]*Column), columnNamed: make(map[string]*Column)}
 	if base != nil {
@@ -97,7 +97,7 @@ func NewTable(base *Table, columns ...Ref) *Table {
 	return t
 }
 
-// WithPlace returns a copy of the table in which one of the columns has another Place, and is not Sparse.
+// WithPlace returns a copy of the table. In the copy, one of the columns has another Place and is not Sparse.
 func (t *Table) WithPlace(c *Column, place Place) *Table {
 	movedColumn := *c
 	movedColumn.Place, movedColumn.Sparse = place, false
@@ -140,10 +140,11 @@ func (c *Column) Value(r Row) any {
 	return r[c.index]
 }
 
-// Stored returns the value that is stored in the row; nil for a computed column.
+// Stored returns the value that the row itself has; nil for a computed column.
 func (c *Column) Stored(r Row) any { return r[c.index] }
 
-// Put sets the column's value, of the kind's Go type; nil removes it. The row must not be shared yet.
+// Put sets the column's value in a row. The value has the Go type of the column's kind; nil removes the value. The row must
+// not be shared yet.
 func (c *Column) Put(r Row, value any) { r[c.index] = value }
 
 // Cell is a column whose values have the Go type T.
@@ -167,7 +168,7 @@ func (c Cell[T]) Clear(r Row) { r[c.index] = nil }
 // Option sets a property of a column.
 type Option func(*Column)
 
-// NewCell makes a column whose kind has values of type T.
+// NewCell returns a column whose kind has values of type T.
 func NewCell[T any](key uint8, name string, kind Kind, options []Option) Cell[T] {
 	c := &Column{Key: key, Name: name, Kind: kind}
 	for _, set := range options {
@@ -177,44 +178,44 @@ func NewCell[T any](key uint8, name string, kind Kind, options []Option) Cell[T]
 }
 
 // These are the options without an argument. Most of them set the field of Column with the same name.
-func Settable(c *Column)      { c.Settable = true }
-func Required(c *Column)      { c.Settable, c.Required = true, true }
-func InShort(c *Column)       { c.Place = Short }
-func InDeep(c *Column)        { c.Place = Deep }
-func InMetadata(c *Column)    { c.Place = Metadata }
-func NotShown(c *Column)      { c.Place = Hidden }
-func Single(c *Column)        { c.Single = true }
-func OrZero(c *Column)        { c.AllowZero = true }
-func IsDateOrTime(c *Column)  { c.DateOrTime = true }
-func Sparse(c *Column)        { c.Sparse = true }
-func Transient(c *Column)     { c.Transient = true }
-func Contextual(c *Column)    { c.Contextual = true }
-func Fixed(c *Column)         { c.Settable, c.Fixed = true, true }
-func Secret(c *Column)        { c.Settable, c.Secret = true, true }
-func NotNull(c *Column)       { c.NotNull = true }
-func OneLine(c *Column)       { c.OneLine = true }
-func Constant(c *Column)      { c.Fixed = true }    // no request sets it, and it never changes
-func Needed(c *Column)        { c.Required = true } // every record has a value, and no request sets it
-func AbsentWhenNew(c *Column) { c.AbsentWhenNew = true }
-func Sealed(c *Column)        { c.Secret = true } // a Secret that no request sets
-func Shared(c *Column)        { c.Shared = true }
+func Settable(c *Column)        { c.Settable = true }
+func Required(c *Column)        { c.Settable, c.Required = true, true }
+func InShort(c *Column)         { c.Place = Short }
+func InDeep(c *Column)          { c.Place = Deep }
+func InMetadata(c *Column)      { c.Place = Metadata }
+func NotShown(c *Column)        { c.Place = Hidden }
+func Single(c *Column)          { c.Single = true }
+func OrZero(c *Column)          { c.AllowZero = true }
+func IsDateOrTime(c *Column)    { c.DateOrTime = true }
+func Sparse(c *Column)          { c.Sparse = true }
+func Transient(c *Column)       { c.Transient = true }
+func Contextual(c *Column)      { c.Contextual = true }
+func Fixed(c *Column)           { c.Settable, c.Fixed = true, true }
+func Secret(c *Column)          { c.Settable, c.Secret = true, true }
+func NotNull(c *Column)         { c.NotNull = true }
+func OneLine(c *Column)         { c.OneLine = true }
+func ReadOnlyFixed(c *Column)   { c.Fixed = true }    // no request sets it, and it never changes
+func RequiredInStore(c *Column) { c.Required = true } // every record has a value in the store, and no request sets it
+func AbsentWhenNew(c *Column)   { c.AbsentWhenNew = true }
+func StoredEncrypted(c *Column) { c.Secret = true } // like Secret, but no request sets the value
+func Shared(c *Column)          { c.Shared = true }
 
-// Help sets the column's line for people.
+// Help sets Column.Help, the line of text for people.
 func Help(line string) Option { return func(c *Column) { c.Help = line } }
 
-// Rule adds a check of values to the check by the column's kind.
+// Rule adds a check of values. It runs after the check by the column's kind.
 func Rule(check func(value any) (problem string)) Option { return func(c *Column) { c.Rule = check } }
 
-// RefuseEmpty refuses an empty text in a request with the message.
+// RefuseEmpty lets requests set the column, and refuses an empty text with the message.
 func RefuseEmpty(message string) Option {
 	return func(c *Column) { c.Settable, c.RefuseEmpty = true, message }
 }
 
-// Flag names the column's flag on the command line.
+// Flag sets the column's flag on the command line.
 func Flag(name string) Option { return func(c *Column) { c.Flag = name } }
 
-// FlagName returns the column's flag on the command line. The flag of a secret or a password names a
-// file that contains it.
+// FlagName returns the column's flag on the command line. The value of the flag for a secret or a password is the name of a
+// file that contains the secret.
 func (c *Column) FlagName() string {
 	name := c.Flag
 	if name == "" {
@@ -226,19 +227,19 @@ func (c *Column) FlagName() string {
 	return name
 }
 
-// ShownAfter shows the column after the named one, instead of after the one that is declared before it.
+// ShownAfter makes responses show the column after the named one, and not in the order of declaration.
 func ShownAfter(name string) Option { return func(c *Column) { c.ShownAfter = name } }
 
-// LongerThan makes a text have more than n characters, not counting blanks at its ends.
+// LongerThan requires that a text has more than n characters, not counting blanks at its ends.
 func LongerThan(n int) Option { return func(c *Column) { c.LongerThan = n } }
 
-// AtMost bounds a text in characters, or a list in entries.
+// AtMost sets the largest number of characters of a text, or of entries of a list.
 func AtMost(n int) Option { return func(c *Column) { c.MaxLength = n } }
 
 // Computed derives the column's value from other columns; the value is not stored.
 func Computed(from func(Row) any) Option { return func(c *Column) { c.From = from } }
 
-// DefaultTo sets the value that the column has if a request sends none.
+// DefaultTo sets the column's value for requests that have none.
 func DefaultTo(value any) Option {
 	return func(c *Column) { c.Settable, c.Default = true, value }
 }

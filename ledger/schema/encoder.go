@@ -31,7 +31,7 @@ func (e *Encoder) Key(name string) {
 	e.Buf = append(e.Buf, '"', ':')
 }
 
-// Open begins an object or an array that is an element of an array: bracket is { or [.
+// Open begins an object or an array that is an element of an array. The bracket is { or [.
 func (e *Encoder) Open(bracket byte) {
 	e.Comma()
 	e.Buf = append(e.Buf, bracket)
@@ -90,7 +90,7 @@ func (e *Encoder) Text(name, value string) {
 	e.Buf = AppendText(e.Buf, value)
 }
 
-// Word writes a string of the protocol's own vocabulary, which needs no escape.
+// Word writes a string without escaping. The string is a word of the API, such as a status, and needs no escape.
 func (e *Encoder) Word(name, value string) {
 	e.Key(name)
 	e.Buf = append(e.Buf, '"')
@@ -98,7 +98,7 @@ func (e *Encoder) Word(name, value string) {
 	e.Buf = append(e.Buf, '"')
 }
 
-// TextOrNull writes a string, or null for an empty string.
+// TextOrNull writes a string. It writes null for an empty string.
 func (e *Encoder) TextOrNull(name, value string) {
 	if value == "" {
 		e.Null(name)
@@ -129,7 +129,7 @@ func (e *Encoder) Boolean(name string, b bool) {
 	e.Buf = strconv.AppendBool(e.Buf, b)
 }
 
-// Amount writes minor units as a string.
+// Amount writes an amount in minor units, as a string.
 func (e *Encoder) Amount(name string, a money.Amount) {
 	e.Key(name)
 	e.Buf = append(e.Buf, '"')
@@ -137,7 +137,7 @@ func (e *Encoder) Amount(name string, a money.Amount) {
 	e.Buf = append(e.Buf, '"')
 }
 
-// Signed writes minor units that may be negative as a string.
+// Signed writes an amount in minor units that may be negative, as a string.
 func (e *Encoder) Signed(name string, s money.Signed) {
 	e.Key(name)
 	e.Buf = append(e.Buf, '"')
@@ -156,7 +156,7 @@ func (e *Encoder) ID(name string, id ledger.ID) {
 	e.Buf = append(e.Buf, '"')
 }
 
-// Instant writes a time, or null for none.
+// Instant writes a time. It writes null for a zero instant.
 func (e *Encoder) Instant(name string, at ledger.Micros) {
 	if at == 0 {
 		e.Null(name)
@@ -168,7 +168,7 @@ func (e *Encoder) Instant(name string, at ledger.Micros) {
 	e.Buf = append(e.Buf, '"')
 }
 
-// Scale writes an asset's number of decimals, or null while the number is unknown.
+// Scale writes an asset's number of decimals. It writes null if the number is unknown.
 func (e *Encoder) Scale(name string, a money.Asset) {
 	digits, resolved := a.Scale()
 	if !resolved {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Entries makes a column whose values are lists of records of another type. Faults name the entry and its column:
+// Entries returns a column whose values are lists of records of another type. A fault names the entry and its column, as in
 // "overdraft_limit.0.amount".
 func Entries[E any](key uint8, name string, entryType *Type[E], options ...Option) Cell[[]E] {
 	return NewCell[[]E](key, name, entriesKind[E]{entryType}, append(options, func(c *Column) { c.Of = entryType.Table }))
@@ -14,12 +14,12 @@ func Entries[E any](key uint8, name string, entryType *Type[E], options ...Optio
 // entriesKind is the kind of columns whose values are lists of records, of type []E.
 type entriesKind[E any] struct{ entryType *Type[E] }
 
-// String names the kind by its columns.
+// String returns a name of the kind that lists its columns.
 func (k entriesKind[E]) String() string {
 	return "list of " + k.entryType.shownNames()
 }
 
-// shownNames lists the names of the shown columns for a sentence.
+// shownNames returns the names of the shown columns as a list in a sentence.
 func (t *Type[R]) shownNames() string {
 	var names []string
 	for _, c := range t.shownColumns {
@@ -28,21 +28,21 @@ func (t *Type[R]) shownNames() string {
 	return JoinWords(names, "and")
 }
 
-// Parse implements Kind. It is not called, because the kind is MultiPart.
+// Parse implements Kind. It is never called, because ParseParts is called instead.
 func (k entriesKind[E]) Parse(c *Column, raw []byte, _ Reader) (any, string) {
 	var f Faults
 	value := k.ParseParts(c, raw, &f)
 	return value, faultsText(&f)
 }
 
-// Check implements Kind. It is not called either.
+// Check implements Kind. It is never called, because CheckParts is called instead.
 func (k entriesKind[E]) Check(c *Column, value any) string {
 	var f Faults
 	k.CheckParts(c, value, &f)
 	return faultsText(&f)
 }
 
-// faultsText returns all faults as one text, empty if there are none.
+// faultsText returns all faults as one text. It is empty if there are no faults.
 func faultsText(f *Faults) string {
 	if f.Empty() {
 		return ""
@@ -89,7 +89,7 @@ func (k entriesKind[E]) CheckParts(c *Column, value any, f *Faults) {
 	}
 }
 
-// addEntry adds the faults of the entry with the index.
+// addEntry adds the faults of the entry with the index to f.
 func (f *Faults) addEntry(c *Column, entry int, faults *Faults) {
 	for _, fault := range faults.List {
 		if field := c.Name + "." + strconv.Itoa(entry) + "." + fault.Field; !f.Has(field) {
@@ -98,7 +98,7 @@ func (f *Faults) addEntry(c *Column, entry int, faults *Faults) {
 	}
 }
 
-// AppendStored implements Kind. Entries hold no secrets.
+// AppendStored implements Kind. Entries must not have secret columns, so it needs no vault.
 func (k entriesKind[E]) AppendStored(_ *Column, dst []byte, value any) []byte {
 	entries := value.([]E)
 	for i := range entries {
@@ -130,7 +130,7 @@ func (k entriesKind[E]) AppendJSON(_ *Column, dst []byte, value any, style Style
 	entries := value.([]E)
 	dst = append(dst, '[')
 	for i := range entries {
-		dst = append(k.entryType.AppendFields(append(separate(dst), '{'), &entries[i], style), '}')
+		dst = append(k.entryType.AppendFields(append(appendComma(dst), '{'), &entries[i], style), '}')
 	}
 	return append(dst, ']')
 }

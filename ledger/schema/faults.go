@@ -9,7 +9,7 @@ import (
 // Fault is the reason why a field is refused.
 type Fault struct{ Field, Message string }
 
-// Faults are the reasons of a refusal in the order of the checks. They become the details of an error response
+// Faults are the reasons why fields are refused, in the order of the checks. They become the details of an error response
 // (specification, error shape).
 type Faults struct{ List []Fault }
 
@@ -42,7 +42,7 @@ func (f *Faults) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// Err returns the faults as an error, nil if there are none.
+// Err returns the faults as an error. It is nil if there are none.
 func (f *Faults) Err() error {
 	if f.Empty() {
 		return nil

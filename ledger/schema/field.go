@@ -6,26 +6,25 @@ import (
 	"mizan/internal/assert"
 )
 
-// field is a column's place in a Go struct.
+// field tells how a column's value is read from a Go struct and set in it.
 type field struct {
-	record reflect.Type                // the struct
-	get    func(record any) any        // returns the value; nil: none
-	set    func(record any, value any) // sets the value; nil: none
+	record reflect.Type                // type of the struct
+	get    func(record any) any        // returns the value from a record; nil: no value
+	set    func(record any, value any) // sets the value in a record; nil: no value
 	zero   any                         // the value of a new record
 }
 
-// Field binds a column to a field of the struct R. The zero value of T means that there is no value, unless the column
-// is NotNull.
+// Field binds a column to a field of the struct R. A zero field means that there is no value, unless the column is NotNull.
 func Field[R, T any](c Cell[T], fieldOf func(*R) *T) *Column {
 	return bind(c.Column, fieldOf, func(v T) any { return v }, func(v any) T { return v.(T) })
 }
 
-// TextField is Field for a field whose type is a named string type.
+// TextField binds a column, as Field does, to a field whose type is a named string type.
 func TextField[R any, T ~string](c Cell[string], fieldOf func(*R) *T) *Column {
 	return bind(c.Column, fieldOf, func(v T) any { return string(v) }, func(v any) T { return T(v.(string)) })
 }
 
-// NumberField is Field for a field whose type is an integer type other than int64.
+// NumberField binds a column, as Field does, to a field whose type is an integer type other than int64.
 func NumberField[R any, T ~int | ~int64 | ~uint32 | ~uint64](c Cell[int64], fieldOf func(*R) *T) *Column {
 	return bind(c.Column, fieldOf, func(v T) any { return int64(v) }, func(v any) T { return T(v.(int64)) })
 }
@@ -35,8 +34,8 @@ func Bound[R, T any](c Cell[T], get func(*R) T, set func(*R, T)) *Column {
 	return bindTo(c.Column, get, set, func(v T) any { return v }, func(v any) T { return v.(T) })
 }
 
-// Shown binds a column to a value that is derived from the record: it is shown in responses, but neither requested nor
-// stored.
+// Shown binds a column to a value that is computed from the record. The value is shown in responses, but requests do not have
+// it, and it is not stored.
 func Shown[R, T any](c Cell[T], get func(*R) (value T, hasValue bool)) *Column {
 	assert.That(c.field == nil && !c.Settable, "schema: column %s cannot be set", c.Name)
 	c.Transient = true
@@ -53,7 +52,7 @@ func Shown[R, T any](c Cell[T], get func(*R) (value T, hasValue bool)) *Column {
 	return c.Column
 }
 
-// ForInput makes a column that is in requests and not in records, such as a password.
+// ForInput returns a column that is in requests and not in records, such as a password.
 func ForInput[T any](c Cell[T]) *Column {
 	c.InputOnly, c.Settable = true, true
 	return c.Column

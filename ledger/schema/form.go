@@ -2,9 +2,9 @@ package schema
 
 import "math"
 
-// Form is the JSON form of a column's values, in the terms of JSON Schema (2020-12). The description of the API is made
-// of forms. A form allows every value that the column may have, and may allow others: rules such as a check digit are
-// not in it.
+// Form is the JSON form of a column's values, in the terms of JSON Schema (2020-12). The description of the API consists
+// of forms. A form allows every value that the column may have. It may also allow values that the column refuses,
+// because a form has no rules such as check digits.
 type Form struct {
 	Type    string   // a JSON type, or "integer"; empty if AnyOf lists the alternatives
 	Format  string   // a format of JSON Schema, such as "uuid"; empty: none
@@ -13,22 +13,22 @@ type Form struct {
 	Min     *int64   // the smallest and the largest integer; nil: no bound
 	Max     *int64
 
-	// MinLength and MaxLength bound the characters of a text or the entries of a list; 0: no bound.
+	// MinLength and MaxLength are bounds on the number of characters of a text, or of entries of a list; 0: no bound.
 	MinLength, MaxLength int
 
-	Entry *Form // the entries of a list
+	Entry *Form // the form of a list's entries
 
-	// Members are the columns of an object's members; nil: an object may have any members. Open tells whether it may have
-	// other members too, and Partial whether members without a value are left out of responses.
+	// Members are the columns of an object's members; nil: the object may have any members. Open tells whether the object may
+	// have other members too. Partial tells whether responses omit members without a value.
 	Members       []*Column
 	Open, Partial bool
 
-	AnyOf []Form // the alternatives, if there is no single type
+	AnyOf []Form // alternative forms, if the values have no single type
 
 	MinorUnits bool // an amount in minor units: a text of digits, or an integer
 }
 
-// Use says where the values are: in requests, as a Reader reads them, or in responses, in a Style.
+// Use tells where the values appear. They are in requests, which a Reader reads, or in responses, which have a Style.
 type Use struct {
 	InRequest bool
 	Reader    Reader
@@ -70,7 +70,7 @@ func (idKind) Form(*Column, Use) Form { return Form{Type: "string", Format: "uui
 // Form implements Kind.
 func (dateKind) Form(*Column, Use) Form { return Form{Type: "string", Format: "date"} }
 
-// Form implements Kind. The column of a derived number has no bounds.
+// Form implements Kind. A derived integer has no bounds.
 func (integerKind) Form(c *Column, use Use) Form {
 	form := Form{Type: "integer"}
 	if !use.InRequest || c.Min == 0 && c.Max == 0 {
@@ -147,7 +147,7 @@ func (rowsKind) Form(c *Column, use Use) Form {
 	return Form{Type: "array", Entry: &row}
 }
 
-// Members returns the table's columns that requests can set, or those that responses show.
+// Members returns the columns of the table that are in requests, or those that are in responses, as use says.
 func (t *Table) Members(use Use) (members []*Column) {
 	for _, c := range t.Columns {
 		if use.InRequest && c.Settable || !use.InRequest && c.Place != Hidden {
@@ -157,7 +157,7 @@ func (t *Table) Members(use Use) (members []*Column) {
 	return members
 }
 
-// members returns the type's columns that requests can set, or those that responses show.
+// members returns the columns of the type that are in requests, or those that are in responses, as use says.
 func (t *Type[R]) members(use Use) []*Column {
 	if use.InRequest {
 		return t.Requested()

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 )
 
-// Input is the body of a request: the members of a JSON object by their exact names. It has been parsed strictly, and
-// does not alias a network buffer.
+// Input is the body of a request: the members of a JSON object by their exact names. The body has been parsed strictly.
+// Input does not alias a network buffer.
 type Input map[string]json.RawMessage
 
-// Read reads the table's settable columns from a request's body. A fault names its field by the prefix, then the
-// column's name.
+// Read reads the table's settable columns from a request's body. A fault names a field by the prefix and the column's name.
 func (t *Table) Read(input Input, reader Reader, prefix string, f *Faults) Row {
 	r := t.New()
 	for _, c := range t.Columns {
@@ -33,7 +32,7 @@ func (t *Table) Read(input Input, reader Reader, prefix string, f *Faults) Row {
 			f.Add(prefix+c.Name, "%s", problem)
 			continue
 		}
-		if value == nil { // an empty text or list counts as not sent
+		if value == nil { // the request has an empty text or list, which counts as absent
 			value = c.Default
 		}
 		r[c.index] = value
@@ -41,7 +40,8 @@ func (t *Table) Read(input Input, reader Reader, prefix string, f *Faults) Row {
 	return r
 }
 
-// ReadMembers parses an object by the columns of c.Of. problem is the object's first fault, empty if there is none.
+// ReadMembers parses an object whose members are the columns of c.Of. problem is the object's first fault; empty if there is
+// none.
 func (c *Column) ReadMembers(raw []byte, reader Reader) (row Row, problem string) {
 	var members Input
 	if raw[0] != '{' || json.Unmarshal(raw, &members) != nil {
@@ -64,12 +64,12 @@ func equalJSON(a, b []byte) bool {
 	return bytes.Equal(a, b)
 }
 
-// ReadMembers reads the settable columns from the members of an object that is part of another record, such as the
-// parameters of a terminal. null counts as absent, and so does an empty text in a text column with a default or in an
-// optional column of KindWord. A member that is not of the column's kind is a fault, and counts as absent. A secret
-// that is sent as the Mask (the text that responses show instead) is a fault and counts as absent, too. A member that
-// only the column's bounds or rule refuse is a fault too, but its value is set, so that stored objects can be read
-// under newer rules. A fault names its field by the prefix, then the column's name. The record is a *R.
+// ReadMembers reads the settable columns from an object that is a part of another record, such as the parameters of a
+// terminal. The result is a *R. null counts as absent. An empty text also counts as absent in a text column with a default
+// and in an optional column of KindWord. A member that is not of the column's kind is a fault, and counts as absent. The same
+// applies to a secret that is sent as Mask (the text that responses show instead of a secret). If only the column's bounds or
+// rule refuse a member, it is a fault, but its value is set, so that stored objects can be read under newer rules. A fault
+// names a field by the prefix and the column's name.
 func (t *Type[R]) ReadMembers(input Input, prefix string, f *Faults) (record any) {
 	r := t.New()
 	for _, c := range t.Columns {
@@ -97,5 +97,5 @@ func (t *Type[R]) ReadMembers(input Input, prefix string, f *Faults) (record any
 	return r
 }
 
-// UnknownSecret is the message for a Mask that was sent in place of a secret that is not stored.
+// UnknownSecret is the error message for a request that has Mask in place of a secret that is not stored.
 const UnknownSecret = "is not known here: send the secret itself"

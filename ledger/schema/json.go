@@ -9,8 +9,8 @@ import (
 // InstantLayout is the layout of times in responses: "2026-09-03T10:15:30.123456+00:00".
 const InstantLayout = "2006-01-02T15:04:05.000000-07:00"
 
-// separate appends a comma if one is needed before the next value or member.
-func separate(dst []byte) []byte {
+// appendComma appends a comma if one is needed before the next value or member.
+func appendComma(dst []byte) []byte {
 	if n := len(dst); n > 0 {
 		switch dst[n-1] {
 		case '{', '[', ':':
@@ -21,14 +21,15 @@ func separate(dst []byte) []byte {
 	return dst
 }
 
-// AppendName appends a member's name, after a comma where one is needed. The name needs no escape.
+// AppendName appends a member's name, and before it a comma if one is needed. The name needs no escape.
 func AppendName(dst []byte, name string) []byte {
-	dst = append(separate(dst), '"')
+	dst = append(appendComma(dst), '"')
 	dst = append(dst, name...)
 	return append(dst, '"', ':')
 }
 
-// AppendField appends a column's value as a member, or nothing if the style or the column omits it.
+// AppendField appends a column's value as a member of an object. It appends nothing if the style or the column omits the
+// value.
 func AppendField(dst []byte, c *Column, value any, style Style) []byte {
 	switch {
 	case value == nil && c.Kind == KindRows && !c.Single && !style.OmitEmpty:
@@ -44,7 +45,7 @@ func AppendField(dst []byte, c *Column, value any, style Style) []byte {
 	return c.Kind.AppendJSON(c, AppendName(dst, c.Name), value, style)
 }
 
-// AppendRow appends a row's columns that are shown, as members of an object.
+// AppendRow appends the shown columns of a row as members of an object.
 func (t *Table) AppendRow(dst []byte, r Row, style Style) []byte {
 	for _, c := range t.Columns {
 		if c.Place != Hidden {
@@ -68,7 +69,7 @@ func appendWord(dst []byte, word string) []byte {
 // AppendText appends a JSON string (RFC 8259). Broken UTF-8 is replaced by U+FFFD.
 func AppendText(dst []byte, text string) []byte {
 	dst = append(dst, '"')
-	copied := 0 // text[:copied] is already in dst
+	copied := 0 // the bytes of text before this index are already in dst
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c >= utf8.RuneSelf {
@@ -116,7 +117,7 @@ func AppendID(dst []byte, id ledger.ID) []byte {
 	return dst
 }
 
-// AppendInstant appends a time, null for none.
+// AppendInstant appends a time. It appends null for a zero instant.
 func AppendInstant(dst []byte, at ledger.Micros) []byte {
 	if at == 0 {
 		return append(dst, "null"...)

@@ -1,13 +1,13 @@
 package schema
 
-// Kind is the type of a column's values: how they are read from a request, stored and shown. Kinds are compared with
-// ==. A package may define kinds of its own.
+// Kind is the type of a column's values. It defines how they are read from a request, stored and shown. Kinds are compared
+// with ==. Other packages may define kinds of their own.
 type Kind interface {
-	// String names the kind in documentation: "text", "amount".
+	// String names the kind in documentation, for example "text" or "amount".
 	String() string
 
-	// Parse reads a JSON value other than null. problem says why the JSON is not a value of the kind; empty if it is
-	// one. A nil value without a problem counts as not sent.
+	// Parse reads a JSON value other than null. problem says why the JSON is not a value of the kind; empty if it is one. If
+	// the value is nil and problem is empty, the value counts as absent.
 	Parse(c *Column, raw []byte, reader Reader) (value any, problem string)
 
 	// Check returns why a value of the kind is not allowed in the column, or an empty text if it is allowed.
@@ -20,10 +20,10 @@ type Kind interface {
 	// AppendJSON appends a value as responses show it.
 	AppendJSON(c *Column, dst []byte, value any, style Style) []byte
 
-	// Empty tells whether a value is left out by a style that omits empty values. Zero and false are not empty.
+	// Empty tells whether a style that omits empty values omits the value. Zero and false are not empty.
 	Empty(value any) bool
 
-	// Form returns the JSON form of values in the column.
+	// Form returns the JSON form of the values in the column.
 	Form(c *Column, use Use) Form
 }
 
@@ -57,38 +57,38 @@ type MultiPart interface {
 	CheckParts(c *Column, value any, f *Faults)
 }
 
-// Reader says how requests of a family of routes are read.
+// Reader says how the requests of a group of API routes are read.
 type Reader struct {
 	LooseAmounts bool // amounts may be JSON integers too
 }
 
-// Style says how a family of routes shows records.
+// Style says how a group of API routes shows records.
 type Style struct {
 	NumericAmounts bool // amounts are JSON integers of any size; false: strings
-	OmitEmpty      bool // empty values are left out
+	OmitEmpty      bool // responses omit empty values
 
-	JustCreated bool // the record has just been created: columns that are set later are left out
+	JustCreated bool // the response shows a new record, and omits the columns that are set only later
 
-	// Unbooked is written in place of an instant that is not known before the record is stored; nil: null is written.
+	// Unbooked is the placeholder for an instant that is not known before the record is stored; nil: null.
 	Unbooked []byte
 
-	// Unnumbered is written in place of a number that is assigned when the record is stored; nil: 0 is written.
+	// Unnumbered is the placeholder for a number that is assigned when the record is stored; nil: 0.
 	Unnumbered []byte
 }
 
-// Unsettable can be embedded by kinds whose values no request can set.
+// Unsettable implements a part of Kind. A kind embeds it if no request can set its values.
 type Unsettable struct{ Unbounded }
 
 // Parse implements Kind.
 func (Unsettable) Parse(*Column, []byte, Reader) (any, string) { return nil, "cannot be set" }
 
-// Unbounded can be embedded by kinds whose values are all allowed in every column.
+// Unbounded implements a part of Kind. A kind embeds it if all its values are allowed in every column.
 type Unbounded struct{}
 
 // Check implements Kind.
 func (Unbounded) Check(*Column, any) string { return "" }
 
-// NeverEmpty can be embedded by kinds without an empty value.
+// NeverEmpty implements a part of Kind. A kind embeds it if it has no empty value.
 type NeverEmpty struct{}
 
 // Empty implements Kind.

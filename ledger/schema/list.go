@@ -13,30 +13,30 @@ const (
 	MaxObject = 64 << 10 // bytes
 )
 
-// The kinds that hold several values.
+// The kinds whose values are lists or objects.
 var (
 	KindTexts  Kind = textsKind{}  // []string
-	KindObject Kind = objectKind{} // []byte, a JSON object as it was sent
-	KindList   Kind = listKind{}   // []byte, a JSON list of strings and objects as it was sent, not empty
-	KindRows   Kind = rowsKind{}   // []Row of Column.Of
+	KindObject Kind = objectKind{} // []byte, a JSON object as in the request
+	KindList   Kind = listKind{}   // []byte, a non-empty JSON list of strings and objects, as in the request
+	KindRows   Kind = rowsKind{}   // []Row, with the columns of Column.Of
 )
 
-// Texts makes a column whose values are lists of texts.
+// Texts returns a column whose values are lists of texts.
 func Texts(key uint8, name string, options ...Option) Cell[[]string] {
 	return NewCell[[]string](key, name, KindTexts, options)
 }
 
-// Object makes a column whose values are JSON objects, stored as they were sent.
+// Object returns a column whose values are JSON objects. They are stored byte for byte as in the request.
 func Object(key uint8, name string, options ...Option) Cell[[]byte] {
 	return NewCell[[]byte](key, name, KindObject, options)
 }
 
-// List makes a column whose values are JSON lists of texts and objects, stored as they were sent.
+// List returns a column whose values are JSON lists of texts and objects. They are stored byte for byte as in the request.
 func List(key uint8, name string, options ...Option) Cell[[]byte] {
 	return NewCell[[]byte](key, name, KindList, options)
 }
 
-// Rows makes a column whose values are lists of rows of another table.
+// Rows returns a column whose values are lists of rows of another table.
 func Rows(key uint8, name string, table *Table, options ...Option) Cell[[]Row] {
 	return NewCell[[]Row](key, name, KindRows, append(options, func(c *Column) { c.Of = table }))
 }
@@ -45,13 +45,13 @@ type textsKind struct{}
 
 func (textsKind) String() string { return "list of texts" }
 
-// Parse implements Kind. An empty list counts as not sent.
+// Parse implements Kind. An empty list counts as absent.
 func (textsKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 	var entries []*string // pointers, to detect null
 	if raw[0] != '[' || json.Unmarshal(raw, &entries) != nil || slices.Contains(entries, nil) {
 		return nil, "must be a list of strings"
 	}
-	if !utf8.Valid(raw) { // decoding has replaced the invalid bytes with U+FFFD
+	if !utf8.Valid(raw) { // json.Unmarshal replaces invalid bytes with U+FFFD and reports no error
 		return nil, entryRule
 	}
 	if len(entries) == 0 {
@@ -105,7 +105,7 @@ func (textsKind) ReadStored(_ *Column, stored []byte) (any, bool) {
 func (textsKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
 	dst = append(dst, '[')
 	for _, text := range value.([]string) {
-		dst = AppendText(separate(dst), text)
+		dst = AppendText(appendComma(dst), text)
 	}
 	return append(dst, ']')
 }
@@ -115,7 +115,7 @@ func (textsKind) Shape() Shape { return TextList }
 
 func (textsKind) Empty(value any) bool { return len(value.([]string)) == 0 }
 
-// verbatim stores and shows a document exactly as it was sent. Kinds embed it.
+// verbatim stores and shows a JSON document exactly as in the request. Kinds embed it.
 type verbatim struct{}
 
 func (verbatim) AppendStored(_ *Column, dst []byte, value any) []byte {
@@ -176,7 +176,7 @@ type listKind struct {
 
 func (listKind) String() string { return "list" }
 
-// Parse implements Kind. The entries are stored as they were sent.
+// Parse implements Kind. The entries are stored byte for byte as in the request.
 func (listKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 	var entries []json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &entries) != nil || len(raw) > MaxObject {
@@ -193,7 +193,7 @@ func (listKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 	return raw, ""
 }
 
-// isTextOrObject tells whether an entry of a list is a visible text, or an object with members.
+// isTextOrObject tells whether an entry of a list is a text that is not blank, or an object with members.
 func isTextOrObject(entry []byte) bool {
 	var text string
 	var members map[string]json.RawMessage
@@ -210,7 +210,7 @@ type rowsKind struct{ Unbounded }
 
 func (rowsKind) String() string { return "rows" }
 
-// Parse implements Kind. For a Single column it reads an object as the only row; requests cannot set the rows of other
+// Parse implements Kind. For a Single column it reads an object as the only row. Requests cannot set the rows of other
 // columns.
 func (rowsKind) Parse(c *Column, raw []byte, reader Reader) (any, string) {
 	if !c.Single {
@@ -253,7 +253,7 @@ func (rowsKind) AppendJSON(c *Column, dst []byte, value any, style Style) []byte
 	}
 	dst = append(dst, '[')
 	for _, row := range rows {
-		dst = c.Of.appendObject(separate(dst), row, style)
+		dst = c.Of.appendObject(appendComma(dst), row, style)
 	}
 	return append(dst, ']')
 }

@@ -115,7 +115,8 @@ func TestPatchChangesOnlyTheMembersThatAreSent(t *testing.T) {
 func TestNestedObjectIsStoredAndShown(t *testing.T) {
 	b := basket{Owner: "o", Limit: limit{Least: money.FromUint64(300), Unit: "box"}}
 	stored, err := baskets.AppendStored(nil, &b, nil)
-	// The version, the owner, and the limit: its version, its amount of two bytes, and its unit.
+	// The stored form has the record's version, the owner, and the limit. The limit has its own version, its amount of two
+	// bytes, and its unit.
 	want := "\x02" + "\x01\x01o" + "\x02\x0b" + "\x02" + "\x01\x03\x02\x01\x2c" + "\x03\x03box"
 	if err != nil || string(stored) != want {
 		t.Errorf("stored as %x (%v), want %x", stored, err, want)

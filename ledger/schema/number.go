@@ -16,60 +16,60 @@ var (
 	KindPercent Kind = integerKind{"percent"} // int64, whole percent
 	KindBool    Kind = boolKind{}             // bool
 	KindAmount  Kind = amountKind{}           // money.Amount, minor units of the record's asset
-	KindMinor   Kind = minorKind{}            // money.Amount, minor units that are a JSON integer in every request and response
+	KindMinor   Kind = minorKind{}            // money.Amount, minor units; always a JSON integer
 	KindSigned  Kind = signedKind{}           // money.Signed, minor units of the record's asset
 	KindInstant Kind = instantKind{}          // ledger.Micros
 	KindSeq     Kind = seqKind{}              // int64, assigned when the record is stored
 )
 
-// Integer makes a column of integers within bounds.
+// Integer returns a column of integers within bounds.
 func Integer(key uint8, name string, low, high int64, options ...Option) Cell[int64] {
 	return NewCell[int64](key, name, KindInteger, append(options, func(c *Column) { c.Min, c.Max = low, high }))
 }
 
-// Percent makes a column of whole percent within bounds.
+// Percent returns a column of whole percent within bounds.
 func Percent(key uint8, name string, low, high int64, options ...Option) Cell[int64] {
 	return NewCell[int64](key, name, KindPercent, append(options, func(c *Column) { c.Min, c.Max = low, high }))
 }
 
-// DerivedInteger makes a column of integers that no request sets.
+// DerivedInteger returns a column of integers that no request sets.
 func DerivedInteger(key uint8, name string, options ...Option) Cell[int64] {
 	return NewCell[int64](key, name, KindInteger, options)
 }
 
-// Bool makes a column of booleans.
+// Bool returns a column of booleans.
 func Bool(key uint8, name string, options ...Option) Cell[bool] {
 	return NewCell[bool](key, name, KindBool, options)
 }
 
-// Amount makes a column of amounts in minor units.
+// Amount returns a column of amounts in minor units.
 func Amount(key uint8, name string, options ...Option) Cell[money.Amount] {
 	return NewCell[money.Amount](key, name, KindAmount, options)
 }
 
-// MinorUnits makes a column of amounts that are JSON integers in every request and response.
+// MinorUnits returns a column of amounts in minor units that are JSON integers in every request and response.
 func MinorUnits(key uint8, name string, options ...Option) Cell[money.Amount] {
 	return NewCell[money.Amount](key, name, KindMinor, options)
 }
 
-// Signed makes a column of amounts that may be below zero.
+// Signed returns a column of amounts that may be below zero.
 func Signed(key uint8, name string, options ...Option) Cell[money.Signed] {
 	return NewCell[money.Signed](key, name, KindSigned, options)
 }
 
-// Instant makes a column of instants.
+// Instant returns a column of instants.
 func Instant(key uint8, name string, options ...Option) Cell[ledger.Micros] {
 	return NewCell[ledger.Micros](key, name, KindInstant, options)
 }
 
-// Seq makes a column of numbers that are assigned when the record is stored.
+// Seq returns a column of numbers that are assigned when the record is stored.
 func Seq(key uint8, name string, options ...Option) Cell[int64] {
 	return NewCell[int64](key, name, KindSeq, options)
 }
 
 func appendNumber(dst []byte, n int64) []byte { return binary.AppendVarint(dst, n) }
 
-// readNumber reads what appendNumber wrote. ok is false for any other bytes.
+// readNumber reads the bytes that appendNumber wrote. ok is false for any other bytes.
 func readNumber(stored []byte) (int64, bool) {
 	n, size := binary.Varint(stored)
 	return n, size > 0 && size == len(stored)

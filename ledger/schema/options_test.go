@@ -34,8 +34,8 @@ var offers = schema.NewType[offer]("offer",
 var envs = []string{"prod", "test"}
 
 var markets = schema.NewType[optionsRecord]("market",
-	schema.Field(schema.ID(0, "id", schema.NotNull, schema.Transient, schema.Constant, schema.Help("i")), func(s *optionsRecord) *ledger.ID { return &s.ID }),
-	schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.Constant, schema.Help("c")), func(s *optionsRecord) *ledger.Micros { return &s.Created }),
+	schema.Field(schema.ID(0, "id", schema.NotNull, schema.Transient, schema.ReadOnlyFixed, schema.Help("i")), func(s *optionsRecord) *ledger.ID { return &s.ID }),
+	schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.ReadOnlyFixed, schema.Help("c")), func(s *optionsRecord) *ledger.Micros { return &s.Created }),
 	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine, schema.ShownAfter("id"), schema.Help("n")), func(s *optionsRecord) *string { return &s.Name }),
 	schema.ForInput(schema.Text(0, "pass", schema.Help("p"))),
 	schema.Field(schema.Text(2, "site", schema.RefuseEmpty("must not be empty; null takes it away"), schema.Help("s")), func(s *optionsRecord) *string { return &s.Site }),
@@ -45,7 +45,7 @@ var markets = schema.NewType[optionsRecord]("market",
 	schema.Field(schema.Entries(4, "offers", offers, schema.Settable, schema.NotNull, schema.AtMost(2), schema.Help("l")), func(s *optionsRecord) *[]offer { return &s.Offers }),
 	schema.Shown(schema.Text(0, "label", schema.Sparse, schema.Help("l")), func(s *optionsRecord) (string, bool) { return s.Name + "!", s.Env == 2 }),
 	schema.Field(schema.Instant(5, "ended_at", schema.AbsentWhenNew, schema.Help("e")), func(s *optionsRecord) *ledger.Micros { return &s.Ended }),
-	schema.Field(schema.DerivedInteger(6, "share", schema.NotShown, schema.Needed), func(s *optionsRecord) *int64 { return &s.Share }),
+	schema.Field(schema.DerivedInteger(6, "share", schema.NotShown, schema.RequiredInStore), func(s *optionsRecord) *int64 { return &s.Share }),
 ).OnCreate(func(input schema.Input, s *optionsRecord, f *schema.Faults) {
 	if _, isSent := input["site"]; !isSent && s.Env == 2 {
 		f.Add("site", "is required in env test")
@@ -63,7 +63,7 @@ var markets = schema.NewType[optionsRecord]("market",
 
 func TestEachColumnOptionIsEnforced(t *testing.T) {
 	for _, c := range []struct{ document, refusedFields, message string }{
-		{`{"name":"a","pass":7}`, "", ""}, // the code that reads a password checks its form
+		{`{"name":"a","pass":7}`, "", ""}, // the form of a password is checked elsewhere, by the code that reads it
 		{`{"name":"a\tb"}`, "name", "name must not hold control characters"},
 		{`{"name":"moc.\u202eelpmaxe"}`, "name", "name must not hold invisible characters that change how other text is shown"},
 		{`{"name":"a\u2069b"}`, "name", "name must not hold invisible characters that change how other text is shown"},
@@ -80,13 +80,13 @@ func TestEachColumnOptionIsEnforced(t *testing.T) {
 		{`{"name":"a","offers":[{},{},{}]}`, "offers", "offers has more than 2 entries"},
 		{`{"name":"a","offers":[{"name":"x","size":0},{"size":10}]}`, "offers.1.size offers.1.name", "size must be an integer from 0 to 9"},
 		{`{"name":"a","offers":[{"name":"x"}]}`, "offers.0.size", "size is required"},
-		{`{"name":"a","created_at":"x","ended_at":"x","label":"x"}`, "", ""}, // no request sets them
+		{`{"name":"a","created_at":"x","ended_at":"x","label":"x"}`, "", ""}, // no request sets these columns
 	} {
 		faults := new(schema.Faults)
 		created := markets.Create(input(t, c.document), faults)
 		markets.Check(nil, created, faults)
 		if fields := faultyFields(faults); fields != c.refusedFields || c.refusedFields != "" && faults.List[0].Message != c.message {
-			t.Errorf("%s: refused are %q (%v), want %q: %s", c.document, fields, faults.List, c.refusedFields, c.message)
+			t.Errorf("%s: the refused fields are %q (%v), want %q: %s", c.document, fields, faults.List, c.refusedFields, c.message)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestCrossCheckComparesWithTheOldRecord(t *testing.T) {
 		markets.Patch(input(t, document), &next, faults)
 		markets.Check(&old, &next, faults)
 		if fields := faultyFields(faults); fields != refusedFields {
-			t.Errorf("%s: refused are %q, want %q", document, fields, refusedFields)
+			t.Errorf("%s: the refused fields are %q, want %q", document, fields, refusedFields)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestColumnsAreShownInTheirPlaces(t *testing.T) {
 		`{"id":"00000000-0000-0000-0000-000000000000","name":"a","created_at":"later","site":null,"env":"test","offers":[{"name":"x","size":0}],"label":"a!"`:              newRecordStyle,
 	} {
 		if got := string(markets.AppendFields([]byte("{"), &s, style)); got != want {
-			t.Errorf("shown is %s, want %s", got, want)
+			t.Errorf("the response shows %s, want %s", got, want)
 		}
 	}
 	var requested string
@@ -125,7 +125,7 @@ func TestColumnsAreShownInTheirPlaces(t *testing.T) {
 		requested += c.Name + " "
 	}
 	if requested != "name pass site env offers " {
-		t.Errorf("requested are %s", requested)
+		t.Errorf("requests can have the columns %s", requested)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestStoredRecordWithoutARequiredValueIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if c.isAccepted && !markets.Equal(got, &complete) {
-			t.Errorf("%s: read is %+v", name, got)
+			t.Errorf("%s: the record is %+v", name, got)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// narrowRecord is a record whose fields cannot hold all that requests may send.
+// narrowRecord is a record whose fields cannot hold every value that a request may send.
 type narrowRecord struct {
 	Number int64
 	Kind   string
@@ -24,7 +24,7 @@ type narrowRecord struct {
 var durations = map[string]time.Duration{"minute": time.Minute, "hour": time.Hour}
 
 var stalls = schema.NewType[narrowRecord]("stall",
-	schema.Field(schema.DerivedInteger(1, "number", schema.Needed, schema.Help("its number")), func(s *narrowRecord) *int64 { return &s.Number }),
+	schema.Field(schema.DerivedInteger(1, "number", schema.RequiredInStore, schema.Help("its number")), func(s *narrowRecord) *int64 { return &s.Number }),
 	schema.Field(schema.Word(2, "kind", []string{"food", "books"}, schema.Required, schema.DefaultTo("food"),
 		schema.Help("what it sells")), func(s *narrowRecord) *string { return &s.Kind }),
 	schema.Bound(schema.Word(3, "open", []string{"minute", "hour"}, schema.Settable, schema.Help("how long it is open")),
@@ -50,7 +50,7 @@ func sortedWords(text string) string {
 	return strings.Join(words, " ")
 }
 
-// A value that does not fit into its field is refused when it is read, because the later check sees only the record.
+// A value that does not fit into its Go field must be refused when it is read. The later check would see only the field.
 func TestValueThatDoesNotFitItsFieldIsRefused(t *testing.T) {
 	for body, refusedFields := range map[string]string{
 		`{}`:                                    "",
@@ -73,13 +73,13 @@ func TestValueThatDoesNotFitItsFieldIsRefused(t *testing.T) {
 		`{"rules":[]}`:                          "rules",
 		`{"note":""}`:                           "",
 		`{"note":" "}`:                          "note",
-		`{"number":-5}`:                         "", // no request sets it
+		`{"number":-5}`:                         "", // no request sets this column
 		`{"open":"day","most":0,"ends_at":"x"}`: "open most ends_at",
 	} {
 		var faults schema.Faults
 		stalls.Check(nil, stalls.Create(input(t, body), &faults), &faults)
 		if got := sortedWords(faultyFields(&faults)); got != sortedWords(refusedFields) {
-			t.Errorf("%s: refused are %q, want %q", body, got, refusedFields)
+			t.Errorf("%s: the refused fields are %q, want %q", body, got, refusedFields)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestNullRemovesTheValueOfAnOptionalColumn(t *testing.T) {
 		stalls.Patch(input(t, body), &next, &faults)
 		stalls.Check(&old, &next, &faults)
 		if got := faultyFields(&faults); got != c.refusedFields {
-			t.Errorf("%s: refused are %q, want %q", body, got, c.refusedFields)
+			t.Errorf("%s: the refused fields are %q, want %q", body, got, c.refusedFields)
 		}
 		if c.want == nil {
 			continue
@@ -135,7 +135,7 @@ func TestStoredWordOutsideTheColumnsWordsIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for kind, isAccepted := range map[string]bool{"books": true, "food": true, "shoes": false, "": false} {
-		altered := schema.AppendBytes(append(stored[:len(stored):len(stored)], 2), kind) // of two values of a column, the later one counts
+		altered := schema.AppendBytes(append(stored[:len(stored):len(stored)], 2), kind) // the stored form has two values of the column; the later one counts
 		if err := stalls.ReadStored(altered, new(narrowRecord), nil); (err == nil) != isAccepted {
 			t.Errorf("%q is read: %v", kind, err)
 		}

@@ -48,7 +48,7 @@ var (
 	tableOfEveryKind = schema.NewTable(nil, theText, theEnum, theID, theDate, theInteger, thePercent, theBool, theAmount, theSigned, theInstant, theTexts, theObject, theList, theRows, theSingle)
 )
 
-// fullRow returns a row with a value in each column, and the JSON of each shown column.
+// fullRow returns a row with a value in each column, and for each shown column the expected JSON.
 func fullRow() (r schema.Row, wantJSON map[string]string) {
 	r = tableOfEveryKind.New()
 	innerRow := innerTable.New()
@@ -119,7 +119,7 @@ func TestFieldsAreShownAccordingToTheirKind(t *testing.T) {
 	for _, c := range tableOfEveryKind.Columns {
 		got := string(schema.AppendField([]byte("{"), c, c.Value(r), schema.Style{}))
 		if want := `{"` + c.Name + `":` + wantJSON[c.Name]; got != want {
-			t.Errorf("shown is %s, want %s", got, want)
+			t.Errorf("the response shows %s, want %s", got, want)
 		}
 	}
 	for _, c := range []struct {
@@ -197,7 +197,7 @@ func TestEveryFaultOfARequestIsNamed(t *testing.T) {
 	}
 	want := "terms.text terms.enum terms.id terms.date terms.integer terms.percent terms.bool terms.amount terms.texts terms.object terms.list terms.single"
 	if got := strings.Join(named, " "); got != want {
-		t.Errorf("refused are %s, want %s", got, want)
+		t.Errorf("the refused fields are %s, want %s", got, want)
 	}
 }
 
@@ -210,7 +210,7 @@ func TestColumnWithoutKindOrWithDuplicateKeyOrNamePanics(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Errorf("a table with a bad %s is made", name)
+					t.Errorf("a table with a bad %s is accepted", name)
 				}
 			}()
 			declare()

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// The stored form of a row has, for each column with a value, the column's key, the value's length and the value.
+// The stored form of a row has, for each column with a value, the column's key, the length of the value, and the value.
 
 // ErrStored is the error for stored bytes that AppendStored can't have written.
 var ErrStored = errors.New("schema: unknown stored form")
@@ -16,7 +16,7 @@ func AppendBytes[T string | []byte](dst []byte, b T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// CutBytes reads what AppendBytes wrote. b and rest alias src.
+// CutBytes reads the bytes that AppendBytes wrote, and returns also the bytes after them. b and rest alias src.
 func CutBytes(src []byte) (b, rest []byte, ok bool) {
 	n, size := binary.Uvarint(src)
 	if size <= 0 || n > uint64(len(src)-size) {
@@ -38,7 +38,7 @@ func (t *Table) AppendStored(dst []byte, r Row) []byte {
 	return dst
 }
 
-// ReadStored reads what AppendStored wrote.
+// ReadStored reads the form that AppendStored wrote.
 func (t *Table) ReadStored(src []byte) (Row, error) {
 	r := t.New()
 	return r, t.eachStored(src, func(c *Column, stored []byte) bool {
@@ -58,7 +58,7 @@ func (t *Table) eachStored(src []byte, read func(c *Column, stored []byte) (ok b
 		}
 		src = rest
 		c := t.ByKey(key)
-		if c == nil || c.From != nil || c.Transient || c.InputOnly { // a computed value is not taken from the store
+		if c == nil || c.From != nil || c.Transient || c.InputOnly { // the values of these columns never come from the store
 			continue
 		}
 		if !read(c, stored) {

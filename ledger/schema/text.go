@@ -22,32 +22,33 @@ const MaxText = 255
 var (
 	KindText Kind = textKind{} // string
 	KindEnum Kind = enumKind{} // string, one of Column.Words
-	KindWord Kind = wordKind{} // string, one of Column.Words; a refusal lists the words as a sentence
+	KindWord Kind = wordKind{} // string, one of Column.Words; the error message lists the words as a sentence
 	KindID   Kind = idKind{}   // ledger.ID
 	KindDate Kind = dateKind{} // ledger.Date
 )
 
-// Text makes a column of texts.
+// Text returns a column of texts.
 func Text(key uint8, name string, options ...Option) Cell[string] {
 	return NewCell[string](key, name, KindText, options)
 }
 
-// Enum makes a column whose values are among the words.
+// Enum returns a column of texts that allows only the given words.
 func Enum(key uint8, name string, words []string, options ...Option) Cell[string] {
 	return NewCell[string](key, name, KindEnum, append(options, func(c *Column) { c.Words = words }))
 }
 
-// Word is Enum with a refusal that lists the words as a sentence: "must be prod or test".
+// Word returns a column of texts that allows only the given words, like Enum. Its error message lists the words as a
+// sentence: "must be prod or test".
 func Word(key uint8, name string, words []string, options ...Option) Cell[string] {
 	return NewCell[string](key, name, KindWord, append(options, func(c *Column) { c.Words = words }))
 }
 
-// ID makes a column of UUIDs.
+// ID returns a column of UUIDs.
 func ID(key uint8, name string, options ...Option) Cell[ledger.ID] {
 	return NewCell[ledger.ID](key, name, KindID, options)
 }
 
-// Date makes a column of days.
+// Date returns a column of days.
 func Date(key uint8, name string, options ...Option) Cell[ledger.Date] {
 	return NewCell[ledger.Date](key, name, KindDate, options)
 }
@@ -57,7 +58,7 @@ func readString(raw []byte) (text, problem string) {
 	if raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
 		return "", "must be a string"
 	}
-	if !utf8.Valid(raw) { // decoding has replaced the invalid bytes with U+FFFD
+	if !utf8.Valid(raw) { // json.Unmarshal replaces invalid bytes with U+FFFD and reports no error
 		return "", "must be UTF-8"
 	}
 	return text, ""
@@ -67,7 +68,7 @@ type textKind struct{}
 
 func (textKind) String() string { return "text" }
 
-// Parse implements Kind. An empty text counts as not sent if the column is not required.
+// Parse implements Kind. An empty text counts as absent if the column is not required.
 func (textKind) Parse(c *Column, raw []byte, _ Reader) (any, string) {
 	text, problem := readString(raw)
 	if problem != "" || text == "" && !c.Required && !c.DateOrTime {
@@ -137,7 +138,7 @@ func (enumKind) Check(c *Column, value any) string {
 	return "must be one of " + strings.Join(c.Words, ", ")
 }
 
-// ReadStored returns the column's own word, so that records share its memory.
+// ReadStored implements Kind. It returns the string in Column.Words, so that all records share its memory.
 func (enumKind) ReadStored(c *Column, stored []byte) (any, bool) {
 	if i := slices.Index(c.Words, string(stored)); i >= 0 {
 		return c.Words[i], true
@@ -147,7 +148,7 @@ func (enumKind) ReadStored(c *Column, stored []byte) (any, bool) {
 
 type wordKind struct{ enumKind }
 
-// Parse implements Kind. It refuses other words itself, before Check, because the record's field may be unable to hold
+// Parse implements Kind. It refuses unknown words itself, before Check, because the record's Go field may be unable to hold
 // them.
 func (k wordKind) Parse(c *Column, raw []byte, reader Reader) (any, string) {
 	value, problem := k.enumKind.Parse(c, raw, reader)
@@ -167,7 +168,7 @@ func (wordKind) Check(c *Column, value any) string {
 	return "must be " + JoinWords(c.Words, "or")
 }
 
-// ReadStored implements Kind. It refuses other words.
+// ReadStored implements Kind. It refuses unknown words.
 func (wordKind) ReadStored(c *Column, stored []byte) (any, bool) {
 	i := slices.Index(c.Words, string(stored))
 	if i < 0 {
@@ -176,7 +177,7 @@ func (wordKind) ReadStored(c *Column, stored []byte) (any, bool) {
 	return c.Words[i], true
 }
 
-// JoinWords lists words for a sentence: "a, b or c".
+// JoinWords joins words to a list in a sentence: "a, b or c".
 func JoinWords(words []string, conjunction string) string {
 	last := len(words) - 1
 	if last < 1 {
@@ -226,7 +227,7 @@ type dateKind struct {
 
 func (dateKind) String() string { return "date" }
 
-// Parse implements Kind. Its message for a date out of range differs from that for a text that is not a date.
+// Parse implements Kind. It has different messages for a date out of range and for a text that is not a date.
 func (dateKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 	text, problem := readString(raw)
 	if problem != "" {
@@ -254,7 +255,7 @@ func (dateKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
 	return appendWord(dst, value.(ledger.Date).String())
 }
 
-// minYear and MaxYear bound dates, so that every contract's term ends in a year of four digits.
+// minYear and MaxYear are the bounds of dates. With them, every contract's term ends in a year of four digits.
 const minYear, MaxYear = 1970, 9000
 
 // ParseDate parses YYYY-MM-DD, a day of the calendar from minYear to MaxYear.

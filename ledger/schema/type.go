@@ -10,35 +10,35 @@ import (
 	"mizan/ledger"
 )
 
-// Mask is shown instead of a secret. A change that sends it back keeps the stored secret.
+// Mask is shown instead of a secret. If a change sends Mask back, the stored secret stays.
 const Mask = "•••"
 
 // Type is a record type whose records are values of the struct R.
 type Type[R any] struct {
-	Name   string // "partner": what messages and documentation call a record
-	*Table        // its columns are in the order in which requests are checked
+	Name   string // the name of a record in messages and documentation, such as "partner"
+	*Table        // the columns in the order in which requests are checked
 
-	shownColumns []*Column // the shown columns, in the order in which records show them
+	shownColumns []*Column // the shown columns in the order in which responses show them
 	onCreate     func(Input, *R, *Faults)
 	crossCheck   func(old, r *R, f *Faults)
 	invariant    func(*R) (problem string)
 	setEnvelope  func(*R, Envelope)
 }
 
-// Envelope is what the store knows of a record besides its stored form: its key, and the times of its events.
+// Envelope has the data that the store keeps beside a record's stored form: the record's key, and the times of its events.
 type Envelope struct {
 	Org, ID          ledger.ID
-	Created, Updated ledger.Micros // booked times of its first and its last event
-	Seq              uint64        // number of its first settled entry in the journal; 0: none
+	Created, Updated ledger.Micros // times at which the first and the last event were booked
+	Seq              uint64        // journal number of the first event with a settled entry; 0: none
 }
 
-// WithEnvelope sets the function that copies the envelope into a record.
+// WithEnvelope registers the function that copies the envelope into a record.
 func (t *Type[R]) WithEnvelope(set func(*R, Envelope)) *Type[R] {
 	t.setEnvelope = set
 	return t
 }
 
-// Change sets fields of a record, and adds a fault for each field that it cannot set.
+// Change sets fields of a record. It adds a fault for each field that it cannot set.
 type Change[R any] func(*R, *Faults)
 
 // OnCreate registers a check of several fields of a request, which Create runs after it has read them.
@@ -61,8 +61,8 @@ func (t *Type[R]) Invariant(check func(*R) (problem string)) *Type[R] {
 	return t
 }
 
-// NewType makes a record type from columns that are bound to fields of R. Requests are checked in the order of the
-// columns, and records are shown in that order, except for ShownAfter.
+// NewType returns a record type with columns that are bound to fields of R. Requests are checked in the order of the columns.
+// Responses show records in the same order, except for columns with ShownAfter.
 func NewType[R any](name string, columns ...*Column) *Type[R] {
 	t := &Type[R]{Name: name, Table: NewTable(nil)}
 	for _, c := range columns {
@@ -91,7 +91,7 @@ func (t *Type[R]) Requested() []*Column {
 	return slices.DeleteFunc(slices.Clone(t.Columns), func(c *Column) bool { return !c.Settable })
 }
 
-// Value returns the column's value in the record, nil if it has none.
+// Value returns the column's value in the record; nil if there is none.
 func (t *Type[R]) Value(c *Column, r *R) any {
 	if c.field == nil {
 		return nil
@@ -110,15 +110,15 @@ func (t *Type[R]) New() *R {
 	return r
 }
 
-// Create returns a record with the fields of a request. null counts as absent, and so does an empty text in a text column
-// with a default or in an optional column of KindWord. An absent column gets its default.
+// Create returns a record with the fields of a request. null counts as absent. An empty text also counts as absent in a text
+// column with a default and in an optional column of KindWord. An absent column gets its default.
 func (t *Type[R]) Create(input Input, f *Faults) *R {
 	r := t.New()
 	for _, c := range t.Columns {
 		raw, isSent := input[c.Name]
 		switch isSent = isSent && string(raw) != "null"; {
 		case !c.Settable || c.InputOnly:
-		case !isSent && c.Required && c.NotNull: // zero is a legal value, so Check cannot detect a missing one
+		case !isSent && c.Required && c.NotNull: // Check cannot detect that the value is missing, because zero is a legal value
 			f.Add(c.Name, "%s", missingMessage(c))
 		case !isSent, string(raw) == `""` && c.emptyIsAbsent():
 		default:
@@ -131,15 +131,15 @@ func (t *Type[R]) Create(input Input, f *Faults) *R {
 	return r
 }
 
-// emptyIsAbsent tells whether an empty text counts as not sent. It does so in a text column with a default, and in an
-// optional column of KindWord.
+// emptyIsAbsent tells whether an empty text counts as absent. That is so in a text column with a default, and in an optional
+// column of KindWord.
 func (c *Column) emptyIsAbsent() bool {
 	_, isText := c.Default.(string)
 	return c.RefuseEmpty == "" && (isText || c.Kind == KindWord && !c.Required)
 }
 
-// Patch sets the columns that a merge patch has (RFC 7396): null removes a value, and a list is replaced as a whole. A
-// fixed column may be sent with its current value. A secret that is sent as the Mask does not change.
+// Patch changes a record by a merge patch (RFC 7396). null removes a value, and a list is replaced as a whole. A fixed column
+// may be sent with its current value. A secret that is sent as Mask does not change.
 func (t *Type[R]) Patch(input Input, r *R, f *Faults) {
 	for _, c := range t.Columns {
 		raw, isSent := input[c.Name]
@@ -171,7 +171,7 @@ func (c *Column) isMergeable() bool {
 	return is
 }
 
-// read sets a column to a value that was sent. A refused value is a fault, and Check then skips the column.
+// read sets a column to the value in a request. If the value is refused, it adds a fault, and Check then skips the column.
 func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 	if kind, ok := c.Kind.(MultiPart); ok {
 		c.field.set(r, kind.ParseParts(c, raw, f))
@@ -183,7 +183,7 @@ func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 	}
 	value, problem := c.Kind.Parse(c, raw, Reader{})
 	if problem == "" && value != nil && !c.Kind.Empty(value) {
-		problem = c.Kind.Check(c, value) // done here, because Type.Check counts a zero of a nullable column as missing
+		problem = c.Kind.Check(c, value) // also checked here, because Type.Check treats a zero in a nullable column as missing
 	}
 	switch {
 	case problem == "":
@@ -195,7 +195,7 @@ func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 	c.field.set(r, value)
 }
 
-// sameAsShown tells whether a value was sent exactly as a response shows it.
+// sameAsShown tells whether the value in a request is exactly the JSON that a response would show.
 func sameAsShown(c *Column, raw []byte, value any) bool {
 	if value == nil || string(raw) == "null" {
 		return string(raw) == "null" && (value == nil || c.Kind.Empty(value))
@@ -203,8 +203,8 @@ func sameAsShown(c *Column, raw []byte, value any) bool {
 	return equalJSON(raw, c.Kind.AppendJSON(c, nil, value, Style{}))
 }
 
-// Check checks the columns that requests can set: for a new record (old is nil) all of them, for a changed record those
-// that differ from old. So a stored value that today's rules refuse does not block a change of another column.
+// Check checks the columns that requests can set. For a new record (old is nil) it checks all of them, for a changed record
+// only those that differ from old. So a stored value that today's rules refuse does not prevent a change of another column.
 func (t *Type[R]) Check(old, r *R, f *Faults) {
 	for _, c := range t.Columns {
 		if !c.Settable || c.InputOnly {
@@ -244,7 +244,7 @@ func missingMessage(c *Column) string {
 	return c.Name + " is required"
 }
 
-// problem returns what is wrong with a value, or an empty text.
+// problem returns what is wrong with a value. The text is empty if nothing is wrong.
 func (c *Column) problem(value any) string {
 	if problem := c.Kind.Check(c, value); problem != "" || c.Rule == nil {
 		return problem
@@ -262,7 +262,7 @@ func (t *Type[R]) Changed(a, b *R) []*Column {
 	})
 }
 
-// AppendFields appends the record's columns that are shown, as members of an object.
+// AppendFields appends the shown columns of a record as members of an object.
 func (t *Type[R]) AppendFields(dst []byte, r *R, style Style) []byte {
 	for _, c := range t.shownColumns {
 		switch value := c.field.get(r); {
@@ -281,8 +281,8 @@ type Vault interface {
 	// Seal encrypts a column's stored value.
 	Seal(c *Column, plaintext []byte) ([]byte, error)
 
-	// Open decrypts what Seal made. ok is false if the vault cannot do that; it reports the failure, and the record
-	// is read without the value.
+	// Open decrypts a value that Seal has encrypted. ok is false if the vault cannot decrypt the value. The vault then
+	// reports the failure itself, and the record is read without the value.
 	Open(c *Column, sealed []byte) (plaintext []byte, ok bool)
 }
 
@@ -309,7 +309,7 @@ func (t *Type[R]) AppendStored(dst []byte, r *R, v Vault) ([]byte, error) {
 	return dst, nil
 }
 
-// Read returns the record that AppendStored wrote. The vault may be nil for a type without secrets.
+// Read returns the record whose stored form AppendStored wrote. The vault may be nil for a type without secrets.
 func (t *Type[R]) Read(envelope Envelope, stored []byte, v Vault) (*R, error) {
 	r := new(R)
 	t.setEnvelope(r, envelope)
@@ -319,7 +319,7 @@ func (t *Type[R]) Read(envelope Envelope, stored []byte, v Vault) (*R, error) {
 	return r, nil
 }
 
-// ReadStored sets the fields of r from what AppendStored wrote. r must not have values yet.
+// ReadStored sets the fields of r from the stored form that AppendStored wrote. r must not have values yet.
 func (t *Type[R]) ReadStored(src []byte, r *R, v Vault) error {
 	if len(src) == 0 || src[0] != version {
 		return ErrStored
@@ -353,17 +353,18 @@ func (t *Type[R]) ReadStored(src []byte, r *R, v Vault) error {
 	return nil
 }
 
-// AnyType is Type without its type parameter, for code that handles several record types.
+// AnyType is implemented by all Types. It is for code that handles several record types.
 type AnyType interface {
-	// ReadRecord is Type.Read. AppendRecord is Type.AppendFields for a record that ReadRecord has returned.
+	// ReadRecord reads a record as Type.Read does. AppendRecord appends the fields of a record from ReadRecord, as
+	// Type.AppendFields does.
 	ReadRecord(envelope Envelope, stored []byte, v Vault) (record any, err error)
 	AppendRecord(dst []byte, record any, style Style) []byte
 
 	// ReadMembers reads a record that is a part of another one, as Type.ReadMembers does.
 	ReadMembers(input Input, prefix string, f *Faults) (record any)
 
-	// Shown returns the columns in the order in which records are shown, and Requested those that requests can have, in
-	// the order in which they are checked.
+	// Shown returns the columns in the order in which responses show them. Requested returns the columns that requests can
+	// have, in the order in which they are checked.
 	Shown() []*Column
 	Requested() []*Column
 }
@@ -378,7 +379,7 @@ func (t *Type[R]) AppendRecord(dst []byte, record any, style Style) []byte {
 	return t.AppendFields(dst, record.(*R), style)
 }
 
-// NoKeys is a vault without keys: it seals nothing, and every record is read without its secrets.
+// NoKeys is a vault without keys. It cannot encrypt, and every record is read without its secrets.
 var NoKeys Vault = noKeys{}
 
 type noKeys struct{}

@@ -31,7 +31,7 @@ type boundRecord struct {
 	Created ledger.Micros
 }
 
-// gatesKind is a kind whose values have parts that can be wrong separately.
+// gatesKind is a kind whose values have several parts, each with its own faults.
 type gatesKind struct{ schema.NeverEmpty }
 
 func (gatesKind) String() string { return "gates" }
@@ -131,14 +131,14 @@ func TestARecordIsCreatedByItsColumns(t *testing.T) {
 		{`{"name":"a","open":null,"size":null,"gates":null}`, boundRecord{Name: "a", Open: true}, ""},
 		{`{}`, boundRecord{Open: true}, "name"},
 		{`{"name":""}`, boundRecord{Open: true}, "name"},
-		{`{"name":7}`, boundRecord{Open: true}, "name"}, // the name has one fault, and is not reported as missing too
+		{`{"name":7}`, boundRecord{Open: true}, "name"}, // the name has only this fault, and is not reported as missing too
 		{`{"name":"a b","size":"huge","open":1,"secret":2,"tags":["x","y","z"],"gates":[0,1,-1]}`, boundRecord{}, "size open secret tags name gates.0 gates.2"},
 	} {
 		var faults schema.Faults
 		got := *shops.Create(input(t, c.document), &faults)
 		shops.Check(nil, &got, &faults)
 		if fields := faultyFields(&faults); fields != c.refusedFields {
-			t.Errorf("%s: refused are %q, want %q", c.document, fields, c.refusedFields)
+			t.Errorf("%s: the refused fields are %q, want %q", c.document, fields, c.refusedFields)
 		}
 		if c.refusedFields == "" && !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s makes %+v, want %+v", c.document, got, c.want)
@@ -154,7 +154,7 @@ func TestPatchChangesOnlyNamedFields(t *testing.T) {
 	}{
 		{`{}`, "", func(*boundRecord) {}},
 		{`{"id":7,"size":"small","secret":"•••","created_at":"1970-01-01T00:00:00.000005+00:00"}`, "", func(*boundRecord) {}},
-		{`{"open":false}`, "", func(s *boundRecord) { s.Open = false }}, // the stored name is not checked again
+		{`{"open":false}`, "", func(s *boundRecord) { s.Open = false }}, // the stored name is unchanged, so it is not checked again
 		{`{"name":"b","tags":[],"gates":null,"secret":null}`, "", func(s *boundRecord) { s.Name, s.Tags, s.Gates, s.Secret = "b", nil, nil, "" }},
 		{`{"level":9}`, "", func(*boundRecord) {}}, // no request can set the level
 		{`{"id":8,"size":"large","created_at":null}`, "id size created_at", func(*boundRecord) {}},
@@ -168,7 +168,7 @@ func TestPatchChangesOnlyNamedFields(t *testing.T) {
 		shops.Patch(input(t, c.document), &next, &faults)
 		shops.Check(&old, &next, &faults)
 		if fields := faultyFields(&faults); fields != c.refusedFields {
-			t.Errorf("%s: refused are %q, want %q", c.document, fields, c.refusedFields)
+			t.Errorf("%s: the refused fields are %q, want %q", c.document, fields, c.refusedFields)
 		}
 		want := old
 		c.change(&want)
@@ -188,12 +188,12 @@ func TestARecordIsShownWithoutItsSecrets(t *testing.T) {
 		{boundRecord{Open: true}, `{"id":0,"name":null,"size":null,"open":true,"secret":null,"tags":null,"gates":null,"created_at":"later"`},
 	} {
 		if got := string(shops.AppendFields([]byte("{"), &c.record, schema.Style{Unbooked: []byte("later")})); got != c.want {
-			t.Errorf("shown is %s, want %s", got, c.want)
+			t.Errorf("the response shows %s, want %s", got, c.want)
 		}
 	}
 }
 
-// vault seals by inverting bytes. If locked is set, it can neither seal nor open.
+// vault encrypts by inverting bytes. If locked is set, it can neither encrypt nor decrypt.
 type vault struct{ locked bool }
 
 func (v vault) Seal(_ *schema.Column, plaintext []byte) ([]byte, error) {
@@ -228,14 +228,14 @@ func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
 	want := original
 	want.Created = 0 // a transient column is not stored
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("read is %+v, want %+v", got, want)
+		t.Errorf("the record is %+v, want %+v", got, want)
 	}
 	got = boundRecord{}
 	if err := shops.ReadStored(stored, &got, vault{locked: true}); err != nil || got.Secret != "" || got.Name != "a" {
-		t.Errorf("without keys %+v, %v is read", got, err)
+		t.Errorf("without keys the record is %+v, %v", got, err)
 	}
 	if _, err := shops.AppendStored(nil, &original, vault{locked: true}); err == nil {
-		t.Error("a secret is stored that cannot be sealed")
+		t.Error("a secret that cannot be encrypted is stored")
 	}
 	for _, unreadable := range [][]byte{nil, {1}, append([]byte{1}, stored[1:]...), stored[:len(stored)-1]} {
 		if err := shops.ReadStored(unreadable, new(boundRecord), vault{}); !errors.Is(err, schema.ErrStored) {
@@ -276,7 +276,7 @@ func TestAColumnThatIsNotBoundOrHasNoHelpPanics(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Errorf("a column with %s is declared", name)
+					t.Errorf("a column with %s is accepted", name)
 				}
 			}()
 			declare()

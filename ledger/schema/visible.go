@@ -15,7 +15,7 @@ func IsIgnorable(r rune) bool {
 // emptyBraille belongs to a Unicode class of symbols, but looks like a blank.
 const emptyBraille = '\u2800'
 
-// isInvisible tells whether a character shows nothing.
+// isInvisible tells whether a character draws nothing.
 func isInvisible(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || IsIgnorable(r) || r == emptyBraille
 }
@@ -31,10 +31,11 @@ func hasControl(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' })
 }
 
-// isLayoutControl tells whether a character draws nothing but changes how the characters around it are laid out, beyond its
-// own text: embeddings, overrides and isolates of direction (Unicode Standard Annex 9), separators of lines and paragraphs,
-// deprecated format characters, a byte order mark and interlinear annotations. With one of them a name could look like
-// another name. Joiners, and marks that only tell a direction, are parts of ordinary names.
+// isLayoutControl tells whether a character is invisible and changes the layout of characters around it, even outside the
+// text that contains it. Such characters are embeddings, overrides and isolates of direction (Unicode Standard Annex 9),
+// separators of lines and paragraphs, deprecated format characters, a byte order mark and interlinear annotations. With such
+// a character, a name could look like another name. Joiners and direction marks are allowed, because ordinary names contain
+// them.
 func isLayoutControl(r rune) bool {
 	switch {
 	case 0x2028 <= r && r <= 0x202e, 0x2066 <= r && r <= 0x206f, r == 0xfeff, 0xfff9 <= r && r <= 0xfffb:
@@ -43,7 +44,7 @@ func isLayoutControl(r rune) bool {
 	return false
 }
 
-// textProblem returns what is wrong with the characters of a text, or an empty text.
+// textProblem returns what is wrong with the characters of a text. The result is empty if nothing is wrong.
 func textProblem(text string) string {
 	switch {
 	case !utf8.ValidString(text):

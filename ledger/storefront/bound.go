@@ -11,16 +11,16 @@ import (
 	"mizan/ledger/schema"
 )
 
-// BoundProduct is a product of a link.
+// BoundProduct is a product that is bound to a payment link, so that the link's page shows it.
 type BoundProduct struct {
 	ID        ledger.ID
-	Deletions uint32   // the product's number of deletions when it was bound
-	isNew     bool     // a request has named it, and Bind has not looked it up yet
-	Product   *Product // nil: it is not shown; set when the link is shown
+	Deletions uint32   // the value of Product.Deletions when the product was added to the link
+	isNew     bool     // a request has named the product, and Bind has not looked it up yet
+	Product   *Product // set when the link is shown; nil: the link does not show the product
 }
 
-// boundColumn makes the column of a link's products: UUIDs in requests, which may also send products back, and
-// products in responses.
+// boundColumn returns the column of a link's products. Responses contain products as objects. Requests contain the products'
+// UUIDs, or objects in the form of responses.
 func boundColumn[R any](key uint8, fieldOf func(*R) *[]BoundProduct) *schema.Column {
 	return schema.Field(schema.NewCell[[]BoundProduct](key, "products", boundKind{}, []schema.Option{schema.Settable, schema.NotNull, schema.Contextual, schema.AtMost(MaxProducts),
 		schema.Help("products of the same partner that the page shows: UUIDs in requests, products in responses")}), fieldOf)
@@ -31,7 +31,7 @@ type boundKind struct{}
 
 func (boundKind) String() string { return "list of products" }
 
-// Parse implements schema.Kind. An entry is a product's UUID or, as responses show it, an object whose id is the UUID.
+// Parse implements schema.Kind. An entry is a product's UUID, or an object in the form of responses, whose id is the UUID.
 func (boundKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
 	const form = "must be a list of UUIDs, or of products with their id"
 	var entries []json.RawMessage
@@ -52,7 +52,7 @@ func (boundKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, stri
 // parseProduct returns the UUID in an entry of a list of products.
 func parseProduct(entry json.RawMessage) (id ledger.ID, ok bool) {
 	if entry[0] == '{' {
-		var product map[string]json.RawMessage // not a struct, because encoding/json would accept its names in any case
+		var product map[string]json.RawMessage // not a struct, because encoding/json matches the names of a struct's fields regardless of case
 		if json.Unmarshal(entry, &product) != nil {
 			return id, false
 		}
@@ -98,7 +98,7 @@ func (boundKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
 }
 
 var boundProducts = schema.NewType[BoundProduct]("bound product",
-	schema.Field(schema.ID(1, "id", schema.NotShown, schema.Needed), func(b *BoundProduct) *ledger.ID { return &b.ID }),
+	schema.Field(schema.ID(1, "id", schema.NotShown, schema.RequiredInStore), func(b *BoundProduct) *ledger.ID { return &b.ID }),
 	schema.NumberField(schema.DerivedInteger(2, "deletions", schema.NotShown), func(b *BoundProduct) *uint32 { return &b.Deletions }),
 )
 
@@ -134,13 +134,13 @@ func (boundKind) Shape() schema.Shape { return schema.TextList }
 // Empty implements schema.Kind.
 func (boundKind) Empty(value any) bool { return len(value.([]BoundProduct)) == 0 }
 
-// Bind completes the products that a request has set. It removes repetitions, and products that are unknown,
-// deleted or another partner's. For an unknown product, find returns nil.
+// Bind looks up the products that a request has named. It removes repetitions, and products that are unknown, deleted or
+// another partner's. For an unknown product, find returns nil.
 func (l *Link) Bind(find func(id ledger.ID) *Product) {
 	var bound []BoundProduct
 	for _, requested := range l.Products {
 		if !requested.isNew {
-			bound = append(bound, requested) // the request has no products
+			bound = append(bound, requested) // bound before this request
 			continue
 		}
 		isRepeated := slices.ContainsFunc(bound, func(earlier BoundProduct) bool { return earlier.ID == requested.ID })
@@ -151,8 +151,8 @@ func (l *Link) Bind(find func(id ledger.ID) *Product) {
 	l.Products = bound
 }
 
-// ShowProducts sets the products that the link shows: those that were not deleted since they were bound. For an unknown
-// product, find returns nil.
+// ShowProducts sets BoundProduct.Product for the products that were not deleted after they were added to the link. For an
+// unknown product, find returns nil.
 func (l *Link) ShowProducts(find func(id ledger.ID) *Product) {
 	l.Products = slices.Clone(l.Products)
 	for i := range l.Products {

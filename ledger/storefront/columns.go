@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Parts of the public addresses.
+// Parts of the public addresses (URLs).
 const (
 	LinkPath    = "/pay/l/"
 	ProductPath = "/pay/p/"
@@ -22,12 +22,12 @@ const (
 	PNGSuffix   = "/qr.png"
 )
 
-// publicColumn makes the column of a public address.
+// publicColumn returns the column of a public address (URL).
 func publicColumn[R any](name, help string, address func(*R) string) *schema.Column {
-	return schema.Shown(schema.Text(0, name, schema.Constant, schema.Contextual, schema.NotNull, schema.Help(help)), func(r *R) (string, bool) { return address(r), true })
+	return schema.Shown(schema.Text(0, name, schema.ReadOnlyFixed, schema.Contextual, schema.NotNull, schema.Help(help)), func(r *R) (string, bool) { return address(r), true })
 }
 
-// addressColumn makes the column of an address to which a payer is sent.
+// addressColumn returns the column of a URL to which the payer's browser is redirected.
 func addressColumn[R any](key uint8, name, help string, fieldOf func(*R) *string) *schema.Column {
 	return schema.Field(schema.Text(key, name, schema.Settable, schema.OneLine, schema.AtMost(directory.MaxURL), schema.Rule(addressRule), schema.Help(help)), fieldOf)
 }
@@ -40,22 +40,23 @@ func addressRule(value any) string {
 	return ""
 }
 
-// emptyMessage refuses an empty text, so that it does not stand for the default.
+// emptyMessage is the error message for an empty text. Otherwise an empty text would count as absent and select the default.
 const emptyMessage = "must not be empty"
 
-// currencyColumn makes the column of a currency, which every record has.
+// currencyColumn returns the column of a currency, which every record has.
 func currencyColumn[R any](key uint8, fieldOf func(*R) *money.Currency, options ...schema.Option) *schema.Column {
 	return schema.TextField(schema.NewCell[string](key, "currency", columns.KindCurrency, append(options, schema.Required, schema.Help("currency code"))), fieldOf)
 }
 
-// networkColumn makes the column of a currency's network.
+// networkColumn returns the column of a currency's network.
 func networkColumn[R any](key uint8, fieldOf func(*R) *money.Network) *schema.Column {
 	return schema.TextField(schema.Text(key, "network", schema.Settable,
 		schema.Help("network of the currency; required if it is on several")), fieldOf)
 }
 
-// networkAfter returns the network of an asset after a change. The network of the former currency is removed, unless the
-// new currency has that network too.
+// networkAfter returns the network of an asset after a change from old to next. If only the currency has changed, and the new
+// currency does not exist on the old network, the old network is removed. If the asset then has no network and its currency
+// has only one, it gets that network.
 func networkAfter(old, next money.Asset) money.Network {
 	if _, isKnown := next.Scale(); !isKnown && next.Currency != old.Currency && next.Network == old.Network {
 		next.Network = ""
@@ -68,8 +69,8 @@ type namedAmount struct {
 	amount money.Amount
 }
 
-// checkAmounts refuses an asset without a scale, and amounts above MaxAmount. Faults name their fields with the
-// prefix.
+// checkAmounts refuses an asset without a scale, and amounts above MaxAmount. Faults name a field by the prefix and the
+// amount's name.
 func checkAmounts(prefix string, asset money.Asset, f *schema.Faults, amounts ...namedAmount) {
 	if asset.Currency == "" || !asset.Env.Valid() || f.Has(prefix+"currency") || f.Has(strings.TrimSuffix(prefix, ".")) {
 		return
@@ -91,8 +92,8 @@ func checkAmounts(prefix string, asset money.Asset, f *schema.Faults, amounts ..
 	}
 }
 
-// MaxAmount returns the largest amount of a link or a product: 10^15 minor units, or 10^9 major units where that is
-// more.
+// MaxAmount returns the largest amount of a link or a product, in minor units of an asset with this scale (number of
+// decimals). It is 10^15 minor units or 10^9 major units, whichever is more.
 func MaxAmount(scale int) money.Amount {
 	const minorDigits, majorDigits = 15, 9
 	a, err := money.Parse("1" + strings.Repeat("0", max(minorDigits, scale+majorDigits)))
@@ -100,17 +101,17 @@ func MaxAmount(scale int) money.Amount {
 	return a
 }
 
-// Picture names an uploaded image.
+// Picture is the reference of a link or product to an uploaded image.
 type Picture struct {
-	Name string // the last part of its address; empty: there is no image
-	sent string // address in a request, which Resolve has not replaced yet
+	Name string // last part of the image's address; empty: there is no image
+	sent string // address in a request; Resolve replaces it by Name
 }
 
 // PictureAt returns a picture with the address of a request, which Resolve replaces.
 func PictureAt(address string) Picture { return Picture{sent: address} }
 
-// pictureColumn makes the column of an image's address. Resolve turns the address of a request into the image's
-// name, which pictureNameColumn stores, because the service's own address may change.
+// pictureColumn returns the column of an image's address. Resolve replaces the address in a request by the image's name, and
+// pictureNameColumn stores the name. The address is not stored, because the service's own address may change.
 func pictureColumn[R any](fieldOf func(*R) (picture *Picture, base string)) *schema.Column {
 	return schema.Bound(schema.Text(0, "image", schema.Settable, schema.Transient, schema.Contextual, schema.AtMost(directory.MaxURL), schema.Help("address of an uploaded image")),
 		func(r *R) string {
@@ -133,8 +134,8 @@ func pictureNameColumn[R any](key uint8, fieldOf func(*R) *Picture) *schema.Colu
 	return schema.Field(schema.Text(key, "image_name", schema.NotShown), func(r *R) *string { return &fieldOf(r).Name })
 }
 
-// Resolve replaces an address that a request has set by the image's name. find tells whether the organization has an
-// image with a name; base is the scheme and host of public addresses.
+// Resolve replaces the address in a request by the image's name. It adds a fault if the address is not that of an uploaded
+// image. find tells whether the organization has an image with the name. base is the scheme and host of public addresses.
 func (p *Picture) Resolve(base string, find func(name string) bool, f *schema.Faults) {
 	if p.sent == "" {
 		return
@@ -155,6 +156,6 @@ func quantity(text string) (n uint64, ok bool) {
 	return n, err == nil && n >= 1 && n <= MaxQuantity && strconv.FormatUint(n, 10) == text
 }
 
-// AddressKey returns the key of the claim (a unique key in the store) by which a record's address is found. The
-// claim's owner is the organization that has the record.
+// AddressKey returns the key of the claim (a unique key in the store) on a record's public address. The claim's owner is the
+// organization that has the record, so the organization is found by the address.
 func AddressKey(s ledger.Source) string { return string(s.Kind) + s.ID.String() }

@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Image is an uploaded image, encoded again without its metadata.
+// Image is an uploaded image. It was encoded again without its metadata.
 type Image struct {
 	ID      ledger.ID
 	Org     ledger.ID
@@ -18,13 +18,13 @@ type Image struct {
 	Width   int64 // pixels
 	Height  int64
 	Content []byte
-	Sizes   []SizedImage // smaller copies of the image for payers' pages
+	Sizes   []SizedImage // the image in smaller sizes, for payers' pages
 	Created ledger.Micros
 
 	Base string // scheme and host of the public addresses; set when the image is shown
 }
 
-// Format is the format of an image: the end of its name.
+// Format is the format of an image, and the suffix of the image's name.
 type Format string
 
 // The formats.
@@ -33,31 +33,31 @@ const (
 	JPEG Format = "jpg"
 )
 
-// Bounds of an image. With its smaller sizes it fits into a record.
+// Bounds of an image. An image within these bounds and its smaller sizes fit into one record.
 const (
 	MaxImage = 720 << 10 // bytes of the content
 	MaxSide  = 2048      // pixels
 )
 
-// Purpose is what a smaller size of an image is for: the end of its name.
+// Purpose is the use of an image in a smaller size. It is also the suffix of that smaller image's name.
 type Purpose string
 
 // The purposes.
 const (
 	ForPage      Purpose = "page"      // the picture of a page, which is up to 480 CSS pixels wide
-	ForLogo      Purpose = "logo"      // at the top of a page, 48 CSS pixels high
-	ForThumbnail Purpose = "thumbnail" // of a product, a square of 64 CSS pixels
+	ForLogo      Purpose = "logo"      // the logo at the top of a page, 48 CSS pixels high
+	ForThumbnail Purpose = "thumbnail" // the thumbnail of a product, a square of 64 CSS pixels
 )
 
-// SizeBounds are the largest sides and content of a smaller size of an image.
+// SizeBounds has the largest dimensions and the largest content of an image in a smaller size.
 type SizeBounds struct {
 	Purpose       Purpose
-	Width, Height int // pixels: at least two for a CSS pixel
-	Bytes         int // of the content
+	Width, Height int // pixels; at least two for each CSS pixel of the Purpose
+	Bytes         int // bytes of the content
 }
 
-// SmallerSizes lists the smaller sizes, the largest first. An image has no smaller size for a purpose if its own content is within
-// SizeBounds.Bytes and a smaller size would gain nothing: then the image itself is shown.
+// SmallerSizes lists the smaller sizes, the largest first. A smaller size is not made if the image's own content is within
+// SizeBounds.Bytes and the smaller size would have as many bytes or more. Pages then show the image itself.
 var SmallerSizes = []SizeBounds{
 	{ForPage, 960, 960, 240 << 10},
 	{ForLogo, 960, 96, 48 << 10},
@@ -75,10 +75,10 @@ type SizedImage struct {
 // Images are the columns of uploaded images (specification, "Uploaded image").
 var Images = schema.NewType[Image]("image",
 	publicColumn("url", "its address", func(m *Image) string { return m.Base + ImagePath + m.Name() }),
-	schema.Field(schema.DerivedInteger(1, "width", schema.Needed, schema.Constant, schema.Help("pixels")), func(m *Image) *int64 { return &m.Width }),
-	schema.Field(schema.DerivedInteger(2, "height", schema.Needed, schema.Constant, schema.Help("pixels")), func(m *Image) *int64 { return &m.Height }),
-	schema.TextField(schema.Word(3, "format", []string{string(PNG), string(JPEG)}, schema.NotShown, schema.Needed), func(m *Image) *Format { return &m.Format }),
-	schema.Field(schema.NewCell[[]byte](4, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.Needed}), func(m *Image) *[]byte { return &m.Content }),
+	schema.Field(schema.DerivedInteger(1, "width", schema.RequiredInStore, schema.ReadOnlyFixed, schema.Help("pixels")), func(m *Image) *int64 { return &m.Width }),
+	schema.Field(schema.DerivedInteger(2, "height", schema.RequiredInStore, schema.ReadOnlyFixed, schema.Help("pixels")), func(m *Image) *int64 { return &m.Height }),
+	schema.TextField(schema.Word(3, "format", []string{string(PNG), string(JPEG)}, schema.NotShown, schema.RequiredInStore), func(m *Image) *Format { return &m.Format }),
+	schema.Field(schema.NewCell[[]byte](4, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.RequiredInStore}), func(m *Image) *[]byte { return &m.Content }),
 	schema.Field(schema.Entries(5, "forms", sizedImages, schema.NotShown), func(m *Image) *[]SizedImage { return &m.Sizes }),
 ).Invariant(func(m *Image) string {
 	if m.Width < 1 || m.Height < 1 || m.Width > MaxSide || m.Height > MaxSide || len(m.Content) > MaxImage {
@@ -95,15 +95,15 @@ var Images = schema.NewType[Image]("image",
 })
 
 var sizedImages = schema.NewType[SizedImage]("form",
-	schema.TextField(schema.Word(1, "purpose", []string{string(ForPage), string(ForLogo), string(ForThumbnail)}, schema.NotShown, schema.Needed), func(f *SizedImage) *Purpose { return &f.Purpose }),
-	schema.TextField(schema.Word(2, "format", []string{string(PNG), string(JPEG)}, schema.NotShown, schema.Needed), func(f *SizedImage) *Format { return &f.Format }),
-	schema.Field(schema.DerivedInteger(3, "width", schema.NotShown, schema.Needed), func(f *SizedImage) *int64 { return &f.Width }),
-	schema.Field(schema.DerivedInteger(4, "height", schema.NotShown, schema.Needed), func(f *SizedImage) *int64 { return &f.Height }),
-	schema.Field(schema.NewCell[[]byte](5, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.Needed}), func(f *SizedImage) *[]byte { return &f.Content }),
+	schema.TextField(schema.Word(1, "purpose", []string{string(ForPage), string(ForLogo), string(ForThumbnail)}, schema.NotShown, schema.RequiredInStore), func(f *SizedImage) *Purpose { return &f.Purpose }),
+	schema.TextField(schema.Word(2, "format", []string{string(PNG), string(JPEG)}, schema.NotShown, schema.RequiredInStore), func(f *SizedImage) *Format { return &f.Format }),
+	schema.Field(schema.DerivedInteger(3, "width", schema.NotShown, schema.RequiredInStore), func(f *SizedImage) *int64 { return &f.Width }),
+	schema.Field(schema.DerivedInteger(4, "height", schema.NotShown, schema.RequiredInStore), func(f *SizedImage) *int64 { return &f.Height }),
+	schema.Field(schema.NewCell[[]byte](5, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.RequiredInStore}), func(f *SizedImage) *[]byte { return &f.Content }),
 )
 
-// mayHave tells whether the image may have a smaller size: the size is within the bounds of its purpose, its sides are not
-// longer than the image's, and its content is smaller.
+// mayHave tells whether a smaller size is valid for the image. It must be within the bounds of its purpose, and not wider or
+// higher than the image. Its content must be smaller than the image's, unless the image's content exceeds the bound of bytes.
 func (m *Image) mayHave(f *SizedImage) bool {
 	for _, b := range SmallerSizes {
 		if b.Purpose == f.Purpose {
@@ -114,7 +114,7 @@ func (m *Image) mayHave(f *SizedImage) bool {
 	return false
 }
 
-// SizedFor returns the image in the size for a purpose: the image itself if it has no smaller size for it.
+// SizedFor returns the image in the smaller size for a purpose, or the image itself if there is no such size.
 func (m *Image) SizedFor(purpose Purpose) SizedImage {
 	for _, f := range m.Sizes {
 		if f.Purpose == purpose {
@@ -124,17 +124,17 @@ func (m *Image) SizedFor(purpose Purpose) SizedImage {
 	return SizedImage{purpose, m.Format, m.Width, m.Height, m.Content}
 }
 
-// Name is the last part of the image's address.
+// Name returns the last part of the image's address.
 func (m *Image) Name() string { return hex.EncodeToString(m.ID[:]) + "." + string(m.Format) }
 
-// SizedImageName returns the name of an image in the size for a purpose, the last part of its address. name is the image's own name. The name
-// of a size says nothing about the format, which the record alone knows.
+// SizedImageName returns the last part of the address of an image in the smaller size for a purpose. The argument name is the
+// image's own name. The result does not contain the format of the smaller image, which only the record has.
 func SizedImageName(name string, purpose Purpose) string {
 	digits, _, _ := strings.Cut(name, ".")
 	return digits + "-" + string(purpose)
 }
 
-// ParseSizedImageName returns the id and the purpose in the name of a size.
+// ParseSizedImageName returns the id and the purpose in a name that SizedImageName made.
 func ParseSizedImageName(name string) (id ledger.ID, purpose Purpose, ok bool) {
 	digits, suffix, _ := strings.Cut(name, "-")
 	purpose = Purpose(suffix)
@@ -164,7 +164,7 @@ func parseDigits(digits string) (id ledger.ID, ok bool) {
 	return id, err == nil
 }
 
-// NewImage decides the creation of an image.
+// NewImage returns a new image and the event of its creation.
 func NewImage(draft Image) (*Image, ledger.Event) {
 	return &draft, directory.CreatedEvent(ledger.Image, draft.ID, true)
 }

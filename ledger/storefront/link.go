@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Bounds of a link's and a product's texts and lists.
+// Bounds of the texts and lists of a link or a product.
 const (
 	MaxName        = 200
 	MaxDescription = 2000
@@ -24,8 +24,8 @@ type AmountType string
 
 // The types of amounts.
 const (
-	Fixed   AmountType = "fixed"   // the link sets it
-	Dynamic AmountType = "dynamic" // the payer enters it
+	Fixed   AmountType = "fixed"   // the link sets the amount
+	Dynamic AmountType = "dynamic" // the payer enters the amount
 )
 
 // Link is a payment link: an address at which anybody can pay a partner.
@@ -47,27 +47,27 @@ type Link struct {
 	Active      bool
 	Created     ledger.Micros
 
-	Payments Payments // what was charged; set when the link is shown
+	Payments Payments // the charged payments; set when the link is shown
 	Base     string   // scheme and host of the public addresses; set when the link is shown
 }
 
 // LinkAmount is the amount of a link's payments.
 type LinkAmount struct {
-	Default  money.Amount // of a dynamic link: what the page suggests
-	Min, Max money.Amount // bounds of what the payer may enter; zero: none
+	Default  money.Amount // the amount if its type is Fixed; the amount that the page suggests if it is Dynamic
+	Min, Max money.Amount // bounds of the amount that the payer enters; zero: none
 	Currency money.Currency
 	Network  money.Network
 }
 
-// PayConfig says how a link can be paid.
+// PayConfig says with which payment methods a link can be paid.
 type PayConfig struct {
-	Methods []string // types of money_storage, and Card; empty: all of the partner's terminals
+	Methods []string // types of money_storage, or Card; empty: all that the partner's terminals accept
 }
 
-// Card stands for bank_card in the methods of a link.
+// Card is the name that the methods of a link use for the money_storage type bank_card.
 const Card = "card"
 
-// Payments are the charged payments of a link.
+// Payments has the number and the sum of a link's charged payments.
 type Payments struct {
 	Count  int64
 	Amount money.Amount // in the link's asset
@@ -76,7 +76,7 @@ type Payments struct {
 // Links are the columns of links (specification, "Payment link").
 var Links = schema.NewType[Link]("link",
 	columns.IDColumn(func(l *Link) *ledger.ID { return &l.ID }),
-	schema.Field(schema.Instant(0, "created", schema.NotNull, schema.Transient, schema.Constant,
+	schema.Field(schema.Instant(0, "created", schema.NotNull, schema.Transient, schema.ReadOnlyFixed,
 		schema.Help("when it was created")), func(l *Link) *ledger.Micros { return &l.Created }),
 	columns.PartnerColumn(1, func(l *Link) *int64 { return &l.Partner }, schema.Required, schema.Fixed),
 	columns.EnvColumn(2, func(l *Link) *money.Env { return &l.Env }, schema.Fixed, schema.RefuseEmpty(emptyMessage)),
@@ -101,7 +101,7 @@ var Links = schema.NewType[Link]("link",
 		schema.Help("whether its address accepts payments")), func(l *Link) *bool { return &l.Active }),
 	publicColumn("url", "its address", func(l *Link) string { return l.Base + LinkPath + l.ID.String() }),
 	publicColumn("qr_url", "address of its QR code", func(l *Link) string { return l.Base + LinkPath + l.ID.String() + QRSuffix }),
-	schema.Shown(schema.Nested(0, "payments", shownPayments, schema.Constant, schema.Contextual, schema.NotNull,
+	schema.Shown(schema.Nested(0, "payments", shownPayments, schema.ReadOnlyFixed, schema.Contextual, schema.NotNull,
 		schema.Help("charged payments")), func(l *Link) (Payments, bool) { return l.Payments, true }),
 ).CrossCheck(crossCheckLink).
 	Invariant(func(l *Link) string {
@@ -182,7 +182,8 @@ func (l *Link) Asset() money.Asset {
 // LogValue implements slog.LogValuer.
 func (l *Link) LogValue() slog.Value { return slog.StringValue(l.ID.String()) }
 
-// NewLink decides the creation of a link, whose fields the caller has set and completed. The error is *schema.Faults.
+// NewLink returns a new link with the fields of the draft, and the event of its creation. The caller has completed the draft
+// with data from the store. The error is *schema.Faults.
 func NewLink(draft Link, f *schema.Faults) (*Link, ledger.Event, error) {
 	l := &draft
 	l.Amount.Network = l.Asset().Network
@@ -192,8 +193,8 @@ func NewLink(draft Link, f *schema.Faults) (*Link, ledger.Event, error) {
 	return l, directory.CreatedEvent(ledger.Link, l.ID, l.Active), nil
 }
 
-// Patch decides a change. change sets the fields of the request, and completes them with data from the store. The event
-// has no name if nothing changes. The error is *schema.Faults.
+// Patch returns the link with a change, and the event of this change. The function change sets the fields of the request, and
+// completes them with data from the store. The event has no name if nothing changes. The error is *schema.Faults.
 func (l *Link) Patch(change schema.Change[Link]) (*Link, ledger.Event, error) {
 	next, f := *l, new(schema.Faults)
 	change(&next, f)

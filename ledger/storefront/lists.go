@@ -6,14 +6,13 @@ import (
 	"mizan/ledger/schema"
 )
 
-// LinkLists and ProductLists declare the lists of links and of products. Each partner has its own copy of each list in
-// each environment.
+// LinkLists and ProductLists declare the lists of links and of products. Each partner has its own lists in each environment.
 var (
 	LinkLists    = ledger.NewPartnerLists(ledger.Link, func(l *Link) (partner int64, env money.Env) { return l.Partner, l.Env })
 	ProductLists = ledger.NewPartnerLists(ledger.Product, func(p *Product) (partner int64, env money.Env) { return p.Partner, p.Env })
 )
 
-// The lists.
+// The lists of links and of products.
 var (
 	AllLinks    = LinkLists.Declare(1, func(*Link) bool { return true })
 	AllProducts = ProductLists.Declare(1, func(*Product) bool { return true })

@@ -13,7 +13,7 @@ import (
 // MaxQuantity is the largest quantity of a product.
 const MaxQuantity = 9999
 
-// Product is something that a partner sells at an address of its own, or by its links.
+// Product is an item that a partner sells on the product's own page or by payment links.
 type Product struct {
 	ID       ledger.ID
 	Org      ledger.ID
@@ -29,10 +29,10 @@ type Product struct {
 	Active   bool
 	Created  ledger.Micros
 
-	// Deletions counts how often the product was deleted. A link shows the product only if it was bound after the last
-	// deletion.
+	// Deletions is the number of times that the product was deleted. A link shows the product only if the product was added
+	// to the link after the last deletion.
 	Deletions uint32
-	IsDeleted bool // deleted, and not switched on since
+	IsDeleted bool // was deleted, and was not switched on afterwards
 
 	Base string // scheme and host of the public addresses; set when the product is shown
 }
@@ -40,7 +40,7 @@ type Product struct {
 // Products are the columns of products (specification, "Product").
 var Products = schema.NewType[Product]("product",
 	columns.IDColumn(func(p *Product) *ledger.ID { return &p.ID }),
-	schema.Field(schema.Instant(0, "created", schema.NotNull, schema.Transient, schema.Constant,
+	schema.Field(schema.Instant(0, "created", schema.NotNull, schema.Transient, schema.ReadOnlyFixed,
 		schema.Help("when it was created")), func(p *Product) *ledger.Micros { return &p.Created }),
 	columns.PartnerColumn(1, func(p *Product) *int64 { return &p.Partner }, schema.Required, schema.Fixed),
 	columns.EnvColumn(2, func(p *Product) *money.Env { return &p.Env }, schema.Fixed, schema.RefuseEmpty(emptyMessage)),
@@ -79,7 +79,7 @@ var Products = schema.NewType[Product]("product",
 // defaultCurrency is the currency of a product that names none (specification, "Product").
 const defaultCurrency = "RUB"
 
-// priceKind is the kind of amounts that may be zero or absent. Its values are of type *money.Amount.
+// priceKind is the kind of prices. A price may be zero or absent. Its values are of type *money.Amount.
 type priceKind struct{ schema.Kind }
 
 // Shape implements schema.Shaped.
@@ -100,7 +100,7 @@ func (k priceKind) Parse(c *schema.Column, raw []byte, reader schema.Reader) (an
 	return &price, ""
 }
 
-// Check implements schema.Kind. crossCheckProduct bounds the price.
+// Check implements schema.Kind. It accepts any price, because crossCheckProduct checks the bounds.
 func (priceKind) Check(*schema.Column, any) string { return "" }
 
 // AppendStored implements schema.Kind.
@@ -156,8 +156,8 @@ func (p *Product) Total() (total money.Amount, ok bool) {
 // LogValue implements slog.LogValuer.
 func (p *Product) LogValue() slog.Value { return slog.StringValue(p.ID.String()) }
 
-// NewProduct decides the creation of a product, whose fields the caller has set and completed. The error is
-// *schema.Faults.
+// NewProduct returns a new product with the fields of the draft, and the event of its creation. The caller has completed the
+// draft with data from the store. The error is *schema.Faults.
 func NewProduct(draft Product, f *schema.Faults) (*Product, ledger.Event, error) {
 	p := &draft
 	p.Network = p.Asset().Network
@@ -167,8 +167,8 @@ func NewProduct(draft Product, f *schema.Faults) (*Product, ledger.Event, error)
 	return p, directory.CreatedEvent(ledger.Product, p.ID, p.Active), nil
 }
 
-// Patch decides a change. change sets the fields of the request, and completes them with data from the store. The event
-// has no name if nothing changes. The error is *schema.Faults.
+// Patch returns the product with a change, and the event of this change. The function change sets the fields of the request,
+// and completes them with data from the store. The event has no name if nothing changes. The error is *schema.Faults.
 func (p *Product) Patch(change schema.Change[Product]) (*Product, ledger.Event, error) {
 	next, f := *p, new(schema.Faults)
 	change(&next, f)
@@ -183,7 +183,8 @@ func (p *Product) Patch(change schema.Change[Product]) (*Product, ledger.Event, 
 	return &next, directory.SwitchEvent(ledger.Product, p.ID, p.Active, next.Active), nil
 }
 
-// Delete stops payments at the product's address and removes the product from its links.
+// Delete switches the product off, so that it can no longer be paid. By the count of deletions, it also removes the product
+// from its links.
 func (p *Product) Delete() {
 	if !p.IsDeleted {
 		p.Deletions++

@@ -42,8 +42,8 @@ func fullProduct() *Product {
 	}
 }
 
-// Each entry of the expected form is the number of a column, the length of its value, and the value. Numbers are stored
-// doubled (zigzag), amounts after a byte with their length.
+// Each entry of the expected form has a column's key, the length of the value, and the value. Numbers are zigzag varints (a
+// positive number is doubled). An amount follows a byte with its length.
 func TestStoredFormOfALink(t *testing.T) {
 	text := func(s string) string { return hex.EncodeToString([]byte(s)) }
 	want := strings.Join([]string{
@@ -74,7 +74,7 @@ func TestStoredFormOfALink(t *testing.T) {
 	}
 	for i := range stored {
 		if _, err := Links.Read(schema.Envelope{}, stored[:i], nil); err == nil && i < len(stored)-3 {
-			// A cut between two optional columns reads as a link without the later ones.
+			// If the stored form is cut between two optional columns, a link without the later columns is read.
 			shortened, _ := Links.Read(schema.Envelope{}, stored[:i], nil)
 			if shortened.Amount.Currency != "USDT" || shortened.AmountType != Dynamic {
 				t.Errorf("the first %d bytes are read as a link without its required columns", i)
@@ -89,7 +89,7 @@ func TestLinkIsShown(t *testing.T) {
 	product.Deletions = 1
 	l.ShowProducts(func(id ledger.ID) *Product {
 		if id != otherID {
-			t.Errorf("asked for %v", id)
+			t.Errorf("find was called with %v", id)
 		}
 		return product
 	})
@@ -103,7 +103,7 @@ func TestLinkIsShown(t *testing.T) {
 	if got := string(Links.AppendFields([]byte("{"), l, schema.Style{})) + "}"; got != want {
 		t.Errorf("shown as\n%s, want\n%s", got, want)
 	}
-	product.Deletions = 2 // deleted again after it was bound
+	product.Deletions = 2 // the product was deleted again after it was added to the link
 	l = fullLink()
 	l.ShowProducts(func(ledger.ID) *Product { return product })
 	if got := string(Links.AppendFields([]byte("{"), l, schema.Style{})); !strings.Contains(got, `"products":[]`) {
@@ -158,12 +158,12 @@ func TestNamesOfImages(t *testing.T) {
 	}
 	for _, wrong := range []string{"", name[:35], name + "g", "AB" + name[2:], name[:32], name[:32] + ".gif", name[:31] + ".jpg", "x" + name[1:], name[:32] + ".jpg.png", "../" + name} {
 		if _, _, ok := ParseName(wrong); ok {
-			t.Errorf("%q is a name", wrong)
+			t.Errorf("%q is accepted as a name", wrong)
 		}
 	}
 }
 
-func TestNamesOfForms(t *testing.T) {
+func TestSizedImageNames(t *testing.T) {
 	id := ledger.ID{0: 0xab, 15: 1}
 	const digits = "ab000000000000000000000000000001"
 	for purpose, want := range map[Purpose]string{ForPage: digits + "-page", ForLogo: digits + "-logo", ForThumbnail: digits + "-thumbnail"} {
@@ -179,7 +179,7 @@ func TestNamesOfForms(t *testing.T) {
 	}
 	for _, wrong := range []string{"", "-page", digits, digits + ".jpg", digits + "-", digits + "-Page", digits + "-page.jpg", digits + ".jpg-page", digits + "-960", "AB" + digits[2:] + "-page", digits[1:] + "-page", digits + "-page-page"} {
 		if _, _, ok := ParseSizedImageName(wrong); ok {
-			t.Errorf("%q is a name", wrong)
+			t.Errorf("%q is accepted as a name", wrong)
 		}
 	}
 }
@@ -199,12 +199,12 @@ func TestStoredFormOfAnImage(t *testing.T) {
 	}
 	text := func(s string) string { return hex.EncodeToString([]byte(s)) }
 	want := strings.Join([]string{
-		"053c", // 60 bytes of forms, each after its length, and with a version
+		"053c", // the smaller sizes take 60 bytes; each size follows its length and begins with a version
 		"1a02" + "0104" + text("page") + "0203" + text("jpg") + "0302800f" + "0402c007" + "0504" + text("page"),
 		"2002" + "0109" + text("thumbnail") + "0203" + text("png") + "03028003" + "0402c001" + "0505" + text("thumb"),
 	}, "")
 	if got := hex.EncodeToString(stored); !strings.HasSuffix(got, want) {
-		t.Errorf("the forms are stored as %s, want %s", got[len(got)-len(want):], want)
+		t.Errorf("the smaller sizes are stored as %s, want %s", got[len(got)-len(want):], want)
 	}
 	read, err := Images.Read(schema.Envelope{Org: testOrg, ID: testID, Created: created}, stored, nil)
 	if err != nil || !reflect.DeepEqual(read, m) {
@@ -215,7 +215,7 @@ func TestStoredFormOfAnImage(t *testing.T) {
 	}
 }
 
-func TestImpossibleFormsCannotBeRead(t *testing.T) {
+func TestInvalidSizesAreRefused(t *testing.T) {
 	for name, change := range map[string]func(m *Image){
 		"two for a purpose":    func(m *Image) { m.Sizes[1] = m.Sizes[0] },
 		"too wide":             func(m *Image) { m.Sizes[1].Width = 193 },
@@ -239,13 +239,13 @@ func TestImpossibleFormsCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestFormForAPurpose(t *testing.T) {
+func TestSizedFor(t *testing.T) {
 	m := fullImage()
 	if f := m.SizedFor(ForThumbnail); !reflect.DeepEqual(f, m.Sizes[1]) {
 		t.Errorf("the thumbnail is %+v", f)
 	}
 	if f := m.SizedFor(ForLogo); f.Format != JPEG || f.Width != 2000 || f.Height != 1000 || len(f.Content) != len(m.Content) {
-		t.Errorf("without a form, the logo is %d×%d", f.Width, f.Height)
+		t.Errorf("without a smaller size, the logo is %d×%d", f.Width, f.Height)
 	}
 }
 
@@ -270,9 +270,9 @@ func TestProductsAreBoundOnce(t *testing.T) {
 	if mine.Deletions != 5 || mine.Active {
 		t.Errorf("after two deletions of an inactive product: %+v", mine)
 	}
-	l.Bind(find) // a change of other fields
+	l.Bind(find) // called as after a change of other fields
 	if !reflect.DeepEqual(l.Products, want) {
-		t.Errorf("bound anew: %+v", l.Products)
+		t.Errorf("after a second call of Bind: %+v", l.Products)
 	}
 }
 

@@ -6,19 +6,19 @@ import (
 	"mizan/ledger"
 )
 
-// Delays, measured by the business clock.
+// Delays, in time of the service's own clock.
 const (
 	// PartnerCheckInterval is the time after which an inactive partner is checked again.
 	PartnerCheckInterval = time.Hour
-	// firstInquiryDelay and maxInquiryDelay are the shortest and the longest delay between inquiries
-	// about a renewal under way. Normally its outcome is reported without an inquiry; an inquiry
-	// finds an outcome whose report was lost in a crash.
+	// firstInquiryDelay and maxInquiryDelay are the shortest and the longest delay between inquiries about the outcome of a
+	// renewal. Normally the outcome is reported without an inquiry. An inquiry finds an outcome whose report was lost in a
+	// crash.
 	firstInquiryDelay = time.Minute
 	maxInquiryDelay   = 24 * time.Hour
 )
 
-// MaxAttempts is the largest number of attempts at one renewal. After the automatic retries, each further
-// attempt needs a Resume.
+// MaxAttempts is the largest number of attempts at one renewal. After the automatic retries, a Resume is needed for each
+// further attempt.
 const MaxAttempts = 255
 
 // retryDelays are the delays between a failed attempt and the next one. If the last retry fails, the
@@ -27,15 +27,15 @@ var retryDelays = [...]time.Duration{24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 
 
 // Decision is the effect of a command or a timer on a subscription.
 type Decision struct {
-	Record        *Record // the changed record, a copy; the record decided on stays as it was
+	Record        *Record // the changed record, a copy; the old record stays as it was
 	Events        []ledger.Event
 	Notifications []Notification // notifications to merchants, in the order of Events
 	Due           ledger.Micros  // the record's next due instant; 0: never
-	MustRecord    bool           // a timer decided it, or it has already happened: the writer must not refuse it
-	Charge        bool           // charge the record's last renewal, unless its transaction exists
+	MustRecord    bool           // the writer must not refuse the decision, because a timer or a past event caused it
+	Charge        bool           // charge the record's last renewal, unless its transaction already exists
 }
 
-// Notification says of which event a merchant is notified, and what the notification shows.
+// Notification tells the merchant about one event.
 type Notification struct {
 	Index    int // the event's index in Decision.Events
 	Event    Event
@@ -50,8 +50,8 @@ func newDecision(r *Record) Decision {
 
 func micros(instant time.Time) ledger.Micros { return ledger.MicrosOf(instant) }
 
-// New creates a subscription on terms that Check has accepted. The initial payment pays the
-// first period, so the first renewal is one period later.
+// New returns the decision to create a subscription on terms that Check has accepted. The initial payment pays the first
+// period, so the first renewal is one period later.
 func New(id ledger.ID, partner int64, terms Terms, credential Credential, now time.Time) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Terms: terms, Terminal: credential.Terminal, Asset: credential.Asset}}
 	r := d.Record
@@ -68,8 +68,8 @@ func (r *Record) IsRenewalDue(now time.Time) bool {
 	return (r.State == Active || r.State == PastDue) && r.NextCharge <= micros(now)
 }
 
-// BeginRenewal decides to charge a due renewal. transaction is the id of the new transaction that
-// will charge the renewal.
+// BeginRenewal returns the decision to charge a due renewal. transaction is the id of the new transaction that will charge
+// the renewal.
 func (r *Record) BeginRenewal(transaction ledger.ID, now time.Time) Decision {
 	d := newDecision(r)
 	d.Record.RenewalsBegun++
@@ -80,7 +80,8 @@ func (r *Record) BeginRenewal(transaction ledger.ID, now time.Time) Decision {
 	return d
 }
 
-// Postpone makes a due renewal wait, because its partner or the organization is not active.
+// Postpone returns the decision to delay a due renewal by PartnerCheckInterval, because its partner or the organization is
+// not active.
 func (r *Record) Postpone(now time.Time) Decision {
 	d := newDecision(r)
 	d.move(WaitForPartner)
@@ -88,8 +89,8 @@ func (r *Record) Postpone(now time.Time) Decision {
 	return d
 }
 
-// ContinueWaiting records that the outcome of the renewal under way is still unknown.
-// chargeMissing tells whether the renewal's transaction does not exist; the renewal is then charged.
+// ContinueWaiting returns the decision to wait on for the outcome of the renewal under way, with the instant of the next
+// inquiry. If chargeMissing is true, the renewal's transaction does not exist, and the decision charges the renewal.
 func (r *Record) ContinueWaiting(chargeMissing bool, now time.Time) Decision {
 	d := newDecision(r)
 	delay := min(firstInquiryDelay<<r.Inquiries, maxInquiryDelay)
@@ -102,8 +103,8 @@ func (r *Record) ContinueWaiting(chargeMissing bool, now time.Time) Decision {
 	return d
 }
 
-// OnOutcome decides on the outcome of the renewal that the transaction charges; ok is false if that
-// renewal is not under way.
+// OnOutcome returns the decision on the outcome of a renewal. transaction is the transaction that charges the renewal. ok is
+// false if that renewal is not under way.
 func (r *Record) OnOutcome(transaction ledger.ID, paid bool, now time.Time) (d Decision, ok bool) {
 	if !r.State.IsRenewing() || r.LastTransaction != transaction {
 		return Decision{}, false
@@ -136,7 +137,7 @@ func (d *Decision) onUnpaid(now time.Time) {
 	r := d.Record
 	isLastRetry := int(r.Failures) >= len(retryDelays)
 	if r.Inquiries = 0; isLastRetry {
-		r.NextCharge = micros(now) // no retry is left: the next attempt waits for Resume
+		r.NextCharge = micros(now) // no retry is left, so the next attempt waits for Resume
 	} else {
 		r.NextCharge = micros(now.Add(retryDelays[r.Failures]))
 	}
@@ -147,21 +148,22 @@ func (d *Decision) onUnpaid(now time.Time) {
 	}
 }
 
-// Pause stops renewals until Resume. The error is a *ledger.Refusal, a Conflict if the
-// subscription is paused or cancelled.
+// Pause returns the decision to stop renewals until Resume. The error is a *ledger.Refusal, a Conflict if the subscription is
+// paused or cancelled.
 func (r *Record) Pause(now time.Time) (Decision, error) {
 	return r.onRequest(Pause, "subscription.Pause", now)
 }
 
-// Cancel ends the subscription forever. The error is a *ledger.Refusal, a Conflict if it is cancelled already.
+// Cancel returns the decision to end the subscription forever. The error is a *ledger.Refusal, a Conflict if the subscription
+// is cancelled already.
 func (r *Record) Cancel(now time.Time) (Decision, error) {
 	return r.onRequest(Cancel, "subscription.Cancel", now)
 }
 
-// Resume continues a paused subscription. Its next renewal, or the next attempt at an unpaid
-// one, keeps its due instant, or is due at once if that instant has passed. Later renewals keep
-// their instants. The error is a *ledger.Refusal, a Conflict if the subscription is not paused or the
-// renewal has had MaxAttempts attempts.
+// Resume returns the decision to continue a paused subscription. The next renewal, or the next attempt at an unpaid renewal,
+// keeps its due instant. If that instant has passed, the renewal or attempt is due at once. Later renewals keep their
+// instants. The error is a *ledger.Refusal, a Conflict if the subscription is not paused or the renewal has had MaxAttempts
+// attempts.
 func (r *Record) Resume(now time.Time) (Decision, error) {
 	resumedRecord := *r
 	if r.State == Paused {
@@ -177,8 +179,8 @@ func (r *Record) Resume(now time.Time) (Decision, error) {
 	return d, err
 }
 
-// onRequest decides on a partner's request if the machine allows it. Inquiries about a renewal
-// under way continue.
+// onRequest returns the decision on a partner's request; the error is a Conflict if the machine does not allow the request.
+// If a renewal is under way, inquiries about it continue.
 func (r *Record) onRequest(e Event, op string, now time.Time) (Decision, error) {
 	if _, ok := Machine.Next(r.State, e); !ok {
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "the subscription is %s", r.Status())

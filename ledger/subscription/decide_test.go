@@ -22,7 +22,7 @@ var (
 
 const day = 24 * time.Hour
 
-// scenario is a subscription and the current instant.
+// scenario is a subscription under test, and the current instant.
 type scenario struct {
 	t        testing.TB
 	record   *subscription.Record
@@ -46,14 +46,14 @@ func (sc *scenario) apply(d subscription.Decision) {
 // wait moves the clock forward.
 func (sc *scenario) wait(d time.Duration) *scenario { sc.now = sc.now.Add(d); return sc }
 
-// beginRenewal moves the clock to the next renewal's due instant, unless that has passed, and begins the renewal.
+// beginRenewal begins the next renewal. If the renewal is due in the future, it first moves the clock to that instant.
 func (sc *scenario) beginRenewal() *scenario {
 	sc.t.Helper()
 	if at := sc.record.NextCharge.Time(); at.After(sc.now) {
 		sc.now = at
 	}
 	if !sc.record.IsRenewalDue(sc.now) {
-		sc.t.Fatalf("%s is not to be renewed at %v", sc.record.State, sc.now)
+		sc.t.Fatalf("in state %s no renewal is due at %v", sc.record.State, sc.now)
 	}
 	sc.apply(sc.record.BeginRenewal(uuid.New(), sc.now))
 	return sc
@@ -64,7 +64,7 @@ func (sc *scenario) endRenewal(paid bool) *scenario {
 	sc.t.Helper()
 	d, ok := sc.record.OnOutcome(sc.record.LastTransaction, paid, sc.now)
 	if !ok {
-		sc.t.Fatalf("%s hears nothing", sc.record.State)
+		sc.t.Fatalf("in state %s the outcome changes nothing", sc.record.State)
 	}
 	sc.apply(d)
 	return sc
@@ -87,8 +87,8 @@ var (
 	cancel = (*subscription.Record).Cancel
 )
 
-// want checks the state and the due instant. dueAfter is the time from startTime to the due instant; if dueAfter is
-// negative, the record must never be due.
+// want checks the state and the due instant. dueAfter is the time from startTime to the due instant. If it is negative, the
+// record must never be due.
 func (sc *scenario) want(state subscription.State, dueAfter time.Duration) *scenario {
 	sc.t.Helper()
 	want := ledger.MicrosOf(startTime.Add(dueAfter))
@@ -96,12 +96,13 @@ func (sc *scenario) want(state subscription.State, dueAfter time.Duration) *scen
 		want = 0
 	}
 	if sc.record.State != state || sc.due != want {
-		sc.t.Errorf("%s, woken at %v; want %s, %v", sc.record.State, sc.due.Time(), state, want.Time())
+		sc.t.Errorf("%s, due at %v; want %s, %v", sc.record.State, sc.due.Time(), state, want.Time())
 	}
 	return sc
 }
 
-// wantNotified checks the notifications of the last decision: the name of each, and the status that it shows.
+// wantNotified checks the notifications of the last decision. For each it checks the name and the status that the
+// notification shows.
 func (sc *scenario) wantNotified(want ...string) *scenario {
 	sc.t.Helper()
 	var got []string
@@ -109,11 +110,11 @@ func (sc *scenario) wantNotified(want ...string) *scenario {
 		name, _ := notification.Event.NotificationName()
 		got = append(got, strings.TrimPrefix(name, "subscription.")+" "+notification.Progress.Status())
 		if sc.decision.Events[notification.Index].Name != string(notification.Event) {
-			sc.t.Errorf("%s is told of event %s", name, sc.decision.Events[notification.Index].Name)
+			sc.t.Errorf("the notification %s has the index of event %s", name, sc.decision.Events[notification.Index].Name)
 		}
 	}
 	if !slices.Equal(got, want) {
-		sc.t.Errorf("told %q, want %q", got, want)
+		sc.t.Errorf("notified %q, want %q", got, want)
 	}
 	return sc
 }
@@ -149,12 +150,12 @@ func TestAFailedRenewalIsTriedAfterOneThreeAndFiveDaysThenPaused(t *testing.T) {
 		t.Errorf("%d renewals, number %d", sc.record.Renewals, sc.record.RenewalsBegun)
 	}
 	if _, known := sc.decision.Notifications[0].Progress.NextRenewal(); known {
-		t.Error("told that another attempt follows the last")
+		t.Error("the notification shows a next renewal after the last retry")
 	}
 }
 
-// After Resume the renewal is tried at once and only once, because its earlier failures still count. When it
-// is paid at last, later renewals keep their instants.
+// After Resume the renewal is tried at once and only once, because its earlier failures still count. If that attempt is paid,
+// later renewals keep their due instants.
 func TestResumeAfterAnAutomaticPauseMakesOneAttempt(t *testing.T) {
 	sc := newSubscription(t, 30)
 	for range 4 {
@@ -199,7 +200,7 @@ func TestARenewalHasAtMostMaxAttempts(t *testing.T) {
 func TestNextRenewalIsUnknownDuringARenewal(t *testing.T) {
 	sc := newSubscription(t, 30).beginRenewal()
 	if _, known := sc.record.NextRenewal(); known || sc.record.Status() != "active" {
-		t.Errorf("shown as %s with a next renewal", sc.record.Status())
+		t.Errorf("the status is %s, or a next renewal is shown", sc.record.Status())
 	}
 	if at, known := sc.endRenewal(true).record.NextRenewal(); !known || at != ledger.MicrosOf(startTime.Add(60*day)) {
 		t.Errorf("next at %v (%v)", at.Time(), known)
@@ -216,14 +217,14 @@ func TestMissedRenewalsAreChargedOnce(t *testing.T) {
 	if sc.record.Renewals != 1 {
 		t.Errorf("%d renewals", sc.record.Renewals)
 	}
-	// The renewal ends exactly when the next one is due, which then counts as missed.
+	// The renewal ends exactly when the next renewal is due. The next renewal then counts as missed.
 	newSubscription(t, 1).beginRenewal().wait(day).endRenewal(true).want("active", 3*day)
 }
 
 func TestAPauseStopsRenewals(t *testing.T) {
 	sc := newSubscription(t, 30).request(pause).want("paused", -1).wantNotified("paused paused")
 	if sc.wait(90 * day).record.IsRenewalDue(sc.now) {
-		t.Error("what is paused is renewed")
+		t.Error("a renewal of a paused subscription is due")
 	}
 }
 
@@ -293,14 +294,14 @@ func TestUnknownOutcomeIsInquiredWithGrowingDelays(t *testing.T) {
 	for _, delay := range delays {
 		sc.apply(sc.record.ContinueWaiting(false, sc.now))
 		if sc.due != ledger.MicrosOf(sc.now.Add(delay)) || sc.decision.Charge {
-			t.Errorf("looked for again after %v, charged: %v; want %v", sc.due.Time().Sub(sc.now), sc.decision.Charge, delay)
+			t.Errorf("next inquiry after %v, charged: %v; want %v", sc.due.Time().Sub(sc.now), sc.decision.Charge, delay)
 		}
 	}
 	for range 100 {
 		sc.apply(sc.record.ContinueWaiting(false, sc.now))
 	}
 	if sc.due != ledger.MicrosOf(sc.now.Add(day)) || sc.record.LastTransaction != transaction || sc.record.RenewalsBegun != 1 {
-		t.Errorf("looked for again after %v", sc.due.Time().Sub(sc.now))
+		t.Errorf("next inquiry after %v", sc.due.Time().Sub(sc.now))
 	}
 	// A renewal whose transaction does not exist is charged again, with the same transaction id.
 	if sc.apply(sc.record.ContinueWaiting(true, sc.now)); !sc.decision.Charge || sc.record.LastTransaction != transaction || sc.record.RenewalsBegun != 1 {
@@ -311,7 +312,7 @@ func TestUnknownOutcomeIsInquiredWithGrowingDelays(t *testing.T) {
 func TestOutcomeOfAnotherRenewalIsIgnored(t *testing.T) {
 	sc := newSubscription(t, 30).beginRenewal()
 	if _, ok := sc.record.OnOutcome(uuid.New(), true, sc.now); ok {
-		t.Error("another transaction was taken for the renewal")
+		t.Error("the outcome of another transaction counts for the renewal")
 	}
 	sc.endRenewal(true)
 	if _, ok := sc.record.OnOutcome(sc.record.LastTransaction, true, sc.now); ok {
@@ -337,7 +338,7 @@ func TestCheckOfTermsNamesTheWrongFields(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(*subscription.Terms)
 		initial subscription.Credential
-		found   bool     // the initial payment exists and is the partner's
+		found   bool     // the initial payment exists and belongs to the partner
 		want    []string // names of the refused fields
 	}{
 		"valid":                       {nil, credential, true, nil},
@@ -363,7 +364,7 @@ func TestCheckOfTermsNamesTheWrongFields(t *testing.T) {
 		var got []string
 		terms.Check(c.initial, c.found, func(field, detail string) {
 			if got = append(got, field); detail == "" {
-				t.Errorf("%s: %s without a word", name, field)
+				t.Errorf("%s: %s is refused without a message", name, field)
 			}
 		})
 		if !slices.Equal(got, c.want) {

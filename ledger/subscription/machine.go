@@ -12,16 +12,16 @@ type State string
 // The states. A renewal is under way in the three states with Renewing in their names.
 const (
 	Absent            State = "none"   // before creation; never stored
-	Active            State = "active" // waits for its next renewal
+	Active            State = "active" // the next renewal is not due yet
 	Renewing          State = "renewing"
-	PastDue           State = "past_due" // the last renewal was not paid and is retried
+	PastDue           State = "past_due" // the last attempt at the renewal was not paid, and another attempt follows
 	Paused            State = "paused"
 	PausedRenewing    State = "paused_renewing"
 	Cancelled         State = "cancelled"
 	CancelledRenewing State = "cancelled_renewing"
 )
 
-// IsRenewing tells whether a renewal has begun and its outcome is not known yet.
+// IsRenewing tells whether a renewal is under way: it has begun, and its outcome is not known yet.
 func (s State) IsRenewing() bool {
 	return s == Renewing || s == PausedRenewing || s == CancelledRenewing
 }
@@ -42,7 +42,7 @@ const (
 	Cancel         Event = "cancel"
 )
 
-// notificationNames maps events to the names in notifications (specification, "Events").
+// notificationNames maps events to their names in notifications (specification, "Events").
 var notificationNames = map[Event]string{
 	Renewed: "subscription.renewed",
 	Unpaid:  "subscription.payment_failed",
@@ -51,7 +51,7 @@ var notificationNames = map[Event]string{
 	Cancel:  "subscription.cancelled",
 }
 
-// NotificationName returns the event's name in notifications; false if merchants are not notified of it.
+// NotificationName returns the event's name in notifications; notified is false if merchants are not notified of the event.
 func (e Event) NotificationName() (name string, notified bool) {
 	name, notified = notificationNames[e]
 	return name, notified
@@ -69,7 +69,7 @@ func (s Step) Target() State { return s.To }
 // Reason implements fsm.Transition.
 func (s Step) Reason() string { return s.Why }
 
-// Machine is the subscription's state machine; its report, a table of the transitions, is testdata/machine.txt.
+// Machine is the subscription's state machine. testdata/machine.txt has its table of transitions as text.
 var Machine = fsm.MustCompile(
 	[]State{Absent, Active, Renewing, PastDue, Paused, PausedRenewing, Cancelled, CancelledRenewing},
 	[]Event{Create, Renew, WaitForPartner, WaitForOutcome, Renewed, Unpaid, Pause, Resume, Cancel},
@@ -115,8 +115,8 @@ var Machine = fsm.MustCompile(
 		},
 	})
 
-// Legal tells whether the event may take a subscription from one state to the other; from is empty for the
-// first event. The checker replays journals with Legal.
+// Legal tells whether the event may change a subscription's state from one to the other. from is empty for the first event.
+// The checker calls Legal for each event of a journal.
 func Legal(event, from, to string) bool {
 	if from == "" {
 		from = string(Absent)
@@ -125,9 +125,9 @@ func Legal(event, from, to string) bool {
 	return ok && string(step.To) == to
 }
 
-// move applies an event to the record's state, and adds the event and its notification, if it has one, to the
-// decision. The caller must change the record's other fields first, because the notification
-// shows them. An illegal event is a bug, because the caller must have checked the state.
+// move changes the record's state by an event, and adds the event to the decision. If the event has a notification, move adds
+// it too. The record's other fields must be changed before, because the notification shows them. An illegal event is a bug,
+// because the caller must have checked the state.
 func (d *Decision) move(e Event) {
 	from := d.Record.State
 	step, ok := Machine.Next(from, e)

@@ -11,15 +11,15 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the machine's report")
 
-// steps are the transitions out of a state: event → next state. A missing event is refused.
+// steps are the transitions out of a state. For each event they have the next state. Any other event is refused.
 type steps map[subscription.Event]subscription.State
 
 var allEvents = []subscription.Event{
 	"create", "renew", "wait", "await", "renewed", "payment_failed", "pause", "resume", "cancel",
 }
 
-// transitions are the expected transitions, written by hand: a renewal begins before its outcome is known, pausing
-// and cancelling do not wait for that outcome, and cancelled is final.
+// transitions are the expected transitions, written by hand. Pausing and cancelling do not wait for the outcome of a
+// renewal under way, and cancelled is final.
 var transitions = map[subscription.State]steps{
 	"none":     {"create": "active"},
 	"active":   {"renew": "renewing", "wait": "active", "pause": "paused", "cancel": "cancelled"},
@@ -57,7 +57,7 @@ func TestMachineHasExactlyTheExpectedTransitions(t *testing.T) {
 				t.Errorf("%s on %s to %q is not legal", state, event, want)
 			}
 			if subscription.Legal(string(event), from, "nowhere") {
-				t.Errorf("%s on %s to nowhere is legal", state, event)
+				t.Errorf("%s on %s to an unknown state is legal", state, event)
 			}
 		}
 	}
@@ -84,7 +84,7 @@ func TestTheLifecycleEventsAreTheSpecifications(t *testing.T) {
 	for _, event := range allEvents {
 		name, notified := event.NotificationName()
 		if name != want[event] || notified != (want[event] != "") {
-			t.Errorf("%s is told as %q (%v), want %q", event, name, notified, want[event])
+			t.Errorf("%s is called %q in notifications (%v), want %q", event, name, notified, want[event])
 		}
 	}
 }

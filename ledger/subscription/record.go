@@ -7,14 +7,14 @@ import (
 	"mizan/ledger/money"
 )
 
-// Bounds of a partner's request.
+// Bounds of the fields of a partner's request.
 const (
 	MaxPeriodDays = 3_660   // ten years
 	MaxMetadata   = 8 << 10 // bytes of metadata
 )
 
-// Record is the stored state of a subscription. Only Progress and the counts of
-// notifications change. The writer stores the record's version, times and due instant in the same row.
+// Record is the stored state of a subscription. Only Progress and the counts of notifications change. The record's version,
+// times and due instant are not in it: the writer stores them in the same row.
 type Record struct {
 	ID      ledger.ID
 	Partner int64
@@ -25,11 +25,11 @@ type Record struct {
 
 	Progress
 
-	Notified   uint64 // events of which the merchant was notified
-	Unnotified uint64 // events without an address for notifications
+	Notified   uint64 // number of events of which the merchant was notified
+	Unnotified uint64 // number of events of which the merchant was not notified, because there was no address
 }
 
-// Terms are what a partner requests when it creates a subscription.
+// Terms are the data of a partner's request for a subscription.
 type Terms struct {
 	InitialPayment ledger.ID    // the payment whose stored credential is charged
 	Amount         money.Amount // the amount of a renewal, in minor units
@@ -40,14 +40,14 @@ type Terms struct {
 // Progress is the part of a subscription that changes.
 type Progress struct {
 	State      State
-	Anchor     ledger.Micros // when the next renewal is due: a whole number of periods after the creation
-	NextCharge ledger.Micros // when the next attempt is charged: at Anchor, or later after a pause or an unpaid attempt
+	Anchor     ledger.Micros // when the next renewal is due: a whole number of periods after the subscription's creation
+	NextCharge ledger.Micros // when the next attempt is made: at Anchor, or later after a pause or an unpaid attempt
 
 	Renewals        uint64    // number of paid renewals
-	RenewalsBegun   uint64    // number of attempts that have begun, paid or not: the number of the last one
+	RenewalsBegun   uint64    // number of attempts that have begun, paid or not; also the number of the last attempt
 	LastTransaction ledger.ID // the last attempt's transaction
-	Failures        uint8     // failed attempts at the renewal that is due; a pause does not reset it; at most MaxAttempts
-	Inquiries       uint8     // inquiries about the renewal under way, counted until the delay between them is at its maximum
+	Failures        uint8     // failed attempts at the renewal that is due, at most MaxAttempts; a pause does not reset them
+	Inquiries       uint8     // inquiries about the renewal under way, counted until their delay is maxInquiryDelay
 }
 
 // Status returns the status that merchants see: active, past_due, paused or cancelled.
@@ -69,15 +69,15 @@ func Statuses() []string {
 	return []string{string(Active), string(PastDue), string(Paused), string(Cancelled)}
 }
 
-// NextRenewal returns when the next renewal is charged, or since when it waits for its partner
-// to become active. ok is false if no renewal will follow, or if the time of the next one depends on the
-// outcome of the renewal under way.
+// NextRenewal returns the instant at which the next renewal is or was due. If the instant is in the past, the renewal waits
+// for its partner to become active. ok is false if no renewal will follow. It is also false if the instant of the next
+// renewal depends on the outcome of the renewal under way.
 func (s *Progress) NextRenewal() (due ledger.Micros, ok bool) {
 	switch s.State {
 	case Active:
 		return s.NextCharge, true
 	case PastDue:
-		return s.NextCharge, int(s.Failures) <= len(retryDelays) // after the last retry the subscription is about to be paused
+		return s.NextCharge, int(s.Failures) <= len(retryDelays) // false after the last retry, because the subscription is about to be paused
 	}
 	return 0, false
 }
@@ -90,8 +90,8 @@ type Credential struct {
 	HasToken bool // the provider's token is stored
 }
 
-// Check calls refuse for each wrong field of the terms, with the field's name in the request. found tells
-// whether the initial payment exists and belongs to the partner. The caller refuses missing fields.
+// Check calls refuse for each wrong field of the terms, with the field's name in the request. found tells whether the initial
+// payment exists and belongs to the partner. Check does not refuse missing fields; the caller does.
 func (t *Terms) Check(credential Credential, found bool, refuse func(field, detail string)) {
 	const paymentField = "initial_payment_id"
 	switch {

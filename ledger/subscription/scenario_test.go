@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// naiveSubscription is a second, naive implementation of subscriptions, with which the package must agree.
+// naiveSubscription is a second, simple implementation of subscriptions. The package must give the same results.
 type naiveSubscription struct {
 	paidRenewals, begunRenewals uint64
 	renewalUnderWay             bool
@@ -32,8 +32,8 @@ func (naive *naiveSubscription) status() string {
 	return "active"
 }
 
-// After any sequence of actions: only one renewal is under way at a time, no renewal begins before its due instant or
-// while the subscription is paused or cancelled, the numbers of attempts have no gap, and at most one renewal is paid
+// After any sequence of actions, only one renewal is under way at a time. No renewal begins before its due instant or
+// while the subscription is paused or cancelled. The numbers of attempts have no gap, and at most one renewal is paid
 // per period.
 func TestRandomActionsAgreeWithTheNaiveSubscription(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -72,7 +72,7 @@ func TestRandomActionsAgreeWithTheNaiveSubscription(t *testing.T) {
 func renewIfDue(t *rapid.T, sc *scenario, naive *naiveSubscription) {
 	due := sc.record.IsRenewalDue(sc.now)
 	if due && (naive.renewalUnderWay || naive.paused || naive.cancelled || sc.record.NextCharge > ledger.MicrosOf(sc.now)) {
-		t.Fatalf("%+v is to be renewed at %v", sc.record, sc.now)
+		t.Fatalf("a renewal of %+v is due at %v", sc.record, sc.now)
 	}
 	if !due {
 		return
@@ -87,7 +87,7 @@ func renewIfDue(t *rapid.T, sc *scenario, naive *naiveSubscription) {
 func reportOutcome(t *rapid.T, sc *scenario, naive *naiveSubscription, paid bool) bool {
 	d, ok := sc.record.OnOutcome(sc.record.LastTransaction, paid, sc.now)
 	if ok != naive.renewalUnderWay {
-		t.Fatalf("%s hears: %v", sc.record.State, ok)
+		t.Fatalf("in state %s the outcome changes the record: %v", sc.record.State, ok)
 	}
 	if !ok {
 		return false
@@ -135,11 +135,11 @@ func checkAgreement(t *rapid.T, sc *scenario, naive *naiveSubscription) {
 	}
 	isEverDue := naive.renewalUnderWay || !naive.paused && !naive.cancelled
 	if isEverDue != (sc.due != 0) {
-		t.Fatalf("%s is woken at %d", r.State, sc.due)
+		t.Fatalf("in state %s the record is due at %d", r.State, sc.due)
 	}
 	for i := 1; i < len(sc.decision.Events); i++ {
 		if sc.decision.Events[i].From != sc.decision.Events[i-1].To {
-			t.Fatalf("%s follows %s", sc.decision.Events[i].From, sc.decision.Events[i-1].To)
+			t.Fatalf("an event from %s follows one to %s", sc.decision.Events[i].From, sc.decision.Events[i-1].To)
 		}
 	}
 }

@@ -10,16 +10,20 @@ import (
 
 // AsOf selects accounts and the time of their totals.
 type AsOf struct {
-	Env    money.Env
-	Prefix string          // prefix of the paths of the accounts; empty: all accounts
-	After  *ledger.Account // begin after this account; nil: begin with the first account
-	At     ledger.Micros   // count everything booked at or before this instant
-	On     ledger.Date     // count everything that takes effect on or before this day instead; 0: use At
-	Seen   ledger.Micros   // with On, count only what was booked at or before this instant; 0: no bound
-	Paged  bool            // the caller stops after a page and continues in another call
+	Env         money.Env
+	Prefix      string          // prefix of the paths of the accounts; empty: all accounts
+	After       *ledger.Account // begin after this account; if it is a group (see ledger.Path.IsGroup), after the group's accounts; nil: begin with the first account
+	At          ledger.Micros   // count everything booked at or before this instant
+	On          ledger.Date     // count everything that takes effect on or before this day instead; 0: use At
+	BookedUntil ledger.Micros   // with On, do not count what was booked after this instant; 0: no bound
+	Paged       bool            // the caller stops after a page and continues in another call
+
+	Only     func(ledger.Account) bool // selects accounts; nil: all accounts with the prefix
+	Currency *money.Currency           // the currency of all accounts that Only selects; nil: they may have several
 }
 
-// end returns the instant up to which all booked lines are read.
+// end returns the instant up to which totals are read by booked time. A balance by effective date is computed from these totals
+// and from a correction.
 func (q *AsOf) end() ledger.Micros {
 	if q.On != 0 {
 		return min(endOf(q.On), q.seen())
@@ -30,10 +34,11 @@ func (q *AsOf) end() ledger.Micros {
 // endOf returns a day's last instant.
 func endOf(day ledger.Date) ledger.Micros { return ledger.MicrosOf((day + 1).Time()) - 1 }
 
-// seen returns the instant after which no booked line counts, whatever its effective day is.
+// seen returns the latest booked time that a line may have to count. A line that is booked later does not count, whatever its
+// effective day is.
 func (q *AsOf) seen() ledger.Micros {
-	if q.Seen != 0 {
-		return q.Seen
+	if q.BookedUntil != 0 {
+		return q.BookedUntil
 	}
 	return math.MaxInt64
 }
@@ -51,11 +56,26 @@ func (q *AsOf) keyRange() keyRange {
 	prefix := append([]byte{byte(q.Env)}, q.Prefix...)
 	r := keyRange{from: string(prefix)}
 	r.until = string(store.After(prefix))
-	if q.After != nil {
-		r.from = max(r.from, string(store.AccountKey(nil, *q.After))+"\x00")
+	if after := q.after(); after != nil {
+		r.from = max(r.from, string(store.AccountKey(nil, *after))+"\x00")
 	}
 	return r
 }
+
+// after returns the account after which the selected accounts begin; nil: there is none. If q.After is a group, after returns a
+// made-up account that comes after all accounts of the group.
+func (q *AsOf) after() *ledger.Account {
+	if q.After == nil || !q.After.Path.IsGroup() {
+		return q.After
+	}
+	const afterAllSegments = "\x7f" // no path has this character
+	last := ledger.Account{Path: q.After.Path + afterAllSegments}
+	last.Asset.Env = q.Env
+	return &last
+}
+
+// selects tells whether the query selects an account. The account's path must begin with q.Prefix.
+func (q *AsOf) selects(a ledger.Account) bool { return q.Only == nil || q.Only(a) }
 
 // keyRangeOf returns the range that contains one account.
 func keyRangeOf(a ledger.Account) keyRange {

@@ -9,9 +9,9 @@ import (
 	"mizan/posting/store"
 )
 
-// readChain returns the chain of the checkpoint with the given id: the checkpoint, its base (an earlier checkpoint),
-// the base's base and so on; nil if the Seq is 0. If one of these does not exist, the error is a *NotWholeError that
-// names the checkpoint whose base it is, or the given one.
+// readChain returns the chain of the checkpoint with the given id: the checkpoint, its base (an earlier checkpoint), the base's
+// base and so on; nil if id.Seq is 0. If a base does not exist, the error is a *NotWholeError with the Seq of the checkpoint that
+// refers to it. If the given checkpoint itself does not exist, the error has the Seq of id.
 func readChain(view *posting.View, org ledger.ID, id store.CheckpointID) (chain []Checkpoint, err error) {
 	wrongSeq := id.Seq
 	for id.Seq != 0 {
@@ -28,14 +28,14 @@ func readChain(view *posting.View, org ledger.ID, id store.CheckpointID) (chain 
 	return chain, nil
 }
 
-// movementFunc is called with an account's key in checkpoints and what was added to the account's totals. Both are
-// valid until the call returns.
+// movementFunc is called with an account's key in checkpoints and the account's movement: the amounts that were added to its
+// totals. The key and the movement are valid until the call returns.
 type movementFunc func(key []byte, m *ledger.Movement) (more bool, err error)
 
-// sum adds what the checkpoints of a chain contain to a turnover, the sums of the events after them. It calls fn with
-// every account in the range keys that is in one of them, in the order of the accounts' keys. If the turnover was cut
-// because there were too many accounts, sum reads the events again for the next accounts. If a row of a checkpoint is
-// wrong, the error is a *NotWholeError, and fn has not been called for any account of that row.
+// sum adds up the movements in the checkpoints of a chain and in a turnover (the sums of the events after the newest
+// checkpoint). It calls fn with every account in the range keys that has a movement, in the order of the accounts' keys.
+// If the turnover was cut because there were too many accounts, sum reads the events again for the next accounts. If a
+// row of a checkpoint is wrong, the error is a *NotWholeError, and fn has not been called for any account of that row.
 func (r *Reader) sum(view *posting.View, chain []Checkpoint, t *turnover, keys keyRange, maxAccounts int, fn movementFunc) error {
 	for {
 		part := keys
@@ -75,18 +75,18 @@ func sumPart(view *posting.View, chain []Checkpoint, t *turnover, keys keyRange,
 	}
 }
 
-// source has accounts in the order of their keys, each with a movement (what is added to its totals).
+// source has accounts in the order of their keys, each with a movement (the amounts to add to its totals).
 type source interface {
-	// next returns the next account; a nil key after the last one. Both are valid until next is called again.
+	// next returns the next account; a nil key after the last one. The key and the movement are valid until next is called again.
 	next() (key []byte, m *ledger.Movement, err error)
 }
 
 // merger adds up several sources.
 type merger struct {
 	sources []source
-	current []sourceAccount // of each source
+	current []sourceAccount // current account of each source
 	key     []byte          // the account to which next has moved
-	sum     ledger.Movement // its movements in all sources
+	sum     ledger.Movement // sum of the account's movements in all sources
 }
 
 type sourceAccount struct {
@@ -127,7 +127,7 @@ func (m *merger) next() (bool, error) {
 	return true, nil
 }
 
-// turnoverReader is a source of a turnover's accounts.
+// turnoverReader is a source that has the accounts of a turnover.
 type turnoverReader struct {
 	*turnover
 	order []string

@@ -9,11 +9,11 @@ import (
 	"mizan/posting/store"
 )
 
-// Checkpoint is the head of a checkpoint. A checkpoint is made after an event. It contains, for each account, what the
-// organization's events since an earlier checkpoint (its base) and up to that event have added to the totals. It is
-// stored in rows that follow from the journal alone. A reader of a trial balance adds up a checkpoint, its base, the
-// base's base and so on (its chain), and the events after the checkpoint. A missing or wrong checkpoint costs time and
-// never changes a result.
+// Checkpoint is the head of a checkpoint. A checkpoint is made after an event. It contains a sum for each account: the
+// amounts that the organization's events after an earlier checkpoint (its base) and up to that event have added to the
+// totals. Its rows can be computed from the journal alone. A reader of a trial balance adds up a checkpoint, its base,
+// the base's base and so on (its chain), and the events after the checkpoint. A missing or wrong checkpoint costs time
+// and never changes a result.
 type Checkpoint = store.CheckpointHead
 
 // NotWholeError is the error for a checkpoint whose rows are missing or differ from its head.
@@ -26,10 +26,10 @@ func (e *NotWholeError) Error() string {
 	return fmt.Sprintf("the checkpoint after event %d is not whole", e.Seq)
 }
 
-// Distances between checkpoints, in events. A checkpoint is made at the end of each UTC day with events, and within a
-// day as soon as there are distanceRatio events for each account, but never after fewer than minDistance or more than
-// maxDistance events. A checkpoint has an entry of some bytes for each account that moved, so a greater distance saves
-// space where the same accounts move again and again; a reader reads up to maxDistance events.
+// Distances between checkpoints, in events. A checkpoint is made at the end of each UTC day with events. Within a day, the
+// next one is made after distanceRatio events for each account, but at least minDistance and at most maxDistance events.
+// A checkpoint takes some bytes for each account that moved. So a greater distance saves space if the same accounts move
+// again and again, but a reader has to read the events of up to one distance.
 const (
 	minDistance   = 32_768
 	maxDistance   = 65_536
@@ -37,14 +37,14 @@ const (
 )
 
 // maxChain bounds the checkpoints that a reader adds up. In a chain each checkpoint has more than twice as many
-// accounts as the newer one before it (checkpointsToMerge), so a chain of this length would have more accounts than can
-// be numbered.
+// accounts as the newer one before it (see checkpointsToMerge). So the oldest checkpoint of a longer chain would have
+// more than 2^64 accounts.
 const maxChain = 64
 
-// NextCheckpoint returns the seq of the event after which the next checkpoint after previous is made (if previous is
-// the zero value, the first checkpoint); due is false if that event is not booked yet. The event is the last one of a
-// UTC day or, on a day with many events, the one at a fixed distance from previous. The result depends on the journal
-// alone, so a rebuilt checkpoint equals the lost one.
+// NextCheckpoint returns the seq of the event after which the next checkpoint is made. The next checkpoint is the one that
+// follows previous or, if previous is the zero value, the first one. due is false as long as that event is not booked, or may
+// still be followed by events of the same day. The event is the last one of a UTC day or, on a day with many events, the one at a
+// fixed distance from previous. The result depends on the journal alone, so a rebuilt checkpoint equals the lost one.
 func NextCheckpoint(view *posting.View, org ledger.ID, previous *Checkpoint) (seq uint64, due bool, err error) {
 	head, _, err := view.Head(org)
 	if err != nil {
@@ -87,16 +87,17 @@ func seqUntil(view *posting.View, org ledger.ID, head uint64, at ledger.Micros) 
 	return view.SeqAt(org, at)
 }
 
-// DraftCheckpoint builds the rows of the checkpoint after the event seq, which follows the checkpoint previous (the
-// zero value: there is none). It calls write with each row, the head last. It reads the events since previous, and the
-// rows of the checkpoints that it merges with them; it holds one row of each and a turnover, the sums of the events, in
-// memory. Errors: *NotWholeError, the store's, and those of write.
+// DraftCheckpoint builds the rows of the checkpoint after the event seq. previous is the checkpoint before it; the zero value:
+// there is none. DraftCheckpoint calls write with each row, the head last. It reads the events since previous, and the rows of
+// the checkpoints that it merges into the new one. In memory it holds the sums of the events (a turnover) and, of each merged
+// checkpoint, one row of each height (index rows and parts form a tree). Errors: *NotWholeError, the store's, and those of write.
 func DraftCheckpoint(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, write func(posting.KV) error) (*Checkpoint, error) {
-	return draft(view, org, previous, seq, 0, write)
+	return draft(view, org, previous, seq, maxTurnover, 0, write)
 }
 
-// draft is DraftCheckpoint with a bound for the length of rows; 0: that of the store.
-func draft(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, rowBytes int, write func(posting.KV) error) (*Checkpoint, error) {
+// draft is DraftCheckpoint with two bounds: maxAccounts bounds the accounts in a turnover, and rowBytes the length of rows. If
+// rowBytes is 0, rows have the length that the store prescribes.
+func draft(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, maxAccounts, rowBytes int, write func(posting.KV) error) (*Checkpoint, error) {
 	e, _, found, err := view.Event(org, seq)
 	if err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func draft(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, 
 	if err != nil {
 		return nil, err
 	}
-	moved, err := computeTurnover(view, org, keyRange{}, previous.Seq, seq, maxTurnover)
+	moved, err := computeTurnover(view, org, keyRange{}, previous.Seq, seq, maxAccounts)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,10 @@ func draft(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, 
 	w := store.CheckpointWriter{Head: Checkpoint{Previous: previous.Seq}, RowBytes: rowBytes}
 	w.Head.Seq, w.Head.Booked = seq, e.Booked
 	w.Write = func(key, row []byte) error { return write(posting.KV{Org: org, Key: key, Value: row}) }
-	err = new(Reader).sum(view, chain[:merged], moved, keyRange{}, maxTurnover, func(key []byte, m *ledger.Movement) (bool, error) {
+	err = new(Reader).sum(view, chain[:merged], moved, keyRange{}, maxAccounts, func(key []byte, m *ledger.Movement) (bool, error) {
+		if bytes.HasPrefix(key, []byte(store.GroupKeys)) {
+			return true, nil // a group's sum, which the writer computes again from the accounts
+		}
 		return true, w.Add(key, m)
 	})
 	if err == nil {
@@ -134,10 +138,10 @@ func draft(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, 
 }
 
 // checkpointsToMerge returns how many checkpoints of a chain, from the newest on, are merged into a new checkpoint.
-// movedAccounts is the number of accounts that have moved since the newest. A checkpoint is merged if it has at most
-// twice as many accounts as the newer ones and the moved accounts together. So each checkpoint of a chain has more than
-// twice as many accounts as the newer one before it, which keeps chains short. An account is written again only a few
-// times, until it is in a checkpoint that is much larger than the newer ones and is rarely written.
+// movedAccounts is the number of accounts with postings since the newest checkpoint. A checkpoint is merged if it has at
+// most twice as many accounts as the newer ones and the moved accounts together. So each checkpoint of a chain has more
+// than twice as many accounts as the newer one before it, which keeps chains short. An account is rewritten only a few
+// times. Then it is in a checkpoint that is much larger than the newer ones, and such a checkpoint is rarely merged.
 func checkpointsToMerge(chain []Checkpoint, movedAccounts uint64) (merged int) {
 	for above := movedAccounts; merged < len(chain) && chain[merged].Accounts <= 2*above; merged++ {
 		above += chain[merged].Accounts
@@ -145,8 +149,8 @@ func checkpointsToMerge(chain []Checkpoint, movedAccounts uint64) (merged int) {
 	return merged
 }
 
-// RemovalsAfter calls fn with a KV that removes a row, for each row of an organization's checkpoints after c (if
-// c is the zero value, of all its checkpoints), heads first.
+// RemovalsAfter calls fn for each row of the checkpoints of an organization that follow c, heads first. If c is the zero value,
+// it calls fn for the rows of all checkpoints. Each KV that fn gets removes one row.
 func RemovalsAfter(view *posting.View, org ledger.ID, c *Checkpoint, fn func(removal posting.KV) error) error {
 	for _, from := range [...]struct{ prefix, key []byte }{
 		{store.CheckpointHeads(), store.KeyCheckpointHead(c.Booked + 1)},

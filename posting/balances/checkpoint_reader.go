@@ -24,7 +24,7 @@ type checkpointReader struct {
 type itemList struct {
 	items       []store.CheckpointItem
 	firstNumber int // number of the first of the rows
-	next        int // index of the next one to read
+	next        int // index in items of the next row to read
 }
 
 func newCheckpointReader(view *posting.View, org ledger.ID, c *Checkpoint, keys keyRange) *checkpointReader {
@@ -93,7 +93,8 @@ func (r *checkpointReader) nextPart() (bool, error) {
 	return false, nil
 }
 
-// row reads the row with the given height and number, which must be as the item says.
+// row reads the row with the given height and number. The row's SHA-256 must be the item's Sum; otherwise the error is a
+// *NotWholeError.
 func (r *checkpointReader) row(height, number int, item *store.CheckpointItem) ([]byte, error) {
 	row, found, err := r.view.KV(r.org, store.KeyCheckpointRow(r.checkpoint.Seq, height, number))
 	if err == nil && (!found || sha256.Sum256(row) != item.Sum) {

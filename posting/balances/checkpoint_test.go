@@ -18,7 +18,7 @@ import (
 	"mizan/posting/store"
 )
 
-// submitKVs submits KVs.
+// submitKVs submits KVs (rows of key and value) as one change, which must be accepted.
 func (f *fixture) submitKVs(rows ...posting.KV) {
 	f.t.Helper()
 	f.MustSubmit(&posting.Change{KVs: rows})
@@ -97,8 +97,8 @@ func (f *fixture) trial(q balances.AsOf) (lines listing) {
 	return lines
 }
 
-// trialInEveryWay returns the trial balance, and checks that reading it from the pages and reading it from a
-// checkpoint give the same.
+// trialInEveryWay returns the trial balance. It checks that the trial balances from the pages and from a checkpoint
+// are the same.
 func (f *fixture) trialInEveryWay(q balances.AsOf) listing {
 	f.t.Helper()
 	v := f.Journal.View()
@@ -133,15 +133,15 @@ func TestDayCheckpointIsMadeOnceTheNextDayBegins(t *testing.T) {
 	}
 	f.setClock(1, 12)
 	if _, due := f.makeNextCheckpoint(balances.Checkpoint{}); due {
-		t.Fatal("it was made before something was booked later")
+		t.Fatal("the checkpoint was made although no event was booked on a later day")
 	}
 	f.MustSubmit(deposit(7))
 	c, due := f.makeNextCheckpoint(balances.Checkpoint{})
 	if !due || c.Seq != 2 || c.Accounts != 2 || c.Previous != 0 || c.Booked.Date() != ledger.DateOf(start) {
-		t.Fatalf("made was %+v, %v", c, due)
+		t.Fatalf("the checkpoint is %+v, %v", c, due)
 	}
 	if _, due = f.makeNextCheckpoint(*c); due {
-		t.Error("the next day has one before it is over")
+		t.Error("the next day has a checkpoint before it is over")
 	}
 	f.setClock(4, 12)
 	f.MustSubmit(deposit(1))
@@ -151,7 +151,8 @@ func TestDayCheckpointIsMadeOnceTheNextDayBegins(t *testing.T) {
 	}
 }
 
-// A checkpoint has the accounts that moved since its base. Its base is the last checkpoint with more than twice as many.
+// A checkpoint has the accounts that moved since its base. Its base is the last checkpoint with more than twice as many
+// accounts.
 func TestCheckpointHasTheAccountsThatMoved(t *testing.T) {
 	f := open(t)
 	var credits []ledger.Posting
@@ -174,14 +175,14 @@ func TestCheckpointHasTheAccountsThatMoved(t *testing.T) {
 		got = append(got, summary{c.Seq, c.Base.Seq, c.Accounts, c.ChainAccounts})
 	}
 	if want := []summary{{1, 0, 10, 10}, {2, 1, 2, 12}, {4, 1, 2, 12}, {5, 0, 10, 10}}; !slices.Equal(got, want) {
-		t.Errorf("made were %+v, want %+v", got, want)
+		t.Errorf("the checkpoints are %+v, want %+v", got, want)
 	}
 }
 
 func TestACheckpointMergesThoseThatAreNotMuchGreater(t *testing.T) {
 	for _, c := range []struct {
 		moved  uint64
-		chain  []uint64 // numbers of accounts
+		chain  []uint64 // number of accounts of each checkpoint in the chain
 		merged int
 	}{
 		{moved: 10, chain: nil, merged: 0},
@@ -202,8 +203,8 @@ func TestACheckpointMergesThoseThatAreNotMuchGreater(t *testing.T) {
 	}
 }
 
-// However many accounts move from checkpoint to checkpoint, each checkpoint of a chain has more than twice as many as
-// the one above it.
+// However many accounts move from checkpoint to checkpoint, each checkpoint of a chain has more than twice as many
+// accounts as the newer checkpoint of which it is the base.
 func TestChainsStayShort(t *testing.T) {
 	random := testseed.Random(t)
 	for range 100 {
@@ -213,12 +214,12 @@ func TestChainsStayShort(t *testing.T) {
 			moved := random.Uint64N(bound)
 			merged := balances.CheckpointsToMerge(chain, moved)
 			for _, c := range chain[:merged] {
-				moved = max(moved, c.Accounts) + random.Uint64N(1+min(moved, c.Accounts)) // some accounts are in both
+				moved = max(moved, c.Accounts) + random.Uint64N(1+min(moved, c.Accounts)) // some of the moved accounts are also in c
 			}
 			chain = append([]balances.Checkpoint{{Accounts: moved}}, chain[merged:]...)
 			for i := 1; i < len(chain); i++ {
 				if chain[i].Accounts <= 2*chain[i-1].Accounts {
-					t.Fatalf("a checkpoint of %d accounts rests on one of %d", chain[i-1].Accounts, chain[i].Accounts)
+					t.Fatalf("the base of a checkpoint of %d accounts has %d accounts", chain[i-1].Accounts, chain[i].Accounts)
 				}
 			}
 		}
@@ -240,7 +241,7 @@ func TestLongDayHasSeveralCheckpoints(t *testing.T) {
 	}
 	checkpoints := f.makeCheckpoints(balances.Checkpoint{})
 	if len(checkpoints) != 1 || checkpoints[0].Seq != balances.CheckpointEvents {
-		t.Fatalf("made were %+v", checkpoints)
+		t.Fatalf("the checkpoints are %+v", checkpoints)
 	}
 	if got, want := f.trialInEveryWay(balances.AsOf{Env: money.Prod, At: checkpoints[0].Booked}), (listing{
 		"A:bank " + usd.String() + ": 32768 0 0 0", "L:partner:1:available " + usd.String() + ": 0 32768 0 0",
@@ -251,7 +252,7 @@ func TestLongDayHasSeveralCheckpoints(t *testing.T) {
 
 // manyEntries returns a change of n entries, each of which moves 1 from the bank to partner 1.
 func manyEntries(n int) *posting.Change {
-	c := &posting.Change{MustRecord: true}
+	c := &posting.Change{Author: ledger.BySystem.Author(), MustRecord: true}
 	for range n {
 		c.Steps = append(c.Steps, posting.Step{
 			Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()},
@@ -267,7 +268,7 @@ func TestTrialBalanceIgnoresLaterEvents(t *testing.T) {
 	f := open(t)
 	book := func(c *posting.Change) ledger.Micros { return f.MustSubmit(c).Stamps[0].Updated }
 	depositedAt := book(deposit(500))
-	holdChange := &posting.Change{Steps: []posting.Step{{
+	holdChange := &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
 		Events: []ledger.Event{{Name: "hold", To: "held", Entry: &ledger.Entry{Phase: ledger.Pending, Postings: []ledger.Posting{
 			line("L:partner:1:available", ledger.Debit, 100), line("A:bank", ledger.Credit, 100),
@@ -280,7 +281,7 @@ func TestTrialBalanceIgnoresLaterEvents(t *testing.T) {
 	step.Events = []ledger.Event{{Name: "take", To: "taken", Entry: &ledger.Entry{Phase: ledger.Capture, Postings: []ledger.Posting{
 		line("L:partner:1:available", ledger.Debit, 60), line("A:bank", ledger.Credit, 59), line("I:fees", ledger.Credit, 1),
 	}, Released: holdChange.Steps[0].Events[0].Entry.Postings}}}
-	capturedAt := book(&posting.Change{Steps: []posting.Step{step}})
+	capturedAt := book(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{step}})
 	f.setClock(2, 12)
 	backdated := deposit(7)
 	backdated.Steps[0].Events[0].Entry.Effective = ledger.DateOf(start)
@@ -288,7 +289,7 @@ func TestTrialBalanceIgnoresLaterEvents(t *testing.T) {
 	f.setClock(3, 12)
 	book(deposit(1))
 	if checkpoints := f.makeCheckpoints(balances.Checkpoint{}); len(checkpoints) != 3 {
-		t.Fatalf("made were %+v", checkpoints)
+		t.Fatalf("the checkpoints are %+v", checkpoints)
 	}
 	bank, fees, partner := "A:bank "+usd.String()+": ", "I:fees "+usd.String()+": ", "L:partner:1:available "+usd.String()+": "
 	for _, c := range []struct {
@@ -344,7 +345,7 @@ func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 	}
 	book := func(step posting.Step, phase ledger.Phase, postings, released []ledger.Posting) {
 		step.Events = []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: phase, Effective: randomDay(), Postings: postings, Released: released}}}
-		instants = append(instants, f.MustSubmit(&posting.Change{MustRecord: true, Steps: []posting.Step{step}}).Stamps[0].Updated)
+		instants = append(instants, f.MustSubmit(&posting.Change{Author: ledger.BySystem.Author(), MustRecord: true, Steps: []posting.Step{step}}).Stamps[0].Updated)
 	}
 	for day := range days {
 		f.setClock(day, 11)
@@ -375,7 +376,7 @@ func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 }
 
 // Reading the next page of a trial balance uses the turnover (the sum of the events since the checkpoint) that was
-// computed for the page before. Each moment has a balance of its own, even if readers of several moments alternate.
+// computed for the page before. If readers of several moments alternate, each still gets the balance of its own moment.
 func TestPagesOfATrialBalanceShareTheTurnover(t *testing.T) {
 	random := testseed.Random(t)
 	f := open(t)
@@ -396,7 +397,7 @@ func TestPagesOfATrialBalanceShareTheTurnover(t *testing.T) {
 		}
 	}
 	if checkpoints := f.makeCheckpoints(balances.Checkpoint{}); len(checkpoints) != 2 {
-		t.Fatalf("made were %+v", checkpoints)
+		t.Fatalf("the checkpoints are %+v", checkpoints)
 	}
 	for range 30 {
 		q := balances.AsOf{Env: money.Prod, At: instants[random.IntN(len(instants))]}
@@ -419,6 +420,6 @@ func TestPagesOfATrialBalanceShareTheTurnover(t *testing.T) {
 		}
 	}
 	if !f.reader.HasKeptTurnover() {
-		t.Error("nothing was kept for the next page")
+		t.Error("no turnover was cached for the next page")
 	}
 }

@@ -1,41 +1,54 @@
-// Package balances reads balances of any moment, of one account or of all, by booked time or by
-// effective date, and makes the checkpoints from which trial balances start.
+// Package balances reads balances of any moment, of one account or of all, by booked time or by effective date. It
+// also makes checkpoints (stored sums of the amounts that events added to accounts), from which trial balances start.
 //
-// There are two ways to compute the totals booked by a moment for a trial balance. Both give the same
+// There are two ways to compute the totals of a trial balance, as booked up to a moment. Both give the same
 // rows.
 //
-//   - From the pages, the rows with accounts' lines: the last line of an account up to that moment has the account's
+//   - From the pages (the stored rows with accounts' lines): the last line of an account up to that moment has the account's
 //     totals. The cost is proportional to the number of accounts that are read. This way is used for fewer than
-//     fewAccounts accounts, and for an organization whose checkpoints are missing or far behind.
-//   - From the last checkpoint up to that moment and the events after it. A checkpoint contains, for each account, what the
-//     events since an earlier checkpoint (its base) have added to the totals. So the totals are the sum over the checkpoint, its
-//     base, the base's base and so on: its chain. The cost is proportional to the number of accounts that are read and of the
-//     events after the checkpoint, which the distance between checkpoints bounds. The sums of these events are cached, because a
-//     caller may read the same trial balance page by page.
+//     fewAccounts accounts, for the first maxOfPage accounts of a caller who reads page by page, and for an organization whose
+//     checkpoints are missing or far behind.
+//   - From the last checkpoint up to that moment, and the events after it. A checkpoint contains a sum for each account: the
+//     amounts that the events since an earlier checkpoint (its base) have added to the totals. So the totals are the sum over
+//     the checkpoint, its base, the base's base and so on (its chain), and the later events. The cost is proportional to the
+//     number of accounts that are read plus the number of later events, which the distance between checkpoints bounds.
 //
-// A balance by effective date is the balance booked by the end of the day, corrected by the lines whose
+// A page in a currency that few accounts have takes its accounts from an index in memory (currencyIndex).
+//
+// A checkpoint also contains the sums of groups of accounts: an account's group is the first two segments of its path, or its
+// class if the path has no more. The groups are disjoint, so the sums over all accounts and over a class are sums over a few
+// groups. The Reader caches the sums of groups of an organization after the last event that was requested, and extends them by
+// later events (follower).
+//
+// A balance by effective date is the balance booked up to the end of the day, corrected by the lines whose
 // booked time and effective day are on different sides of that instant. The correction takes one pass
-// over the organization's shifted lines (those whose effective day is not their booked day), and is the same for
-// both ways.
+// over the organization's shifted lines (those whose effective day is not their booked day). Both ways use the
+// same correction, and so do the sums of groups.
 //
 // Invariants:
-//  1. A checkpoint never changes a result: a row that does not match the row that lists it is not
-//     used, and the totals of its accounts are read from the pages.
+//  1. A checkpoint never changes a result. A row of a checkpoint is used only if it matches the row that lists it.
+//     Otherwise the totals of its accounts are read from the pages.
 //  2. The position and the content of a checkpoint follow from the journal alone, so a rebuilt
 //     checkpoint equals the lost one.
 //  3. Accounts come in the order of their keys, each once, even if the reader changes from one way to
 //     the other in between.
-//  4. A reader holds at most twice maxTurnover accounts in memory while it reads, and of each of at most maxChain
-//     checkpoints one row of each height. It caches at most maxKept accounts afterwards. Making a checkpoint takes no
-//     more memory.
-//  5. A checkpoint has more than twice as many accounts as any checkpoint whose base it is. So a chain is short, all
-//     its checkpoints together have less than twice as many accounts as its oldest one, and an account is written again
-//     only when it is merged into a much longer checkpoint.
+//  4. While it reads, a reader holds at most twice maxTurnover accounts in memory, and one row of each height of at most
+//     maxChain checkpoints. Afterwards it caches at most maxKept accounts. Making a checkpoint takes no more memory
+//     than reading.
+//  5. A Reader caches the sums of groups of at most maxFollowed organizations, at 2×maxMoments+1 moments each. While it extends
+//     sums by new events it reads no event twice. One caller extends them; others wait or take an earlier moment.
+//  6. The base of a checkpoint has more than twice as many accounts as the checkpoint. So a chain is short, all its
+//     checkpoints together have less than twice as many accounts as its oldest one, and an account is rewritten only
+//     when its checkpoint is merged into a larger one.
 //
 // Callers: api/ledger, actors/period, actors/checkpoint, and the tests of snapshots/check.
 //
-// Rejected: all accounts in every checkpoint. With a million accounts, either checkpoints are so rare that readers read millions of events, or most
-// of what the store writes is checkpoints. Also rejected: checkpoints with the accounts' totals instead of what was added to them. To make a
-// checkpoint of the few accounts that moved, one would have to read their earlier totals from all over its base. Also rejected: choosing the way by
-// an estimate of its cost. The estimate's constants were those of one machine, and it always chose checkpoints where there were any.
+// Rejected: another design would store all accounts in every checkpoint. It was not chosen because, with a million
+// accounts, either checkpoints are so rare that readers read millions of events, or checkpoints are most of the bytes
+// that the store writes. Checkpoints with the accounts' totals instead of the added amounts were not chosen because a
+// checkpoint of the few accounts that moved would have to look up their earlier totals all over its base. A choice
+// between the two ways by an estimate of their cost was not kept because the estimate's constants were right for one
+// machine only, and it chose checkpoints wherever there were any. Groups that contain each other (all accounts, a class, two
+// segments) were not chosen because the sums of disjoint ones are fewer rows with the same content. The number of accounts of
+// a group is not kept: whether an event opens an account cannot be seen from the event.
 package balances

@@ -1,7 +1,10 @@
 package balances
 
 import (
+	"time"
+
 	"mizan/ledger"
+	"mizan/ledger/money"
 	"mizan/posting"
 	"mizan/posting/store"
 )
@@ -36,6 +39,15 @@ func collect(fn func(ledger.Account, *ledger.Totals)) accountFunc {
 // next page.
 func (r *Reader) HasKeptTurnover() bool { return r.cached.Load() != nil }
 
+// SetMaxOfPage sets how many accounts of a page the reader takes from the accounts' pages before it uses checkpoints.
+func (r *Reader) SetMaxOfPage(accounts int) { r.maxOfPage = accounts }
+
+// MaxOfPage is how many accounts of a page a reader takes from the accounts' pages if SetMaxOfPage is not called.
+const MaxOfPage = maxOfPage
+
+// SetTime replaces the clock by which the reader knows the age of cached sums of groups.
+func (r *Reader) SetTime(now func() time.Time) { r.groups.now = now }
+
 // CheckpointEvents is the least number of events from one checkpoint to the next within a day.
 const CheckpointEvents = minDistance
 
@@ -45,21 +57,41 @@ const FewAccounts = fewAccounts
 // MaxKept is the maximum number of accounts in a turnover that is kept for the next page.
 const MaxKept = maxKept
 
-// IsNear tells whether a checkpoint is near enough to the event upToSeq to be used for a page of the balance after it,
-// or for the whole balance.
+// IsNear tells whether a trial balance after the event upToSeq is read from a checkpoint, because the checkpoint is near enough
+// to the event. paged says that only a page of the trial balance is read.
 func IsNear(c *Checkpoint, upToSeq uint64, paged bool) bool {
 	return (&AsOf{Paged: paged}).isNear(c, upToSeq)
 }
 
 // DraftCheckpointInShortRows is DraftCheckpoint with rows so short that a few accounts need index rows.
 func DraftCheckpointInShortRows(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, write func(posting.KV) error) (*Checkpoint, error) {
-	return draft(view, org, previous, seq, 100, write)
+	return draft(view, org, previous, seq, maxTurnover, 100, write)
 }
 
-// CheckpointsToMerge returns how many checkpoints of a chain a new checkpoint contains.
+// DraftCheckpointOfManyAccounts is DraftCheckpoint as if there were too many accounts to sum their events at once.
+func DraftCheckpointOfManyAccounts(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, write func(posting.KV) error) (*Checkpoint, error) {
+	return draft(view, org, previous, seq, 5, 100, write)
+}
+
+// IsListed tells whether the reader's index lists the accounts in a currency.
+func (r *Reader) IsListed(org ledger.ID, env money.Env, code money.Currency) bool {
+	l := r.groups.of(org).currencies.lists[currency{env, code}]
+	return l != nil && !l.isTooLong
+}
+
+// MaxListed is the maximum number of accounts that the index lists in one currency.
+const MaxListed = maxListed
+
+// Bounds of how old a moment may be that is shown as the present.
+const (
+	FewNewEvents = fewNewEvents
+	MaxAge       = maxAge
+)
+
+// CheckpointsToMerge returns how many checkpoints of a chain are merged into a new checkpoint.
 var CheckpointsToMerge = checkpointsToMerge
 
-// ReadChain returns a checkpoint and those on which it rests.
+// ReadChain returns a checkpoint, its base, the base's base and so on.
 func ReadChain(view *posting.View, org ledger.ID, c *Checkpoint) ([]Checkpoint, error) {
 	return readChain(view, org, c.CheckpointID)
 }

@@ -24,12 +24,13 @@ type fixture struct {
 	*testkit.World
 	t      *testing.T
 	reader balances.Reader
-	draft  func(*posting.View, ledger.ID, *balances.Checkpoint, uint64, func(posting.KV) error) (*balances.Checkpoint, error) // DraftCheckpoint, or another
+	draft  func(*posting.View, ledger.ID, *balances.Checkpoint, uint64, func(posting.KV) error) (*balances.Checkpoint, error) // DraftCheckpoint, or DraftCheckpointInShortRows
 }
 
 func open(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{World: testkit.NewWorld(t, start), t: t, draft: balances.DraftCheckpoint}
+	f.reader.SetMaxOfPage(1) // so that tests with few accounts read checkpoints
 	f.OpenJournal()
 	return f
 }
@@ -42,7 +43,7 @@ func line(path ledger.Path, side ledger.Side, n uint64) ledger.Posting {
 
 // transfer returns a change of one record with one entry.
 func transfer(phase ledger.Phase, postings ...ledger.Posting) *posting.Change {
-	return &posting.Change{Steps: []posting.Step{{
+	return &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
 		Events: []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: phase, Postings: postings}}},
 	}}}

@@ -17,8 +17,13 @@ import (
 )
 
 // historyOfMany books random entries like history, but among so many accounts that many of them move rarely. So
-// checkpoints rest on others, and with short rows they have index rows.
+// checkpoints have bases, and with short rows they have index rows.
 func historyOfMany(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros) {
+	return historyByDay(f, random, days, func() {})
+}
+
+// historyByDay is historyOfMany with a call of afterDay after each day.
+func historyByDay(f *fixture, random *rand.Rand, days int, afterDay func()) (instants []ledger.Micros) {
 	randomAsset := func() money.Asset {
 		return []money.Asset{usd, {Currency: "EUR", Env: money.Prod}, {Currency: "USD", Env: money.Test}, {Currency: "USDT", Network: "tron", Env: money.Prod}}[random.IntN(4)]
 	}
@@ -44,7 +49,7 @@ func historyOfMany(f *fixture, random *rand.Rand, days int) (instants []ledger.M
 	var holds []openHold
 	for day := range days {
 		f.setClock(day, 11+random.IntN(13))
-		change := &posting.Change{MustRecord: true}
+		change := &posting.Change{Author: ledger.BySystem.Author(), MustRecord: true}
 		add := func(step posting.Step, entry ledger.Entry) {
 			if random.IntN(4) == 0 {
 				entry.Effective = ledger.DateOf(start) + ledger.Date(random.IntN(days+2)-1)
@@ -52,7 +57,7 @@ func historyOfMany(f *fixture, random *rand.Rand, days int) (instants []ledger.M
 			step.Events = []ledger.Event{{Name: "move", To: "done", Entry: &entry}}
 			change.Steps = append(change.Steps, step)
 		}
-		openToday := len(holds) // a change moves each record once
+		openToday := len(holds) // only these earlier holds are closed today, because a change may have only one step for each record
 		for range random.IntN(40) {
 			step := posting.Step{Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1}}
 			moved := postings(randomAsset(), 2+random.Uint64N(1000))
@@ -79,15 +84,15 @@ func historyOfMany(f *fixture, random *rand.Rand, days int) (instants []ledger.M
 				instants = append(instants, stamp.Updated)
 			}
 		}
+		afterDay()
 	}
 	return instants
 }
 
 var errCrash = errors.New("a crash while a checkpoint is written")
 
-// makeCheckpointsWithCrashes makes all due checkpoints. Again and again it stops after some of a checkpoint's rows, as
-// if the process had been killed, and opens the journal again. It calls check each time, and then makes that
-// checkpoint as a whole.
+// makeCheckpointsWithCrashes makes all due checkpoints. For some of them it stops after a part of the rows, as if the
+// process had been killed, opens the journal again and calls check. Then it makes the whole checkpoint.
 func (f *fixture) makeCheckpointsWithCrashes(random *rand.Rand, check func()) (checkpoints []balances.Checkpoint) {
 	f.t.Helper()
 	var last balances.Checkpoint
@@ -134,7 +139,7 @@ func randomQuery(random *rand.Rand, instants []ledger.Micros, days int) balances
 	if random.IntN(2) == 0 {
 		q.On = ledger.DateOf(start) + ledger.Date(random.IntN(days+4)-2)
 		if random.IntN(2) == 0 {
-			q.Seen = q.At
+			q.BookedUntil = q.At
 		}
 	}
 	if random.IntN(5) == 0 {
@@ -147,11 +152,12 @@ func randomQuery(random *rand.Rand, instants []ledger.Micros, days int) balances
 	return q
 }
 
-// checkQueries compares random trial balances from checkpoints, whole and in pages, with those from the accounts'
-// pages, which do not depend on checkpoints.
+// checkQueries compares random trial balances from checkpoints, read as a whole and page by page, with trial balances
+// from the accounts' stored pages, which do not depend on checkpoints.
 func (f *fixture) checkQueries(random *rand.Rand, instants []ledger.Micros, days, count int) {
 	f.t.Helper()
 	for range count {
+		f.reader.SetMaxOfPage(1 + random.IntN(20))
 		q := randomQuery(random, instants, days)
 		v := f.Journal.View()
 		var want, got listing
@@ -189,14 +195,14 @@ func TestTrialBalanceFromCheckpointsEqualsThePages(t *testing.T) {
 				f.submitKVs(posting.KV{Org: org, Key: []byte(key)})
 			}
 			if f.makeCheckpoints(balances.Checkpoint{}); !maps.Equal(f.checkpointRows(), rows) {
-				t.Error("made again, the checkpoints are others")
+				t.Error("the rebuilt checkpoints differ from the first ones")
 			}
 		})
 	}
 }
 
-// With many accounts and short rows, checkpoints rest on others and have index rows of index rows. Without this, the
-// test above would test less than it says.
+// With many accounts and short rows, checkpoints form chains, and have index rows that list index rows. If they did not, the
+// tests with random checkpoints would not cover chains and index rows.
 func TestRandomCheckpointsHaveChainsAndIndexRows(t *testing.T) {
 	f := open(t)
 	f.draft = balances.DraftCheckpointInShortRows

@@ -17,7 +17,7 @@ func trialOfEvents(f *fixture, day ledger.Date, seen ledger.Micros, env money.En
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
-	type sums struct{ posted, held, released [2]uint64 } // by debit and credit
+	type sums struct{ posted, held, released [2]uint64 } // each has a sum for debits and one for credits
 	sumsOf := make(map[ledger.Account]*sums)
 	add := func(field func(*sums) *[2]uint64, postings []ledger.Posting) {
 		for _, p := range postings {
@@ -66,7 +66,7 @@ func trialOfEvents(f *fixture, day ledger.Date, seen ledger.Micros, env money.En
 		}
 		t := ledger.Totals{DebitsPosted: amount(s.posted[0]), CreditsPosted: amount(s.posted[1])}
 		for side, pending := range [...]*money.Amount{&t.DebitsPending, &t.CreditsPending} {
-			*pending = amount(s.held[side] - min(s.held[side], s.released[side])) // a hold that takes effect after its release holds nothing in between
+			*pending = amount(s.held[side] - min(s.held[side], s.released[side])) // not negative if a hold takes effect after its release
 		}
 		if t != (ledger.Totals{}) {
 			lines.add(a, &t)
@@ -76,8 +76,8 @@ func trialOfEvents(f *fixture, day ledger.Date, seen ledger.Micros, env money.En
 	return lines
 }
 
-// If Seen is set, a trial balance by effective date counts only what was booked by that instant, even if
-// later entries are dated to the same day or before.
+// If AsOf.BookedUntil is set, a trial balance by effective date counts only what was booked by that instant, even if later
+// entries are dated to the same day or before.
 func TestTrialBalanceByDateRespectsSeen(t *testing.T) {
 	random := testseed.Random(t)
 	f := open(t)
@@ -88,11 +88,11 @@ func TestTrialBalanceByDateRespectsSeen(t *testing.T) {
 	}
 	for n := range 150 {
 		q := balances.AsOf{Env: money.Prod, On: ledger.DateOf(start) + ledger.Date(random.IntN(days+4)-2)}
-		q.Seen = instants[random.IntN(len(instants))] - ledger.Micros(random.IntN(2))
+		q.BookedUntil = instants[random.IntN(len(instants))] - ledger.Micros(random.IntN(2))
 		if n%5 == 0 {
 			q.Env = money.Test
 		}
-		want := trialOfEvents(f, q.On, q.Seen, q.Env)
+		want := trialOfEvents(f, q.On, q.BookedUntil, q.Env)
 		for way, got := range readInEveryWay(f, q, random) {
 			if slices.Sort(got); !slices.Equal(got, want) {
 				t.Fatalf("%+v:\n%s %q\nwant %q", q, way, got, want)
@@ -101,8 +101,8 @@ func TestTrialBalanceByDateRespectsSeen(t *testing.T) {
 	}
 }
 
-// readInEveryWay returns the trial balance as read in each way, by the name of the way, without accounts whose
-// totals are zero.
+// readInEveryWay reads the trial balance in each way: from pages, from checkpoints, and page by page. It returns the
+// results by the name of the way, without accounts whose totals are zero.
 func readInEveryWay(f *fixture, q balances.AsOf, random *rand.Rand) map[string]listing {
 	f.t.Helper()
 	var fromPages, fromCheckpoints, inPages listing

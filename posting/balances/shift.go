@@ -10,9 +10,9 @@ import (
 	"mizan/posting/store"
 )
 
-// correctForDay calls fn with the accounts that the function read finds, and with their totals. If q.On is set, it
-// corrects the totals by the lines that cross the end of that day (booked on one side of it, and effective on the
-// other), and adds the accounts that have only such lines.
+// correctForDay calls fn with accounts and their totals, which it gets by calling read. If q.On is set, correctForDay corrects
+// the totals by the lines that cross the end of that day: lines that are booked on one side of the day's end and take effect on
+// the other. It also adds the accounts that have only such lines.
 func correctForDay(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc, read func(accountFunc) error) error {
 	if q.On == 0 {
 		return read(fn)
@@ -53,8 +53,8 @@ func correctForDay(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc, r
 	return err
 }
 
-// crosses tells whether a line with the effective day counts, and whether it crosses the end of the day q.On: a line
-// that counts although it was booked later, or that does not count although it was booked before.
+// crosses tells whether a line with the effective day counts, and whether the line crosses the end of the day q.On. A
+// line crosses the day's end if it counts although it was booked later, or does not count although it was booked before.
 func (q *AsOf) crosses(l *posting.Line, effective ledger.Date) (counts, crosses bool) {
 	counts = effective <= q.On && l.Booked <= q.seen()
 	return counts, counts != (l.Booked <= q.end())
@@ -104,7 +104,7 @@ func crossings(view *posting.View, org ledger.ID, keys keyRange, q *AsOf) iter.S
 	}
 }
 
-// crossing sums what the lines that cross a day add to and subtract from an account's totals. The sum
+// crossing is the sum of the amounts by which the lines that cross a day's end change an account's totals. The sum
 // is applied as a whole, because the lines are not in the order of booking.
 type crossing struct {
 	ledger.Movement
@@ -152,8 +152,8 @@ func addLine(view *posting.View, c *crossing, org ledger.ID, a ledger.Account, l
 	return post(l.Side, l.Amount)
 }
 
-// addCaptured calls release with what a capture released on an account to which it also posts. No line contains the
-// released amount, so it is read from the entry that the capture closes.
+// addCaptured calls release with the amounts that the capture with the given seq has released on the account a. The capture also
+// posts to this account. No line contains these amounts, so they are read from the pending entry that the capture closes.
 func addCaptured(view *posting.View, release func(ledger.Side, money.Amount) error, org ledger.ID, a ledger.Account, seq uint64) error {
 	capture, _, found, err := view.Event(org, seq)
 	if err != nil {

@@ -1,6 +1,7 @@
 package balances
 
 import (
+	"cmp"
 	"errors"
 	"sync/atomic"
 
@@ -14,21 +15,18 @@ import (
 
 // Bounds of the choice between the two ways to read a trial balance: from the accounts' pages, or from a checkpoint.
 const (
-	fewAccounts      = 16 // fewer accounts than this are read from their pages; most prefixes select the accounts of one partner, which has fewer
-	maxBehind        = 4  // a page of a trial balance is read from a checkpoint if at most maxBehind × distance events follow it
-	eventsPerAccount = 32 // reading an account's pages takes as long as reading this many events
+	fewAccounts      = 16    // if fewer accounts than this are selected, they are read from their pages
+	maxOfPage        = 2_048 // a caller who reads a page of a trial balance gets the first accounts from their pages, up to this number
+	maxBehind        = 4     // that caller gets further accounts from a checkpoint if at most maxBehind × distance events follow the checkpoint
+	eventsPerAccount = 32    // reading an account's pages takes as long as reading this many events
 )
 
-// Bounds of reading a page of a trial balance from the accounts' pages (the stored rows with accounts' lines).
-const (
-	maxBatch   = 512 // accounts for whose lines the page buffer is searched at once
-	maxBatches = 8   // batches for which that is done; for further accounts the page buffer is loaded as a whole
-)
-
-// Reader reads trial balances. It caches the sums of events for the next page of the same trial
-// balance. The zero value is ready to use. It is safe for concurrent use.
+// Reader reads trial balances and the sums of groups of accounts. It caches the sums of events for the next page of the same
+// trial balance, and the sums of groups. The zero value is ready to use. It is safe for concurrent use.
 type Reader struct {
-	cached atomic.Pointer[turnover]
+	cached    atomic.Pointer[turnover]
+	groups    groupCache
+	maxOfPage int // 0: the constant maxOfPage; tests set this field, to read pages from checkpoints
 }
 
 // accountFunc is called with an account's key in checkpoints and the account's totals. The key is valid until
@@ -44,45 +42,80 @@ func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func
 			return false, damaged("organization %v: account with key %x", org, key)
 		}
 		q.After = &a
+		if !q.selects(a) {
+			return true, nil
+		}
 		return fn(a, t)
 	}
-	isFew, err := preloadIfFew(view, org, &q)
-	if err != nil {
-		return err
-	}
-	if !isFew {
-		c, upToSeq, err := startingPoint(view, org, &q)
+	if q.Paged {
+		first := cmp.Or(r.maxOfPage, maxOfPage)
+		if q.Currency != nil {
+			first = min(first, maxPassed)
+		}
+		isComplete, err := firstFromPages(view, org, &q, first, row)
+		if err == nil && !isComplete && q.Currency != nil {
+			isComplete, err = r.restOfCurrency(view, org, &q, row)
+		}
+		if err != nil || isComplete {
+			return err
+		}
+	} else if isFew, err := hasFewAccounts(view, org, &q); err != nil || isFew {
 		if err != nil {
 			return err
 		}
-		if q.isNear(&c, upToSeq) {
-			err := r.fromCheckpoint(view, org, &q, &c, upToSeq, q.maxAccounts(), row)
-			if _, isNotWhole := errors.AsType[*NotWholeError](err); !isNotWhole {
-				return err
-			}
+		return fromPages(view, org, &q, row)
+	}
+	c, upToSeq, err := startingPoint(view, org, &q)
+	if err != nil {
+		return err
+	}
+	if q.isNear(&c, upToSeq) {
+		err := r.fromCheckpoint(view, org, &q, &c, upToSeq, q.maxAccounts(), row)
+		if _, isNotWhole := errors.AsType[*NotWholeError](err); !isNotWhole {
+			return err
 		}
 	}
 	return fromPages(view, org, &q, row)
 }
 
-// preloadIfFew tells whether only a few accounts are selected. If so, it searches the page buffer once for the lines
-// of all these accounts; the buffered lines of a single account are found faster when its pages are read.
-func preloadIfFew(view *posting.View, org ledger.ID, q *AsOf) (bool, error) {
-	var accounts []ledger.Account
-	err := view.AccountsFrom(org, q.Prefix, q.Env, q.After, func(a ledger.Account) (bool, error) {
-		accounts = append(accounts, a)
-		return len(accounts) < fewAccounts, nil
+// firstFromPages calls fn with the first of the selected accounts, whose totals it reads from their pages. It stops after
+// maxAccounts accounts, and then sets q.After to the last of them. isComplete is true if fn needs no further account.
+func firstFromPages(view *posting.View, org ledger.ID, q *AsOf, maxAccounts int, fn accountFunc) (isComplete bool, err error) {
+	var key []byte
+	last, count := q.after(), 0
+	isComplete = true
+	err = view.AccountsFrom(org, q.Prefix, q.Env, last, func(a ledger.Account) (bool, error) {
+		if count == maxAccounts {
+			isComplete = false
+			return false, nil
+		}
+		count++
+		last = &a
+		if !q.selects(a) {
+			return true, nil
+		}
+		t, found, err := Account(view, org, a, q)
+		if err != nil || !found {
+			return true, err
+		}
+		key = store.AccountKey(key[:0], a)
+		return fn(key, &t)
 	})
-	switch {
-	case err != nil || len(accounts) == fewAccounts:
-		return false, err
-	case len(accounts) == 1:
-		return true, nil
-	}
-	return true, view.PreloadBuffer(org, accounts)
+	q.After = last
+	return isComplete, err
 }
 
-// startingPoint returns the checkpoint to begin with, and the seq of the last event that counts.
+// hasFewAccounts tells whether only a few accounts are selected.
+func hasFewAccounts(view *posting.View, org ledger.ID, q *AsOf) (bool, error) {
+	count := 0
+	err := view.AccountsFrom(org, q.Prefix, q.Env, q.after(), func(ledger.Account) (bool, error) {
+		count++
+		return count < fewAccounts, nil
+	})
+	return count < fewAccounts, err
+}
+
+// startingPoint returns the checkpoint from which a trial balance is computed, and the seq of the last event that counts.
 func startingPoint(view *posting.View, org ledger.ID, q *AsOf) (c Checkpoint, upToSeq uint64, err error) {
 	end := q.end()
 	if c, err = checkpointAt(view, org, end); err != nil {
@@ -95,8 +128,8 @@ func startingPoint(view *posting.View, org ledger.ID, q *AsOf) (c Checkpoint, up
 	return c, upToSeq, err
 }
 
-// isNear tells whether the checkpoint is near enough to the last event that counts. If it is not, because checkpoints
-// are made late or not at all, the accounts' pages are faster to read.
+// isNear tells whether few enough events lie between the checkpoint and the last event that counts. If too many do,
+// because checkpoints are made late or not at all, the accounts' pages are faster to read.
 func (q *AsOf) isNear(c *Checkpoint, upToSeq uint64) bool {
 	maxEvents := maxBehind * distance(c)
 	if !q.Paged {
@@ -109,7 +142,7 @@ func (q *AsOf) isNear(c *Checkpoint, upToSeq uint64) bool {
 func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc) error {
 	return correctForDay(view, org, q, fn, func(fn accountFunc) error {
 		var key []byte
-		return eachAccount(view, org, q, func(a ledger.Account) (bool, error) {
+		return view.AccountsFrom(org, q.Prefix, q.Env, q.after(), func(a ledger.Account) (bool, error) {
 			t, found, err := view.TotalsAt(org, a, q.end())
 			if err != nil || !found {
 				return true, err
@@ -120,38 +153,8 @@ func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc) error
 	})
 }
 
-// eachAccount calls fn with the selected accounts in batches, and searches the page buffer for the lines of a batch at
-// once. A caller that stops after a page reads few batches. For a caller that reads all accounts, or that reads many
-// because few had lines by an early moment, the view loads the page buffer as a whole.
-func eachAccount(view *posting.View, org ledger.ID, q *AsOf, fn func(ledger.Account) (more bool, err error)) error {
-	after, batch := q.After, make([]ledger.Account, 0, maxBatch)
-	for batches := 1; ; batches++ {
-		batch = batch[:0]
-		err := view.AccountsFrom(org, q.Prefix, q.Env, after, func(a ledger.Account) (bool, error) {
-			batch = append(batch, a)
-			return len(batch) < maxBatch, nil
-		})
-		if err == nil && q.Paged && batches <= maxBatches {
-			err = view.PreloadBuffer(org, batch)
-		}
-		if err != nil {
-			return err
-		}
-		for _, a := range batch {
-			if more, err := fn(a); err != nil || !more {
-				return err
-			}
-		}
-		if len(batch) < maxBatch {
-			return nil
-		}
-		last := batch[maxBatch-1]
-		after = &last
-	}
-}
-
-// fromCheckpoint adds the events up to upToSeq to the totals of a checkpoint. It holds at most twice
-// maxAccounts accounts in memory.
+// fromCheckpoint adds the events after a checkpoint, up to upToSeq, to the totals of the checkpoint's chain. It holds at
+// most twice maxAccounts accounts in memory.
 func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *AsOf, c *Checkpoint, upToSeq uint64, maxAccounts int, fn accountFunc) error {
 	chain, err := readChain(view, org, c.CheckpointID)
 	if err != nil {
@@ -172,7 +175,7 @@ func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *AsOf, c *C
 	})
 }
 
-// Account returns an account's totals as of q.At or, by effective date, as of q.On and q.Seen; false if the account has
+// Account returns an account's totals as of q.At or, by effective date, as of q.On and q.BookedUntil; false if the account has
 // no posting up to then. Errors: *store.DamageError, or an I/O error.
 func Account(view *posting.View, org ledger.ID, a ledger.Account, q *AsOf) (t ledger.Totals, found bool, err error) {
 	t, found, err = view.TotalsAt(org, a, q.end())

@@ -9,28 +9,29 @@ import (
 	"mizan/posting/store"
 )
 
-// Bounds of turnovers (sums of what events add to accounts' totals).
+// Bounds of turnovers (for each account, the sum of the changes that events make to its totals).
 const (
 	maxTurnover = 65_536 // maximum number of accounts; a turnover with twice as many is cut to this number
-	maxHolds    = 65_536 // maximum number of cached pending entries, which captures may close; others are read from the journal
+	maxHolds    = 65_536 // maximum number of pending entries in memory, which captures may close; others are read from the journal
 	maxKept     = 16_384 // maximum number of accounts in the cached turnover: about 8 MB
-	minKept     = 1_024  // minimum number of events in a cached turnover; one with fewer is computed again
+	minKept     = 1_024  // minimum number of events in a cached turnover; a turnover of fewer events is not cached
 )
 
-// turnover is the sum of what the events after a checkpoint add to and subtract from accounts'
+// turnover has, for each account, the sum of the changes that the events after a checkpoint make to the account's
 // totals. If there are too many accounts, it has only the first ones.
 type turnover struct {
 	org               ledger.ID
 	afterSeq, upToSeq uint64   // its events are those after afterSeq, up to and including upToSeq
 	keys              keyRange // keys.until is lowered when there are too many accounts
+	isCut             bool     // keys.until was lowered
 	movements         map[string]*ledger.Movement
 	order             []string // the sorted keys of movements
 }
 
-// weight returns the number of accounts that the events move; if that is too large for a turnover, a lower bound of it.
-// The result depends on the events alone.
+// weight returns the number of accounts with postings in the events; if there are too many for a turnover, a lower
+// bound of the number. The result depends on the events alone.
 func (t *turnover) weight() uint64 {
-	if t.keys.until != "" {
+	if t.isCut {
 		return 2 * maxTurnover
 	}
 	return uint64(len(t.order))
@@ -39,10 +40,9 @@ func (t *turnover) weight() uint64 {
 // turnoverBuilder sums events into a turnover.
 type turnoverBuilder struct {
 	*turnover
-	view        *posting.View
+	reader      entryReader
 	maxAccounts int
-	holds       map[uint64][]ledger.Posting // seq → postings of a pending entry
-	key         []byte                      // buffer for an account's key
+	key         []byte // buffer for an account's key
 }
 
 // maxAccounts returns the number of accounts to which a turnover for the query is cut when it has twice as
@@ -54,10 +54,10 @@ func (q *AsOf) maxAccounts() int {
 	return maxTurnover
 }
 
-// turnover returns the turnover of the events after afterSeq and up to upToSeq, for the range keys or, if that
-// has too many accounts, for its beginning. It returns the cached turnover if that fits. Otherwise it computes
-// a new one, and caches that if it has few accounts and many events. A cached turnover stays valid because the
-// journal's past never changes.
+// turnover returns the turnover of the events after afterSeq and up to upToSeq, for the range keys or, if the range
+// has too many accounts, for its beginning. It returns the cached turnover if that is for the same events and contains
+// the beginning of the range. Otherwise it computes a new turnover, and caches it if it has few accounts and many
+// events. A cached turnover stays valid because the journal's past never changes.
 func (r *Reader) turnover(view *posting.View, org ledger.ID, keys keyRange, afterSeq, upToSeq uint64, maxAccounts int) (*turnover, error) {
 	t := r.cached.Load()
 	if t != nil && t.org == org && t.afterSeq == afterSeq && t.upToSeq == upToSeq && t.keys.has(keys.from) {
@@ -73,57 +73,20 @@ func (r *Reader) turnover(view *posting.View, org ledger.ID, keys keyRange, afte
 // computeTurnover sums the events after afterSeq and up to upToSeq.
 func computeTurnover(view *posting.View, org ledger.ID, keys keyRange, afterSeq, upToSeq uint64, maxAccounts int) (*turnover, error) {
 	result := &turnover{org: org, afterSeq: afterSeq, upToSeq: upToSeq, keys: keys, movements: make(map[string]*ledger.Movement)}
-	if afterSeq >= upToSeq {
-		return result, nil
-	}
-	t := &turnoverBuilder{turnover: result, view: view, maxAccounts: maxAccounts, holds: make(map[uint64][]ledger.Posting)}
-	last := afterSeq
-	err := view.EventsAscending(org, afterSeq+1, func(e ledger.Event, _ []byte) (bool, error) {
-		last = e.Seq
-		return e.Seq < upToSeq, t.book(&e)
-	})
-	if err == nil && last != upToSeq {
-		err = damaged("organization %v: event %d is missing", org, upToSeq)
-	}
+	t := &turnoverBuilder{turnover: result, reader: entryReader{org: org, maxHolds: maxHolds}, maxAccounts: maxAccounts}
+	err := t.reader.eachMove(view, afterSeq, upToSeq, t.move)
 	result.order = slices.Sorted(maps.Keys(result.movements))
 	return result, err
 }
 
-func (t *turnoverBuilder) book(e *ledger.Event) error {
-	if e.Entry == nil {
+// move adds a posting's amount to the movement of its account.
+func (t *turnoverBuilder) move(seq uint64, p *ledger.Posting, add addFunc) error {
+	m := t.movementOf(p)
+	if m == nil {
 		return nil
 	}
-	switch e.Entry.Phase {
-	case ledger.Pending:
-		if len(t.holds) < maxHolds {
-			t.holds[e.Seq] = e.Entry.Postings
-		}
-	case ledger.Capture:
-		if err := t.release(e.Entry.Closes); err != nil {
-			return err
-		}
-	}
-	for i := range e.Entry.Postings {
-		p := &e.Entry.Postings[i]
-		m := t.movementOf(p)
-		if m == nil {
-			continue
-		}
-		var err error
-		switch e.Entry.Phase {
-		case ledger.Pending:
-			err = m.Hold(p.Side, p.Amount)
-		case ledger.Void:
-			err = m.Release(p.Side, p.Amount)
-		default:
-			err = m.Post(p.Side, p.Amount)
-		}
-		if err != nil {
-			return damaged("organization %v: event %d: %v", t.org, e.Seq, err)
-		}
-	}
-	if e.Entry.Phase == ledger.Void {
-		delete(t.holds, e.Entry.Closes)
+	if err := add(m, p.Side, p.Amount); err != nil {
+		return damaged("organization %v: event %d: %v", t.org, seq, err)
 	}
 	if len(t.movements) > 2*t.maxAccounts {
 		t.shrink()
@@ -131,31 +94,7 @@ func (t *turnoverBuilder) book(e *ledger.Event) error {
 	return nil
 }
 
-// release subtracts the pending amounts of the hold that a capture closes.
-func (t *turnoverBuilder) release(holdSeq uint64) error {
-	postings, isCached := t.holds[holdSeq]
-	if !isCached {
-		hold, _, found, err := t.view.Event(t.org, holdSeq)
-		if err != nil {
-			return err
-		}
-		if !found || hold.Entry == nil {
-			return damaged("organization %v: event %d holds nothing", t.org, holdSeq)
-		}
-		postings = hold.Entry.Postings
-	}
-	delete(t.holds, holdSeq)
-	for i := range postings {
-		if m := t.movementOf(&postings[i]); m != nil {
-			if err := m.Release(postings[i].Side, postings[i].Amount); err != nil {
-				return damaged("organization %v: event %d: %v", t.org, holdSeq, err)
-			}
-		}
-	}
-	return nil
-}
-
-// movementOf returns the movement of a posting's account; nil if the account is outside the keys.
+// movementOf returns the movement of a posting's account; nil if the account is outside the turnover's range of keys.
 func (t *turnoverBuilder) movementOf(p *ledger.Posting) *ledger.Movement {
 	t.key = store.AccountKey(t.key[:0], ledger.Account{Path: p.Account, Asset: p.Asset})
 	if m := t.movements[string(t.key)]; m != nil {
@@ -173,7 +112,7 @@ func (t *turnoverBuilder) movementOf(p *ledger.Posting) *ledger.Movement {
 // shrink drops the last accounts of the turnover, and ignores them from now on.
 func (t *turnoverBuilder) shrink() {
 	sortedKeys := slices.Sorted(maps.Keys(t.movements))
-	t.keys.until = sortedKeys[t.maxAccounts]
+	t.keys.until, t.isCut = sortedKeys[t.maxAccounts], true
 	for _, key := range sortedKeys[t.maxAccounts:] {
 		delete(t.movements, key)
 	}

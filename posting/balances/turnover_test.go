@@ -90,7 +90,7 @@ func TestCachedTurnoverIsForOneOrganization(t *testing.T) {
 				t.Errorf("of %v it is %q, want %q", orgID, got, want)
 			}
 			if !f.reader.HasKeptTurnover() {
-				t.Fatal("nothing was kept")
+				t.Fatal("no turnover was cached")
 			}
 		}
 	}
@@ -108,16 +108,16 @@ func TestCachedTurnoverIsForOneCheckpoint(t *testing.T) {
 			t.Errorf("it is %q", got)
 		}
 		if !f.reader.HasKeptTurnover() {
-			t.Fatal("nothing was kept")
+			t.Fatal("no turnover was cached")
 		}
 		if checkpoints := f.makeCheckpoints(balances.Checkpoint{}); len(checkpoints) != 1 {
-			t.Fatalf("made were %+v", checkpoints)
+			t.Fatalf("the checkpoints are %+v", checkpoints)
 		}
 	}
 }
 
-// Results are right even if the cached turnover begins after a query's first account or ends before its last one:
-// another query may have cached it, or there were too many accounts.
+// Results are right even if the cached turnover begins after a query's first account or ends before its last account.
+// That happens if another query has cached the turnover, or if there were too many accounts.
 func TestCachedTurnoverOfOtherAccountsChangesNoResult(t *testing.T) {
 	random := testseed.Random(t)
 	f := open(t)
@@ -145,7 +145,7 @@ func TestCachedTurnoverOfOtherAccountsChangesNoResult(t *testing.T) {
 		}
 	}
 	if !f.reader.HasKeptTurnover() {
-		t.Error("nothing was kept")
+		t.Error("no turnover was cached")
 	}
 }
 
@@ -170,7 +170,36 @@ func TestPagedQueryCachesTheTurnoverOfTheFirstAccounts(t *testing.T) {
 			t.Fatalf("paged %v: %d accounts, %v", paged, accounts, err)
 		}
 		if f.reader.HasKeptTurnover() != paged {
-			t.Errorf("paged %v: something is kept: %v", paged, !paged)
+			t.Errorf("paged %v: a turnover is cached: %v", paged, !paged)
+		}
+	}
+}
+
+// The accounts of a page of a trial balance are read from their stored rows, so no events are summed for them. If a page passes
+// over very many accounts that are not selected, the rest of the page is read from a checkpoint.
+func TestShortPageIsReadFromThePagesOfItsAccounts(t *testing.T) {
+	f := open(t)
+	for n := range balances.MaxOfPage/posting.MaxSteps + 1 {
+		f.MustSubmit(entriesOfNewPartners(n))
+	}
+	f.reader.SetMaxOfPage(balances.MaxOfPage)
+	query := balances.AsOf{Env: money.Prod, At: 1 << 62, Paged: true}
+	for _, isRare := range []bool{false, true} {
+		rows := 0
+		if isRare {
+			query.Only = func(a ledger.Account) bool { return a.Path == "L:partner:999:available" } // the last account of all
+		}
+		view := f.Journal.View()
+		err := f.reader.TrialBalance(view, org, query, func(ledger.Account, *ledger.Totals) (bool, error) {
+			rows++
+			return rows < 50, nil
+		})
+		view.Close()
+		if want := map[bool]int{false: 50, true: 1}[isRare]; err != nil || rows != want {
+			t.Fatalf("rare %v: %d rows, want %d, %v", isRare, rows, want, err)
+		}
+		if f.reader.HasKeptTurnover() != isRare {
+			t.Errorf("rare %v: a turnover is cached: %v", isRare, !isRare)
 		}
 	}
 }
@@ -185,14 +214,14 @@ func TestFewAccountsAreReadFromTheirPages(t *testing.T) {
 			t.Errorf("it is %q", got)
 		}
 		if f.reader.HasKeptTurnover() != wantCached {
-			t.Errorf("of %d accounts something is kept: %v", 1+partners, !wantCached)
+			t.Errorf("%d accounts: a turnover is cached: %v", 1+partners, !wantCached)
 		}
 	}
 }
 
 // A page is read from a checkpoint if the balance's last event is at most four distances after the checkpoint. A
 // distance is the number of events after which the next checkpoint is made. A whole balance is also read from a
-// checkpoint that is up to 32 events for each account back, because reading all accounts' pages would take longer.
+// checkpoint if at most 32 events for each account follow it, because reading all accounts' pages would take longer.
 func TestDistantCheckpointIsNotUsed(t *testing.T) {
 	const maxDistance = 4 * balances.CheckpointEvents
 	checkpointWith := func(seq, chainAccounts uint64) balances.Checkpoint {
@@ -203,7 +232,7 @@ func TestDistantCheckpointIsNotUsed(t *testing.T) {
 	for _, c := range []struct {
 		checkpoint         balances.Checkpoint
 		upToSeq            uint64
-		isNear, isNearPage bool // for the whole balance, and for a page of it
+		isNear, isNearPage bool // isNear is for the whole balance, and isNearPage for a page of it
 	}{
 		{checkpointWith(0, 0), 0, true, true},
 		{checkpointWith(0, 0), maxDistance, true, true},

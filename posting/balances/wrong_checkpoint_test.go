@@ -16,8 +16,9 @@ import (
 	"mizan/posting/store"
 )
 
-// A missing or wrong row of a checkpoint changes no result, wherever the row is: in the checkpoint before the moment or
-// in one on which that rests; a head, a part or an index row. A rebuilt checkpoint equals the lost one.
+// A missing or wrong row of a checkpoint changes no result. The row may be a head, a part or an index row. It may belong to the
+// checkpoint before the requested moment, or to any other checkpoint of that checkpoint's chain. A rebuilt checkpoint equals the
+// lost one.
 func TestMissingCheckpointRowsOnlyCostTime(t *testing.T) {
 	f := open(t)
 	f.draft = balances.DraftCheckpointInShortRows
@@ -56,11 +57,11 @@ func TestMissingCheckpointRowsOnlyCostTime(t *testing.T) {
 	}
 	f.makeCheckpoints(balances.Checkpoint{})
 	if got := f.checkpointRows(); !maps.Equal(got, rows) {
-		t.Errorf("%d rows were made again, not as the %d were", len(got), len(rows))
+		t.Errorf("the %d rebuilt rows differ from the %d lost ones", len(got), len(rows))
 	}
 }
 
-// chainRows returns the keys of all rows of a checkpoint and of those on which it rests.
+// chainRows returns the keys of all rows of the checkpoints in a chain: the checkpoint, its base, the base's base and so on.
 func (f *fixture) chainRows(c *balances.Checkpoint) (keys []string) {
 	f.t.Helper()
 	v := f.Journal.View()
@@ -93,7 +94,7 @@ func TestWrongCheckpointPartFallsBackToPages(t *testing.T) {
 	f.MustSubmit(deposit(1))
 	checkpoints := f.makeCheckpoints(balances.Checkpoint{})
 	if len(checkpoints) != 1 || len(checkpoints[0].List) < 3 {
-		t.Fatalf("made were %d checkpoints, %+v", len(checkpoints), checkpoints)
+		t.Fatalf("there are %d checkpoints: %+v", len(checkpoints), checkpoints)
 	}
 	query := balances.AsOf{Env: money.Prod, At: 1 << 62}
 	want := f.trialInEveryWay(query)
@@ -102,7 +103,7 @@ func TestWrongCheckpointPartFallsBackToPages(t *testing.T) {
 	}
 	f.submitKVs(posting.KV{Org: org, Key: store.KeyCheckpointRow(checkpoints[0].Seq, 0, 1), Value: []byte("?")})
 	if got := f.trial(query); !slices.Equal(got, want) {
-		t.Errorf("there are %d accounts, or with other totals, not %d", len(got), len(want))
+		t.Errorf("%d accounts are read, want %d, or their totals differ", len(got), len(want))
 	}
 }
 
@@ -122,7 +123,7 @@ func TestMissingCheckpointRowIsDetected(t *testing.T) {
 		return hasAll
 	}
 	if !hasAllRows() {
-		t.Error("it lacks rows")
+		t.Error("a complete checkpoint lacks rows")
 	}
 	rows := f.checkpointRows()
 	surplus := store.KeyCheckpointRow(checkpoint.Seq, 0, 99)
@@ -136,13 +137,13 @@ func TestMissingCheckpointRowIsDetected(t *testing.T) {
 		}
 		f.submitKVs(posting.KV{Org: org, Key: surplus, Value: []byte("?")})
 		if hasAllRows() {
-			t.Errorf("without %x it has all rows, with one that is none of them", key)
+			t.Errorf("without %x, but with a row of another key, it has all rows", key)
 		}
 		f.submitKVs(posting.KV{Org: org, Key: surplus}, posting.KV{Org: org, Key: []byte(key), Value: []byte(rows[key])})
 	}
 }
 
-// A checkpoint is not computed from a wrong one. The error names the wrong one, which may be any of the chain.
+// No checkpoint is computed from a wrong checkpoint. The error names the wrong checkpoint, which may be any one of the chain.
 func TestCheckpointIsNotMadeOfAWrongOne(t *testing.T) {
 	f := open(t)
 	f.draft = balances.DraftCheckpointInShortRows
@@ -180,7 +181,7 @@ func TestCheckpointIsNotMadeOfAWrongOne(t *testing.T) {
 	}
 }
 
-// A chain that is longer than any real one is not followed.
+// A reader refuses a chain of more than maxChain checkpoints, because no correct chain is that long.
 func TestEndlessChainIsNotFollowed(t *testing.T) {
 	f := open(t)
 	for _, c := range []struct {
@@ -203,8 +204,8 @@ func TestEndlessChainIsNotFollowed(t *testing.T) {
 	}
 }
 
-// A reader of some accounts reads only the parts with these accounts, and the rows above them: it finds no fault with
-// other rows, because it does not read them.
+// A reader of some accounts reads only the parts with these accounts, and the index rows above them. So it does not fail if
+// other rows are missing.
 func TestReaderReadsOnlyTheRowsOfItsAccounts(t *testing.T) {
 	f := open(t)
 	f.draft = balances.DraftCheckpointInShortRows
@@ -230,7 +231,8 @@ func TestReaderReadsOnlyTheRowsOfItsAccounts(t *testing.T) {
 	}
 }
 
-// hasAccountsWith tells whether a part has accounts with a prefix, or may have some because they would be at its end.
+// hasAccountsWith tells whether a reader of the accounts with a prefix may have to read a part. It may if the part has such
+// accounts, or if the part's first account comes before them.
 func hasAccountsWith(t *testing.T, row, prefix string) (found bool) {
 	t.Helper()
 	var a ledger.Account

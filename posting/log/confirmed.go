@@ -12,19 +12,20 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// confirmedName is the file that says which frame (the content of one group) was durable at the last Confirm. It is separate from the segments, so
-// that an older copy of the last segment is noticed. It has two marks, which are written in turn. If the file is lost, it is made again.
+// confirmedName is the name of the file of confirmations. It says which frame (the content of one group) was durable when
+// Confirm was last called. The file is separate from the segments, so that Replay detects a last segment that was replaced by
+// an older copy. It has two slots for marks, which are written in turn. If the file is lost, Open makes a new one.
 const confirmedName = "confirmed"
 
-// confirmedEpoch is the epoch of the marks in that file. It is zeros, because nothing but these marks is ever written
-// there.
+// confirmedEpoch is the epoch of the marks in the file of confirmations. It need not be random, because this file never
+// contains anything but such marks.
 var confirmedEpoch epoch
 
 // confirmations is the open file of confirmations.
 type confirmations struct {
 	writing sync.Mutex // held while a mark is written
 	file    disk.File
-	next    int64         // the slot of the next mark: not that of the last mark
+	next    int64         // the slot for the next mark; the other slot has the last mark
 	last    atomic.Uint64 // the number in the last mark
 }
 
@@ -41,7 +42,7 @@ func (l *Local) openConfirmed() (err error) {
 	return nil
 }
 
-// checkConfirmed compares the confirmations with the last frame of the log.
+// checkConfirmed checks that the log has the confirmed frames, given the last frame of the log.
 func (l *Local) checkConfirmed(last Mark) error {
 	c := &l.confirmations
 	buf := make([]byte, slotSize)
@@ -67,8 +68,8 @@ func (l *Local) checkConfirmed(last Mark) error {
 	return nil
 }
 
-// Confirm records durably which frame is the last durable one, outside the segment that has the frame. It should be called from time to time, and
-// when no other frame follows soon. It is safe for concurrent use, also while a frame is appended.
+// Confirm durably records which frame is the last durable one, outside the segment that has the frame. It should be called from
+// time to time, and when no other frame follows soon. It is safe for concurrent use, also while a frame is appended.
 func (l *Local) Confirm() error {
 	c := &l.confirmations
 	c.writing.Lock()
@@ -93,7 +94,7 @@ func (l *Local) Confirm() error {
 	return nil
 }
 
-// lastDurable returns the last frame that is durable; none before Replay.
+// lastDurable returns the mark of the last durable frame; the zero value before Replay.
 func (l *Local) lastDurable() Mark {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,15 +13,15 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// last returns the content of the last segment's file, from the place of a frame on.
-func (s *story) last() []byte {
+// last returns the content of the last segment's file.
+func (s *logFixture) last() []byte {
 	return s.dir.files[s.log.current.name].content
 }
 
-// torn returns a story of three frames after a kill before the fourth frame was synced. It also returns the fourth frame, and
-// where that begins and ends in the segment.
-func torn(t *testing.T, size int) (s *story, fourth Frame, from, to int64) {
-	s = newStory(t)
+// torn returns a story of three frames whose process was killed before the fourth frame was synced. It also returns the fourth
+// frame, and where this frame begins and ends in the segment.
+func torn(t *testing.T, size int) (s *logFixture, fourth Frame, from, to int64) {
+	s = newLogFixture(t)
 	for range 3 {
 		s.append(500)
 	}
@@ -35,12 +35,12 @@ func torn(t *testing.T, size int) (s *story, fourth Frame, from, to int64) {
 	return s, fourth, from, from + int64(HeaderSize+size)
 }
 
-// A write may end at every byte, or all but its beginning may reach the disk. The frame was not acknowledged, so the log has all
-// of it or nothing of it.
+// A crash may cut off the write of a frame at any byte, or may lose its beginning. The frame was not acknowledged, so the log
+// may contain the whole frame or nothing of it.
 func TestTornFrameIsCutAtEveryByte(t *testing.T) {
 	s, fourth, from, to := torn(t, 2*blockSize+700)
 	written, confirmed := slices.Clone(s.last()), slices.Clone(s.dir.files[confirmedName].content)
-	for _, old := range []byte{0, 0xa5} { // what was there before
+	for _, old := range []byte{0, 0xa5} { // what each lost byte had before the write
 		for cut := from; cut <= to; cut++ {
 			for _, isBeginningLost := range []bool{false, true} {
 				content := s.last()
@@ -96,14 +96,15 @@ func TestSectorsOfAFrameAreWrittenInAnyOrder(t *testing.T) {
 	}
 }
 
-// Each byte of a confirmed log is changed once. A log never shows another history: it is refused, or the byte does not count.
+// Each byte of a confirmed log is changed once. Either Replay refuses the log, or it returns the right frames because the
+// byte does not matter.
 func TestEveryChangedByteIsFoundOrHarmless(t *testing.T) {
 	if testing.Short() {
 		t.Skip("opens a log 80,000 times")
 	}
-	s := newStory(t)
+	s := newLogFixture(t)
 	for range 3 {
-		s.append(2*blockSize + 100) // the third one begins a segment
+		s.append(2*blockSize + 100) // the third frame begins a new segment
 	}
 	s.append(100)
 	if err := s.log.Confirm(); err != nil {
@@ -125,19 +126,20 @@ func TestEveryChangedByteIsFoundOrHarmless(t *testing.T) {
 			}
 		}
 	}
-	least := 0 // the bytes of frames, and of the headers of segments
+	least := 0 // number of bytes that matter: those of frames, and of the headers of segments
 	for _, f := range s.frames {
 		least += HeaderSize + len(f.Payload)
 	}
 	if least += len(s.log.segments) * segmentHeader; refused != least {
-		t.Errorf("%d changed bytes were found, of %d that count", refused, least)
+		t.Errorf("%d changed bytes were detected, of %d that matter", refused, least)
 	}
 }
 
-// The end of the log is lost, from each frame on. A crash could only have torn the last frame that has no mark yet.
+// The end of the log is lost, from each frame on. Replay accepts this only if just the last frame is lost and neither a mark
+// nor a confirmation names that frame, because a crash may have torn it.
 func TestLostEndIsFound(t *testing.T) {
 	for _, isConfirmed := range []bool{false, true} {
-		s := newStory(t)
+		s := newLogFixture(t)
 		var places []int64
 		for range 4 {
 			places = append(places, s.log.tail)
@@ -163,8 +165,8 @@ func TestLostEndIsFound(t *testing.T) {
 	}
 }
 
-// Frames are appended, confirmed and released, while the process is killed, the power is cut, and syncs fail. What was
-// acknowledged stays, and at most one more frame appears, which was not.
+// Frames are appended, confirmed and released, while the process is killed, the power is cut, and syncs fail. All
+// acknowledged frames survive. After them there is at most one frame that was not acknowledged.
 func TestAcknowledgedFramesSurvive(t *testing.T) {
 	rounds := 20
 	if testing.Short() {
@@ -176,7 +178,7 @@ func TestAcknowledgedFramesSurvive(t *testing.T) {
 }
 
 func liveThroughFaults(t *testing.T, rt *rapid.T) {
-	s := newStory(t)
+	s := newLogFixture(t)
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
 	var inFlight *Frame
 	released := uint64(1)
@@ -188,7 +190,7 @@ func liveThroughFaults(t *testing.T, rt *rapid.T) {
 			s.dir = s.dir.killed()
 		}
 	}
-	// reopen opens the log, which may fail several times before.
+	// reopen opens the log. Up to two attempts before that may fail.
 	reopen := func(rt *rapid.T) {
 		for range rapid.IntRange(0, 2).Draw(rt, "failures") {
 			s.dir.powerCut, s.dir.failSync = 0, 0
@@ -266,10 +268,11 @@ func liveThroughFaults(t *testing.T, rt *rapid.T) {
 	})
 }
 
-// A power cut may damage what is being written. So a start writes nothing of a log whose last frame is known to be durable.
+// A power cut may damage the blocks that are being written. So a start writes nothing to a log whose last frame is known to be
+// durable.
 func TestStartWritesNothingOfAConfirmedLog(t *testing.T) {
 	for _, isConfirmed := range []bool{true, false} {
-		s := newStory(t)
+		s := newLogFixture(t)
 		s.append(300)
 		s.append(2*blockSize + 100)
 		if isConfirmed {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BenchmarkSync writes blocks of 4 KiB one after the other, and makes each durable: in a file that was written before, as segments
-// are, in one that was only allocated, and without the page cache.
+// BenchmarkSync writes blocks of 4 KiB one after the other, and makes each block durable. It does so in three files: one that
+// was written before (as segments are), one that was only allocated, and a written one without the page cache.
 func BenchmarkSync(b *testing.B) {
 	const size = 64 << 20
 	for _, c := range []struct {

@@ -30,13 +30,14 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// epoch is random bytes that are new for each use of a segment, so that content of an earlier use has wrong checks.
+// epoch has random bytes that are new each time a file becomes a segment. Checksums depend on them, so content of an earlier
+// use of the file has wrong checksums.
 type epoch [16]byte
 
-// check returns the check of content in this use of a segment: the beginning of a SHA-256 over the epoch, the kind and the
-// content. The kind keeps a mark from passing for a frame, and a frame for a mark.
+// check returns a checksum of content for a segment with this epoch: the beginning of a SHA-256 over the epoch, the kind and
+// the content. It depends on the kind so that a mark is never taken for a frame, or a frame for a mark.
 func (e *epoch) check(kind string, content []byte) [checkSize]byte {
-	var buf [len(epoch{}) + len(frameKind) + HeaderSize]byte // enough for both kinds
+	var buf [len(epoch{}) + len(frameKind) + HeaderSize]byte // large enough for the content of both kinds
 	sum := sha256.Sum256(append(append(append(buf[:0], e[:]...), kind...), content...))
 	return [checkSize]byte(sum[:])
 }
@@ -55,7 +56,7 @@ type header struct {
 	payloadSum  uint32
 }
 
-// fill writes the header of a payload into buf, before the payload.
+// fill writes the header of the payload into buf. buf has HeaderSize bytes for the header, followed by the payload.
 func (e *epoch) fill(buf []byte, m Mark, previous [32]byte) {
 	payload := buf[HeaderSize:]
 	binary.BigEndian.PutUint32(buf[payloadSumAt:], crc32.Checksum(payload, castagnoli))
@@ -67,7 +68,7 @@ func (e *epoch) fill(buf []byte, m Mark, previous [32]byte) {
 	copy(buf, sum[:])
 }
 
-// parse reads a header. ok is false if buf does not begin with a header that was written in this use of the segment.
+// parse reads a header. If buf does not begin with a header that was written in a segment with this epoch, ok is false.
 func (e *epoch) parse(buf []byte) (h header, ok bool) {
 	if len(buf) < HeaderSize {
 		return h, false
@@ -83,12 +84,12 @@ func (e *epoch) parse(buf []byte) (h header, ok bool) {
 	return h, true
 }
 
-// framed returns how many bytes a frame takes in a segment, with the rest of its last block.
+// framed returns how many bytes a frame takes in a segment, including the unused rest of its last block.
 func framed(payloadSize int) int64 {
 	return (int64(HeaderSize+payloadSize) + blockSize - 1) / blockSize * blockSize
 }
 
-// markSlot is a mark as it is stored in a segment: a frame that was acknowledged.
+// markSlot is the content of a slot for a mark. It says that the frame of the mark was acknowledged.
 type markSlot struct {
 	Mark
 	isContinued bool // the next segment exists

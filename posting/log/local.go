@@ -13,10 +13,10 @@ import (
 	"mizan/internal/disk"
 )
 
-// Options select the directory of a log.
+// Options say where a log is, and how large its segments are.
 type Options struct {
 	Dir         string
-	Disk        disk.Opener // opens Dir; nil: disk.Local
+	Disk        disk.Opener // opens the directory Dir; nil: disk.Local
 	SegmentSize int64       // bytes of new segments, the files of the log; a multiple of 4 KiB, at least 28 KiB. Existing segments keep their size
 }
 
@@ -28,7 +28,7 @@ func (o Options) directory() disk.Directory {
 	return o.Disk(o.Dir)
 }
 
-// maxSpares is how many files of segments that are not needed any more are kept for reuse.
+// maxSpares is the maximum number of spare files that Release keeps for new segments.
 const maxSpares = 2
 
 // Local is a log in a directory of this machine.
@@ -38,27 +38,27 @@ type Local struct {
 
 	// Only the goroutine that appends uses these fields.
 	last    Mark  // the last frame
-	tail    int64 // where the next frame begins, in the last segment; 0 before Replay
+	tail    int64 // offset of the next frame in the last segment; 0 before Replay
 	owner   Owner
 	current *segment // the last segment; nil before Replay
 
 	failed        atomic.Bool // an append or a confirmation has failed
 	confirmations confirmations
 
-	making sync.Mutex // held while spare files are made, new ones or from segments that are not needed any more
+	making sync.Mutex // held while spare files are created, and while segments are released
 
-	mu                 sync.Mutex // not held while the disk is used
+	mu                 sync.Mutex // never held during operations of the disk
 	durable            Mark       // the last frame that is durable; guarded by mu
 	segments           []*segment // oldest first; never empty; guarded by mu
 	spares             []string   // names of files that may become segments; guarded by mu
-	leftovers          []*segment // segments before a gap, until Replay removes them
+	leftovers          []*segment // segments before a gap in the sequence; Replay removes them
 	isReplayed         bool       // guarded by mu
 	highestSpareNumber uint64     // the highest number in the name of a spare or unfinished file; guarded by mu
 }
 
 var _ Log = (*Local)(nil)
 
-// Append implements Log. Besides the frame it writes a mark that the previous frame was acknowledged.
+// Append implements Log. Together with the frame it writes a mark, which says that the previous frame was acknowledged.
 func (l *Local) Append(m Mark, buf []byte) error {
 	assert.That(l.tail > 0, "a log is written before it was replayed")
 	assert.That(m.N == l.last.N+1, "frame %d after frame %d", m.N, l.last.N)
@@ -99,16 +99,17 @@ func (l *Local) write(s *segment, frame []byte) error {
 	return s.file.Datasync()
 }
 
-// markLast writes the mark that the last frame was acknowledged, unless a confirmation says so.
+// markLast writes the mark that the last frame was acknowledged, unless a confirmation already says so.
 func (l *Local) markLast(s *segment) error {
-	if l.confirmations.last.Load() == l.last.N || s.after.N == l.last.N { // the segment's header has the mark
+	if l.confirmations.last.Load() == l.last.N || s.after.N == l.last.N { // the segment's header names the last frame
 		return nil
 	}
 	return s.writeMark(markSlot{Mark: l.last})
 }
 
-// rotate begins the segment after the full one. The new segment is durable under its name before the mark of the full one tells
-// that it exists, and that mark is durable before a frame is written into the new one.
+// rotate begins the next segment, because the present one is full. First the new segment becomes durable under its name. Then
+// a mark in the full segment, which says that the new segment exists, becomes durable. Only then may a frame be written into
+// the new segment.
 func (l *Local) rotate(full *segment) (*segment, error) {
 	if err := l.MakeSpare(); err != nil {
 		return nil, err
@@ -130,7 +131,7 @@ func (l *Local) rotate(full *segment) (*segment, error) {
 	return next, nil
 }
 
-// takeSpare takes a spare file, which must exist, and returns its name.
+// takeSpare removes a spare file from the list of spare files and returns its name. There must be one.
 func (l *Local) takeSpare() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,7 +140,8 @@ func (l *Local) takeSpare() string {
 	return spare
 }
 
-// beginSegment makes the file with the name the segment with the sequence number.
+// beginSegment turns the spare file called name into a segment with the given sequence number. after is the last frame before
+// the segment.
 func (l *Local) beginSegment(name string, sequence uint64, after Mark) (*segment, error) {
 	f, err := l.dir.Open(name)
 	if err != nil {
@@ -156,17 +158,18 @@ func (l *Local) beginSegment(name string, sequence uint64, after Mark) (*segment
 		err = l.dir.Sync()
 	}
 	if err != nil {
-		_ = f.Close() // the log fails
+		_ = f.Close() // the first error is reported
 		return nil, err
 	}
 	return s, nil
 }
 
-// MakeSpare makes a file for the next segment if there is none. If nobody calls it in advance, Append makes the file
-// and takes longer. It is safe for concurrent use. The error is ErrNoSpace if the disk is full.
+// MakeSpare makes a spare file, which will become the next segment, if there is none. If nobody has called MakeSpare in
+// advance, Append makes the file and takes longer. MakeSpare is safe for concurrent use. The error is ErrNoSpace if the disk
+// is full.
 func (l *Local) MakeSpare() error {
 	if l.HasSpare() {
-		return nil // without waiting for a release
+		return nil // returns without waiting for a release that is under way
 	}
 	l.making.Lock()
 	defer l.making.Unlock()
@@ -193,7 +196,7 @@ func (l *Local) MakeSpare() error {
 	return nil
 }
 
-// nameForSpare returns a number that no file has in its name; isNeeded is false if there is a spare segment.
+// nameForSpare returns a number for the name of a new spare file. If there is a spare file already, isNeeded is false.
 func (l *Local) nameForSpare() (number uint64, isNeeded bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -204,8 +207,8 @@ func (l *Local) nameForSpare() (number uint64, isNeeded bool) {
 	return l.highestSpareNumber, true
 }
 
-// Release implements Log. Segments without a needed frame become spare files, the oldest segment first, so that a crash leaves no
-// gap. Nothing is released before Replay has returned.
+// Release implements Log. Segments without a needed frame become spare files. They do so one by one, the oldest first, so
+// that a crash leaves no gap in the sequence of segments. Before Replay has returned, nothing is released.
 func (l *Local) Release(below uint64) error {
 	l.making.Lock() // one release at a time
 	defer l.making.Unlock()
@@ -220,8 +223,8 @@ func (l *Local) Release(below uint64) error {
 	}
 }
 
-// takeOldest takes the oldest segment out of the log if none of its frames is needed any more. It returns the segment, and the
-// name that it gets as a spare file; the name is empty if the segment is to be removed instead.
+// takeOldest takes the oldest segment out of the log if none of its frames is needed any more. It returns the segment, and
+// the name that its file gets as a spare file. If the name is empty, the file must be removed instead.
 func (l *Local) takeOldest(below uint64) (oldest *segment, spare string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -237,7 +240,8 @@ func (l *Local) takeOldest(below uint64) (oldest *segment, spare string) {
 	return oldest, spare
 }
 
-// recycle removes a segment, or makes it a spare file. The file may be used only when its new name is durable.
+// recycle removes the file of a segment, or makes it a spare file. The file becomes a spare file only after its new name is
+// durable.
 func (l *Local) recycle(s *segment, spare string) error {
 	if err := s.file.Close(); err != nil {
 		return err
@@ -275,14 +279,14 @@ func (l *Local) Segments() (used, spare int) {
 	return len(l.segments), len(l.spares)
 }
 
-// HasSpare tells whether the next segment exists.
+// HasSpare tells whether there is a spare file for the next segment.
 func (l *Local) HasSpare() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.spares) > 0
 }
 
-// Close confirms the last frame and closes the files. No other method may run meanwhile.
+// Close confirms the last frame and closes the files. No other method may run at the same time.
 func (l *Local) Close() error {
 	var err error
 	if !l.failed.Load() {
@@ -302,8 +306,8 @@ func (l *Local) Close() error {
 // Owner returns the owner that the newest segment with an owner contains; zeros if there is none.
 func (l *Local) Owner() Owner { return l.owner }
 
-// SetOwner sets the owner that new segments contain. If the log has no frames, its only segment gets the owner too. No frame may
-// be appended meanwhile.
+// SetOwner sets the owner that is stored in new segments. If the log has no frames, its only segment gets the owner at once.
+// No frame may be appended at the same time.
 func (l *Local) SetOwner(owner Owner) error {
 	l.owner = owner
 	first := l.current
@@ -323,8 +327,8 @@ func (l *Local) SetOwner(owner Owner) error {
 	return first.file.Close()
 }
 
-// Create makes a log in a new directory. The log has no frames; its first frame must follow the mark after. A crash meanwhile may
-// leave a directory without a segment.
+// Create makes a log without frames in a new directory. after is the mark of the frame before the log's first frame. If the
+// process ends during Create, the directory may have no segment.
 func Create(o Options, after Mark) error {
 	if err := os.Mkdir(o.Dir, 0o700); err != nil {
 		return fmt.Errorf("log: %w", err)

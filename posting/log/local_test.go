@@ -18,17 +18,17 @@ import (
 
 const testSegment = framesAt + 8*blockSize
 
-// story is a log and what it should contain.
-type story struct {
+// logFixture is a log under test, and the frames that it should contain.
+type logFixture struct {
 	t      *testing.T
 	dir    *memory
 	log    *Local
-	frames []Frame // all that were appended, from number 1
+	frames []Frame // all appended frames; the first one has number 1
 	salt   byte
 }
 
-func newStory(t *testing.T) *story {
-	s := &story{t: t, dir: newMemory()}
+func newLogFixture(t *testing.T) *logFixture {
+	s := &logFixture{t: t, dir: newMemory()}
 	if err := create(s.dir, testSegment, Mark{}); err != nil {
 		t.Fatal(err)
 	}
@@ -36,8 +36,8 @@ func newStory(t *testing.T) *story {
 	return s
 }
 
-// frameOf returns the next frame with a payload of a size.
-func (s *story) frameOf(size int) Frame {
+// frameOf returns the next frame, with a payload of the given size in bytes.
+func (s *logFixture) frameOf(size int) Frame {
 	f := Frame{Mark: Mark{N: 1}}
 	if len(s.frames) > 0 {
 		last := s.frames[len(s.frames)-1]
@@ -53,8 +53,8 @@ func (s *story) frameOf(size int) Frame {
 
 func bufferOf(f Frame) []byte { return append(make([]byte, HeaderSize), f.Payload...) }
 
-// append appends a frame that must be acknowledged.
-func (s *story) append(size int) {
+// append appends a frame of this payload size. The log must acknowledge it.
+func (s *logFixture) append(size int) {
 	s.t.Helper()
 	f := s.frameOf(size)
 	if err := s.log.Append(f.Mark, bufferOf(f)); err != nil {
@@ -63,7 +63,7 @@ func (s *story) append(size int) {
 	s.frames = append(s.frames, f)
 }
 
-// replayed opens the log of a directory and returns its frames from a number on.
+// replayed opens and replays the log in a directory. It returns the log, and the frames whose numbers are at least from.
 func replayed(dir disk.Directory, from uint64) (*Local, []Frame, error) {
 	l, err := open(dir, testSegment)
 	if err != nil {
@@ -81,7 +81,7 @@ func replayed(dir disk.Directory, from uint64) (*Local, []Frame, error) {
 	return l, frames, err
 }
 
-func (s *story) mustReopen() {
+func (s *logFixture) mustReopen() {
 	s.t.Helper()
 	l, frames, err := replayed(s.dir, 1)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *story) mustReopen() {
 	s.want(frames, s.frames)
 }
 
-func (s *story) want(got, want []Frame) {
+func (s *logFixture) want(got, want []Frame) {
 	s.t.Helper()
 	if err := compare(got, want); err != nil {
 		s.t.Fatal(err)
@@ -109,7 +109,7 @@ func compare(got, want []Frame) error {
 }
 
 func TestFramesAreReplayedInOrder(t *testing.T) {
-	s := newStory(t)
+	s := newLogFixture(t)
 	for size := range 30 {
 		s.append(size * 1000 % (6 * blockSize))
 	}
@@ -153,7 +153,7 @@ func TestReplayMayBeginAfterTheLastFrameOnly(t *testing.T) {
 }
 
 func TestReleasedSegmentsAreUsedAgain(t *testing.T) {
-	s := newStory(t)
+	s := newLogFixture(t)
 	for range 40 {
 		s.append(3 * blockSize)
 		if err := s.log.Release(uint64(len(s.frames))); err != nil {
@@ -178,7 +178,7 @@ func TestReleasedSegmentsAreUsedAgain(t *testing.T) {
 }
 
 func TestReleaseKeepsWhatIsNeeded(t *testing.T) {
-	s := newStory(t)
+	s := newLogFixture(t)
 	for range 20 {
 		s.append(3 * blockSize)
 	}
@@ -192,13 +192,13 @@ func TestReleaseKeepsWhatIsNeeded(t *testing.T) {
 		}
 		s.want(frames, s.frames[max(below, 1)-1:])
 	}
-	if n := len(s.dir.files); n != 1+maxSpares+1 { // the confirmations too
+	if n := len(s.dir.files); n != 1+maxSpares+1 { // one segment, the spare files, and the file of confirmations
 		t.Errorf("%d files are left", n)
 	}
 }
 
 func TestFullDiskChangesNothing(t *testing.T) {
-	s := newStory(t)
+	s := newLogFixture(t)
 	s.dir.room = 0
 	for range 2 {
 		s.append(2 * blockSize)
@@ -211,7 +211,7 @@ func TestFullDiskChangesNothing(t *testing.T) {
 	if s.dir.steps != steps+1 {
 		t.Error("something was written beside the file for which there is no room")
 	}
-	s.append(10) // what needs no segment goes on
+	s.append(10) // a frame that needs no new segment is still accepted
 	s.dir.room = 1 << 30
 	s.append(2 * blockSize)
 	s.mustReopen()
@@ -219,7 +219,7 @@ func TestFullDiskChangesNothing(t *testing.T) {
 
 func TestNothingIsAppendedAfterAnError(t *testing.T) {
 	for _, isSynced := range []bool{false, true} {
-		s := newStory(t)
+		s := newLogFixture(t)
 		s.append(100)
 		s.dir.failSync, s.dir.isSynced = s.dir.steps+3, isSynced
 		f := s.frameOf(200)
@@ -235,7 +235,7 @@ func TestNothingIsAppendedAfterAnError(t *testing.T) {
 		if isSynced {
 			s.frames = append(s.frames, f)
 		}
-		for _, m := range s.dir.files { // what was not synced is lost
+		for _, m := range s.dir.files { // writes that were not synced are lost
 			m.content, m.pending = slices.Clone(m.disk), nil
 		}
 		s.mustReopen()
@@ -244,18 +244,18 @@ func TestNothingIsAppendedAfterAnError(t *testing.T) {
 	}
 }
 
-// A process that was killed has left a frame in memory only. The next one makes it durable before it believes it.
+// A killed process has left a frame in the page cache only. The next process makes the frame durable before it replays it.
 func TestReplayMakesDurableWhatItBelieves(t *testing.T) {
-	s := newStory(t)
+	s := newLogFixture(t)
 	s.append(100)
-	s.dir.powerCut = s.dir.steps + 3 // the sync
+	s.dir.powerCut = s.dir.steps + 3 // the power is cut at the sync of the next frame
 	f := s.frameOf(200)
 	if err := s.log.Append(f.Mark, bufferOf(f)); !errors.Is(err, errPower) {
 		t.Fatal(err)
 	}
 	s.frames = append(s.frames, f)
 	s.dir = s.dir.killed()
-	s.dir.failSync = 4 // after that of the directory and two writes
+	s.dir.failSync = 4 // the fourth step is the sync of the last segment, after a sync of the directory and two writes
 	if _, _, err := replayed(s.dir, 1); !errors.Is(err, errDisk) {
 		t.Errorf("a failed sync: %v", err)
 	}
@@ -268,9 +268,9 @@ func TestReplayMakesDurableWhatItBelieves(t *testing.T) {
 	}
 }
 
-// What was in a segment before is never taken for a frame of it, and neither is a frame inside of a payload.
+// A frame from an earlier use of the segment's file is never taken for a frame, and neither is a frame inside a payload.
 func TestContentOfAnEarlierUseIsNoFrame(t *testing.T) {
-	s := newStory(t)
+	s := newLogFixture(t)
 	s.append(100)
 	forged := make([]byte, 3*blockSize)
 	var nobody epoch
@@ -283,14 +283,14 @@ func TestContentOfAnEarlierUseIsNoFrame(t *testing.T) {
 	s.dir.powerCut = s.dir.steps + 3
 	_ = s.log.Append(f.Mark, bufferOf(f))
 	s.dir = s.dir.killed()
-	clear(s.last()[framesAt+blockSize:][:HeaderSize]) // the first block was lost
+	clear(s.last()[framesAt+blockSize:][:HeaderSize]) // the frame's header was lost
 	s.mustReopen()
 	s.append(10)
 	s.mustReopen()
 }
 
 func TestSpareSegmentsAndUnfinishedOnesAreFound(t *testing.T) {
-	s := newStory(t)
+	s := newLogFixture(t)
 	for range 3 {
 		if err := s.log.MakeSpare(); err != nil {
 			t.Fatal(err)
@@ -312,7 +312,7 @@ func TestSpareSegmentsAndUnfinishedOnesAreFound(t *testing.T) {
 	if s.dir.room != room-testSegment {
 		t.Error("the spare segment was not used")
 	}
-	l, err := open(s.dir, 2*testSegment) // another size of segments
+	l, err := open(s.dir, 2*testSegment) // segments have another size from now on
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +327,7 @@ func TestSpareSegmentsAndUnfinishedOnesAreFound(t *testing.T) {
 }
 
 func TestOwnerIsInEverySegmentThatBeginsLater(t *testing.T) {
-	s := newStory(t)
+	s := newLogFixture(t)
 	first, second := Owner{1}, Owner{2}
 	if err := s.log.SetOwner(first); err != nil {
 		t.Fatal(err)
@@ -356,9 +356,9 @@ func TestOwnerIsInEverySegmentThatBeginsLater(t *testing.T) {
 	}
 }
 
-// A segment in the middle is missing: what is before it is of no use. It may have been put back by somebody.
+// A segment in the middle is missing, but the segments before it are not needed. Somebody may have put them back.
 func TestSegmentsBeforeAGapAreLeftOut(t *testing.T) {
-	s := newStory(t)
+	s := newLogFixture(t)
 	for range 12 {
 		s.append(3 * blockSize)
 	}
@@ -380,7 +380,7 @@ func TestSegmentsBeforeAGapAreLeftOut(t *testing.T) {
 }
 
 func TestAnotherVersionIsRefused(t *testing.T) {
-	s := newStory(t)
+	s := newLogFixture(t)
 	f := s.dir.files["segment-0000000000000001"]
 	f.content[len(segmentMagic)-1]++
 	sum := sha256.Sum256(f.content[:segmentSumAt])
@@ -399,7 +399,7 @@ func wantDamage(t *testing.T, what string, err error, text string) {
 }
 
 func TestMissingSegmentsAreDamage(t *testing.T) {
-	s := newStory(t)
+	s := newLogFixture(t)
 	for range 12 {
 		s.append(3 * blockSize)
 	}
@@ -422,12 +422,12 @@ func TestMissingSegmentsAreDamage(t *testing.T) {
 	wantDamage(t, "exchanged", err, "it has the content of segment 5")
 }
 
-// A process that was killed after it had begun a segment has not written the mark that the segment exists. The next
-// process writes it.
+// If a process is killed after it has begun a segment, the mark may be missing that says that this segment exists. The next
+// process writes the mark.
 func TestReplayMarksTheSegmentsThatExist(t *testing.T) {
-	s := newStory(t)
+	s := newLogFixture(t)
 	s.append(5 * blockSize)
-	s.dir.powerCut = s.dir.steps + 7 // the mark
+	s.dir.powerCut = s.dir.steps + 7 // the power is cut before the mark is written
 	f := s.frameOf(5 * blockSize)
 	if err := s.log.Append(f.Mark, bufferOf(f)); !errors.Is(err, errPower) {
 		t.Fatal(err)
@@ -439,10 +439,10 @@ func TestReplayMarksTheSegmentsThatExist(t *testing.T) {
 	wantDamage(t, "without the new segment", err, "the segment after it is missing")
 }
 
-// A torn confirmation leaves the confirmation before it intact, whatever numbers the frames have.
+// If the last confirmation is torn, the confirmation before it is intact, whatever numbers the frames have.
 func TestConfirmationsAreWrittenInTurn(t *testing.T) {
-	s := newStory(t)
-	wantLost := func(n uint64) { // if the log ends before frame n, that is damage, although the last confirmation is lost
+	s := newLogFixture(t)
+	wantLost := func(n uint64) { // a log that ends before frame n is damaged, even if the last confirmation is lost
 		t.Helper()
 		for i := range int64(slots) {
 			dir := s.dir.copied()
@@ -474,7 +474,8 @@ func TestConfirmationsAreWrittenInTurn(t *testing.T) {
 	}
 }
 
-// Confirmations are written while frames are appended. An older state of the last segment is then noticed.
+// Confirmations are written while frames are appended. If the last segment is then replaced by an older state, Replay detects
+// this.
 func TestConfirmWhileFramesAreAppended(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	o := Options{Dir: dir, SegmentSize: 1 << 20}
@@ -488,7 +489,7 @@ func TestConfirmWhileFramesAreAppended(t *testing.T) {
 	if _, err := l.Replay(1, nil); err != nil {
 		t.Fatal(err)
 	}
-	s := &story{t: t, log: l}
+	s := &logFixture{t: t, log: l}
 	s.append(10)
 	older, err := os.ReadFile(filepath.Join(dir, l.current.name))
 	if err != nil {
@@ -516,7 +517,7 @@ func TestConfirmWhileFramesAreAppended(t *testing.T) {
 	if err := errors.Join(<-confirmed, os.WriteFile(filepath.Join(dir, l.current.name), older, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Open(o) // as after a kill
+	again, err := Open(o) // the log is still open, as if the process had been killed
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -527,13 +528,13 @@ func TestConfirmWhileFramesAreAppended(t *testing.T) {
 	}
 }
 
-// A log on the disk of this machine behaves like one in memory.
+// A log in a directory of this machine behaves like a log in memory.
 func TestLogInADirectory(t *testing.T) {
 	o := Options{Dir: filepath.Join(t.TempDir(), "log"), SegmentSize: testSegment}
 	if err := Create(o, Mark{}); err != nil {
 		t.Fatal(err)
 	}
-	s := &story{t: t}
+	s := &logFixture{t: t}
 	for round := range 4 {
 		l, err := Open(o)
 		if err != nil {
@@ -551,7 +552,7 @@ func TestLogInADirectory(t *testing.T) {
 		}
 		s.want(frames, s.frames[first-1:])
 		spares := make(chan error)
-		go func() { spares <- l.MakeSpare() }() // while frames are appended
+		go func() { spares <- l.MakeSpare() }() // at the same time as frames are appended
 		for size := range 20 {
 			s.append(size * 1234)
 		}
@@ -576,7 +577,7 @@ func TestLogInADirectory(t *testing.T) {
 	}
 }
 
-// BenchmarkAppend appends a frame of the size that a payment alone, and a large group, has.
+// BenchmarkAppend appends frames of two sizes: that of a group with one payment, and that of a large group.
 func BenchmarkAppend(b *testing.B) {
 	for _, size := range []int{3 << 10, 300 << 10} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// sectorSize is the number of bytes that a disk writes at once.
+// sectorSize is the unit in which the disk writes, in bytes. A power cut loses whole units.
 const sectorSize = 512
 
 var (
@@ -20,17 +20,17 @@ var (
 	errPower = errors.New("the power is off")
 )
 
-// memory is a directory in memory that keeps apart what is durable and what a power cut may lose.
+// memory is a directory in memory. It distinguishes durable content from content that a power cut may lose.
 type memory struct {
 	files   map[string]*memoryFile
-	durable map[string]*memoryFile // names that were synced
+	durable map[string]*memoryFile // files by their durable names
 	renames []func(names map[string]*memoryFile)
 
 	room     int64 // bytes for new files
-	steps    int   // calls that change something, so far
-	powerCut int   // at this step nothing happens any more; 0: never
-	failSync int   // at this step a sync of a file fails; 0: never
-	isSynced bool  // the failed sync was done nevertheless
+	steps    int   // number of changes so far: writes, syncs, and changes of names
+	powerCut int   // number of the step from which on every change fails without effect; 0: never
+	failSync int   // number of the step at which the sync of a file fails; 0: never
+	isSynced bool  // the sync that fails makes the file durable nevertheless
 }
 
 func newMemory() *memory {
@@ -40,8 +40,8 @@ func newMemory() *memory {
 type memoryFile struct {
 	dir     *memory
 	name    string
-	disk    []byte // durable content
-	content []byte // what is read
+	disk    []byte // what is durable
+	content []byte // content that reads return, including writes that are not durable
 	pending []pendingWrite
 }
 
@@ -50,7 +50,7 @@ type pendingWrite struct {
 	data []byte
 }
 
-// step counts a change. It fails when the power is off.
+// step counts a change. It returns an error if the power is off.
 func (m *memory) step() error {
 	m.steps++
 	if m.powerCut > 0 && m.steps >= m.powerCut {
@@ -150,7 +150,7 @@ func (f *memoryFile) Datasync() error {
 			copy(f.disk[w.at:], w.data)
 		}
 	}
-	f.pending = nil // after a failed sync Linux takes the pages for written: they are read, and no later sync writes them
+	f.pending = nil // after a failed sync Linux treats the pages as written: reads return them, but later syncs do not write them
 	if fails {
 		return errDisk
 	}
@@ -159,7 +159,7 @@ func (f *memoryFile) Datasync() error {
 
 func (f *memoryFile) Close() error { return nil }
 
-// killed returns the directory as another process finds it after this one was killed: nothing is lost.
+// killed returns the directory as the next process finds it if this process was killed: nothing is lost.
 func (m *memory) killed() *memory {
 	next := &memory{files: m.files, durable: m.durable, renames: m.renames, room: m.room}
 	for _, f := range m.files {
@@ -168,7 +168,7 @@ func (m *memory) killed() *memory {
 	return next
 }
 
-// afterPowerCut returns the directory after the power was cut: random sectors of what was not synced are lost, and so are the
+// afterPowerCut returns the directory after a power cut: random sectors of writes that were not synced are lost, and so are the
 // last changes of names.
 func (m *memory) afterPowerCut(random *rand.Rand) *memory {
 	names := maps.Clone(m.durable)
@@ -176,7 +176,7 @@ func (m *memory) afterPowerCut(random *rand.Rand) *memory {
 		change(names)
 	}
 	next := &memory{files: map[string]*memoryFile{}, room: m.room}
-	keep := random.IntN(3) // some sectors, none or all
+	keep := random.IntN(3) // 0: keep some sectors; 1: none; 2: all
 	for name, f := range names {
 		disk := slices.Clone(f.disk)
 		for _, w := range f.pending {
@@ -194,7 +194,7 @@ func (m *memory) afterPowerCut(random *rand.Rand) *memory {
 	return next
 }
 
-// copied returns a directory of its own with the same durable content.
+// copied returns a copy of the directory with its durable content.
 func (m *memory) copied() *memory {
 	next := &memory{files: map[string]*memoryFile{}, room: m.room}
 	for name, f := range m.files {

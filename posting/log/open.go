@@ -14,8 +14,8 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// Open opens a log: a directory of segments, files with frames. Errors: *damage.Error, ErrOtherVersion, or an I/O
-// error. The caller must call Replay next.
+// Open opens a log, which is a directory of segments (files with frames). The error is a *damage.Error, ErrOtherVersion, or
+// an I/O error. The caller must call Replay before other methods.
 func Open(o Options) (*Local, error) { return open(o.directory(), o.SegmentSize) }
 
 func open(dir disk.Directory, segmentSize int64) (*Local, error) {
@@ -34,7 +34,7 @@ func open(dir disk.Directory, segmentSize int64) (*Local, error) {
 		}
 	}
 	if err != nil {
-		_ = l.Close() // only read
+		_ = l.Close() // the first error is returned
 		return nil, err
 	}
 	return l, nil
@@ -83,7 +83,7 @@ func (l *Local) add(name string) error {
 	return nil
 }
 
-// addSpare keeps a spare file if it has the size of new segments, and otherwise removes it.
+// addSpare keeps a spare file if it has the size of new segments. Otherwise it removes the file.
 func (l *Local) addSpare(name string) error {
 	f, err := l.dir.Open(name)
 	if err != nil {
@@ -101,8 +101,9 @@ func (l *Local) addSpare(name string) error {
 	return nil
 }
 
-// compareSegments keeps the last segments whose sequence has no gap. Segments before a gap are leftovers: either somebody has put
-// them back, or a segment after them is lost. If Replay needs frames of the lost one, it fails.
+// compareSegments keeps the newest segments, back to the first gap in their sequence numbers. The segments before a gap are
+// leftovers: somebody may have put them back, or a segment after them may be lost. If frames of the lost segment are needed,
+// Replay returns an error.
 func (l *Local) compareSegments() error {
 	if len(l.segments) == 0 {
 		return damage.New(l.dir.Path(""), "no segment of the log is in it")
@@ -120,8 +121,8 @@ func (l *Local) compareSegments() error {
 	return nil
 }
 
-// Replay implements Log. Before fn gets a frame, the end of the log is made durable, because a killed process may have left it in memory only. The
-// error is ErrReleased if the log begins after the frame from.
+// Replay implements Log. Before it calls fn, it makes the end of the log durable, because a killed process may have left the
+// end in the page cache only. The error is ErrReleased if the log begins after the frame from.
 func (l *Local) Replay(from uint64, fn func(Frame) error) (Mark, error) {
 	if first := l.First(); from < first {
 		return Mark{}, fmt.Errorf("log: %w: frame %d, and the first is %d", ErrReleased, from, first)
@@ -163,8 +164,8 @@ type logEnd struct {
 	at   int64 // where the next frame begins, in the last segment
 }
 
-// findEnd reads the last segment and makes durable what it finds. What is known to be durable is not written again: a power cut meanwhile could
-// damage a frame that was acknowledged.
+// findEnd reads the last segment and makes its last frame durable. If the frame is known to be durable already, findEnd does
+// not write it again, because a power cut during the write could damage this acknowledged frame.
 func (l *Local) findEnd() (end logEnd, err error) {
 	r := l.reader(l.segments[len(l.segments)-1])
 	if err := r.readFrames(math.MaxUint64, nil); err != nil {
@@ -189,7 +190,7 @@ func (l *Local) reader(s *segment) *segmentReader {
 	return &segmentReader{segment: s, path: l.dir.Path(s.name), last: s.after, at: framesAt}
 }
 
-// removeLeftovers removes the segments before a gap, which nobody needs.
+// removeLeftovers removes the segments before a gap. Replay calls it when it has found all frames without them.
 func (l *Local) removeLeftovers() error {
 	for _, s := range l.leftovers {
 		if err := errors.Join(s.file.Close(), l.dir.Remove(s.name)); err != nil {
@@ -200,10 +201,10 @@ func (l *Local) removeLeftovers() error {
 	return nil
 }
 
-// makeDurable makes durable what was read, which may be in memory only: the previous process may have been killed, or a sync may
-// have failed. After a failed sync the kernel takes unwritten pages for written, so the blocks before the frames and the last
-// frame (from lastAt to tail) are written again. makeDurable also writes the mark that the last segment exists, because the
-// previous process may have ended before it did so.
+// makeDurable makes the end of the log durable. The end may be in the page cache only, because the previous process may have
+// been killed, or a sync may have failed. After a failed sync the kernel treats unwritten pages as written. So makeDurable
+// writes again the blocks before the frames, and the last frame, which is from lastAt to tail. It also writes the mark that
+// says that the last segment exists, because the previous process may have ended before it wrote this mark.
 func (l *Local) makeDurable(lastAt, tail int64) error {
 	if err := l.dir.Sync(); err != nil {
 		return err
@@ -229,7 +230,7 @@ func (l *Local) makeDurable(lastAt, tail int64) error {
 	return current.file.Datasync()
 }
 
-// First returns the number of the oldest frame that the log has, or of the next one if it has none.
+// First returns the number of the oldest frame in the log or, if there is none, of the next frame that Append will write.
 func (l *Local) First() uint64 { return l.segments[0].after.N + 1 }
 
 // segmentReader reads the frames of a segment in order.
@@ -237,17 +238,17 @@ type segmentReader struct {
 	*segment
 	path   string
 	last   Mark  // the last frame that was read
-	at     int64 // where the next one begins
-	lastAt int64 // where the last one begins; 0 if none was read
+	at     int64 // offset of the next frame
+	lastAt int64 // offset of the last frame that was read; 0: none was read
 	mark   markSlot
-	window []byte // a part of the segment
-	start  int64  // where the window begins
+	window []byte // a part of the segment that was read in advance
+	start  int64  // offset of the window
 }
 
-// readAhead is how much is read at once.
+// readAhead is the number of bytes that are read at once.
 const readAhead = 1 << 20
 
-// bytes returns n bytes of the segment, or fewer at its end, which are valid until the next call.
+// bytes returns n bytes of the segment from the offset at, or fewer at the segment's end. They are valid until the next call.
 func (r *segmentReader) bytes(at int64, n int) ([]byte, error) {
 	n = int(min(int64(n), r.size-at))
 	if at < r.start || at+int64(n) > r.start+int64(len(r.window)) {
@@ -261,7 +262,8 @@ func (r *segmentReader) bytes(at int64, n int) ([]byte, error) {
 	return r.window[at-r.start:][:n], nil
 }
 
-// readFrames calls fn with the frames of the segment whose numbers are at least from, up to the first bad frame.
+// readFrames reads the frames of the segment, up to the first bad one. It calls fn with those whose numbers are at least
+// from.
 func (r *segmentReader) readFrames(from uint64, fn func(Frame) error) (err error) {
 	if r.mark, err = r.readMark(); err != nil {
 		return fmt.Errorf("log: %s: %w", r.path, err)

@@ -15,21 +15,22 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// A segment is a file with consecutive frames of the log. Before the frames it has a block with the segment's header
-// and two blocks for marks, which say which frame was acknowledged. New marks go into these two blocks in turn.
+// A segment is a file with consecutive frames of the log. Before the frames it has a block with the segment's header and two
+// blocks for marks, which say which frame was acknowledged. The two blocks are written in turn.
 const (
 	slotsAt  = blockSize
 	slots    = 2
 	framesAt = slotsAt + slots*blockSize
 )
 
-// minSegmentSize is the smallest permitted size of a segment in bytes.
+// minSegmentSize is the smallest size in bytes that a segment may have.
 const minSegmentSize = framesAt + 4*blockSize
 
-// segmentMagic begins each segment; the last character is the version of the format.
+// segmentMagic is the beginning of each segment. Its last character is the version of the format.
 const segmentMagic = "mizanLG1"
 
-// The header of a segment: magic, size, sequence, epoch, owner, number and hash of the frame before its first, SHA-256 of all that.
+// The header of a segment consists of: segmentMagic, the segment's size, sequence number, epoch and owner, the number and the
+// hash of the last frame before the segment, and the SHA-256 of all of this.
 const (
 	segmentSumAt  = len(segmentMagic) + 8 + 8 + len(epoch{}) + len(Owner{}) + 8 + 32
 	segmentHeader = segmentSumAt + sha256.Size
@@ -40,7 +41,7 @@ type segment struct {
 	name     string
 	file     disk.File
 	size     int64
-	sequence uint64 // of the segment in the log, from 1
+	sequence uint64 // number of the segment in the log, counted from 1
 	epoch    epoch
 	owner    Owner
 	after    Mark // the last frame before the segment
@@ -49,8 +50,8 @@ type segment struct {
 const (
 	segmentPrefix = "segment-"
 	sparePrefix   = "spare-"  // a file that may become a segment
-	newPrefix     = "new-"    // a file that is not yet a segment
-	sequenceForm  = "%s%016x" // of the name of a file: prefix and sequence
+	newPrefix     = "new-"    // a spare file that is still being written
+	sequenceForm  = "%s%016x" // the form of a file's name: prefix and number
 )
 
 func nameOf(prefix string, sequence uint64) string {
@@ -64,7 +65,7 @@ func sequenceOf(name, prefix string) (sequence uint64, ok bool) {
 	return sequence, hasPrefix && err == nil && nameOf(prefix, sequence) == name
 }
 
-// begin begins a new use of the file as a segment: it writes a header with new random bytes, and makes it durable.
+// begin makes the file a segment: it writes a header with a new random epoch, and makes the header durable.
 func (s *segment) begin(sequence uint64, owner Owner, after Mark) error {
 	s.sequence, s.owner, s.after = sequence, owner, after
 	_, _ = rand.Read(s.epoch[:]) // never fails
@@ -81,7 +82,7 @@ func (s *segment) begin(sequence uint64, owner Owner, after Mark) error {
 	return s.file.Datasync()
 }
 
-// readHeader reads the header of a segment whose file and name are known.
+// readHeader reads the header of a segment into s, whose file and name are set.
 func (s *segment) readHeader(path string) error {
 	buf := make([]byte, segmentHeader)
 	if _, err := s.file.ReadAt(buf, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -114,8 +115,8 @@ func (s *segment) readHeader(path string) error {
 	return nil
 }
 
-// writeMark writes a mark, which the next sync makes durable. The marks of two successive frames have different places, so that a
-// torn write destroys only one of them.
+// writeMark writes a mark. The next sync makes it durable. The marks of two successive frames are in different blocks, so
+// that a torn write destroys only one of them.
 func (s *segment) writeMark(m markSlot) error {
 	_, err := s.file.WriteAt(s.epoch.fillSlot(m), slotsAt+int64(m.N%slots)*blockSize)
 	return err
@@ -137,7 +138,8 @@ func (s *segment) readMark() (highest markSlot, err error) {
 	return highest, nil
 }
 
-// writeAgain reads a part of the segment and writes it back, so that the next sync makes it durable.
+// writeAgain writes a part of the segment with the content that it has already, so that the next sync makes this content
+// durable.
 func (s *segment) writeAgain(from, to int64) error {
 	buf := make([]byte, to-from)
 	if _, err := s.file.ReadAt(buf, from); err != nil && !errors.Is(err, io.EOF) {

@@ -8,26 +8,26 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// kindsCarriedWhole lists the kinds of rows that can be removed, and prefixMark, which has few rows. An
+// removableKinds lists the kinds of rows that can be removed, and prefixSingleRows, which has few rows. An
 // increment (a backup of the rows written since an earlier backup) cannot show that a row was removed. So
 // it contains all rows of these kinds, and a restore replaces the earlier rows of these kinds.
-var kindsCarriedWhole = []byte{prefixDue, prefixMark, prefixKV, prefixSealed, prefixBuffer}
+var removableKinds = []byte{prefixDue, prefixSingleRows, prefixKV, prefixSealed, prefixBuffer}
 
-// CarriedWhole tells whether every increment contains all rows of the key's kind.
-func CarriedWhole(key []byte) bool {
-	return len(key) > 0 && bytes.IndexByte(kindsCarriedWhole, key[0]) >= 0
+// IncludedInEveryIncrement tells whether every increment contains all rows of the kind to which this key belongs.
+func IncludedInEveryIncrement(key []byte) bool {
+	return len(key) > 0 && bytes.IndexByte(removableKinds, key[0]) >= 0
 }
 
-// StoredRow is a row in its stored form.
+// StoredRow is a row as the store keeps it.
 type StoredRow struct {
 	Key    []byte
 	Stored []byte // the value with its checksum
-	Group  uint64 // number of a group since which the row has not changed, at most the snapshot's; 0: the row was written when the store was created
+	Group  uint64 // number of a group since which the row has not changed, at most the snapshot's; 0: since the store was created
 }
 
 // StoredRows calls fn with the rows of a backup by ascending key, until fn returns false. It begins with
 // the first key ≥ from; nil means the first key of all. If since is 0, the backup has all rows. Otherwise it
-// is an increment: the rows written after group since, and all rows of the kinds that CarriedWhole accepts.
+// is an increment: the rows written after group since, and all rows of the kinds that IncludedInEveryIncrement accepts.
 // The slices are valid until fn returns. Errors: *DamageError, or the error of fn.
 //
 // While an iterator is open, Badger keeps in memory each table that the iterator has visited. So a caller
@@ -46,7 +46,7 @@ func (sn *Snapshot) StoredRows(from []byte, since uint64, fn func(StoredRow) (mo
 	}
 	for kind := firstKind; kind <= 0xff; kind++ {
 		prefix, afterVersion := []byte{byte(kind)}, lastVersion(since)
-		if CarriedWhole(prefix) {
+		if IncludedInEveryIncrement(prefix) {
 			afterVersion = 0
 		}
 		if bytes.Compare(from, prefix) < 0 {
@@ -71,12 +71,12 @@ func (sn *Snapshot) visitRows(prefix, from []byte, afterVersion uint64, fn func(
 		row := m.places[m.current]
 		key := row.Key()
 		switch {
-		case key[0] == prefixValues: // of this directory's files only
+		case key[0] == prefixValues: // the row describes a file of this directory
 			continue
 		case row.Version() <= afterVersion:
 			continue
 		case row.IsDeletion() && afterVersion > 0:
-			return false, damage.New("", "a row of kind %q was removed, which no increment could say", key[0])
+			return false, damage.New("", "a row of kind %q was removed, which no increment could record", key[0])
 		case row.IsDeletion():
 			continue
 		}
@@ -95,13 +95,12 @@ func (sn *Snapshot) visitRows(prefix, from []byte, afterVersion uint64, fn func(
 	return true, err
 }
 
-// RowCheck checks the rows of a store, which the caller adds by ascending key: each row must match its
-// checksum, and the group rows must form a chain from group 1 on without a gap. The zero value has
-// checked no row.
+// RowCheck checks the rows of a store, which the caller adds in ascending order of their keys. Each row must match its
+// checksum. The group rows must form a chain without a gap, beginning with group 1. The zero value has checked no row.
 type RowCheck struct {
-	lastKey     []byte   // the key of the last row
+	lastKey     []byte   // key of the row that was added last
 	lastGroup   log.Mark // number and hash of the last group row
-	newestGroup uint64   // the largest group number of any row
+	newestGroup uint64   // largest number of a group that wrote one of the rows
 }
 
 // Add checks the next row. An error means that no store can have these rows.

@@ -16,7 +16,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// backupRows returns the rows of a backup of the store: all, or those since a group.
+// backupRows returns the rows of a backup of the store: all rows if since is 0, otherwise those of an increment since that group.
 func backupRows(t testing.TB, s *Store, since uint64) []StoredRow {
 	t.Helper()
 	sn := s.Snapshot()
@@ -47,7 +47,7 @@ func readRows(t testing.TB, sn *Snapshot, since uint64, limit int) (rows []Store
 	return rows
 }
 
-// loadRows makes a store of the rows in the directory, or returns why a Loader refuses them.
+// loadRows makes a store from the rows in the directory. If a Loader refuses the rows, it returns the Loader's error.
 func loadRows(t testing.TB, dir string, rows []StoredRow) error {
 	t.Helper()
 	l, err := NewLoader(Options{Dir: dir, MemTable: minMemTable, Log: discardLog}, 1<<20)
@@ -63,7 +63,8 @@ func loadRows(t testing.TB, dir string, rows []StoredRow) error {
 	return l.Finish()
 }
 
-// sameRows compares rows, and their groups too if the rows went to Badger together or not at all.
+// sameRows tells whether two lists of rows are equal. If withGroups is true, it also compares the groups of the rows, which
+// differ if the groups were written to Badger in other batches.
 func sameRows(a, b []StoredRow, withGroups bool) bool {
 	return slices.EqualFunc(a, b, func(x, y StoredRow) bool {
 		return bytes.Equal(x.Key, y.Key) && bytes.Equal(x.Stored, y.Stored) && (x.Group == y.Group || !withGroups)
@@ -102,7 +103,7 @@ func TestLoadedStoreEqualsItsSource(t *testing.T) {
 	}
 }
 
-// A load may need several files of values of each kind.
+// A load may write more values of a kind than one file of values takes.
 func TestLoadFillsFilesOfValues(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -119,15 +120,15 @@ func TestLoadFillsFilesOfValues(t *testing.T) {
 	loaded := open(t, Options{Dir: dir, MemTable: minMemTable})
 	defer closeStore(t, loaded)
 	if files := loaded.values.Files(); len(files) < 3 {
-		t.Errorf("the rows are in %v: this proves little", files)
+		t.Errorf("the values are in too few files for this test: %v", files)
 	}
 	if !sameRows(backupRows(t, loaded, 0), rows, true) {
 		t.Error("the loaded store has other rows")
 	}
 }
 
-// An increment (a backup since a group) has the rows written after that group, and all rows of the kinds that
-// can be removed.
+// An increment is a backup of what was written after a given group of changes. It has the rows written after that group, and
+// all rows of the kinds that can be removed.
 func TestIncrementHasNewerRowsAndAllRowsOfRemovableKinds(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -196,8 +197,8 @@ func TestDamagedRowIsNotBackedUp(t *testing.T) {
 	}
 }
 
-// A snapshot can be read in several calls of StoredRows. The rows stay the same while further groups are
-// applied, flushed and compacted.
+// A snapshot can be read in several calls of StoredRows. These calls see the same rows, although further groups are applied,
+// flushed and compacted between them.
 func TestRepeatedStoredRowsShowOneGroup(t *testing.T) {
 	hist := history{seed: testseed.Seed(t), rows: 60, value: 3000, keys: 300}
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
@@ -265,8 +266,8 @@ func TestLoaderRefusesImpossibleRows(t *testing.T) {
 	}
 }
 
-// An abandoned load leaves no store. The next load into the same directory makes a store, and a load over that
-// store is refused.
+// A load that was abandoned leaves no store. The next load into the same directory makes a store. Then a further load is
+// refused, because it would overwrite that store.
 func TestUnfinishedLoadIsNoStore(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -303,7 +304,7 @@ func TestUnfinishedLoadIsNoStore(t *testing.T) {
 	}
 }
 
-// NewLoader requires as much free space as it takes to open the loaded store.
+// NewLoader requires as much free space as is needed to open the loaded store.
 func TestLoaderNeedsFreeSpaceToOpenItsStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "loaded")
 	free, err := freeBytes(filepath.Dir(dir))

@@ -12,32 +12,31 @@ import (
 	"mizan/posting/store/badgerfile"
 )
 
-// Faults of Badger, and in brackets the code that handles each fault:
+// Faults of Badger. The brackets name the code that handles each fault:
 //   - Badger opens silently after it has lost the end of its list of tables, and deletes tables that the shortened list
 //     no longer contains (examine);
-//   - after a failed append to that list Badger continues and corrupts the list; after a failed
-//     sync of the list it deletes the tables that it has just listed (badgerLog, badgerfile/list.go);
-//   - if a compaction cannot make a table, Badger drops the error and the rows (badgerfile.CompactionAudit,
-//     gate);
+//   - after a failed append to its list of tables Badger continues and corrupts the list; after a failed sync of the list
+//     Badger deletes the tables that it has just listed (badgerLog, badgerfile/list.go);
+//   - if a compaction cannot make a table, Badger ignores the error and loses the rows (badgerfile.CompactionAudit, gate);
 //   - Badger never syncs the directory after it has made a table of a memtable (releaseGroups);
-//   - Badger opens silently after it has lost the end of a log, and cannot open an empty one (Survey.Clean deletes
-//     logs: the store has one of its own);
+//   - Badger opens silently after it has lost the end of a log, and cannot open if a log is empty (Inspection.Clean deletes
+//     these logs, because the store has a log of its own);
 //   - a full disk kills the process (space.go).
 //
-// A log here is the write-ahead log of a memtable (.mem).
+// In this list, a log is Badger's write-ahead log of a memtable (.mem).
 
 const (
-	memTables       = 1        // how many memtables may wait for a flush, besides the one being written and the one being flushed
-	levelZeroTables = 10       // at so many tables level 0 is compacted; a backwards seek searches each of them
-	levelZeroStall  = 20       // at so many tables in level 0 flushes, and then groups, wait for compaction
-	baseLevel       = 96 << 20 // size of the level into which level 0 is merged, about that of level 0 then; a merge needs as much free space
+	memTables       = 1        // number of memtables that may wait for a flush, in addition to the one being written and the one being flushed
+	levelZeroTables = 10       // number of tables in level 0 at which it is compacted; a backwards seek searches each of them
+	levelZeroStall  = 20       // number of tables in level 0 at which flushes, and then groups, wait for compaction
+	baseLevel       = 96 << 20 // bytes of the level into which level 0 is merged, about as large as level 0 at that time; a merge needs as much free space
 	baseTable       = 2 << 20  // the size of a table below level 0; larger tables take more memory to build
 )
 
-// badgerLog is Badger's logger. It passes the messages on, without the names of keys and tables in them.
-// It also stops the store when a flush or a compaction has failed, for example because Badger could not
-// append to its list of tables or sync it. After such a failure the list may name tables that Badger has
-// deleted, or end with half a record; but Badger would try again and append to the list.
+// badgerLog is Badger's logger. It passes the messages on, without the names of keys and tables in them. It also stops the
+// store when a flush or a compaction has failed, for example because Badger could not append to its list of tables or sync
+// it. After such a failure the list may name tables that Badger has deleted, or end with an incomplete record. Without the
+// stop Badger would try again and append to this list.
 type badgerLog struct {
 	store *Store
 	audit *badgerfile.CompactionAudit // nil while the store is created
@@ -74,16 +73,16 @@ func (l *badgerLog) Debugf(format string, args ...any) {
 	case err != nil:
 		l.store.fail(&backgroundError{work: "reading Badger's list of tables", cause: badgerfile.Cause(err)})
 	case lostTable:
-		l.store.condemn("compaction has lost a table")
+		l.store.markDamaged("compaction has lost a table")
 	case hasEnded:
 		l.store.compactions.Add(1)
 		l.store.refreshCatalog()
 	}
 }
 
-// Messages that Badger logs when a goroutine's work has failed (db.go and levels.go of v4.9.6).
-// The compacting goroutine logs while it still reserves the tables that it was to replace. Since stop
-// blocks that goroutine, no other one can compact these tables.
+// Beginnings of messages that Badger logs when work in the background has failed (db.go and levels.go of v4.9.6). A
+// compacting goroutine logs its message while it still reserves the tables that it was to replace. Method stop blocks this
+// goroutine, so no other goroutine can compact these tables.
 const (
 	badgerFlushFailed   = "error flushing memtable"
 	badgerCompactFailed = "[Compactor: %d] LOG Compact FAILED"
@@ -110,7 +109,7 @@ type backgroundError struct {
 
 func (e *backgroundError) Error() string { return "store: " + e.work + ": " + e.cause }
 
-// messageTitle returns the format of a log message up to its first argument.
+// messageTitle returns the text of a log message's format, up to its first argument.
 func messageTitle(format string) string {
 	text, _, _ := strings.Cut(format, "%")
 	return strings.TrimRight(strings.TrimSpace(text), ":,[( ")
@@ -126,7 +125,7 @@ func cause(args []any) string {
 	return ""
 }
 
-// findCurrentLog sets logID to the number of the log that Badger is writing.
+// findCurrentLog sets s.logID to the number of the write-ahead log to which Badger writes.
 func (s *Store) findCurrentLog() error {
 	entries, err := os.ReadDir(s.path)
 	if err != nil {
@@ -140,7 +139,7 @@ func (s *Store) findCurrentLog() error {
 	return s.onNewLog()
 }
 
-// checkNewLog checks whether the last commit began a new log.
+// checkNewLog finds out whether Badger has begun a new write-ahead log with the last commit.
 func (s *Store) checkNewLog() error {
 	if _, err := os.Lstat(badgerfile.LogPath(s.path, s.logID.Load()+1)); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -152,7 +151,7 @@ func (s *Store) checkNewLog() error {
 	return s.onNewLog()
 }
 
-// onNewLog does the work that is needed once for each log.
+// onNewLog does the work that is due whenever Badger begins a new write-ahead log.
 func (s *Store) onNewLog() error {
 	s.refreshCatalog()
 	s.releaseSoon()

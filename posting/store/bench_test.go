@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// residentAnonymous returns the process's resident memory that is not backed by files, in bytes.
+// residentAnonymous returns how many bytes of the process's resident memory are not backed by files.
 func residentAnonymous(tb testing.TB) int64 {
 	var kib int64
 	b, err := os.ReadFile("/proc/self/status")

@@ -8,11 +8,11 @@ import (
 	"mizan/ledger"
 )
 
-// MaxBlock is the maximum length of a block's row in bytes. Every single event fits, because ledger.MaxPostings
-// bounds the number of its postings.
+// MaxBlock is the maximum length in bytes of a row with a block. Every single event fits into a row, because
+// ledger.MaxPostings bounds the number of its postings.
 const MaxBlock = 64 << 10
 
-// Block builds a row with consecutive events of one organization.
+// Block builds the row of a block. A block has consecutive events of one organization.
 type Block struct {
 	First  uint64 // seq of the first event
 	Count  uint64 // number of events
@@ -29,7 +29,7 @@ func (b *Block) Add(seq uint64, canonical []byte) {
 	b.events = append(b.events, canonical...)
 }
 
-// Full tells whether an event of n bytes does not fit into the block any more.
+// Full tells whether a further event of n bytes would make the block too long.
 func (b *Block) Full(n int) bool { return b.Count > 0 && len(b.events)+n+64 > MaxBlock }
 
 // Bytes returns the size of the events in the block.
@@ -47,7 +47,7 @@ func EncodeBlock(dst []byte, b *Block, root [32]byte) []byte {
 	return append(dst, b.events...)
 }
 
-// BlockRow is a stored block.
+// BlockRow is a block that was read from a row.
 type BlockRow struct {
 	First, Count uint64
 	Root         [32]byte // root of the organization's hash tree after the block's last event
@@ -89,18 +89,17 @@ func (b *BlockRow) Each(fn func(seq uint64, canonical []byte) (more bool, err er
 	return nil
 }
 
-// Subtree is the hash of a complete subtree of an organization's hash tree, whose leaves are the events. The
-// subtree's 1<<Level leaves begin with leaf Index<<Level.
+// Subtree is the hash of a complete subtree of an organization's hash tree, whose leaves are the events. The subtree has
+// 1<<Level leaves. The first of them is leaf number Index<<Level, counted from 0.
 type Subtree struct {
 	Level int
 	Index uint64
 	Hash  [32]byte
 }
 
-// EncodeTree appends a block's tree row, which has two lists. edge is the right edge of the tree after the
-// block: the complete subtrees that together have all leaves, lowest level last. crossing has the subtrees that
-// the block completes but that begin before the block. The hashes of subtrees inside the block follow from its
-// events.
+// EncodeTree appends the tree row of a block, which has two lists of subtrees. edge is the right edge of the tree after the
+// block: the complete subtrees that together have all leaves, the lowest level last. crossing has the subtrees that begin
+// before the block and end in it. The hashes of subtrees inside the block can be computed from the block's events.
 func EncodeTree(dst []byte, edge []Subtree, crossing []Subtree) []byte {
 	dst = append(dst, 1)
 	for _, list := range [2][]Subtree{edge, crossing} {
@@ -137,7 +136,7 @@ func DecodeTree(row []byte) (edge, crossing []Subtree, err error) {
 	return edge, crossing, nil
 }
 
-// DueItem says when work on a record becomes due.
+// DueItem is a record and the instant at which work on it becomes due.
 type DueItem struct {
 	At     ledger.Micros
 	Org    ledger.ID
@@ -169,15 +168,15 @@ func DecodeDues(row []byte, fn func(DueItem)) error {
 	return nil
 }
 
-// Listed is a row of a list of records. It says that an event with the booked time Booked changed the record.
-type Listed struct {
+// ListRow is a row of a list of records. It says that a record was changed, by an event with the booked time Booked.
+type ListRow struct {
 	Booked     ledger.Micros
 	IsCreation bool // the event created the record
 	ID         ledger.ID
 }
 
 // EncodeListed appends one row to a list page.
-func EncodeListed(dst []byte, l Listed) []byte {
+func EncodeListed(dst []byte, l ListRow) []byte {
 	firstFlag := uint64(0)
 	if l.IsCreation {
 		firstFlag = 1
@@ -187,15 +186,15 @@ func EncodeListed(dst []byte, l Listed) []byte {
 }
 
 // DecodeListed returns the rows of a list page, oldest first.
-func DecodeListed(row []byte) ([]Listed, error) { return AppendListed(nil, row) }
+func DecodeListed(row []byte) ([]ListRow, error) { return AppendListed(nil, row) }
 
 // AppendListed appends the rows of a list page, oldest first.
-func AppendListed(rows []Listed, page []byte) ([]Listed, error) {
-	rows = slices.Grow(rows, len(page)/(8+16)) // a booked time of this century takes eight bytes
+func AppendListed(rows []ListRow, page []byte) ([]ListRow, error) {
+	rows = slices.Grow(rows, len(page)/(8+16)) // encoded booked times of this century take eight bytes, and the rest of a row 16
 	r := reader{src: page}
 	for len(r.src) > 0 && !r.bad {
 		v := r.uvarint()
-		rows = append(rows, Listed{Booked: ledger.Micros(v >> 1), IsCreation: v&1 == 1, ID: r.id()})
+		rows = append(rows, ListRow{Booked: ledger.Micros(v >> 1), IsCreation: v&1 == 1, ID: r.id()})
 	}
 	if r.bad {
 		return nil, fmt.Errorf("list page: cut short")

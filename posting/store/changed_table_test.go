@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A table that is changed while it is open makes Badger panic. The store then fails: the process must end, because nobody knows which rows are missing.
+// If a table is changed while it is open, Badger panics. Then the store fails, and the process must end, because it is
+// unknown which rows are missing.
 func TestTableThatChangesWhileItIsOpenFailsTheStore(t *testing.T) {
 	each := func(_, _ []byte) (bool, error) { return true, nil }
 	for name, readRows := range map[string]func(sn *Snapshot) error{
@@ -33,7 +34,7 @@ func TestTableThatChangesWhileItIsOpenFailsTheStore(t *testing.T) {
 				}
 				set(t, s, rows...)
 			}
-			closeStore(t, s) // writes the tables
+			closeStore(t, s) // closing writes the rows into tables
 			s = open(t, Options{Dir: s.options.Dir, MemTable: minMemTable})
 			tables, err := filepath.Glob(filepath.Join(s.path, "*.sst"))
 			if err != nil || len(tables) == 0 {
@@ -46,7 +47,7 @@ func TestTableThatChangesWhileItIsOpenFailsTheStore(t *testing.T) {
 			if err := readRows(sn); !isDamage(err) || unclear(err) != nil {
 				t.Errorf("reading ended with %v", err)
 			}
-			sn.Close() // every iterator is closed
+			sn.Close() // Close works: the failed reads have closed their iterators
 			if err := s.Failure(); !isDamage(err) {
 				t.Errorf("the store's failure is %v", err)
 			}
@@ -58,8 +59,8 @@ func TestTableThatChangesWhileItIsOpenFailsTheStore(t *testing.T) {
 // changedValue is the value of each row of the test; its checksum follows it in the table, and then the next row.
 var changedValue = strings.Repeat("v", 100)
 
-// clearHeaders overwrites the header of each row of a table in place: how much of its key is that of the block's first row, and how long the
-// rest is.
+// clearHeaders overwrites the header of each row of a table in place. The header says how many bytes of the row's key equal those
+// of the block's first key, and how many further bytes the key has.
 func clearHeaders(t *testing.T, path string) {
 	t.Helper()
 	content := readFile(t, path)

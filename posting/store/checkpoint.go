@@ -6,27 +6,28 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 
 	"mizan/ledger"
 	"mizan/ledger/money"
 )
 
-// A checkpoint is what an organization's events since an earlier checkpoint have added to the totals of its accounts.
-// It is stored as KVs (rows of key and value): a head, which describes the checkpoint; parts, which contain the
-// accounts; and index rows, if there are so many parts that the head has no room for their list. An index row lists
-// parts, or index rows of the height below. The head's key has the booked time of the checkpoint's event. The key of a
-// part or an index row has the event's seq, the row's height (0: a part) and its number among the rows of that height.
-// In the order of keys all heads come before all other rows, so that the heads can be read together.
+// A checkpoint has a sum for each account of an organization: the amounts that the events since an earlier checkpoint have
+// added to the account's totals. After all accounts it has the sums of groups of accounts (see GroupSums), in the same form. It
+// is stored as several KVs (rows of key and value). The head describes the checkpoint. The parts contain the accounts. If there
+// are so many parts that the head has no room for their list, there are also index rows. An index row lists parts, or index rows of the height below. The head's key has the booked time of the checkpoint's event.
+// The key of a part or an index row has the event's seq, the row's height (0: a part) and its number among the rows of that
+// height. In the order of keys all heads come before all other rows, so that the heads can be read together.
 const (
 	kvCheckpointHeads = "th"
 	kvCheckpointRows  = "tp"
 )
 
-// Bounds of a checkpoint's rows.
+// Limits of the rows of a checkpoint.
 const (
-	maxCheckpointRow    = 32 << 10 // maximum length in bytes of a part, an index row or the head's list, without its last item
-	maxCheckpointHeight = 8        // a thousand accounts are in a part, and an index row lists hundreds of rows
+	maxCheckpointRow    = 32 << 10 // maximum bytes of a part, an index row or the list in a head, without its last item
+	maxCheckpointHeight = 8        // never reached: a part has about a thousand accounts, and an index row lists hundreds of rows
 )
 
 // CheckpointID identifies a checkpoint by the event after which it was made.
@@ -35,14 +36,15 @@ type CheckpointID struct {
 	Booked ledger.Micros // the event's booked time
 }
 
-// CheckpointHead describes a checkpoint. The checkpoint contains, for each account, what the organization's events
-// after its base (an earlier checkpoint) and up to its own event have added to the totals. So the totals after the
-// event are the sum of what the checkpoint, its base, the base's base and so on contain for the account.
+// CheckpointHead describes a checkpoint. Base is an earlier checkpoint. The checkpoint contains a sum for each account: the
+// amounts that the organization's events after the base's event and up to the checkpoint's own event have added to the
+// totals. So an account's totals after the checkpoint's event are the sum of its amounts in the checkpoint, in the base, in
+// the base's base and so on.
 type CheckpointHead struct {
 	CheckpointID
-	Previous      uint64       // seq of the previous checkpoint's event; 0: there is none
-	Base          CheckpointID // Seq 0: there is none, so the checkpoint contains all accounts with their totals
-	Accounts      uint64       // number of accounts that the checkpoint contains
+	Previous      uint64       // seq of the event of the previous checkpoint; 0: there is none
+	Base          CheckpointID // if its Seq is 0, there is no base, and the checkpoint contains all accounts with their totals
+	Accounts      uint64       // number of accounts that the checkpoint contains, without groups
 	ChainAccounts uint64       // sum of Accounts of the checkpoint, its base, the base's base and so on
 	Rows          uint64       // number of parts and index rows
 	Height        int          // height of the rows in List; 0: they are parts
@@ -91,15 +93,15 @@ func ParseCheckpointRow(key []byte) (seq uint64, height, number int, ok bool) {
 // bytes, so checkpoints and pages have the accounts in the same order.
 func AccountKey(dst []byte, a ledger.Account) []byte { return accountKey(dst, a) }
 
-// ParseAccountKey returns the account whose AccountKey is key.
+// ParseAccountKey returns the account of which AccountKey has made this key.
 func ParseAccountKey(key []byte) (ledger.Account, bool) {
 	return ParsePagePrefix(append(orgKey(nil, prefixPage, ledger.ID{}), key...))
 }
 
 // checkpointForm is the first byte of a head's row.
-const checkpointForm = 2
+const checkpointForm = 3
 
-// EncodeCheckpointHead returns a head's row. It ends with a SHA-256, so that a changed head is not used.
+// EncodeCheckpointHead returns the row of a head. It ends with a SHA-256, by which readers detect a changed head.
 func EncodeCheckpointHead(h *CheckpointHead) []byte {
 	row := []byte{checkpointForm}
 	for _, n := range [...]uint64{h.Seq, h.Previous, h.Base.Seq, uint64(h.Base.Booked), h.Accounts, h.ChainAccounts, h.Rows, uint64(h.Height)} {
@@ -110,10 +112,10 @@ func EncodeCheckpointHead(h *CheckpointHead) []byte {
 	return append(row, sum[:]...)
 }
 
-// headSum returns the SHA-256 of a head's key and its row without the sum.
+// headSum returns the SHA-256 of the key of a head and its row without the SHA-256 at the end.
 func headSum(key, row []byte) [32]byte { return sha256.Sum256(slices.Concat(key, row)) }
 
-// DecodeCheckpointHead parses a head's key and value. The result does not alias them.
+// DecodeCheckpointHead parses the key and the value of a head. The result shares no memory with them.
 func DecodeCheckpointHead(key, row []byte) (h CheckpointHead, err error) {
 	end := max(0, len(row)-sha256.Size)
 	if sum := headSum(key, row[:end]); !bytes.Equal(row[end:], sum[:]) {
@@ -148,7 +150,7 @@ func appendItem(row []byte, item *CheckpointItem) []byte {
 	return append(append(row, item.First...), item.Sum[:]...)
 }
 
-// items parses items up to the end. They alias the row.
+// items parses items up to the end of the row. They share the memory of the row.
 func (r *reader) items() (items []CheckpointItem) {
 	for !r.bad && len(r.src) > 0 {
 		item := CheckpointItem{First: r.take(int(min(r.uvarint(), MaxKey)))}
@@ -158,8 +160,8 @@ func (r *reader) items() (items []CheckpointItem) {
 	return items
 }
 
-// DecodeCheckpointIndex parses an index row: the rows that it lists, which have the height below, and the number of
-// the first of them. The items alias the row.
+// DecodeCheckpointIndex parses an index row. items describes the rows that the index row lists; they are one height lower.
+// firstNumber is the number of the first of these rows. The items share the memory of the row.
 func DecodeCheckpointIndex(row []byte) (firstNumber int, items []CheckpointItem, err error) {
 	r := reader{src: row}
 	firstNumber, items = int(r.uvarint()), r.items()
@@ -169,27 +171,41 @@ func DecodeCheckpointIndex(row []byte) (firstNumber int, items []CheckpointItem,
 	return firstNumber, items, nil
 }
 
-// CheckpointWriter builds a checkpoint's rows from accounts, which the caller adds in the order of their keys. It holds
-// one part and one list of each height in memory.
+// CheckpointWriter builds the rows of a checkpoint from accounts, which the caller adds in the order of their keys. The writer
+// itself sums the accounts by group. It has only one part, one list of each height and the sums of groups in memory.
 type CheckpointWriter struct {
 	Head     CheckpointHead
-	RowBytes int                         // bound of a row's length in bytes; 0: maxCheckpointRow
-	Write    func(key, row []byte) error // is called with each finished row except the head, and then owns the slices
+	RowBytes int                         // maximum length of a row in bytes; 0: maxCheckpointRow
+	Write    func(key, row []byte) error // called with each finished row except the head; it may keep the slices
 
 	part, firstKey, lastKey []byte
-	lists                   []checkpointList // of the rows of each height
+	lists                   []checkpointList // for each height, the list of its rows
+	groups                  GroupSums        // sums of the accounts so far
+	groupKey                []byte           // buffer for the key of a group
 }
 
 // checkpointList lists rows of one height that are in no index row yet.
 type checkpointList struct {
 	items   []CheckpointItem
-	bytes   int // length of the items in a row
+	bytes   int // length of the items when they are encoded
 	written int // number of rows of this height so far
 }
 
-// Add adds an account. A part stores for each account its movement (what was added to its totals), and its key without
-// the beginning that the previous key in the part also has. Errors of Add and of Finish are those of Write.
+// Add adds an account. For each account, a part has the account's key and movement (the amounts that were added to its
+// totals). The beginning that a key shares with the previous key in the part is left out. The errors of Add and of Finish are
+// those of the function Write.
 func (w *CheckpointWriter) Add(key []byte, m *ledger.Movement) error {
+	if w.groups == nil {
+		w.groups = make(GroupSums)
+	}
+	w.groupKey = GroupKey(w.groupKey[:0], key)
+	w.groups.Add(w.groupKey, m)
+	w.Head.Accounts++
+	return w.add(key, m)
+}
+
+// add adds an account or a group.
+func (w *CheckpointWriter) add(key []byte, m *ledger.Movement) error {
 	if len(w.part) >= w.rowBytes() {
 		if err := w.finishPart(); err != nil {
 			return err
@@ -207,7 +223,6 @@ func (w *CheckpointWriter) Add(key []byte, m *ledger.Movement) error {
 	w.part = append(w.part, key[shared:]...)
 	w.part = appendMovement(w.part, m)
 	w.lastKey = append(w.lastKey[:0], key...)
-	w.Head.Accounts++
 	return nil
 }
 
@@ -219,7 +234,7 @@ func (w *CheckpointWriter) finishPart() error {
 	return w.write(0, w.firstKey, part)
 }
 
-// write writes a row and puts it on the list of its height. If the list is long enough, it becomes an index row.
+// write writes a row and adds it to the list of its height. If the list is long enough, write makes an index row of it.
 func (w *CheckpointWriter) write(height int, firstKey, row []byte) error {
 	if len(w.lists) == height {
 		w.lists = append(w.lists, checkpointList{})
@@ -247,8 +262,13 @@ func (w *CheckpointWriter) writeIndex(height int) error {
 	return w.write(height+1, items[0].First, appendItems(binary.AppendUvarint(nil, uint64(firstNumber)), items))
 }
 
-// Finish writes the remaining rows. Then Head is complete, and the caller writes it.
+// Finish adds the groups and writes the remaining rows. Afterwards Head is complete, and the caller must write it.
 func (w *CheckpointWriter) Finish() error {
+	for _, key := range w.groups.Keys() {
+		if err := w.add([]byte(key), w.groups[key]); err != nil {
+			return err
+		}
+	}
 	if len(w.part) > 0 {
 		if err := w.finishPart(); err != nil {
 			return err
@@ -267,8 +287,8 @@ func (w *CheckpointWriter) Finish() error {
 	return nil
 }
 
-// appendMovement appends a movement: a byte whose bits 0 to 3 tell which of the four members are not zero and whose
-// bits 4 to 7 tell which of them are negative, and the magnitudes of those that are not zero.
+// appendMovement appends a movement: a byte with flags, and the magnitudes of the members that are not zero. Bits 0 to 3
+// of the flags tell which of the four members are not zero, and bits 4 to 7 which of them are negative.
 func appendMovement(dst []byte, m *ledger.Movement) []byte {
 	flags := len(dst)
 	dst = append(dst, 0)
@@ -293,23 +313,23 @@ func (r *reader) movement() (m ledger.Movement) {
 			*member = money.Signed{Negative: isNegative, Abs: r.amount()}
 		}
 		if member.IsZero() && (isSet || isNegative) {
-			r.bad = true // a movement has only one form
+			r.bad = true // appendMovement never encodes a zero like this
 		}
 	}
 	return m
 }
 
-// CheckpointPart reads a part's accounts in order.
+// CheckpointPart reads the accounts and groups of a part in their order.
 type CheckpointPart struct {
-	Key      []byte // key of the current account, valid until Next is called again
+	Key      []byte // key of the current account or group, valid until Next is called again
 	Movement ledger.Movement
 	row      reader
 }
 
-// NewCheckpointPart begins to read a part's row.
+// NewCheckpointPart returns a reader that begins at the first account of the part.
 func NewCheckpointPart(row []byte) *CheckpointPart { return &CheckpointPart{row: reader{src: row}} }
 
-// Next reads the next account. It returns false after the last one.
+// Next reads the next account. After the last one it returns false.
 func (p *CheckpointPart) Next() (bool, error) {
 	r := &p.row
 	if len(r.src) == 0 {
@@ -327,8 +347,61 @@ func (p *CheckpointPart) Next() (bool, error) {
 	return true, nil
 }
 
-// ParseShifted splits the key of a shifted line (whose effective day is not its booked day) into the account's
-// key in checkpoints and the effective date. The account's key aliases key.
+// GroupKeys is the first byte of the keys of groups in checkpoints. The keys of accounts begin with an environment, which is
+// a lower number. So all groups come after all accounts.
+const GroupKeys = "\xff"
+
+// GroupSums are the movements of groups of accounts (see [ledger.Path.Group]), one for each asset of a group, by the keys of
+// the groups in checkpoints. A group's key is GroupKeys and the AccountKey of the group's path.
+type GroupSums map[string]*ledger.Movement
+
+// GroupKey appends the key of an account's group. accountKey is the account's AccountKey.
+func GroupKey(dst, accountKey []byte) []byte {
+	end := max(0, bytes.IndexByte(accountKey, 0)) // of the environment and the path
+	group := bytes.IndexByte(accountKey[:end], ':') + 1
+	group += bytes.IndexByte(accountKey[group:end], ':') + 1
+	return append(append(append(dst, GroupKeys...), accountKey[:group]...), accountKey[end:]...)
+}
+
+// ParseGroupKey returns the path and the asset of the group with the key.
+func ParseGroupKey(key []byte) (group ledger.Account, ok bool) {
+	accountKey, isGroup := bytes.CutPrefix(key, []byte(GroupKeys))
+	if !isGroup {
+		return group, false
+	}
+	return ParseAccountKey(accountKey)
+}
+
+// OutOfRange is the movement of a group whose sum does not fit into an amount. The accounts of such a group have sums that
+// fit, so a checkpoint can be made and the accounts can be read; the sum of the group is refused.
+var OutOfRange = func() ledger.Movement {
+	most := money.Signed{Abs: money.Max}
+	return ledger.Movement{DebitsPosted: most, CreditsPosted: most, DebitsPending: most, CreditsPending: most}
+}()
+
+// Of returns the movement of the group with the key.
+func (s GroupSums) Of(key []byte) *ledger.Movement {
+	m := s[string(key)]
+	if m == nil {
+		m = new(ledger.Movement)
+		s[string(key)] = m
+	}
+	return m
+}
+
+// Add adds a movement to that of a group. The sum remains OutOfRange once it is.
+func (s GroupSums) Add(key []byte, m *ledger.Movement) {
+	sum := s.Of(key)
+	if *sum == OutOfRange || *m == OutOfRange || sum.Add(m) != nil {
+		*sum = OutOfRange
+	}
+}
+
+// Keys returns the keys of the groups in order.
+func (s GroupSums) Keys() []string { return slices.Sorted(maps.Keys(s)) }
+
+// ParseShifted splits the key of a shifted line (a line whose effective day is not its booked day). account is the key that
+// the line's account has in checkpoints; it shares the memory of key. effective is the line's effective day.
 func ParseShifted(key []byte) (account []byte, effective ledger.Date, ok bool) {
 	const dateSeqLine = 4 + 8 + 2 // bytes of the effective date, the seq and the line's index
 	if effective, ok = ParseShiftedDate(key); !ok {

@@ -15,14 +15,14 @@ import (
 
 var manats = money.Asset{Currency: "AZN", Env: money.Prod}
 
-// testCheckpoint is a checkpoint after event 9 with its rows by their keys.
+// testCheckpoint is a checkpoint after event 9, and its rows by their keys.
 type testCheckpoint struct {
 	CheckpointHead
-	keys []string // of its accounts
+	keys []string // keys of its accounts and of their group
 	rows map[string][]byte
 }
 
-// movementOfAccount is what the test's checkpoints contain for their n-th account.
+// movementOfAccount returns the movement of account n in the checkpoints of these tests.
 func movementOfAccount(n int) ledger.Movement {
 	m := ledger.Movement{DebitsPosted: money.Signed{Abs: money.FromUint64(uint64(n))}}
 	if n%2 == 1 {
@@ -47,6 +47,9 @@ func newCheckpoint(t *testing.T, accounts, rowBytes int) *testCheckpoint {
 			t.Fatal(err)
 		}
 	}
+	if accounts > 0 {
+		c.keys = append(c.keys, string(GroupKey(nil, []byte(c.keys[0]))))
+	}
 	if err := w.Finish(); err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +58,8 @@ func newCheckpoint(t *testing.T, accounts, rowBytes int) *testCheckpoint {
 	return c
 }
 
-// keysBelow returns the keys of the accounts in the rows of a list, which have the given height, and checks the rows
-// against the list.
+// keysBelow returns the keys of the accounts in those rows that a list names. The rows have this height. keysBelow checks the
+// rows against the list.
 func (c *testCheckpoint) keysBelow(t *testing.T, height, firstNumber int, list []CheckpointItem) (keys []string) {
 	t.Helper()
 	for i := range list {
@@ -94,6 +97,13 @@ func readPart(t *testing.T, row []byte) (keys []string) {
 			return keys
 		}
 		var n int
+		if group, ok := ParseGroupKey(part.Key); ok {
+			if group != (ledger.Account{Path: "L:partner:", Asset: manats}) {
+				t.Errorf("the group is %+v", group)
+			}
+			keys = append(keys, string(part.Key))
+			continue
+		}
 		if _, err := fmt.Sscanf(string(part.Key[1:]), "L:partner:%d", &n); err != nil || part.Movement != movementOfAccount(n) {
 			t.Errorf("account %d has %+v (%v)", n, part.Movement, err)
 		}
@@ -112,7 +122,7 @@ func TestCheckpointRoundTrip(t *testing.T) {
 			t.Fatalf("%+v: %v, height %d, %d rows", c, err, got.Height, len(checkpoint.rows))
 		}
 		if keys := checkpoint.keysBelow(t, h.Height, 0, h.List); !slices.Equal(keys, checkpoint.keys) {
-			t.Errorf("%+v: %d accounts are read, or others", c, len(keys))
+			t.Errorf("%+v: %d accounts are read, or wrong ones", c, len(keys))
 		}
 		for key := range checkpoint.rows {
 			if seq, _, _, ok := ParseCheckpointRow([]byte(key)); !ok || seq != h.Seq {
@@ -153,7 +163,7 @@ func TestMalformedCheckpointHeadIsRefused(t *testing.T) {
 		change(&copied)
 		return EncodeCheckpointHead(&copied)
 	}
-	// sealed appends the sum that a head ends with.
+	// sealed appends the SHA-256 with which the row of a head ends.
 	sealed := func(key, row []byte) []byte {
 		sum := headSum(key, row)
 		return append(bytes.Clone(row), sum[:]...)
@@ -177,7 +187,7 @@ func TestMalformedCheckpointHeadIsRefused(t *testing.T) {
 			t.Errorf("%s: it is read as %+v", name, got)
 		}
 	}
-	const fixedBytes = 1 + 8 // version and eight numbers; a row of only these is a head without a list
+	const fixedBytes = 1 + 8 // version and eight numbers; a row with nothing else is a head with an empty list
 	for n := range withoutSum {
 		if _, err := DecodeCheckpointHead(key, sealed(key, row[:n])); err == nil && n != fixedBytes {
 			t.Errorf("%d bytes of it are read", n)
@@ -199,7 +209,7 @@ func TestMalformedCheckpointIndexIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ends := []int{} // where an item ends: a row that is cut there is a shorter list
+	ends := []int{} // lengths at which items end: a row that is cut there has a shorter list
 	for i := range items {
 		ends = append(ends, 1+len(appendItems(nil, items[:i+1])))
 	}
@@ -221,8 +231,17 @@ func TestMalformedCheckpointPartIsRefused(t *testing.T) {
 			accounts++
 		}
 	}
-	part := newCheckpoint(t, 2, 0).rows[string(KeyCheckpointRow(9, 0, 0))]
-	oneAccount := newCheckpoint(t, 1, 0).rows[string(KeyCheckpointRow(9, 0, 0))]
+	partOf := func(accounts int) []byte { // without groups
+		var w CheckpointWriter
+		for n := range accounts {
+			m := movementOfAccount(n)
+			if err := w.Add([]byte(newCheckpoint(t, n+1, 0).keys[n]), &m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return w.part
+	}
+	part, oneAccount := partOf(2), partOf(1)
 	for n := 1; n < len(part); n++ {
 		if _, err := countAccounts(part[:n]); err == nil && n != len(oneAccount) {
 			t.Errorf("%d bytes of it are read", n)
@@ -232,7 +251,7 @@ func TestMalformedCheckpointPartIsRefused(t *testing.T) {
 	if accounts, err := countAccounts(append([]byte{1}, part[1:]...)); err == nil {
 		t.Errorf("%d accounts are read, the first like one before it", accounts)
 	}
-	// A movement has one form: neither a zero that is stored, nor a negative member that is not.
+	// A movement has only one encoded form: a member that is zero is not encoded, and only an encoded member can be negative.
 	withoutMovement := oneAccount[:len(oneAccount)-1]
 	for name, movement := range map[string][]byte{"a stored zero": {1, 0}, "a negative zero": {1 << 4}} {
 		if _, err := countAccounts(append(bytes.Clone(withoutMovement), movement...)); err == nil {

@@ -54,8 +54,8 @@ func waitForFlushes(s *Store) {
 	}
 }
 
-// compactLevelZero applies groups until Badger has compacted level 0 into a deeper level and level 0 has new
-// tables, so that there is something to compact again.
+// compactLevelZero applies groups until Badger has compacted level 0 into a deeper level and has made new tables in level 0,
+// so that another compaction has work to do.
 func compactLevelZero(t *testing.T, s *Store, hist history) {
 	t.Helper()
 	n, _ := s.LastGroup()
@@ -81,7 +81,7 @@ func TestTableLostByCompactionIsDetected(t *testing.T) {
 	compactLevelZero(t, s, hist)
 	sn := s.Snapshot()
 	unblock := obstructNextTables(t, s, 20)
-	if err := s.db.Flatten(1); err != nil { // it reports success although it could not make the new tables
+	if err := s.db.Flatten(1); err != nil { // Flatten returns no error although it could not make the new tables
 		t.Fatal(err)
 	}
 	var damage *DamageError
@@ -118,8 +118,8 @@ func TestCompactionWithoutLossIsNoDamage(t *testing.T) {
 	if err := hist.differenceFrom(s, m); err != nil {
 		t.Error(err)
 	}
-	// This would pass too if the store's audit of compactions never failed; TestTableLostByCompactionIsDetected
-	// shows that it can fail.
+	// This check would also pass if the audit of compactions could never fail; TestTableLostByCompactionIsDetected shows that
+	// it can.
 	if err := s.Failure(); err != nil {
 		t.Error(err)
 	}
@@ -160,7 +160,7 @@ func TestCompactionDropsInvisibleVersions(t *testing.T) {
 	}
 	compact()
 	if get(t, snapshot, "hot") != "1" || get(t, snapshot, "dead") != "1" {
-		t.Error("compaction took what a snapshot sees")
+		t.Error("compaction removed a row that a snapshot sees")
 	}
 	snapshot.Close()
 	compact()
@@ -215,12 +215,12 @@ func TestFailedFlushStopsTheStore(t *testing.T) {
 		t.Errorf("Close = %v, want the same error", closeErr)
 	}
 	s.tables.Wait()
-	copyDir := t.TempDir() // as the next process finds it
+	copyDir := t.TempDir() // the state that the next process would find
 	copyTree(t, dir, copyDir)
 	s = open(t, Options{Dir: copyDir, MemTable: minMemTable})
 	n, _ := s.LastGroup()
 	if n < acked || n > acked+1 {
-		t.Errorf("the last group is %d, acknowledged were %d", n, acked)
+		t.Errorf("the last group is %d, the last acknowledged one %d", n, acked)
 	}
 	m := make(model)
 	hist.applyTo(m, 0, n)
@@ -230,9 +230,9 @@ func TestFailedFlushStopsTheStore(t *testing.T) {
 	closeStore(t, s)
 }
 
-// Badger removes a log when all its rows are in tables. Such a log remains only if the process ended just
-// before Badger removed the log, or if somebody put the log back. If it were replayed, rows would reappear that
-// were deleted later, because compaction may have dropped their deletions.
+// Badger removes a write-ahead log when all its rows are in tables. Such a log is left only if the process has ended just
+// before Badger removed it, or if somebody has put it back. If this log were replayed, rows that were deleted later could
+// reappear, because compaction may have dropped their deletions.
 func TestFlushedLogIsNotReplayed(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})

@@ -45,10 +45,10 @@ const memTableVariable = "MIZAN_STORE_MEMTABLE"
 // mapFault is the line with which a child ends if a write through a memory map fails.
 const mapFault = "a mapped file could not be written: no space left"
 
-// closeVariable makes the child close the store after its last group.
+// If the environment variable closeVariable is set, the child closes the store after its last group.
 const closeVariable = "MIZAN_STORE_CLOSE"
 
-// childHistory returns the history that children write.
+// childHistory returns the history that children write with this seed and number of keys.
 func childHistory(seed uint64, keys int) history {
 	return history{seed: seed, rows: 20, value: 4000, keys: keys}
 }
@@ -59,8 +59,8 @@ const (
 	manyKeys = 1 << 40
 )
 
-// runChild applies groups up to the last one and prints the number of each, then waits to be killed.
-// arguments is the value of childVariable.
+// runChild applies groups up to the last one and prints the number of each. Then it waits until it is killed. arguments is
+// the value of childVariable.
 func runChild(arguments string) error {
 	var dir string
 	var seed, last uint64
@@ -107,7 +107,7 @@ type process struct {
 	lines chan string // lines of the output; closed when the output ends
 	acked uint64      // the last group that the child reported as applied
 
-	failure string   // why the child ended by itself; empty: it did not
+	failure string   // why the child has ended by itself; empty if it has not
 	output  []string // all lines that do not report progress, for example those of a crash
 }
 
@@ -141,7 +141,7 @@ func start(t testing.TB, cmd *exec.Cmd, env ...string) *process {
 	return p
 }
 
-// readUntil reads the child's output up to the line that begins with text; with an empty text, to the end.
+// readUntil reads the child's output up to the line that begins with text. If text is empty, it reads all of the output.
 func (p *process) readUntil(t testing.TB, text string) {
 	t.Helper()
 	for line := range p.lines {
@@ -185,7 +185,7 @@ func listFiles(dir string) string {
 	var text strings.Builder
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // renamed or deleted just now
+			return nil // the file was just renamed or deleted
 		}
 		if info, err := d.Info(); err == nil {
 			fmt.Fprintln(&text, path, info.Size())
@@ -201,8 +201,8 @@ func (p *process) kill(t testing.TB) (acked uint64) {
 	if err := p.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	p.readUntil(t, "") // its output before the kill
-	_ = p.cmd.Wait()   // it was killed
+	p.readUntil(t, "") // the output before the kill
+	_ = p.cmd.Wait()   // an error: the child was killed
 	if p.failure != "" {
 		t.Fatal("the child failed: ", p.failure)
 	}
@@ -212,19 +212,19 @@ func (p *process) kill(t testing.TB) (acked uint64) {
 	return p.acked
 }
 
-// wantHistory opens the directory after a kill and compares the whole content with the history. It completes
-// the model m, which already has the groups up to from. acked is the last group that was acknowledged.
+// wantHistory opens the store in the directory after a kill, and compares all rows with the history. m has the rows after
+// group from, and wantHistory brings it up to the store's last group. acked is the number of the last acknowledged group.
 func wantHistory(t *testing.T, dir string, hist history, m model, from, acked uint64) (last uint64) {
 	t.Helper()
 	return wantHistoryIn(t, open(t, Options{Dir: dir, MemTable: minMemTable}), hist, m, from, acked)
 }
 
-// wantHistoryIn compares an open store in the same way, and closes the store.
+// wantHistoryIn does the work of wantHistory with a store that is open already, and closes the store.
 func wantHistoryIn(t *testing.T, s *Store, hist history, m model, from, acked uint64) (last uint64) {
 	t.Helper()
 	last, _ = s.LastGroup()
 	if last < acked {
-		t.Fatalf("the last group is %d, acknowledged were %d", last, acked)
+		t.Fatalf("the last group is %d, the last acknowledged one %d", last, acked)
 	}
 	hist.applyTo(m, from, last)
 	if err := hist.differenceFrom(s, m); err != nil {
@@ -247,7 +247,7 @@ func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 			p.readUntil(t, fmt.Sprintf("applied %d", acked+uint64(r.IntN(200))+2))
 		}
 		acked = max(acked, p.kill(t))
-		if round%4 == 3 { // after the other rounds, only the next child opens the directory
+		if round%4 == 3 { // in the other rounds, the next child is the first to open the directory
 			checkedUpTo = wantHistory(t, dir, hist, m, checkedUpTo, acked)
 		}
 	}

@@ -44,7 +44,7 @@ func (s *Store) createIfNew() error {
 	return nil
 }
 
-// refuseIfStoreWasLost refuses to make a new store if there is a log with groups. It removes a log without groups.
+// refuseIfStoreWasLost returns an error if there is a log with groups but no store. It removes a log without groups.
 func (s *Store) refuseIfStoreWasLost() error {
 	o := s.logOptions()
 	if _, err := os.Lstat(o.Dir); errors.Is(err, fs.ErrNotExist) {
@@ -55,14 +55,14 @@ func (s *Store) refuseIfStoreWasLost() error {
 		return logError(s.options.Dir, err)
 	}
 	last, err := groups.Replay(groups.First(), func(log.Frame) error { return nil })
-	_ = groups.Close() // nothing was written
+	_ = groups.Close() // its error does not matter, because nothing was written
 	switch {
 	case err != nil:
 		return logError(s.options.Dir, err)
 	case last.N > 0:
 		return damage.New(s.path, "it is gone, but the log has group %d", last.N)
 	}
-	// The directory is renamed before it is removed, because a half-removed log would be damage.
+	// The directory is renamed before it is removed, because a log of which only a part is left would look like damage.
 	removed := filepath.Join(s.options.Dir, buildLogName)
 	if err := errors.Join(os.RemoveAll(removed), os.Rename(o.Dir, removed), durable.SyncDir(s.options.Dir)); err != nil {
 		return fmt.Errorf("store: %w", err)
@@ -70,7 +70,7 @@ func (s *Store) refuseIfStoreWasLost() error {
 	return os.RemoveAll(removed)
 }
 
-// create builds the store beside its place and moves it there.
+// create builds the store in a directory with a temporary name, and renames the directory when it is complete.
 func (s *Store) create() error {
 	buildPath := filepath.Join(s.options.Dir, buildName)
 	if err := os.RemoveAll(buildPath); err != nil {
@@ -91,10 +91,10 @@ func (s *Store) create() error {
 	if err := durable.SyncDir(s.options.Dir); err != nil {
 		return err
 	}
-	return durable.SyncDir(filepath.Join(s.options.Dir, "..")) // the directory itself may be new
+	return durable.SyncDir(filepath.Join(s.options.Dir, "..")) // the name of the data directory may be new too
 }
 
-// createBadger makes Badger's files in path, with one row: the schema, at the Badger version of group 0.
+// createBadger makes Badger's files in path. Badger then has one row, the schema, with the version of group 0.
 func (s *Store) createBadger(path string) error {
 	db, err := openBadger(s.badgerOptions(path, nil), path)
 	if err != nil {

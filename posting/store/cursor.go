@@ -9,11 +9,12 @@ import (
 	"mizan/internal/assert"
 )
 
-// A snapshot reads rows from up to three places: the recent groups, the groups before them that are being written to Badger, and
-// Badger. A cursor iterates over one place, and merge over all of them.
+// A snapshot reads rows from up to three places: the recent groups; the groups before them, which are being written to
+// Badger; and Badger. A cursor iterates over one place. A merge iterates over all of them.
 
-// cursor iterates over the visible rows of one place whose keys begin with a prefix, in one direction. Slices are valid until the
-// cursor moves. A deleted row is a row too, because it hides the row with the same key in the following places.
+// cursor iterates over those visible rows of one place whose keys begin with a prefix, in one direction. Its slices are valid
+// until the cursor moves. A deleted row counts as a row, because it hides the row with the same key in the places that
+// follow.
 type cursor interface {
 	Valid() bool
 	Key() []byte
@@ -24,7 +25,7 @@ type cursor interface {
 	Close()
 }
 
-// forwardCursor is a cursor by ascending key.
+// forwardCursor is a cursor in ascending order of the keys.
 type forwardCursor interface {
 	cursor
 	Seek(key []byte) // moves to the first row whose key is ≥ key
@@ -34,7 +35,7 @@ type forwardCursor interface {
 // places counts.
 type merge[C cursor] struct {
 	places    []C
-	direction int // 1 by ascending key, -1 by descending key
+	direction int // 1: in ascending order of the keys; -1: in descending order
 	current   int // index of the place of the current row; -1: there is none
 }
 
@@ -71,8 +72,8 @@ func (m *merge[C]) close() {
 	}
 }
 
-// forward iterates over the rows whose keys are ≥ from and begin with prefix. Of Badger's rows it leaves out
-// those whose newest version is not above afterVersion.
+// forward iterates over the rows whose keys are ≥ from and begin with prefix. It leaves out those rows of Badger whose newest
+// version is not above afterVersion.
 func (sn *Snapshot) forward(prefix, from []byte, afterVersion uint64) (*merge[forwardCursor], error) {
 	if bytes.Compare(from, prefix) < 0 {
 		from = prefix
@@ -101,8 +102,8 @@ func seek(m *merge[forwardCursor], key []byte) error {
 	return nil
 }
 
-// ascend calls fn for each row whose key is ≥ from and begins with prefix, by
-// ascending key. If fn returns a skipTo, ascend continues with the first key ≥ skipTo.
+// ascend calls fn with each row whose key is ≥ from and begins with prefix, in ascending order of the keys. If fn returns a
+// skipTo, ascend continues with the first key ≥ skipTo.
 func (sn *Snapshot) ascend(prefix, from []byte, fn func(row cursor) (skipTo []byte, more bool, err error)) error {
 	if err := sn.checkReadable(); err != nil {
 		return err
@@ -136,8 +137,8 @@ func (sn *Snapshot) ascend(prefix, from []byte, fn func(row cursor) (skipTo []by
 	return nil
 }
 
-// descend calls fn with each row whose key is ≤ from (nil: any) and begins with
-// prefix, by descending key. The slices are valid until fn returns.
+// descend calls fn with each row whose key is ≤ from and begins with prefix, in descending order of the keys. If from is nil,
+// it begins with the greatest of these keys. The slices are valid until fn returns.
 func (sn *Snapshot) descend(prefix, from []byte, fn func(key, stored []byte) (more bool, err error)) error {
 	if err := sn.checkReadable(); err != nil {
 		return err
@@ -170,25 +171,26 @@ func (sn *Snapshot) descend(prefix, from []byte, fn func(key, stored []byte) (mo
 	return nil
 }
 
-// Badger's iterators parse two items ahead. By default they skip every deleted row on the way to the
-// second item, so one backwards seek next to many deleted rows reads all these rows. With AllVersions a
-// deleted row is an ordinary item, so only two items are read; but the iterator returns every version of
-// a row, and the code below chooses the newest.
+// Badger's iterators read two items in advance. By default they skip every deleted row on the way to the second item, so one
+// backwards seek near many deleted rows reads all these rows. With the option AllVersions a deleted row is an ordinary item,
+// so only two items are read. But then the iterator returns every version of a row, and the code below must choose the
+// newest.
 
-// maxVersionSteps is how many versions of one key are stepped over before a seek skips all further ones. A row
-// that is set often has many versions until compaction.
+// maxVersionSteps is the number of versions of a key that are read one by one before a seek skips the rest. A row that is set
+// often has many versions until the next compaction.
 const maxVersionSteps = 4
 
 // lowestKey is the smallest key.
 var lowestKey = []byte{0}
 
-// badgerForward is a cursor over Badger by ascending key. A row's newest version comes first.
+// badgerForward is a cursor over the rows in Badger, in ascending order of the keys. Of several versions of a row, Badger
+// returns the newest first.
 type badgerForward struct {
 	store   *Store
 	it      *badger.Iterator
 	lastKey []byte
-	value   []byte // memory for a separated value
-	err     error  // of the last Seek
+	value   []byte // memory for a value that is stored in a file of values
+	err     error  // error of the last Seek
 }
 
 func (sn *Snapshot) badgerForward(prefix []byte, afterVersion uint64) *badgerForward {
@@ -231,8 +233,9 @@ func (c *badgerForward) Stored() (value []byte, err error) {
 	return value, err
 }
 
-// badgerBackward is a cursor over Badger by descending key. A backwards iterator sees a key's oldest version first, so it reads
-// all versions of the row that the cursor shows, and has already moved past them.
+// badgerBackward is a cursor over the rows in Badger, in descending order of the keys. Of several versions of a row, Badger's
+// backwards iterator returns the oldest first. So the cursor reads all versions of a row at once, and its iterator is always
+// past the current row.
 type badgerBackward struct {
 	sn       *Snapshot
 	it       *badger.Iterator
@@ -242,7 +245,8 @@ type badgerBackward struct {
 	place    []byte // memory for the place of val
 }
 
-// badgerBackward begins with the greatest key ≤ from that begins with prefix; nil means the last of all.
+// badgerBackward returns a cursor at the greatest key that is ≤ from and begins with prefix. If from is nil, it is at the
+// greatest key that begins with prefix.
 func (sn *Snapshot) badgerBackward(prefix, from []byte) (*badgerBackward, error) {
 	start, sharedPrefix, ok := descentStart(prefix, from)
 	c := &badgerBackward{sn: sn, prefix: prefix}
@@ -276,7 +280,7 @@ func (c *badgerBackward) Next() (err error) {
 			if bytes.Compare(key, c.prefix) < 0 {
 				return nil
 			}
-			c.it.Next() // the first key after the prefix may itself exist
+			c.it.Next() // skip a key after those with the prefix
 			continue
 		}
 		if c.isValid, err = c.read(); err != nil {
@@ -286,8 +290,8 @@ func (c *badgerBackward) Next() (err error) {
 	return nil
 }
 
-// read reads the row at the iterator and moves the iterator to the next lower row. Most keys have one version; if a key has
-// several, a lookup finds the newest. found is false if the row is deleted.
+// read reads the row at the iterator and moves the iterator to the next lower row. Most keys have one version. If a key has
+// several, read looks the newest one up. If the row is deleted, found is false.
 func (c *badgerBackward) read() (found bool, err error) {
 	item := c.it.Item()
 	c.row = append(c.row[:0], item.Key()...)
@@ -307,7 +311,7 @@ func (c *badgerBackward) read() (found bool, err error) {
 		}
 		c.it.Next()
 	}
-	if steps == 0 && found && meta == metaPlace { // older versions may have places in files that are gone
+	if steps == 0 && found && meta == metaPlace { // the values of older versions may be in files that were removed
 		c.place = append(c.place[:0], c.val...)
 		c.val, err = c.sn.store.readPlace(c.row, c.place, c.val)
 		return err == nil, err
@@ -337,8 +341,8 @@ func (c *badgerBackward) Close() {
 	}
 }
 
-// seekBelow moves a backwards iterator to the greatest stored key below key. Badger can only seek to a key at
-// or below a given one, so seekBelow gives Badger the greatest possible key below key: of MaxKey bytes.
+// seekBelow moves a backwards iterator to the greatest stored key that is below key. Badger can only seek to the greatest key
+// at or below a given one. So seekBelow seeks to the greatest possible key below key, which has MaxKey bytes.
 func seekBelow(it *badger.Iterator, key []byte) {
 	n := len(key) - 1
 	below := append(make([]byte, 0, MaxKey), key[:n]...)
@@ -349,12 +353,13 @@ func seekBelow(it *badger.Iterator, key []byte) {
 		}
 	}
 	assert.That(len(below) > 0, "nothing is below the lowest key")
-	it.Seek(below) // an empty key would mean the very end
+	it.Seek(below) // Badger takes an empty key for the end of all keys
 }
 
-// descentStart returns where a descent begins, and a prefix of all keys from there down to the sought ones; ok
-// is false if no key can be sought. Badger's backwards seek needs a key at or above all sought keys. Without a
-// usable from, descentStart returns the first key after the prefix; if a row has this key, the descent skips it.
+// descentStart returns the key at which a descent over the keys with the prefix begins. Badger's backwards seek needs a key
+// that is at or above all these keys. If from is not such a key, descentStart returns the first key after the prefix; if
+// there is a row with this key, the descent skips it. sharedPrefix is a prefix of all keys between start and the sought ones.
+// If no key can be sought, ok is false.
 func descentStart(prefix, from []byte) (start, sharedPrefix []byte, ok bool) {
 	if from != nil && bytes.HasPrefix(from, prefix) {
 		return from, prefix, true
@@ -367,14 +372,14 @@ func descentStart(prefix, from []byte) (start, sharedPrefix []byte, ok bool) {
 		i--
 	}
 	if i == 0 {
-		return nil, nil, true // no key comes after the prefix: begin at the very end
+		return nil, nil, true // no key is after the prefix, so the descent begins at the end of all keys
 	}
 	start = bytes.Clone(prefix[:i])
 	start[i-1]++
 	return start, prefix[:i-1], true
 }
 
-// checkReadable returns an error if the store is closed or is known to have lost rows.
+// checkReadable returns an error if the store was closed before the snapshot was opened, or if the store has lost rows.
 func (sn *Snapshot) checkReadable() error {
 	if sn.openedAfterClose {
 		return ErrClosed

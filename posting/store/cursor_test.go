@@ -66,7 +66,7 @@ func TestCursorsAgreeWithASortedMap(t *testing.T) {
 	defer sn.Close()
 	walks := 3000
 	if testing.Short() {
-		walks = 300 // walks use only one goroutine, so more of them give the race detector no more to find
+		walks = 300 // a walk uses only one goroutine, so more of them give the race detector nothing more to find
 	}
 	for range walks {
 		prefix := randomKey(r, 3)
@@ -74,7 +74,7 @@ func TestCursorsAgreeWithASortedMap(t *testing.T) {
 			prefix = nil
 		}
 		from := [][]byte{nil, prefix, randomKey(r, 5), append(bytes.Clone(prefix), randomKey(r, 3)...)}[r.IntN(4)]
-		lastRow := r.IntN(10) // index of the last row that the callbacks want
+		lastRow := r.IntN(10) // index of the row after which the callbacks end the iteration
 		checkAscend(t, sn, m, prefix, from, lastRow)
 		checkDescend(t, sn, m, prefix, from, lastRow)
 		checkLast(t, sn, m, prefix, from)
@@ -141,7 +141,7 @@ func checkDescend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, last
 func checkLast(t *testing.T, sn *Snapshot, m model, prefix, upTo []byte) {
 	t.Helper()
 	if len(prefix) == 0 {
-		return // the result could be one of the store's own rows
+		return // the greatest key could be one of the store's own rows
 	}
 	want := slices.DeleteFunc(m.keysUnder(prefix), func(k string) bool { return upTo != nil && k > string(upTo) })
 	key, value, found, err := sn.Last(prefix, upTo)
@@ -162,7 +162,7 @@ func TestAscentContinuesAtTheFirstKeyNotBelowSkipTo(t *testing.T) {
 	var got []string
 	err := sn.AscendKeys([]byte("a"), nil, func(key []byte) ([]byte, bool, error) {
 		got = append(got, string(key))
-		return []byte{key[0], key[1] + 1}, true, nil // the key's second letter is raised by one
+		return []byte{key[0], key[1] + 1}, true, nil // the next key whose second letter is another one
 	})
 	if want := []string{"aa1", "ab1", "ad1"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("AscendKeys = %q, %v, want %q", got, err, want)
@@ -243,7 +243,7 @@ func TestSeekSkipsNeighbouringDeletedRows(t *testing.T) {
 	}
 	sn := s.Snapshot()
 	defer sn.Close()
-	seekTime, ascentTime := time.Hour, time.Hour // the shortest of several times, because other processes delay some
+	seekTime, ascentTime := time.Hour, time.Hour // of several measurements the shortest, because other processes delay some
 	for range 20 {
 		started := time.Now()
 		if _, _, found, err := sn.Last([]byte("e"), nil); !found || err != nil {
@@ -251,13 +251,13 @@ func TestSeekSkipsNeighbouringDeletedRows(t *testing.T) {
 		}
 		seekTime = min(seekTime, time.Since(started))
 		started = time.Now()
-		if err := sn.Ascend([]byte("d"), nil, nil); err != nil { // it has to read all deleted rows
+		if err := sn.Ascend([]byte("d"), nil, nil); err != nil { // Ascend has to read all deleted rows
 			t.Fatal(err)
 		}
 		ascentTime = min(ascentTime, time.Since(started))
 	}
-	// Usually the seek takes a five-hundredth of the time of Ascend; if it read the deleted rows, both would take as
-	// long.
+	// Usually the seek takes a five-hundredth of the time of Ascend. If it read the deleted rows, it would take as long as
+	// Ascend.
 	if seekTime > ascentTime/10 {
 		t.Errorf("a seek beside 20,000 deleted rows took %v, reading all of them %v", seekTime, ascentTime)
 	}

@@ -17,17 +17,17 @@ import (
 	"mizan/posting/store/badgerfile"
 )
 
-// specimen is the directory of a store after a kill or a close, and its expected content.
+// specimen is a store that the tests damage: its directory after a kill or a close, and its expected content.
 type specimen struct {
 	dir      string
 	staleDir string // an earlier state of the same store
 	history  history
 	acked    uint64           // the last acknowledged group
-	expected map[uint64]model // the content after each group that may be the last
+	expected map[uint64]model // content of the store, by the number of its last group
 }
 
-// newSpecimen makes a specimen with the given number of groups and with tables on two levels. If its process was
-// killed before it closed the store, the last groups are only in the log.
+// newSpecimen makes a specimen with the given number of groups, whose tables are on two levels. If isClosed is false, its
+// process was killed, and the last groups are only in the log.
 func newSpecimen(t *testing.T, seed uint64, groups uint64, isClosed bool) *specimen {
 	t.Helper()
 	sp := &specimen{dir: t.TempDir(), staleDir: t.TempDir(), history: childHistory(seed, fewKeys), expected: make(map[uint64]model)}
@@ -56,7 +56,7 @@ func files(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
-			name, _ := filepath.Rel(dir, path) // it is under dir
+			name, _ := filepath.Rel(dir, path) // it can't fail, because path is in dir
 			names = append(names, name)
 		}
 		return err
@@ -67,8 +67,9 @@ func files(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// tryOpening opens a damaged store, applies a group and opens the store again. refusal is the error of Open if it refuses the store, or the error of
-// a reader that finds the damage. fault is a failure of the test: refusal is not one clear line, or the store has other content than expected.
+// tryOpening opens a damaged store, applies a group, and opens the store again. refusal is the error with which Open or a
+// reader reports the damage. fault is a failure of the test: the refusal is not one clear line, or the store has other
+// content than expected.
 func (sp *specimen) tryOpening(dir string) (refusal error, fault error) {
 	for round := range 2 {
 		s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog})
@@ -77,12 +78,12 @@ func (sp *specimen) tryOpening(dir string) (refusal error, fault error) {
 		}
 		last, hash := s.LastGroup()
 		if last < sp.acked {
-			return nil, fmt.Errorf("opened at group %d, acknowledged were %d", last, sp.acked)
+			return nil, fmt.Errorf("opened at group %d, the last acknowledged one is %d", last, sp.acked)
 		}
 		m := cloneModel(sp.expected[sp.acked])
 		sp.history.applyTo(m, sp.acked, last)
 		if err := sp.history.differenceFrom(s, m); err != nil {
-			if isDamage(err) { // a value in a file of values is compared with its checksum when it is read
+			if isDamage(err) { // a reader has found the damage when it compared a value with its checksum
 				s.fail(err)
 				settle(s)
 				return err, unclear(err)
@@ -94,7 +95,7 @@ func (sp *specimen) tryOpening(dir string) (refusal error, fault error) {
 		g.Seal()
 		if err := errors.Join(s.Apply(g), s.Close()); err != nil {
 			settle(s)
-			if isDamage(err) { // it was noticed in the background
+			if isDamage(err) { // the background work has found the damage
 				return err, nil
 			}
 			return nil, err
@@ -109,7 +110,7 @@ func settle(s *Store) {
 	s.releases.Wait()
 }
 
-// unclear returns what is wrong with the text of an error; nil if the text is clear.
+// unclear returns an error that says why the text of err is not clear; nil if it is clear.
 func unclear(err error) error {
 	var damage *DamageError
 	switch text := err.Error(); {
@@ -131,7 +132,7 @@ type harm struct {
 	apply func(r *rand.Rand, content, staleContent, otherContent []byte) []byte
 }
 
-// flipAt returns the apply of a harm that flips a bit of the byte at offset(r, n), in a file of n bytes.
+// flipAt returns a function apply for a harm. It flips a bit in the byte at offset(r, n) of a file with n bytes.
 func flipAt(offset func(r *rand.Rand, n int) int) func(*rand.Rand, []byte, []byte, []byte) []byte {
 	return func(r *rand.Rand, content, _, _ []byte) []byte {
 		if len(content) == 0 {
@@ -150,10 +151,10 @@ func cutTo(length func(r *rand.Rand, n int) int) func(*rand.Rand, []byte, []byte
 	}
 }
 
-// anywhere returns a random offset.
+// anywhere returns a random offset in a file of n bytes.
 func anywhere(r *rand.Rand, n int) int { return r.IntN(n) }
 
-// flipInUse flips a bit before the zeros that fill the end of the file.
+// flipInUse is a function apply for a harm. It flips a bit before the zeros at the end of the file.
 func flipInUse(r *rand.Rand, content, _, _ []byte) []byte {
 	used := len(bytes.TrimRight(content, "\x00"))
 	if used == 0 {
@@ -198,7 +199,7 @@ func fileKind(name string) string {
 	if ext := filepath.Ext(name); ext != "" {
 		return ext
 	}
-	kind, _, _ := strings.Cut(filepath.Base(name), "-") // segment- and spare- have numbers
+	kind, _, _ := strings.Cut(filepath.Base(name), "-") // names like segment-1 and spare-2 differ in their numbers
 	return kind
 }
 
@@ -251,7 +252,7 @@ func TestDamageIsDetectedOrHarmless(t *testing.T) {
 		for _, name := range chooseFiles(r, names) {
 			for _, h := range harms {
 				if isClosed && r.IntN(3) > 0 || !soak && r.IntN(2) > 0 || testing.Short() && r.IntN(8) > 0 {
-					continue // it is tried with the store that was killed, or in another run
+					continue // other runs, or the store that was killed, cover this harm
 				}
 				sp.tryHarm(t, r, h, names, name, refusals)
 			}
@@ -260,8 +261,8 @@ func TestDamageIsDetectedOrHarmless(t *testing.T) {
 	}
 }
 
-// tryHarm damages one file of a copy, and checks that Open detects the damage or that it is harmless.
-// It counts the refusals by kind of file.
+// tryHarm damages one file in a copy of the specimen. It checks that the damage is detected or does no harm, and counts the
+// refusals by kind of file.
 func (sp *specimen) tryHarm(t *testing.T, r *rand.Rand, h harm, names []string, name string, refusals map[string]int) {
 	t.Helper()
 	content := readFile(t, filepath.Join(sp.dir, name))
@@ -288,8 +289,8 @@ func (sp *specimen) tryHarm(t *testing.T, r *rand.Rand, h harm, names []string, 
 	}
 }
 
-// copy copies the specimen, into a file system in memory if there is one: the tests open hundreds of copies, and
-// need no real syncs.
+// copy makes a copy of the specimen in a new directory, in memory if the system has such a file system. The tests open
+// hundreds of copies and need no real syncs.
 func (sp *specimen) copy(t *testing.T) (dir string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "mizan-store-")
@@ -315,7 +316,7 @@ func TestMissingFileIsDetectedOrHarmless(t *testing.T) {
 	}
 	names := files(t, sp.dir)
 	lastSegment, refusedTables := filepath.Base(segments(t, sp.dir)[0]), 0
-	if testing.Short() { // the race detector sees the same goroutines whichever file of a kind is gone
+	if testing.Short() { // in each case the race detector sees the same goroutines
 		names = chooseFiles(rand.New(rand.NewPCG(testseed.Seed(t), 5)), names)
 	}
 	for _, name := range names {
@@ -329,15 +330,15 @@ func TestMissingFileIsDetectedOrHarmless(t *testing.T) {
 		_, isListed := survey.Tables[id]
 		isListedTable := isTable && isListed
 		if isListedTable && refusal != nil {
-			refusedTables++ // the rows of the others are still in the log
+			refusedTables++ // without one of the other tables Open succeeds, because the log still has their rows
 		}
 		if (fileKind(name) == "MANIFEST" || filepath.Base(name) == lastSegment) && refusal == nil {
-			t.Errorf("%s is gone, and the store opened", name)
+			t.Errorf("%s is missing, and the store opened", name)
 		}
 		dropTree(t, dir)
 	}
 	if refusedTables == 0 && !testing.Short() {
-		t.Error("no missing table was noticed")
+		t.Error("no missing table was detected")
 	}
 }
 
@@ -401,8 +402,7 @@ func segments(t testing.TB, dir string) []string {
 	return paths
 }
 
-// TestSoakDamage damages small stores for the duration in MIZAN_SOAK. It flips one bit at a time, all over every
-// file.
+// TestSoakDamage damages small stores for the duration in MIZAN_SOAK. Each time it flips one bit, anywhere in any file.
 func TestSoakDamage(t *testing.T) {
 	duration := testseed.SoakTime(t)
 	start, randomSeed := time.Now(), testseed.Seed(t)

@@ -12,50 +12,50 @@ import (
 )
 
 var (
-	// ErrLocked is the error for a store that another process has open.
+	// ErrLocked means that another process has the store open.
 	ErrLocked = errors.New("the data directory is in use by another process")
 
-	// ErrNewerSchema is the error for a store that a newer release has written.
+	// ErrNewerSchema means that a newer release has written the store.
 	ErrNewerSchema = errors.New("the store was written by a newer release")
 
 	// ErrOlderSchema is the error for a store with rows in forms that this release does not
 	// read. No release migrates rows from before the first release.
 	ErrOlderSchema = errors.New("the store was written by an older release, whose rows this one does not read")
 
-	// ErrNoSpace is the error for a disk with too little room to open or to write.
+	// ErrNoSpace means that the disk has too little room to open the store or to write.
 	ErrNoSpace = errors.New("not enough free space on the disk")
 
-	// ErrUnfinished is the error for a directory whose restore is not finished.
+	// ErrUnfinished means that the restore of the directory was begun but not finished.
 	ErrUnfinished = errors.New("a restore has begun this directory and not finished it; restore again, under the name that it is to have")
 
-	// ErrClosed is the error of a closed store.
+	// ErrClosed means that the store is closed.
 	ErrClosed = errors.New("the store is closed")
 )
 
-// IsOtherSchema tells whether the error reports a store, or a backup, that was written by a
-// release whose rows this release does not read.
+// IsOtherSchema tells whether the error means that another release, whose rows this release does not read, has written the
+// store or the backup.
 func IsOtherSchema(err error) bool {
 	return errors.Is(err, ErrNewerSchema) || errors.Is(err, ErrOlderSchema)
 }
 
-// DamageError is the error for a disk that does not hold what was written to it.
+// DamageError means that the disk no longer has what was written to it.
 type DamageError = damage.Error
 
 // damagedFileName is the file that records that rows are known to be lost. A later examination could not
 // detect the loss, because the remaining files are sound.
 const damagedFileName = "DAMAGED"
 
-// condemn stops the store for good, and makes every later Open of it fail.
-func (s *Store) condemn(what string) {
+// markDamaged stops the store for good, and makes each later Open return an error. what says what is damaged.
+func (s *Store) markDamaged(what string) {
 	path := filepath.Join(s.options.Dir, damagedFileName)
 	if err := durable.Replace(path, fileMode, []byte(what)); err != nil {
-		s.log.Error("a verdict could not be written", "path", path, "error", err)
+		s.log.Error("the record of the damage could not be written", "path", path, "error", err)
 	}
 	s.fail(damage.New(s.path, "%s", what))
 }
 
 // checkNotCondemned returns an error if condemn has recorded a loss of rows.
-func (s *Store) checkNotCondemned() error {
+func (s *Store) checkNotMarkedDamaged() error {
 	what, err := os.ReadFile(filepath.Join(s.options.Dir, damagedFileName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -70,8 +70,8 @@ func (s *Store) checkNotCondemned() error {
 // complete. A restore creates this file in its first step and removes it in its last.
 const UnfinishedName = "RESTORING"
 
-// checkRestoreFinished returns an error for a directory whose restore is not finished, unless the restore itself
-// opens it.
+// checkRestoreFinished returns ErrUnfinished for a directory whose restore is not finished, unless the restore itself
+// opens the directory.
 func (s *Store) checkRestoreFinished() error {
 	if s.options.AllowUnfinished {
 		return nil

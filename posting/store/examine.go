@@ -8,7 +8,7 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// Consequences of damage, file by file (a test tries each):
+// Consequences of damage, file by file. A test tries each of them. Refused means that Open returns an error.
 //
 //	log/          refused if it lacks an acknowledged group that no table has, or if a segment's
 //	              header is damaged. Damage in a mark or behind the last group: harmless.
@@ -22,20 +22,20 @@ import (
 //	              whose tables Badger has deleted again is left out if its rows still
 //	              exist elsewhere (badgerfile/list.go).
 //	.sst          (a table) refused.
-//	.values       refused if it is missing or too short. Otherwise a damaged value, also one of an older copy of the file, is noticed when it
-//	              is read, and at the latest when the running store compares it with its checksum in the background (collect.go), which
-//	              ends the process. Damage of what no row needs: harmless.
+//	.values       refused if it is missing or too short. Otherwise a damaged value, or a value of an older copy of the file, is
+//	              detected when it is read, and at the latest when the running store scans the file in the background
+//	              (values_gc.go). That ends the process. Damage in content that no row needs: harmless.
 //	.mem, KEYREGISTRY, DISCARD, .vlog   deleted at each opening: they hold nothing here that is
 //	              needed (all groups are in the log, no encryption, no value longer than a
 //	              table takes).
 //
-// Three cases are not noticed. If an older state of the whole directory was put back, no other file
-// contradicts it. If an older state of the log's last segment was put back, only log/confirmed contradicts it, and it
-// may not know the groups of the last 100 ms or so. And while a process has a table open, it does not notice damage in the table's
-// index; it does notice a damaged value, and the next start notices everything in tables.
+// Three cases are not detected. First, if an older state of the whole directory was put back, no file contradicts it. Second,
+// if an older state of the log's last segment was put back, only log/confirmed contradicts it, and this file may lack the
+// groups of the last 100 ms or so. Third, while a process has a table open, it does not detect damage in the table's index.
+// It does detect a damaged value, and the next start detects all damage in tables.
 
 // examine checks every file of Badger before Badger opens it.
-func (s *Store) examine() (*badgerfile.Survey, error) {
+func (s *Store) examine() (*badgerfile.Inspection, error) {
 	survey, err := badgerfile.Examine(s.path)
 	if err == nil {
 		err = s.compareSurvey(survey)
@@ -44,18 +44,18 @@ func (s *Store) examine() (*badgerfile.Survey, error) {
 	switch {
 	case err != nil && !errors.As(err, &damaged):
 		return nil, fmt.Errorf("store: %w", err)
-	case survey == nil || survey.LeftOut == 0:
+	case survey == nil || survey.OmittedTable == 0:
 		return survey, err
 	case err != nil:
-		// The error follows from the missing table, so the table is what to report.
-		return nil, damage.New(badgerfile.TablePath(s.path, survey.LeftOut), "it is missing")
+		// The error names the missing table, because it is the cause.
+		return nil, damage.New(badgerfile.TablePath(s.path, survey.OmittedTable), "it is missing")
 	}
-	s.log.Warn("a table that was never finished is left out of Badger's list; its rows are in the log, or in the tables before it", "table", survey.LeftOut)
+	s.log.Warn("a table that was never finished is left out of Badger's list; its rows are in the log, or in the tables before it", "table", survey.OmittedTable)
 	return survey, nil
 }
 
 // compareSurvey compares the tables with TABLES.
-func (s *Store) compareSurvey(survey *badgerfile.Survey) error {
+func (s *Store) compareSurvey(survey *badgerfile.Inspection) error {
 	if err := s.compareCatalog(survey); err != nil {
 		return err
 	}
@@ -65,14 +65,14 @@ func (s *Store) compareSurvey(survey *badgerfile.Survey) error {
 	return nil
 }
 
-// compareCatalog refuses a table that differs from the entry with its number in TABLES.
-func (s *Store) compareCatalog(survey *badgerfile.Survey) error {
+// compareCatalog returns an error if a table differs from its entry in TABLES. Tables without an entry are accepted.
+func (s *Store) compareCatalog(survey *badgerfile.Inspection) error {
 	catalog, isDamaged, err := s.tables.Load()
 	if err != nil {
 		return err
 	}
 	if isDamaged {
-		s.log.Warn("a damaged file is made anew", "path", s.tables.Path())
+		s.log.Warn("a damaged file is written again", "path", s.tables.Path())
 	}
 	for id, t := range survey.Tables {
 		if k, ok := catalog[id]; ok && (k.Size != t.Size || k.Sum != t.Sum) {

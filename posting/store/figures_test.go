@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The tables are behind the log by the groups that a start would replay. A flush of a memtable catches up.
+// The lag is the number of groups that the tables lack, and that a start would replay from the log. A flush of a memtable
+// reduces the lag.
 func TestLagIsWhatAStartReplays(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
@@ -38,7 +39,7 @@ func TestCompactionsAreCounted(t *testing.T) {
 	before := s.Figures()
 	compactLevelZero(t, s, history{seed: 1, rows: 20, value: 4000, keys: 500})
 	after := s.Figures()
-	for after.Compactions == before.Compactions { // Badger reports the end of a compaction after its tables are there
+	for after.Compactions == before.Compactions { // Badger reports the end of a compaction a little after its tables are visible
 		runtime.Gosched()
 		after = s.Figures()
 	}

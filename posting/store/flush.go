@@ -14,23 +14,24 @@ import (
 	"mizan/posting/store/values"
 )
 
-// A group is durable and visible before Badger has it: its rows are in memory, in recent.Rows, until there are as many as one
-// transaction of Badger takes. Then they are written together, in the order of their keys, each with its newest value only. So a
-// payment's record, which its intent and its outcome set within milliseconds, costs Badger one row, and a row that every group
-// sets costs next to nothing. After a crash these groups are replayed from the log.
+// A group is durable and visible before Badger has it. The rows of the last groups stay in memory, in recent.Rows, until
+// there are as many as one transaction of Badger takes. Then they are written together, in the order of their keys, and each
+// row only with its newest value. So if a payment's intent and outcome set the payment's record within milliseconds, Badger
+// gets one row instead of two. A row that every group sets costs hardly anything. After a crash the groups that Badger lacks
+// are replayed from the log.
 
 // flusher writes recent groups to Badger, in the background.
 type flusher struct {
 	wake    chan struct{} // gets a value when there are groups to be written, and is closed at the end
-	idle    sync.Cond     // on Store.mu: signalled when full is nil again, and when the store has failed
+	idle    sync.Cond     // its lock is Store.mu; signalled when Store.full becomes nil, and when the store has failed
 	running sync.WaitGroup
 	writing sync.Mutex     // held while a transaction is made and written to Badger
 	entries []badger.Entry // memory for the rows of a transaction
 	places  []byte         // memory for the places of their values
-	moves   uint64         // number of transactions that have moved values since the last one with groups (collect.go); guarded by writing
+	moves   uint64         // number of transactions that have moved values since the last one with groups (values_gc.go); guarded by writing
 }
 
-// startFlusher starts the flusher, and prepares the store to take groups after the last one that Badger has.
+// startFlusher starts the flusher. The next group that the store takes follows the last group that Badger has.
 func (s *Store) startFlusher() {
 	s.flushed, s.lag.tables.group = s.last.N, s.last.N
 	s.recent = recent.New(s.maxBatch, recent.Size{})
@@ -45,7 +46,7 @@ func (s *Store) startFlusher() {
 	})
 }
 
-// stopFlusher ends the flusher when it has written the groups that it is writing. It writes no others.
+// stopFlusher ends the flusher after it has written the groups that it is writing now. It writes no further groups.
 func (s *Store) stopFlusher() {
 	if s.flusher.wake != nil {
 		close(s.flusher.wake)
@@ -54,7 +55,8 @@ func (s *Store) stopFlusher() {
 	}
 }
 
-// makeRecentRoom makes room for a group in memory if there is none. It waits until Badger has the groups before the recent ones.
+// makeRecentRoom makes sure that the group fits into s.recent. For this it may have to wait until Badger has the groups in
+// s.full.
 func (s *Store) makeRecentRoom(g *Group) error {
 	if s.recent.Fits(g.recentSize()) {
 		return nil
@@ -62,8 +64,8 @@ func (s *Store) makeRecentRoom(g *Group) error {
 	return s.flushRecent(g.recentSize())
 }
 
-// flushRecent waits until the groups before the recent ones are written to Badger. Then it lets the flusher write the recent
-// groups, and makes room for the next group.
+// flushRecent waits until the groups in s.full are written to Badger. Then it hands the recent groups to the flusher, and
+// makes an empty s.recent with room for the next group.
 func (s *Store) flushRecent(nextGroup recent.Size) error {
 	next := recent.New(s.maxBatch, nextGroup)
 	s.mu.Lock()
@@ -88,7 +90,7 @@ func (s *Store) waitFlushed() error {
 	return s.failure()
 }
 
-// flushAll writes all groups to Badger. Apply must have returned.
+// flushAll writes all groups to Badger. It must not be called while Apply runs.
 func (s *Store) flushAll() error {
 	if s.recent.Size().Rows > 0 {
 		if err := s.flushRecent(recent.Size{}); err != nil {
@@ -118,9 +120,10 @@ func (s *Store) flushFull() error {
 	return nil
 }
 
-// beginWriting waits until no other transaction is being made or written. flushed is the last group that Badger has. The caller must call unlock with
-// the error of its write, or nil. An error makes the store fail before any other goroutine can write, because a file of values may have grown without
-// its row, and Badger may still read the memory of a transaction that it has not taken.
+// beginWriting waits until no other transaction is being made or written to Badger. flushed is the number of the last group
+// that Badger has. The caller must call unlock with the error of its write, or nil. After an error, a file of values may have
+// grown without its row, and Badger may still read the memory of the transaction. So unlock makes the store fail before
+// another goroutine can write.
 func (s *Store) beginWriting() (flushed uint64, unlock func(error), err error) {
 	s.flusher.writing.Lock()
 	if err := s.failure(); err != nil {
@@ -137,7 +140,7 @@ func (s *Store) beginWriting() (flushed uint64, unlock func(error), err error) {
 	}, nil
 }
 
-// write writes groups to Badger with the version of the last one. From then on Badger has them.
+// write writes rows to Badger, with the version of the group last. From then on Badger has all groups up to last.
 func (s *Store) write(rows *recent.Rows, last uint64) (err error) {
 	flushed, unlock, err := s.beginWriting()
 	if err != nil {
@@ -162,9 +165,9 @@ func (s *Store) write(rows *recent.Rows, last uint64) (err error) {
 	return nil
 }
 
-// commit gives a transaction to Badger, with a version. Badger's skiplist and log copy its rows. A commit waits for the flush of
-// older memtables. If a flush has failed for good, the commit would wait forever; so the wait also ends
-// when the store has failed. The caller holds flusher.writing.
+// commit gives a transaction with this version to Badger, which copies the rows into its skiplist and its log. It waits for
+// the flush of older memtables. If a flush has failed for good, this would never end, so commit also returns when the store
+// has failed. The caller holds flusher.writing.
 func (s *Store) commit(txn *badger.Txn, version uint64) error {
 	done := make(chan error, 1)
 	if err := txn.CommitAt(version, func(err error) { done <- err }); err != nil {
@@ -184,10 +187,10 @@ func (s *Store) commit(txn *badger.Txn, version uint64) error {
 // begin prepares memory for a transaction of at most the given number of rows.
 func (f *flusher) begin(rows int) {
 	f.entries = slices.Grow(f.entries[:0], rows)
-	f.places = slices.Grow(f.places[:0], rows*values.PlaceSize) // the entries have parts of it
+	f.places = slices.Grow(f.places[:0], rows*values.PlaceSize) // it must not grow later: the entries share its memory
 }
 
-// set adds a row to a transaction, and its value to the files if it is long.
+// set adds a row to a transaction. If the row's value is long, set adds the value to the files of values.
 func (f *flusher) set(txn *badger.Txn, files *values.Set, key, stored []byte) error {
 	entry, err := f.separate(files, key, stored)
 	if err != nil {
@@ -197,8 +200,8 @@ func (f *flusher) set(txn *badger.Txn, files *values.Set, key, stored []byte) er
 	return txn.SetEntry(&f.entries[len(f.entries)-1])
 }
 
-// fill adds the newest value of every row to a transaction, and makes the separated (long) values durable. Badger has the groups up to flushed. The
-// deletion of a due row of a later group is left out, because Badger has no such row.
+// fill adds the newest value of every row to a transaction, and makes the separated (long) values durable. flushed is the last
+// group that Badger has. The deletion of a due row of a later group is left out, because Badger has no such row.
 func (f *flusher) fill(txn *badger.Txn, files *values.Set, rows *recent.Rows, flushed uint64) error {
 	f.begin(rows.Size().Rows)
 	for row := range rows.Newest() {
@@ -219,7 +222,7 @@ func (f *flusher) fill(txn *badger.Txn, files *values.Set, rows *recent.Rows, fl
 	return writeValues(files, txn)
 }
 
-// publish makes a new last group, which has size bytes, visible to new snapshots.
+// publish makes a group, which has this size in bytes, the last one that new snapshots see.
 func (s *Store) publish(newLast log.Mark, size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,8 +230,8 @@ func (s *Store) publish(newLast log.Mark, size int) {
 	s.lag.bytes += uint64(size)
 }
 
-// discard tells Badger the oldest version that a snapshot still reads, which allows compaction to drop older ones. The
-// caller holds s.mu, so that no snapshot of an older version begins meanwhile.
+// discard tells Badger the oldest version that a snapshot still reads, so that compaction may drop older versions. The caller
+// holds s.mu, so that no snapshot of an older version is opened at the same time.
 func (s *Store) discard() {
 	oldest := s.flushed
 	if len(s.openSnapshots) > 0 {

@@ -18,7 +18,7 @@ const (
 	MaxKey   = 4 << 10
 	MaxValue = 128 << 10
 
-	checksumSize = 4  // CRC-32C over key and value, at the end of every value
+	checksumSize = 4  // bytes of the CRC-32C over key and value, which follows every stored value
 	rowOverhead  = 12 // bytes that Badger adds for each row when it computes the size of a transaction
 
 	opSet    = 1
@@ -27,25 +27,24 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// rowPlace is the place of one row in the arena, the memory of a group (rows that become durable together).
+// rowPlace tells where one row is in the arena of its group.
 type rowPlace struct {
-	offset      uint32 // of the key; the value follows the key
+	offset      uint32 // offset of the key in the arena; the value follows the key
 	keyLength   uint32
 	valueLength uint32 // with the checksum; 0 for a deletion
 	isDeletion  bool
 }
 
-// Group is a set of rows that become durable together. Its owner adds the rows. A Group serialises each row at
-// once, so that Store.Apply only copies bytes. Only one goroutine at a time may use a Group. Reset reuses
-// its memory.
+// Group is a set of rows that become durable together. Its owner adds the rows. A Group serialises each row at once, so that
+// Store.Apply only copies bytes. Only one goroutine at a time may use a Group. Its memory can be used again after Reset.
 type Group struct {
 	n        uint64
 	previous [32]byte
-	arena    []byte // the group's frame: room for its header, and the rows in the hashed form: operation, lengths, key, value
+	arena    []byte // the group's frame: room for the frame's header, and the rows in the form that is hashed (operation, lengths, key, value)
 	rows     []rowPlace
 	size     int // see Bytes
 	sealed   bool
-	seal     groupRow // set by Seal
+	seal     groupRow // content of the group's own row; set by Seal
 }
 
 // NewGroup returns an empty group with the number n. previous is the hash of the preceding group, all
@@ -56,7 +55,7 @@ func NewGroup(n uint64, previous [32]byte) *Group {
 	return g
 }
 
-// Reset empties the group and gives it the number n and the preceding group's hash.
+// Reset empties the group, and gives it the number n and the hash of the previous group.
 func (g *Group) Reset(n uint64, previous [32]byte) {
 	assert.That(n > 0, "group 0 is the empty store")
 	g.n, g.previous = n, previous
@@ -73,7 +72,7 @@ func (g *Group) Previous() [32]byte { return g.previous }
 // Set adds a row to the group. It copies key and value, and adds the value's checksum. If a
 // group sets a key twice, the later row applies.
 func (g *Group) Set(key, value []byte) {
-	if len(value) > MaxValue { // passing the arguments to an assertion would allocate them
+	if len(value) > MaxValue { // not an assertion, because passing the arguments would allocate memory
 		assert.That(false, "a value of %d bytes", len(value))
 	}
 	offset := g.add(opSet, key, len(value)+checksumSize)
@@ -104,7 +103,7 @@ func (g *Group) place(r rowPlace) {
 	g.size += int(r.keyLength+r.valueLength) + rowOverhead
 }
 
-// rowHead is how many bytes a row has in the arena before its key.
+// rowHead is the number of bytes that a row has in the arena before its key.
 const rowHead = 1 + 4 + 4
 
 // read fills the group with the rows in a frame of the log. The frame's hash must be that of the rows.
@@ -132,12 +131,12 @@ func (g *Group) read(f log.Frame) error {
 // Rows returns the number of rows in the group.
 func (g *Group) Rows() int { return len(g.rows) }
 
-// Bytes returns the group's size as Badger counts it against its limit: keys, values, checksums
-// and 12 bytes per row.
+// Bytes returns the size of the group as Badger counts it for its limit: keys, values and checksums, and 12 bytes for each
+// row.
 func (g *Group) Bytes() int { return g.size }
 
-// Seal ends the group: no row can be added afterwards. It returns the group's hash, which covers
-// every row in order and the hash of the group before.
+// Seal ends the group: afterwards no row can be added. It returns the hash of the group, which covers every row in order and
+// the hash of the previous group.
 func (g *Group) Seal() [32]byte {
 	if !g.sealed {
 		g.seal = groupRow{n: g.n, previous: g.previous, rowsHash: sha256.Sum256(g.arena[log.HeaderSize:]), size: uint64(g.size)}
@@ -146,12 +145,12 @@ func (g *Group) Seal() [32]byte {
 	return g.seal.hash()
 }
 
-// recentSize returns the group's size in memory, including the row that describes the group.
+// recentSize returns the size that the group takes in memory, including the group's own row.
 func (g *Group) recentSize() recent.Size {
 	return recent.Size{Rows: g.Rows() + 1, Bytes: g.size + groupRowBytes}
 }
 
-// addTo adds to rows those of a sealed group, and the row that describes the group.
+// addTo adds the rows of a sealed group to rows, and the group's own row.
 func (g *Group) addTo(rows *recent.Rows) {
 	rows.Add(version(g.n), g.recentSize(), func(yield func(recent.Row) bool) {
 		for _, r := range g.rows {
@@ -186,12 +185,12 @@ func groupRowKey(n uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{prefixGroup}, n)
 }
 
-// groupRow is the value of the row whose key is KeyGroup. Group rows are never deleted.
+// groupRow is the value of a group's own row, whose key KeyGroup returns. Such rows are never deleted.
 type groupRow struct {
 	n        uint64
 	previous [32]byte
 	rowsHash [32]byte // SHA-256 of the group's rows in order
-	size     uint64   // what Group.Bytes returns
+	size     uint64   // the result of Group.Bytes
 }
 
 const groupRowSize = 8 + 32 + 32 + 8
@@ -203,8 +202,7 @@ func (r groupRow) append(dst []byte) []byte {
 	return binary.BigEndian.AppendUint64(dst, r.size)
 }
 
-// hash returns the group's hash. The group row contains the hash of the preceding group, so the hashes
-// form a chain.
+// hash returns the hash of the group. It covers the hash of the previous group, so the hashes form a chain.
 func (r groupRow) hash() [32]byte {
 	return sha256.Sum256(r.append(make([]byte, 0, groupRowSize)))
 }
@@ -226,7 +224,7 @@ func appendChecksum(key, value []byte) []byte {
 	return binary.BigEndian.AppendUint32(append(make([]byte, 0, len(value)+checksumSize), value...), sum)
 }
 
-// withoutChecksum returns a stored value without its checksum; ok tells whether the checksum is right.
+// withoutChecksum returns a stored value without its checksum. If the checksum is wrong, ok is false.
 func withoutChecksum(key, stored []byte) (value []byte, ok bool) {
 	n := len(stored) - checksumSize
 	if n < 0 {

@@ -18,12 +18,12 @@ import (
 const (
 	logName      = "log"     // the directory of the log
 	buildLogName = "log.new" // the directory of the log while it is being made
-	oldHeadName  = "HEAD"    // what stores had instead of a log before schema 6
+	oldHeadName  = "HEAD"    // the file that stores had instead of a log before schema 6
 )
 
-// The log has the groups, each as one frame. Badger's tables are an index over it: Badger writes its own logs (of memtables)
-// without a sync, so after a crash their content is not trusted. Open deletes them and replays the groups that no table has. The
-// log keeps a group until Badger's tables have it.
+// The log has all groups, each as one frame. Badger's tables are an index over the log. Badger writes its own write-ahead
+// logs without a sync, so their content is not trusted after a crash: Open deletes them, and replays the groups that no table
+// has. The log keeps a group until Badger's tables have it.
 
 func (s *Store) logOptions() log.Options {
 	const block = 4096
@@ -67,7 +67,7 @@ func (s *Store) openLog() error {
 	return nil
 }
 
-// logError turns the log's errors into those of this package.
+// logError converts an error of the log to one of this package.
 func logError(dir string, err error) error {
 	switch {
 	case errors.Is(err, log.ErrNoSpace):
@@ -108,19 +108,20 @@ func (s *Store) replay() error {
 	return nil
 }
 
-// missingGroups is the error for tables that end before the log begins.
-func (s *Store) missingGroups(survey *badgerfile.Survey) error {
-	if survey.LeftOut != 0 { // the table is what to report
-		return damage.New(badgerfile.TablePath(s.path, survey.LeftOut), "it is missing")
+// missingGroups returns the error for tables that lack groups which the log no longer has.
+func (s *Store) missingGroups(survey *badgerfile.Inspection) error {
+	if survey.OmittedTable != 0 { // the error names the missing table, because it is the cause
+		return damage.New(badgerfile.TablePath(s.path, survey.OmittedTable), "it is missing")
 	}
 	if _, err := os.Lstat(filepath.Join(s.path, valuesName)); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("store: %s: %w: it has no files of values", s.path, ErrOlderSchema) // in that release a version meant another group
+		// In that release the versions in tables meant other groups.
+		return fmt.Errorf("store: %s: %w: it has no files of values", s.path, ErrOlderSchema)
 	}
 	return damage.New(s.path, "its tables end with group %d, and the log begins with group %d", groupOf(survey.Last), s.groups.First())
 }
 
-// releaseSoon starts background work: to release the log's groups that are in tables, and to make the log's next
-// segment.
+// releaseSoon starts two pieces of background work: to release those groups of the log that are in tables, and to make the
+// next segment of the log.
 func (s *Store) releaseSoon() {
 	s.releases.Go(func() {
 		s.releasing.Lock()
@@ -131,8 +132,8 @@ func (s *Store) releaseSoon() {
 	})
 }
 
-// releaseGroups lets the log reuse the segments whose groups are all in Badger's tables. Before that it syncs the directory, because Badger has
-// synced the tables and its list of tables, but not the tables' names.
+// releaseGroups lets the log use those segments again whose groups are all in Badger's tables. Before that it syncs Badger's
+// directory: Badger syncs the tables and its list of tables, but not the names of the tables.
 func (s *Store) releaseGroups() error {
 	flushed := uint64(0)
 	for _, t := range s.db.Tables() {
@@ -141,7 +142,7 @@ func (s *Store) releaseGroups() error {
 	s.noteTables(flushed)
 	switch err := s.directory(s.path).Sync(); {
 	case isOutOfHandles(err):
-		return nil // a later release will find free handles, when connections have been closed
+		return nil // file handles become free when connections close, and then a later call succeeds
 	case err != nil:
 		return fmt.Errorf("store: %w", err)
 	}
@@ -154,7 +155,7 @@ func (s *Store) releaseGroups() error {
 	return s.makeSpare()
 }
 
-// makeSpareSoon starts to make the log's next segment in the background if there is none, so that no group waits for it.
+// makeSpareSoon makes the next segment of the log in the background if there is none, so that no group has to wait for it.
 func (s *Store) makeSpareSoon() {
 	if s.groups.HasSpare() || !s.makingSpare.CompareAndSwap(false, true) {
 		return
@@ -167,8 +168,8 @@ func (s *Store) makeSpareSoon() {
 	})
 }
 
-// makeSpare makes the log's next segment if the disk has room for it. Otherwise it does nothing: the group that needs the segment
-// will report the lack of space.
+// makeSpare makes the next segment of the log if the disk has room for it. Otherwise it returns no error: the group that
+// needs the segment will report the lack of space.
 func (s *Store) makeSpare() error {
 	if free, err := s.Free(); err != nil || free < minReserve+s.debt.Load()+s.segmentRoom() {
 		return err
@@ -184,8 +185,8 @@ func isOutOfHandles(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// Confirm durably records which group is the last durable one, so that the loss of that group is noticed. It is safe for concurrent use, also while a
-// group is applied.
+// Confirm durably records which group is the last durable one, so that the next start detects the loss of that group. It may
+// be called at any time, also while Apply runs.
 func (s *Store) Confirm() error {
 	if err := s.failure(); err != nil {
 		return err
@@ -200,16 +201,16 @@ func (s *Store) Confirm() error {
 
 // Figures are numbers about the store's work in the background, for metrics.
 type Figures struct {
-	LagGroups uint64 // durable groups that may not be in Badger's tables yet, so that a start would replay them from the log
-	LagBytes  uint64 // their size, as Group.Bytes counts it
+	LagGroups uint64 // number of durable groups that Badger's tables may lack; a start would replay them from the log
+	LagBytes  uint64 // size of these groups, as Group.Bytes counts it
 	Segments  int    // segments of the log that have groups
 	Spares    int    // files that may become segments
-	LogBytes  int64  // what the log takes on the disk
+	LogBytes  int64  // bytes that the log takes on the disk
 
 	Compactions        uint64 // compactions that have ended since the store was opened
-	CompactedTables    uint64 // tables that compactions have begun since then
+	CompactedTables    uint64 // number of tables that compactions have begun since the store was opened
 	WaitingCompactions int    // compactions that wait for space or file handles now
-	LevelZero          int    // tables that no compaction has merged yet
+	LevelZero          int    // number of tables in level 0, which no compaction has merged yet
 }
 
 // LevelZeroStall is the number of tables in level 0 at which groups wait for compaction.
@@ -230,9 +231,9 @@ func (s *Store) Figures() Figures {
 
 // lag tells how far Badger's tables are behind the log. Store.mu guards it.
 type lag struct {
-	bytes   uint64    // of the groups since the store was opened, replayed ones included
+	bytes   uint64    // size of all groups since the store was opened, including replayed groups
 	full    uint64    // the value of bytes at the last group of Store.full
-	written []lagMark // writes to Badger that are in no table as far as is known, oldest first
+	written []lagMark // writes to Badger whose rows may not be in tables yet, the oldest first
 	tables  lagMark   // the last write that is in Badger's tables
 }
 

@@ -18,7 +18,7 @@ import (
 	"mizan/posting/store/badgerfile"
 )
 
-// reopen opens a store with the least memtables and closes it.
+// reopen opens a store with the smallest memtables, closes it, and returns its last group.
 func reopen(dir string) (last uint64, err error) {
 	s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog})
 	if err != nil {
@@ -28,7 +28,8 @@ func reopen(dir string) (last uint64, err error) {
 	return last, s.Close()
 }
 
-// Badger gets no group that is not in the log, because its tables would then have rows that were never acknowledged.
+// A group that is not in the log must not be in Badger, because Badger's tables would then have rows that were never
+// acknowledged.
 func TestGroupIsInTheLogBeforeItIsInTables(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer abandonStore(t, s)
@@ -47,14 +48,15 @@ func TestGroupIsInTheLogBeforeItIsInTables(t *testing.T) {
 	if _, err := txn.Get(groupRowKey(2)); !errors.Is(err, badger.ErrKeyNotFound) {
 		t.Errorf("the group is in Badger: %v", err)
 	}
-	s.releases.Wait() // what began when the store was opened uses the log too
+	s.releases.Wait() // background work that began when the store was opened uses the log too
 	var err error
 	if s.groups, err = log.Open(s.logOptions()); err != nil { // for abandonStore
 		t.Fatal(err)
 	}
 }
 
-// The log compares a frame with its checksum. But only the group's hash tells whether the rows are those of the group.
+// The log checks only the checksum of a frame. The hash of the group tells whether the rows in the frame are those of the
+// group.
 func TestRowsOfTheLogMustHaveTheirGroupsHash(t *testing.T) {
 	for name, payload := range map[string][]byte{
 		"other rows":             {opSet, 0, 0, 0, 1, 0, 0, 0, 0, 'a'},
@@ -110,11 +112,11 @@ func TestLogIsUsedAgain(t *testing.T) {
 	closeStore(t, s)
 }
 
-// The log's next segment is made in the background as soon as the last one is taken, so that no group waits for it.
+// As soon as the log's spare segment is in use, the next one is made in the background, so that no group has to wait for it.
 func TestNextSegmentIsMadeInTheBackground(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
-	for n := range 400 { // they fill a segment, and no memtable
+	for n := range 400 { // the groups fill a segment, but no memtable
 		set(t, s, "a", "1")
 		if s.releases.Wait(); !s.groups.HasSpare() {
 			t.Fatalf("after group %d there is no segment for later ones", n+1)
@@ -122,12 +124,12 @@ func TestNextSegmentIsMadeInTheBackground(t *testing.T) {
 	}
 }
 
-// A segment is not made in advance if the disk has no room for both the segment and what Badger still has to write.
+// A segment is not made in advance if the disk has no room for both the segment and the bytes that Badger still has to write.
 func TestNextSegmentNeedsRoom(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	s.releases.Wait()
-	s.makingSpare.Store(true) // as if one were being made
+	s.makingSpare.Store(true) // as if a segment were being made
 	for s.groups.HasSpare() {
 		set(t, s, "a", "1")
 	}
@@ -143,7 +145,8 @@ func TestNextSegmentNeedsRoom(t *testing.T) {
 	}
 }
 
-// The last segment is put back as it was a while ago. Its own marks agree with it.
+// If somebody replaces the last segment by an older copy, the marks in the copy agree with its frames, but the file of
+// confirmations does not.
 func TestStaleSegmentIsRefused(t *testing.T) {
 	dir, killedDir := t.TempDir(), t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
@@ -165,7 +168,7 @@ func TestStaleSegmentIsRefused(t *testing.T) {
 	openRefused(t, "a stale segment", killedDir)
 }
 
-// A log that can't be replayed is refused before files of values that no table knows are removed.
+// If the log can't be replayed, Open returns an error before it removes files of values that no row refers to.
 func TestRefusalLeavesTheValues(t *testing.T) {
 	dir, killedDir := t.TempDir(), t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
@@ -200,7 +203,7 @@ func TestRefusalLeavesTheValues(t *testing.T) {
 	closeStore(t, s)
 }
 
-// A shortened list of tables is refused before Badger deletes the tables that it does not name.
+// Open refuses a truncated list of tables before Badger deletes the tables that are missing from the list.
 func TestRefusalLeavesTheTables(t *testing.T) {
 	hist := history{seed: 1, rows: 20, value: 4000, keys: manyKeys}
 	dir, killedDir := t.TempDir(), t.TempDir()
@@ -231,7 +234,7 @@ func TestRefusalLeavesTheTables(t *testing.T) {
 	}
 }
 
-// A store without groups may be bound to another keyring, and the process may end in the middle.
+// A store without groups may be bound to another keyring. If the process ends in the middle of Bind, the next start completes it.
 func TestInterruptedBindIsCompleted(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
@@ -250,8 +253,8 @@ func TestInterruptedBindIsCompleted(t *testing.T) {
 	closeStore(t, s)
 }
 
-// A process is killed in the middle of an append, and the next one can't sync what it finds in memory. Then the power is cut. The
-// group was never acknowledged, so nothing may say that it was.
+// A process is killed in the middle of an append. The next process finds the frame in the page cache and fails to sync it.
+// Then the power is cut. The group was never acknowledged, so no mark and no confirmation may name it.
 func TestFailedSyncOfRecoveryLeavesNoTrace(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -280,13 +283,13 @@ func TestFailedSyncOfRecoveryLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// The log of a store that was not completed is removed, and this removal may be interrupted too.
+// If the creation of a store was interrupted, the next start removes the store's log. This removal may be interrupted too.
 func TestCreationIsInterruptedTwice(t *testing.T) {
 	hist := childHistory(1, fewKeys)
 	for changes := range 12 {
 		dir := t.TempDir()
 		closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))
-		for _, name := range []string{storeName, identityName, catalogName} { // as after a kill before the store has its name
+		for _, name := range []string{storeName, identityName, catalogName} { // as after a kill before the store got its name
 			if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 				t.Fatal(err)
 			}

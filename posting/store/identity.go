@@ -16,29 +16,28 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// identityName is the file beside the store that identifies the store. Its first part can be computed from the store, and the log
-// contains the second part as its owner. So Open notices if IDENTITY is lost or belongs to another store. If only one copy of a
-// part is lost, Open writes this copy again.
+// identityName is the name of the file that identifies the store. It has two parts: the hash of group 1, which can also be
+// computed from the store, and the identity of the keyring, which is also in the log as its owner. So Open detects that
+// IDENTITY is lost or belongs to another store. If only one of the two copies of a part is lost, Open writes it again.
 const identityName = "IDENTITY"
 
-// identity distinguishes a store from all others. A part of zeros is unknown.
+// identity distinguishes a store from all others. A part that is all zeros is unknown.
 type identity struct {
 	first   [32]byte // the hash of group 1
 	keyring [32]byte // identity of the keyring that encrypts and signs the store's content
 }
 
-// ErrOtherKeyring is the error for a store that belongs to another keyring.
+// ErrOtherKeyring means that the store belongs to another keyring.
 var ErrOtherKeyring = errors.New("the store was made with another keyring")
 
-// ErrNoStore is the error for a missing store if Options.MustExist forbids Open to make one.
+// ErrNoStore means that there is no store, and Options.MustExist forbids Open to make one.
 var ErrNoStore = errors.New("there is no store in it")
 
-// ErrRemains is the error for a directory without a store but with files that only an earlier store can
-// have left.
+// ErrRemains means that the directory has no store, but files that only an earlier store can have left.
 var ErrRemains = errors.New("the store is gone; restore from a backup, or, to begin anew, name an empty directory or move away all that is in this one")
 
-// appendIdentity appends the content of IDENTITY: lines that people can compare. The last line is a checksum
-// of the others.
+// appendIdentity appends the content of IDENTITY: lines of text that people can compare. The last line is a checksum
+// of the other lines.
 func appendIdentity(dst []byte, id identity) []byte {
 	from := len(dst)
 	dst = fmt.Appendf(dst, "store %x\nkeyring %x\n", id.first, id.keyring)
@@ -55,8 +54,8 @@ func parseIdentity(b []byte) (id identity, ok bool) {
 	return id, bytes.Equal(b, appendIdentity(nil, id))
 }
 
-// checkIdentity compares IDENTITY with the store's first group and with the log's owner, and completes both. Open calls it
-// after the check of the groups.
+// checkIdentity compares IDENTITY with the hash of the store's first group and with the log's owner. It completes a part that
+// is unknown in one of these places. Open calls it after the groups were checked.
 func (s *Store) checkIdentity() error {
 	firstHash, err := s.firstGroupHash()
 	if err != nil {
@@ -73,11 +72,11 @@ func (s *Store) checkIdentity() error {
 	switch {
 	case !ok:
 		if err == nil {
-			s.log.Warn("a damaged file is made anew", "path", path)
+			s.log.Warn("a damaged file is written again", "path", path)
 		}
 	case storedID.first != [32]byte{} && storedID.first != s.id.first:
 		return damage.New(path, "it names another store than the one beside it, which begins with %.8x", s.id.first)
-	case s.last.N == 0 && storedID.keyring != owner: // the previous process ended while it was binding the store
+	case s.last.N == 0 && storedID.keyring != owner: // the previous process ended in the middle of Bind
 		s.id.keyring = storedID.keyring
 		if err := s.groups.SetOwner(storedID.keyring); err != nil {
 			return logError(s.options.Dir, err)
@@ -150,8 +149,8 @@ func (s *Store) BoundKeyring() [32]byte { return s.id.keyring }
 // shortHex returns the beginning of an identity, enough for people to compare.
 func shortHex(id [32]byte) string { return hex.EncodeToString(id[:8]) }
 
-// refuseIfFilesRemain refuses to make a new store where files show that there was one. If a new store were made,
-// operators would learn of the loss only from empty balances.
+// refuseIfFilesRemain returns an error if files show that the directory had a store. If Open made a new store instead,
+// operators would notice the loss only by empty balances.
 func (s *Store) refuseIfFilesRemain() error {
 	for _, name := range slices.Concat([]string{identityName, catalogName}, s.options.OtherFiles) {
 		path := filepath.Join(s.options.Dir, name)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Open makes no new store in a directory that has lost its store, whichever other files remain there.
+// If a directory has lost its store, Open makes no new store there, whichever other files remain.
 func TestNoNewStoreInADirectoryThatLostItsStore(t *testing.T) {
 	for name, remainingFiles := range map[string][]string{
 		"all other files":           {identityName, catalogName, "others"},
@@ -40,12 +40,12 @@ func TestNoNewStoreInADirectoryThatLostItsStore(t *testing.T) {
 			for _, f := range remainingFiles {
 				remove(t, filepath.Join(dir, f))
 			}
-			closeStore(t, open(t, o)) // an empty directory is a new one
+			closeStore(t, open(t, o)) // an empty directory gets a new store
 		})
 	}
 }
 
-// The store's identity is in three places: the store itself, the log and IDENTITY. They must agree.
+// A store's identity is stored in three places: the store itself, the log, and the file IDENTITY. They must agree.
 func TestFilesOfAnotherStoreAreRefused(t *testing.T) {
 	dirs := [2]string{t.TempDir(), t.TempDir()}
 	for i, dir := range dirs {
@@ -104,8 +104,8 @@ func TestLostIdentityFileIsRewritten(t *testing.T) {
 	}
 }
 
-// A kill after the first group is written, but before IDENTITY, leaves that file without the identity. The next start
-// completes the file.
+// If a process is killed after the first group and before it has written IDENTITY, this file lacks the identity. The next
+// start completes the file.
 func TestUnknownIdentityIsCompleted(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
@@ -124,7 +124,7 @@ func TestStoreIsBoundToItsKeyring(t *testing.T) {
 	dir := t.TempDir()
 	o := Options{Dir: dir, MemTable: minMemTable}
 	s := open(t, o)
-	for _, keyring := range [][32]byte{{1}, {2}} { // an empty store may change its keyring
+	for _, keyring := range [][32]byte{{1}, {2}} { // a store without groups may be tied to another keyring
 		if err := s.Bind(keyring); err != nil {
 			t.Errorf("Bind of an empty store = %v", err)
 		}

@@ -8,25 +8,26 @@ import (
 	"mizan/ledger/money"
 )
 
-// The first byte of a key is the kind of row. Two more kinds are prefixGroup in group.go and prefixValues in values.go.
+// Kinds of rows. The first byte of each key is the kind of its row. Two more kinds are prefixGroup (group.go) and
+// prefixValues (values.go).
 const (
-	prefixBlock   = 'b' // a block: consecutive events of an organization
-	prefixPage    = 'p' // a page: lines of an account (its postings, with the totals after each)
-	prefixShifted = 's' // a line whose effective day is not its booked day
-	prefixTree    = 't' // hashes of an organization's hash tree after a block
-	prefixRecord  = 'r' // a record, with the beginning of its payload
-	prefixPart    = 'q' // a further part of a record's payload
-	prefixSealed  = 'x' // a ciphertext beside a record
-	prefixClaim   = 'c' // a unique key and its owner
-	prefixCounter = 'n' // a counter: an amount
-	prefixDue     = 'd' // a due row: records on which work becomes due in the same second
-	prefixList    = 'l' // a page of a list of records
-	prefixBuffer  = 'y' // a row of the page buffer: lines and items that are on no page yet
-	prefixKV      = 'w' // an actor's own data, or a page of notices
-	prefixMark    = 'm' // KeyMark and the schema's version
+	prefixBlock      = 'b' // a block: consecutive events of an organization
+	prefixPage       = 'p' // a page: lines of an account (its postings, with the totals after each)
+	prefixShifted    = 's' // a line whose effective day is not its booked day
+	prefixTree       = 't' // hashes of an organization's hash tree after a block
+	prefixRecord     = 'r' // a record, with the beginning of its payload
+	prefixPart       = 'q' // a further part of a record's payload
+	prefixSealed     = 'x' // a ciphertext beside a record
+	prefixClaim      = 'c' // a unique key and its owner
+	prefixCounter    = 'n' // a counter: an amount
+	prefixDue        = 'd' // a due row: records on which work becomes due in the same second
+	prefixList       = 'l' // a page of a list of records
+	prefixBuffer     = 'y' // a page-buffer row: lines of accounts and rows of lists that are on no page yet
+	prefixKV         = 'w' // an actor's own data, or a page of notices
+	prefixSingleRows = 'm' // the row of KeyLowWaterMark, and the row with the version of the schema
 )
 
-// keyRoom is enough capacity for most keys, so that a new key needs one allocation.
+// keyRoom is the capacity of a new key. It is enough for most keys, so that such a key needs only one allocation.
 const keyRoom = 64
 
 func orgKey(dst []byte, prefix byte, org ledger.ID) []byte {
@@ -34,7 +35,7 @@ func orgKey(dst []byte, prefix byte, org ledger.ID) []byte {
 	return append(append(dst, prefix), org[:]...)
 }
 
-// KeyBlock is block/<org>/<first seq>.
+// KeyBlock appends the key of a block: kind of row, org, seq of the block's first event.
 func KeyBlock(dst []byte, org ledger.ID, firstSeq uint64) []byte {
 	return binary.BigEndian.AppendUint64(orgKey(dst, prefixBlock, org), firstSeq)
 }
@@ -42,15 +43,15 @@ func KeyBlock(dst []byte, org ledger.ID, firstSeq uint64) []byte {
 // KeyBlocks is the prefix of an organization's blocks.
 func KeyBlocks(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixBlock, org) }
 
-// KeyTree is tree/<org>/<first seq of the block>.
-func KeyTree(dst []byte, org ledger.ID, firstSeq uint64) []byte {
+// KeyTreeRow appends the key of a tree row: kind of row, org, seq of the first event in the row's block.
+func KeyTreeRow(dst []byte, org ledger.ID, firstSeq uint64) []byte {
 	return binary.BigEndian.AppendUint64(orgKey(dst, prefixTree, org), firstSeq)
 }
 
-// KeyTrees is the prefix of an organization's tree rows.
-func KeyTrees(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixTree, org) }
+// KeyTreeRows is the prefix of an organization's tree rows.
+func KeyTreeRows(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixTree, org) }
 
-// ParseTreeKey returns the seq of the first event of a tree row's block.
+// ParseTreeKey returns the seq in the key of a tree row: that of the first event in the row's block.
 func ParseTreeKey(key []byte) (firstSeq uint64, ok bool) {
 	if len(key) != 1+16+8 || key[0] != prefixTree {
 		return 0, false
@@ -59,8 +60,8 @@ func ParseTreeKey(key []byte) (firstSeq uint64, ok bool) {
 	return firstSeq, firstSeq != 0
 }
 
-// KeyPages is the prefix of one account's pages: org, env, path, asset. The texts end with zero
-// bytes, so that no account's prefix is a prefix of another's.
+// KeyPages appends the common prefix of the keys of an account's pages: kind of row, org, environment, path, currency,
+// network. The texts end with zero bytes, so that the prefix of one account is never a prefix of another's.
 func KeyPages(dst []byte, org ledger.ID, a ledger.Account) []byte {
 	return accountKey(orgKey(dst, prefixPage, org), a)
 }
@@ -97,7 +98,7 @@ func accountKey(dst []byte, a ledger.Account) []byte {
 	return append(append(dst, a.Asset.Network...), 0)
 }
 
-// ParsePageKey returns the account of a page's key.
+// ParsePageKey returns the account in the key of a page.
 func ParsePageKey(key []byte) (ledger.Account, bool) {
 	if len(key) < 8 {
 		return ledger.Account{}, false
@@ -105,7 +106,7 @@ func ParsePageKey(key []byte) (ledger.Account, bool) {
 	return ParsePagePrefix(key[:len(key)-8])
 }
 
-// ParsePagePrefix returns the account whose pages' keys begin with the prefix.
+// ParsePagePrefix is the reverse of KeyPages: it returns the account in the prefix.
 func ParsePagePrefix(prefix []byte) (ledger.Account, bool) {
 	var a ledger.Account
 	if len(prefix) < 1+16+1+3 || prefix[0] != prefixPage {
@@ -134,22 +135,23 @@ func KeyShifts(dst []byte, org ledger.ID, a ledger.Account) []byte {
 	return accountKey(orgKey(dst, prefixShifted, org), a)
 }
 
-// KeyShifted is shifted/<org>/<account>/<effective date>/<seq>/<line>.
+// KeyShifted appends the key of a shifted line: the prefix from KeyShifts, the effective day, the seq, and the index of the
+// line.
 func KeyShifted(dst []byte, org ledger.ID, a ledger.Account, effective ledger.Date, seq uint64, line int) []byte {
 	dst = binary.BigEndian.AppendUint32(KeyShifts(dst, org, a), uint32(effective))
 	dst = binary.BigEndian.AppendUint64(dst, seq)
 	return binary.BigEndian.AppendUint16(dst, uint16(line))
 }
 
-// KeyRecord is record/<org>/<kind>/<id>. In the keys of records, of their parts and of their sealed rows, the ids of
-// transactions have their ordered form.
+// KeyRecord appends the key of a record: kind of row, org, kind of record, id. In the keys of records, their parts and their
+// sealed rows, the ids of transactions are in their ordered form (see appendRecordID).
 func KeyRecord(dst []byte, org ledger.ID, s ledger.Source) []byte {
-	return appendSource(orgKey(dst, prefixRecord, org), s)
+	return appendRecordID(orgKey(dst, prefixRecord, org), s)
 }
 
-// appendSource appends the kind and the id of a record. The ids of transactions have their ordered form, in which new ones
-// follow the earlier ones (ledger.TimedID).
-func appendSource(dst []byte, s ledger.Source) []byte {
+// appendRecordID appends the kind and the id of a record. The ids of transactions are in their ordered form, in which new ids
+// follow earlier ones (ledger.TimedID).
+func appendRecordID(dst []byte, s ledger.Source) []byte {
 	id := s.ID
 	if s.Kind == ledger.Transaction {
 		id = ledger.OrderedID(id)
@@ -157,15 +159,17 @@ func appendSource(dst []byte, s ledger.Source) []byte {
 	return append(append(dst, byte(s.Kind)), id[:]...)
 }
 
-// KeyPart is part/<org>/<kind>/<id>/<n>: the n-th further row of a record whose payload is too long for one row.
+// KeyPart appends the key of further row n of a record whose payload is too long for one row: kind of row, org, kind of
+// record, id, n.
 func KeyPart(dst []byte, org ledger.ID, s ledger.Source, n uint64) []byte {
-	dst = appendSource(orgKey(dst, prefixPart, org), s)
+	dst = appendRecordID(orgKey(dst, prefixPart, org), s)
 	return binary.BigEndian.AppendUint64(dst, n)
 }
 
-// KeySealed is sealed/<org>/<kind>/<id>: a ciphertext that is kept beside a record for a while.
+// KeySealed appends the key of a record's sealed row, a ciphertext that is stored beside the record for a while: kind of row,
+// org, kind of record, id.
 func KeySealed(dst []byte, org ledger.ID, s ledger.Source) []byte {
-	return appendSource(KeySealeds(dst, org), s)
+	return appendRecordID(KeySealeds(dst, org), s)
 }
 
 // KeySealeds is the prefix of an organization's sealed rows.
@@ -177,12 +181,12 @@ func ParseSealedKey(key []byte) (s ledger.Source, ok bool) {
 	return s, ok
 }
 
-// KeyRecords is the prefix of an organization's records of a kind.
+// KeyRecords appends the common prefix of the keys of an organization's records of one kind.
 func KeyRecords(dst []byte, org ledger.ID, kind ledger.Kind) []byte {
 	return append(orgKey(dst, prefixRecord, org), byte(kind))
 }
 
-// KeyAllRecords is the prefix of every record of every organization.
+// KeyAllRecords appends the common prefix of the keys of all records of all organizations.
 func KeyAllRecords(dst []byte) []byte { return append(dst, prefixRecord) }
 
 // ParseRecordKey parses a record's key.
@@ -203,17 +207,17 @@ func parseSourceKey(prefix byte, key []byte) (org ledger.ID, s ledger.Source, ok
 	return org, s, true
 }
 
-// KeyClaim is claim/<org>/<kind>/<key>.
+// KeyClaim appends the key of a claim: kind of row, org, kind of claim, the claim's own key.
 func KeyClaim(dst []byte, org ledger.ID, kind ledger.ClaimKind, key string) []byte {
 	return append(KeyClaims(dst, org, kind), key...)
 }
 
-// KeyClaims is the prefix of an organization's claims of a kind.
+// KeyClaims appends the common prefix of the keys of an organization's claims of one kind.
 func KeyClaims(dst []byte, org ledger.ID, kind ledger.ClaimKind) []byte {
 	return append(orgKey(dst, prefixClaim, org), byte(kind))
 }
 
-// KeyCounter is counter/<org>/<key>/<window>.
+// KeyCounter appends the key of a counter's row: kind of row, org, the counter's own key, a zero byte, window.
 func KeyCounter(dst []byte, org ledger.ID, key, window string) []byte {
 	dst = append(orgKey(dst, prefixCounter, org), key...)
 	return append(append(dst, 0), window...)
@@ -222,13 +226,14 @@ func KeyCounter(dst []byte, org ledger.ID, key, window string) []byte {
 // KeyCounters is the prefix of the keys of an organization's counters.
 func KeyCounters(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixCounter, org) }
 
-// KeyDue is due/<second>/<group>: the items that a group makes due in that second.
+// KeyDue appends the key of a due row, which has the items that a group makes due in a second: kind of row, second, number of
+// the group.
 func KeyDue(dst []byte, second int64, group uint64) []byte {
 	dst = binary.BigEndian.AppendUint64(append(dst, prefixDue), uint64(second))
 	return binary.BigEndian.AppendUint64(dst, group)
 }
 
-// KeyDueFrom is the lowest key of the due rows of a second.
+// KeyDueFrom appends the key at which a scan of the due rows of this second begins.
 func KeyDueFrom(dst []byte, second int64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, prefixDue), uint64(second))
 }
@@ -236,7 +241,7 @@ func KeyDueFrom(dst []byte, second int64) []byte {
 // KeyDues is the prefix of all due rows.
 func KeyDues(dst []byte) []byte { return append(dst, prefixDue) }
 
-// ParseDueKey returns the second and the group in a due row's key.
+// ParseDueKey returns the second and the number of the group in the key of a due row.
 func ParseDueKey(key []byte) (second int64, group uint64, ok bool) {
 	if len(key) != 17 || key[0] != prefixDue {
 		return 0, 0, false
@@ -244,17 +249,17 @@ func ParseDueKey(key []byte) (second int64, group uint64, ok bool) {
 	return int64(binary.BigEndian.Uint64(key[1:9])), binary.BigEndian.Uint64(key[9:]), true
 }
 
-// KeyLists is the prefix of the pages of one list.
-func KeyLists(dst []byte, org ledger.ID, list ledger.List) []byte {
+// KeyListPages appends the common prefix of the keys of a list's pages.
+func KeyListPages(dst []byte, org ledger.ID, list ledger.List) []byte {
 	return append(orgKey(dst, prefixList, org), list[:]...)
 }
 
-// KeyList is list/<org>/<list>/<booked time of the page's first row>: a page of the list.
-func KeyList(dst []byte, org ledger.ID, list ledger.List, firstBooked ledger.Micros) []byte {
-	return binary.BigEndian.AppendUint64(KeyLists(dst, org, list), uint64(firstBooked))
+// KeyListPage appends the key of a page of a list: the prefix from KeyListPages, and the booked time of the page's first row.
+func KeyListPage(dst []byte, org ledger.ID, list ledger.List, firstBooked ledger.Micros) []byte {
+	return binary.BigEndian.AppendUint64(KeyListPages(dst, org, list), uint64(firstBooked))
 }
 
-// ParseListPrefix returns the list whose pages' keys begin with the prefix.
+// ParseListPrefix is the reverse of KeyListPages: it returns the list in the prefix.
 func ParseListPrefix(prefix []byte) (list ledger.List, ok bool) {
 	if len(prefix) != 1+16+len(list) || prefix[0] != prefixList {
 		return list, false
@@ -262,10 +267,11 @@ func ParseListPrefix(prefix []byte) (list ledger.List, ok bool) {
 	return ledger.List(prefix[17:]), true
 }
 
-// KeyMark is the key of the due mark. Its value is a second; due rows of earlier seconds are never read again.
-var KeyMark = []byte("mdue")
+// KeyLowWaterMark is the key of the low-water mark of due rows. Its value is a second; due rows of earlier seconds are never read
+// again.
+var KeyLowWaterMark = []byte("mdue")
 
-// ParseShiftedDate returns the effective date in a shifted line's key.
+// ParseShiftedDate returns the effective day in the key of a shifted line.
 func ParseShiftedDate(key []byte) (ledger.Date, bool) {
 	const dateSeqLine = 4 + 8 + 2 // bytes of the effective date, the seq and the line's index
 	if len(key) < 1+16+dateSeqLine || key[0] != prefixShifted {

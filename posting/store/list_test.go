@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	_ "unsafe" // for the linkname below
+	_ "unsafe" // for go:linkname
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/pb"
@@ -34,7 +34,7 @@ var syncList func(*os.File) error
 // the fault comes "once" or stays "on". The appended bytes are in the page cache, as after a real fault.
 const faultVariable = "MIZAN_STORE_FAULT"
 
-// failSyncs makes syncs fail as fault says, which is the value of faultVariable.
+// failSyncs makes syncs fail as described by fault, the value of faultVariable.
 func failSyncs(fault string) error {
 	if fault == "" {
 		return nil
@@ -58,8 +58,8 @@ func failSyncs(fault string) error {
 	return nil
 }
 
-// startFaulty starts a child that applies groups up to last and closes the store. The fault is set in the
-// environment, or comes from the command wrapper, which runs the child.
+// startFaulty starts a child process that applies groups up to the group last and closes the store. A fault is set with
+// faultVariable, or is caused by the command wrapper, with which the child is started.
 func startFaulty(t testing.TB, dir string, hist history, last uint64, wrapper ...string) *process {
 	t.Helper()
 	childArguments := fmt.Sprintf("%s=%d %d %d %s", childVariable, hist.seed, hist.keys, last, dir)
@@ -86,10 +86,10 @@ func wantNoLoss(t *testing.T, p *process, dir string, hist history) {
 	}
 }
 
-// A failed sync of the list of tables ends the process, whenever it happens: while the store is made, in a
-// flush, in a compaction, or at the end. The next start succeeds without loss. If a flush has deleted its
-// table again, the rows are still in their log; if a compaction has, they are in the tables that it was to
-// replace.
+// If a sync of the list of tables fails, the process ends, whenever that happens: while the store is made, in a flush, in a
+// compaction, or at the end. The next start succeeds, and nothing is lost. If Badger has deleted the table of a flush again,
+// its rows are still in the store's log. If Badger has deleted the new tables of a compaction again, their rows are still in
+// the old tables.
 func TestFailedTableListSyncLosesNothing(t *testing.T) {
 	hist := childHistory(testseed.Seed(t), fewKeys)
 	for _, fault := range []string{
@@ -97,7 +97,7 @@ func TestFailedTableListSyncLosesNothing(t *testing.T) {
 		"1 compaction once", "1 compaction on", "2 compaction once",
 	} {
 		if testing.Short() && fault[0] > '1' {
-			continue // later syncs come from the same goroutines
+			continue // later syncs are made by the same goroutines, so the race detector needs only the first
 		}
 		t.Run(fault, func(t *testing.T) {
 			t.Setenv(faultVariable, fault)
@@ -105,7 +105,7 @@ func TestFailedTableListSyncLosesNothing(t *testing.T) {
 			p := startFaulty(t, dir, hist, 1<<40)
 			wantNoLoss(t, p, dir, hist)
 			if strings.Contains(fault, "compaction") && !strings.Contains(p.failure, "compacting tables") {
-				t.Errorf("it failed in something else: %s", p.failure)
+				t.Errorf("the child failed for another reason: %s", p.failure)
 			}
 		})
 	}
@@ -123,7 +123,7 @@ func TestFailedTableListSyncAtCloseLosesNothing(t *testing.T) {
 	}
 }
 
-// Errors of the kernel, injected by strace, have the same effect. strace counts the calls of each thread
+// Errors of system calls, which strace injects, have the same effect as failing syncs. strace counts the calls of each thread
 // separately.
 func TestFailedSystemCallOnTheTableListLosesNothing(t *testing.T) {
 	strace, err := exec.LookPath("strace")
@@ -152,8 +152,8 @@ func tableChanges(op pb.ManifestChange_Operation, level uint32, ids ...uint64) (
 	return changes
 }
 
-// A record of the list whose sync failed may not be the last record, because another goroutine may have appended
-// one meanwhile. A record with missing tables is left out only if no row is lost.
+// If the sync of a record in the list has failed, this record need not be the last one, because another goroutine may have
+// appended a record since. A record whose tables are missing is left out only if no row is lost.
 func TestRecordOfAFailedSyncIsLeftOutWithoutLoss(t *testing.T) {
 	const create, drop = pb.ManifestChange_CREATE, pb.ManifestChange_DELETE
 	hist := childHistory(testseed.Seed(t), fewKeys)
@@ -166,7 +166,7 @@ func TestRecordOfAFailedSyncIsLeftOutWithoutLoss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var flushedTables []uint64 // tables, each made by a record of its own
+	var flushedTables []uint64 // tables that were made by flushes, each in a record of its own
 	for _, r := range records {
 		if len(r) != 1 || r[0].Op != create {
 			t.Fatalf("the list has a record %v", r)
@@ -179,9 +179,9 @@ func TestRecordOfAFailedSyncIsLeftOutWithoutLoss(t *testing.T) {
 	lastTable := flushedTables[len(flushedTables)-1]
 	compaction := slices.Concat(tableChanges(create, 6, 900, 901), tableChanges(drop, 0, flushedTables[0], flushedTables[1]))
 	for name, c := range map[string]struct {
-		records        [][]*pb.ManifestChange // records that are appended
+		records        [][]*pb.ManifestChange // records to append
 		removedRecords int                    // number of records that are removed from the end before that
-		deletedTable   uint64                 // number of a table that is deleted; 0: none
+		deletedTable   uint64                 // number of the table to delete; 0: none
 		wantOpen       bool
 	}{
 		"one flush":                  {[][]*pb.ManifestChange{tableChanges(create, 0, 900)}, 0, 0, true},
@@ -216,8 +216,8 @@ func TestRecordOfAFailedSyncIsLeftOutWithoutLoss(t *testing.T) {
 	}
 }
 
-// recordsOf reads a list of tables in Badger's form: 8 bytes of header, then records, with 4 bytes
-// of length and 4 bytes of checksum before each.
+// recordsOf reads a list of tables in Badger's form: a header of 8 bytes, and then the records. Before each record are its
+// length and its checksum, of 4 bytes each.
 func recordsOf(path string) (header []byte, records [][]*pb.ManifestChange, err error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -234,7 +234,7 @@ func recordsOf(path string) (header []byte, records [][]*pb.ManifestChange, err 
 	return header, records, nil
 }
 
-// replacesTables tells whether a record's tables replace others, as those of a compaction do.
+// replacesTables tells whether a record's tables replace other tables, as those of a compaction do.
 func replacesTables(record []*pb.ManifestChange) bool {
 	return slices.ContainsFunc(record, func(c *pb.ManifestChange) bool { return c.Op == pb.ManifestChange_DELETE })
 }

@@ -37,9 +37,9 @@ type Loader struct {
 	valuesListed bool    // the rows that describe the files of values were added
 }
 
-// NewLoader begins a store in o.Dir, which must not contain one; it makes the directory if there is none. size is the
-// approximate number of bytes of the rows. The disk must have room for the rows and for what an open store needs.
-// Errors: ErrLocked, ErrNoSpace, or an I/O error that names the path.
+// NewLoader begins to make a store in o.Dir, which must not have one yet. If the directory does not exist, NewLoader makes
+// it. size is the approximate number of bytes of the rows. The disk must have room for the rows and for what an open store
+// needs. The error is ErrLocked, ErrNoSpace, or an I/O error that names the path.
 func NewLoader(o Options, size uint64) (*Loader, error) {
 	if o.MemTable == 0 {
 		o.MemTable = DefaultMemTable
@@ -96,8 +96,8 @@ func (l *Loader) begin(size uint64) error {
 	return nil
 }
 
-// Add takes the next row, by ascending key. An error means that no store can have these rows, or
-// that they could not be written.
+// Add takes the next row; rows must come in ascending order of their keys. An error means that no store can have these rows,
+// or that they could not be written.
 func (l *Loader) Add(r StoredRow) error {
 	if err := l.rowCheck.Add(r); err != nil {
 		return err
@@ -119,14 +119,14 @@ func (l *Loader) Add(r StoredRow) error {
 	return l.flush()
 }
 
-// add adds an entry to the batch, which copies it.
+// add adds an entry to the batch. The batch copies the entry.
 func (l *Loader) add(e *badger.Entry, version uint64) {
 	l.kv.Key, l.kv.Value, l.kv.UserMeta, l.kv.Version, l.kv.StreamId = e.Key, e.Value, []byte{e.UserMeta}, version, 1
 	badger.KVToBuffer(&l.kv, l.batch)
 }
 
-// listValues adds the rows that describe the files of values. In the order of keys these come after all rows with separated values, so no file grows
-// any more.
+// listValues adds the rows that describe the files of values. In the order of keys these rows come after all rows with separated
+// values, so no file grows any more.
 func (l *Loader) listValues() error {
 	if _, err := l.store.values.Flush(); err != nil {
 		return fmt.Errorf("store: %w", err)
@@ -160,8 +160,8 @@ func (l *Loader) flush() error {
 // there was none. Finish makes a store that ends with this group.
 func (l *Loader) LastGroup() (n uint64, hash [32]byte) { return l.rowCheck.LastGroup() }
 
-// Finish makes the store durable and gives it its name. Then the store can be opened, and takes groups
-// after its last one. After an error the directory contains no store.
+// Finish makes the store durable and gives it its name. Afterwards the store can be opened, and the group after its last one
+// can be applied. After an error the directory has no store.
 func (l *Loader) Finish() error {
 	err := l.finish()
 	if err != nil {
@@ -199,8 +199,8 @@ func (l *Loader) finish() error {
 	return nil
 }
 
-// completeStore makes Badger's files durable, then the log, which continues after the last group, and then gives the store's
-// directory its name, as createIfNew does.
+// completeStore makes three things durable: Badger's files, the log (whose next group follows the last one in the store), and
+// at the end the name of the store's directory, as in createIfNew.
 func (l *Loader) completeStore() error {
 	s := l.store
 	files, err := os.ReadDir(s.path)
@@ -224,8 +224,8 @@ func (l *Loader) completeStore() error {
 	return durable.SyncDir(s.options.Dir)
 }
 
-// Abandon ends a failed load. The files in the directory are not a store, and the caller must
-// remove them.
+// Abandon ends a load that has failed. The files that it leaves in the directory are not a store, and the caller must remove
+// them.
 func (l *Loader) Abandon() {
 	s := l.store
 	if l.tables != nil {
@@ -243,15 +243,15 @@ func (l *Loader) Abandon() {
 
 func (l *Loader) release() {
 	if l.store.values != nil {
-		_ = l.store.values.Close() // what was written is synced, or given up
+		_ = l.store.values.Close() // its error does not matter: all writes were synced, or the load has failed
 		l.store.values = nil
 	}
 	if l.batch != nil {
-		_ = l.batch.Release() // memory only
+		_ = l.batch.Release() // it only frees memory
 		l.batch = nil
 	}
 	if l.store.lock != nil {
-		_ = filelock.Release(l.store.lock) // nothing was written
+		_ = filelock.Release(l.store.lock) // its error does not matter, because nothing was written
 		l.store.lock = nil
 	}
 }

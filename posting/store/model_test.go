@@ -21,20 +21,20 @@ var discardLog = slog.New(slog.DiscardHandler)
 // model is the expected content of a store.
 type model map[string]string
 
-// history describes a store for tests: it computes the content of each group from the seed. So tests need not
-// record which content they expect after a group.
+// history computes the rows of each group of a test's store from the seed. So a test need not record which content it expects
+// after a group.
 type history struct {
 	seed  uint64
 	rows  int // number of random rows in a group
-	value int // upper bound of a value's length
-	keys  int // number of keys, so that rows are overwritten and deleted
+	value int // upper bound of the length of a value
+	keys  int // number of different keys; it is small enough that rows are overwritten and deleted
 }
 
 // eachRow calls set or remove for every row of group n.
 func (h history) eachRow(n uint64, set func(key, value []byte), remove func(key []byte)) {
 	r := rand.New(rand.NewPCG(h.seed, n))
 	for range h.rows {
-		kind := "kr"[r.IntN(2)] // long values of the second kind are in files of their own
+		kind := "kr"[r.IntN(2)] // long values of the kind 'r' are stored in files of values
 		key := fmt.Appendf(nil, "%c%04d", kind, r.IntN(h.keys))
 		if r.IntN(4) == 0 {
 			remove(key)
@@ -54,7 +54,7 @@ func (h history) eachRow(n uint64, set func(key, value []byte), remove func(key 
 // fill writes group n into g.
 func (h history) fill(g *Group) { h.eachRow(g.N(), g.Set, g.Delete) }
 
-// applyTo applies the groups after from, up to group last, to the model.
+// applyTo changes the model as the history's groups from+1 to last do.
 func (h history) applyTo(m model, from, last uint64) {
 	for n := from + 1; n <= last; n++ {
 		h.eachRow(n, func(k, v []byte) { m[string(k)] = string(v) }, func(k []byte) { delete(m, string(k)) })
@@ -76,7 +76,7 @@ func (h history) continueTo(t testing.TB, s *Store, n uint64) {
 	}
 }
 
-// content returns all rows except the store's own, and checks that both directions of reading give the same rows.
+// content returns all rows except the store's own. It checks that reading in both directions gives the same rows.
 func content(sn *Snapshot) (model, error) {
 	m := make(model)
 	var ascending, descending []string
@@ -109,8 +109,8 @@ func content(sn *Snapshot) (model, error) {
 	return m, nil
 }
 
-// differenceFrom returns how the store differs from the model, in a walk over all rows or in Get for some
-// keys; nil means that they are equal.
+// differenceFrom returns an error that says how the store differs from the model, in a walk over all rows or in Get for some
+// keys. If they are equal, it returns nil.
 func (h history) differenceFrom(s *Store, m model) error {
 	sn := s.Snapshot()
 	defer sn.Close()
@@ -119,11 +119,11 @@ func (h history) differenceFrom(s *Store, m model) error {
 		return err
 	}
 	if !maps.Equal(got, m) {
-		return fmt.Errorf("at group %d the store has %d rows, and they should be %d others", sn.Group(), len(got), len(m))
+		return fmt.Errorf("at group %d the store has %d rows, which differ from the %d expected ones", sn.GroupNumber(), len(got), len(m))
 	}
-	r := rand.New(rand.NewPCG(h.seed, sn.Group()))
+	r := rand.New(rand.NewPCG(h.seed, sn.GroupNumber()))
 	for range 500 {
-		kind := "kr"[r.IntN(2)] // long values of the second kind are in files of their own
+		kind := "kr"[r.IntN(2)] // as in eachRow
 		key := fmt.Appendf(nil, "%c%04d", kind, r.IntN(h.keys))
 		value, found, err := sn.Get(key, nil)
 		if err != nil {
@@ -155,10 +155,10 @@ func closeStore(t testing.TB, s *Store) {
 	}
 }
 
-// abandonStore releases the files of a store that has failed, which otherwise only the end of the process does.
+// abandonStore releases the files of a store that has failed. Outside of tests the end of the process releases them.
 func abandonStore(t testing.TB, s *Store) {
 	t.Helper()
-	s.releases.Wait() // they look at tables, which Badger is about to unmap
+	s.releases.Wait() // this background work reads tables, which Badger is about to unmap
 	if err := s.db.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -170,8 +170,9 @@ func abandonStore(t testing.TB, s *Store) {
 	}
 }
 
-// withoutPrepared returns nil for the segment that the log of an open store prepares: its name changes when it is ready, perhaps just after
-// it was listed. It has no frames yet, so a copy without it is what a kill may leave.
+// withoutPrepared returns nil if err only says that the file of the log's next segment does not exist. An open store renames
+// this file when it is complete, perhaps just after the test has listed the directory. The file has no frames yet, so a kill
+// may also leave a directory without it.
 func withoutPrepared(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(filepath.Base(path), "new-") {
 		return nil

@@ -13,9 +13,9 @@ const kvNotices = 'n'
 
 // Bounds of KVs and notices, in bytes.
 const (
-	MaxKVKey      = 256      // longest key of a KV
-	MaxKVValue    = 96 << 10 // longest value of a KV
-	MaxNotice     = 16 << 10 // longest body of a notice
+	MaxKVKey      = 256      // length of a KV's own key
+	MaxKVValue    = 96 << 10 // length of a KV's value
+	MaxNotice     = 16 << 10 // length of a notice's body
 	MaxNoticePage = 48 << 10 // longest page of notices; a notice that does not fit begins a new page
 )
 
@@ -28,23 +28,23 @@ type Notice struct {
 	Body    []byte
 }
 
-// KeyKV is kv/<org>/<key>.
+// KeyKV appends the key of a KV's row: kind of row, org, the KV's own key.
 func KeyKV(dst []byte, org ledger.ID, key []byte) []byte {
 	return append(orgKey(dst, prefixKV, org), key...)
 }
 
-// KVKey returns a KV's own key: the row's key without KeyKV's prefix.
+// KVKey returns the KV's own key in the key of its row.
 func KVKey(key []byte) []byte { return key[1+16:] }
 
-// IsActorKV tells whether actors may set the KV with this KVKey. Only the writer sets the other KVs.
+// IsActorKV tells whether actors may set the KV with this own key. All other KVs are set only by the writer.
 func IsActorKV(key []byte) bool { return key[0] != kvNotices }
 
-// KeyNotices is kv/<org>/n: the prefix of an organization's notices.
+// KeyNotices appends the common prefix of the keys of an organization's notice pages.
 func KeyNotices(dst []byte, org ledger.ID) []byte {
 	return append(orgKey(dst, prefixKV, org), kvNotices)
 }
 
-// KeyNoticePage is kv/<org>/n<booked time of the page's first notice>.
+// KeyNoticePage appends the key of a notice page: the prefix from KeyNotices, and the booked time of the page's first notice.
 func KeyNoticePage(dst []byte, org ledger.ID, firstBooked ledger.Micros) []byte {
 	return binary.BigEndian.AppendUint64(KeyNotices(dst, org), uint64(firstBooked))
 }
@@ -57,18 +57,18 @@ func ParseNoticePage(key []byte) (firstBooked ledger.Micros, ok bool) {
 	return ledger.Micros(binary.BigEndian.Uint64(key[18:])), true
 }
 
-// NoticePage builds a row with the notices that one group adds for one organization.
+// NoticePage builds a page of notices: a row with notices that one group adds for one organization.
 type NoticePage struct {
 	First    ledger.Micros // booked time of the first notice; 0: the page is empty
 	previous Notice        // the last notice of the page, without its body
 	row      []byte
 }
 
-// sameDestinationFlag is a flag in the byte of a notice's channel: the notice has the destination of the previous
-// one.
+// sameDestinationFlag is a flag in the byte with a notice's channel. It means that the notice has the same destination as the
+// previous one.
 const sameDestinationFlag = 0x80
 
-// Full tells whether a notice with a body of n bytes does not fit into the page.
+// Full tells whether a further notice with a body of n bytes would make the page too long.
 func (p *NoticePage) Full(n int) bool { return p.First != 0 && len(p.row)+n+64 > MaxNoticePage }
 
 // Add appends a notice. Notices must be in the order of their booked times.

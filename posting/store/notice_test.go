@@ -17,7 +17,7 @@ import (
 
 var noticeOrg = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a03")
 
-// noticesOf returns the notices of a page, up to its end or the first fault.
+// noticesOf returns the notices of a page up to the first fault, and the error for the fault.
 func noticesOf(first ledger.Micros, row []byte) (notices []Notice, err error) {
 	err = EachNotice(first, row, func(n *Notice) (bool, error) {
 		copied := *n
@@ -78,7 +78,7 @@ func TestNoticePageRoundTrip(t *testing.T) {
 		if err != nil || !slices.EqualFunc(got, want, sameNotice) {
 			t.Fatalf("%+v, want %+v (%v)", got, want, err)
 		}
-		p.Reset() // its memory is reused
+		p.Reset() // the page's memory is used again
 	}
 }
 
@@ -115,7 +115,7 @@ func TestNoticePageIsFullBeforeItsBound(t *testing.T) {
 func TestTruncatedNoticePageIsRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(testseed.Seed(t), 0))
 	want := randomNotices(r, 12)
-	noticesUpTo := map[int]int{1: 0} // number of whole notices in the first bytes of the page, by the number of bytes
+	noticesUpTo := map[int]int{1: 0} // maps a length to the number of whole notices in a page that is cut to this length
 	for n := range want {
 		noticesUpTo[pageOf(want[:n+1]).Bytes()] = n + 1
 	}
@@ -222,8 +222,8 @@ func TestDamagedNoticePageIsDetected(t *testing.T) {
 	}
 }
 
-// FuzzNoticePage checks that an invalid page causes no panic, and that the notices of a valid page are the same
-// after they are written and read again.
+// FuzzNoticePage checks that an invalid page causes no panic. If a page is valid and its notices are written and read again,
+// they must be the same.
 func FuzzNoticePage(f *testing.F) {
 	p := pageOf(randomNotices(rand.New(rand.NewPCG(1, 1)), 4))
 	f.Add(uint64(p.First), p.Row())

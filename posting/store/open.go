@@ -27,16 +27,16 @@ const (
 	buildName   = "store.new" // Badger's directory while the store is being made
 	catalogName = "TABLES"    // the checksums of Badger's tables
 	lockName    = "LOCK"
-	fileMode    = 0o600 // of the files in the data directory
+	fileMode    = 0o600 // mode of the files in the data directory
 
 	schemaKey = "mschema"
-	schema    = 9 // version of the forms of rows and of the files beside them
+	schema    = 12 // version of the forms of rows and of the files beside them
 )
 
-// Open opens the store in o.Dir, or makes a new one if there is none. Errors: ErrLocked, ErrNewerSchema,
-// ErrOlderSchema, ErrNoSpace, ErrUnfinished, *DamageError, or an I/O error that names the path. Open examines every
-// file before Badger may change one, because Badger deletes tables that its list, if it was shortened, no longer
-// contains.
+// Open opens the store in o.Dir, or makes a new one if there is none. The error is ErrLocked, ErrNewerSchema, ErrOlderSchema,
+// ErrNoSpace, ErrUnfinished, a *DamageError, or an I/O error that names the path. Open examines every file before Badger may
+// change one. Otherwise, if Badger's list of tables had lost its end, Badger would delete the tables that are missing from
+// the list.
 func Open(o Options) (*Store, error) {
 	if o.MemTable == 0 {
 		o.MemTable = DefaultMemTable
@@ -54,7 +54,7 @@ func Open(o Options) (*Store, error) {
 	}
 	s := &Store{
 		options: o, path: filepath.Join(o.Dir, storeName), log: o.Log, lock: lock,
-		tables: badgerfile.NewCatalog(filepath.Join(o.Dir, catalogName)), failed: make(chan struct{}), maintenance: newValuesMaintenance(),
+		tables: badgerfile.NewTableChecksums(filepath.Join(o.Dir, catalogName)), failed: make(chan struct{}), maintenance: newValuesMaintenance(),
 	}
 	if err := s.open(); err != nil {
 		s.abandon()
@@ -67,7 +67,7 @@ func (s *Store) open() error {
 	if err := s.checkRestoreFinished(); err != nil {
 		return err
 	}
-	if err := s.checkNotCondemned(); err != nil {
+	if err := s.checkNotMarkedDamaged(); err != nil {
 		return err
 	}
 	if err := s.createIfNew(); err != nil {
@@ -81,7 +81,8 @@ func (s *Store) open() error {
 		return err
 	}
 	s.ready.Store(true)
-	s.maxBatch = recent.Size{Rows: int(s.db.MaxBatchCount() * 9 / 10), Bytes: int(s.db.MaxBatchSize() * 9 / 10)} // a transaction of Badger may have a little more
+	// The limits of Badger's transactions are a little higher.
+	s.maxBatch = recent.Size{Rows: int(s.db.MaxBatchCount() * 9 / 10), Bytes: int(s.db.MaxBatchSize() * 9 / 10)}
 	s.last.N = groupOf(survey.Last)
 	s.flusher.moves = survey.Last - version(s.last.N)
 	s.startFlusher()
@@ -111,16 +112,16 @@ func (s *Store) open() error {
 	}
 	s.releaseSoon()
 	s.startMaintenance()
-	return s.failure() // Badger may already be making tables, and may have failed
+	return s.failure() // Badger may have failed already, because it may have begun to make tables
 }
 
-// prepareFiles examines the files and prepares them for Badger, under the lock that Badger itself will take.
-func (s *Store) prepareFiles() (survey *badgerfile.Survey, err error) {
+// prepareFiles examines the files and prepares them for Badger. It holds the lock that Badger itself will take.
+func (s *Store) prepareFiles() (survey *badgerfile.Inspection, err error) {
 	badgerLock, err := lockBadger(s.path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = filelock.Release(badgerLock) }() // nothing was written
+	defer func() { _ = filelock.Release(badgerLock) }() // its error does not matter, because nothing was written
 	if err := s.openLog(); err != nil {
 		return nil, err
 	}
@@ -139,8 +140,8 @@ func (s *Store) prepareFiles() (survey *badgerfile.Survey, err error) {
 	return survey, nil
 }
 
-// cleanFiles removes what a killed process left in the files and beside them, and writes TABLES.
-func (s *Store) cleanFiles(survey *badgerfile.Survey) error {
+// cleanFiles removes what a killed process has left incomplete, and writes TABLES.
+func (s *Store) cleanFiles(survey *badgerfile.Inspection) error {
 	durable.RemoveLeftovers(s.options.Dir, identityName, catalogName, damagedFileName)
 	listEnd, err := survey.Clean()
 	if err != nil {
@@ -160,7 +161,7 @@ func (s *Store) badgerOptions(path string, audit *badgerfile.CompactionAudit) ba
 	return badger.DefaultOptions(path).
 		WithLogger(&badgerLog{store: s, audit: audit}).
 		WithMetricsEnabled(false).
-		WithSyncWrites(false). // the log is what is durable
+		WithSyncWrites(false). // the store's own log is durable
 		WithDetectConflicts(false).
 		WithNumVersionsToKeep(1).
 		WithMemTableSize(memTable).
@@ -178,8 +179,8 @@ func (s *Store) badgerOptions(path string, audit *badgerfile.CompactionAudit) ba
 		WithChecksumVerificationMode(options.OnTableRead)
 }
 
-// openBadger opens Badger and turns its errors into those of this package. The files have been
-// examined, so a panic of Badger here is a case that no check covers.
+// openBadger opens Badger and converts its errors to those of this package. The files were examined before, so a panic of
+// Badger means damage that no check has found.
 func openBadger(o badger.Options, path string) (db *badger.DB, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -216,15 +217,16 @@ func (s *Store) checkSchema() error {
 	return nil
 }
 
-// checkGroups walks the group rows back from the last one, over groups of four times as many bytes as all memtables can hold, because most of a
-// group's bytes are in files of values and not in memtables (package values). If Badger's list of tables is truncated, the lost rows are in that
-// range.
+// checkGroups walks over the group rows, from the last one back, and checks that they form a chain. If Badger's list of
+// tables is truncated, the lost rows are those of the last groups. The walk covers groups that have together four times as
+// many bytes as all memtables can hold, because most bytes of a group are in files of values and not in memtables (package
+// values).
 func (s *Store) checkGroups() error {
 	sn := s.Snapshot()
 	defer sn.Close()
 	var (
-		next         = s.last.N // the group that the walk must find next, from the last group down
-		expectedHash [32]byte   // the hash of that group, according to the row of the group after it
+		next         = s.last.N // number of the group whose row the walk must find next
+		expectedHash [32]byte   // hash of that group, according to the row of the following group
 		bytesWalked  uint64
 		bound        = 4 * uint64(memTables+2) * uint64(s.options.MemTable)
 	)
@@ -256,8 +258,8 @@ func (s *Store) checkGroups() error {
 	return nil
 }
 
-// abandon releases everything after a failed Open. When Badger is closed it flushes the rows that were replayed. This is
-// harmless, because those rows are durable in the log.
+// abandon releases everything after Open has failed. When Badger is closed, it flushes the rows that were replayed. This does
+// no harm, because these rows are durable in the log.
 func (s *Store) abandon() {
 	if s.db != nil {
 		s.stopMaintenance()
@@ -268,13 +270,13 @@ func (s *Store) abandon() {
 		s.tables.Wait()
 	}
 	if s.audit != nil {
-		_ = s.audit.Close() // only read
+		_ = s.audit.Close() // it was only read
 	}
 	if s.values != nil {
-		_ = s.values.Close() // everything written is synced
+		_ = s.values.Close() // its error does not matter, because all writes were synced
 	}
 	if s.groups != nil {
-		_ = s.groups.Close() // everything written is synced
+		_ = s.groups.Close() // its error does not matter, because all writes were synced
 	}
 	_ = filelock.Release(s.lock)
 }
@@ -300,13 +302,13 @@ func lockBadger(path string) (*os.File, error) {
 	return lockFile(f, path)
 }
 
-// lockFile locks the file f, whose lock is that of the directory dir. After an error f is closed.
+// lockFile takes the lock on the file f, for the directory dir. After an error f is closed.
 func lockFile(f *os.File, dir string) (*os.File, error) {
 	err := filelock.Try(f)
 	if err == nil {
 		return f, nil
 	}
-	_ = f.Close() // nothing was written
+	_ = f.Close() // its error does not matter, because nothing was written
 	if errors.Is(err, filelock.ErrHeld) {
 		return nil, fmt.Errorf("store: %s: %w", dir, ErrLocked)
 	}

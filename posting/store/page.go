@@ -8,14 +8,14 @@ import (
 	"mizan/ledger/money"
 )
 
-// MaxPage is the maximum length of a page's row in bytes. A page has consecutive lines of one account, or items of
-// one list.
+// MaxPage is the maximum length in bytes of a row with a page. A page has consecutive lines of one account, or consecutive
+// rows of one list.
 const MaxPage = 32 << 10
 
-// Line is one posting on one account, with the account's totals after it.
+// Line is a posting on an account, with the account's totals after the posting.
 type Line struct {
 	Seq    uint64
-	Index  int // index of the posting in its entry; a number above all postings if a capture only released money here
+	Index  int // index of the posting in its entry. If a capture only released money here, it is above the indexes of all postings
 	Booked ledger.Micros
 	Side   ledger.Side
 	Phase  ledger.Phase
@@ -82,14 +82,14 @@ func DecodeAmount(row []byte) (money.Amount, error) {
 	return a, nil
 }
 
-// EncodeMark appends the due mark: a time in seconds since 1970. Due rows (records on which work becomes due) of
-// earlier seconds are never read again.
-func EncodeMark(dst []byte, second int64) []byte {
+// EncodeLowWaterMark appends the value of the low-water mark, a time in seconds since 1970. A due row has the records on
+// which work becomes due in one second; due rows of seconds before the mark are never read again.
+func EncodeLowWaterMark(dst []byte, second int64) []byte {
 	return binary.BigEndian.AppendUint64(dst, uint64(second))
 }
 
-// DecodeMark parses the due mark.
-func DecodeMark(row []byte) (second int64, err error) {
+// DecodeLowWaterMark parses the value of the low-water mark.
+func DecodeLowWaterMark(row []byte) (second int64, err error) {
 	if len(row) != 8 {
 		return 0, fmt.Errorf("due mark: %d bytes", len(row))
 	}

@@ -1,45 +1,22 @@
 package store
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 
 	"mizan/ledger"
 )
 
-// A page-buffer row holds the lines that one group booked on pages that get few lines: a
-// chunk for each page, with the page's head and its new lines. The head is the prefix of
-// the page's keys without the organization: the kind of row, and the account or list.
+// A page-buffer row has lines that one group has booked on pages that get only few lines. For each of these pages, the row
+// has a chunk: the page's head, and its new lines. The head is the prefix of the page's keys without the organization; it has
+// the kind of row, and the account or list.
 
-// Shards of a page buffer: a group with many chunks of an organization distributes them
-// over shards by their heads, so that a reader of one page need not read all chunks.
-const (
-	shardCount  = 16
-	ShardedFrom = 64 // if a group has at least so many chunks of an organization, they are sharded
-
-	unsharded = 0xff
-)
-
-// Shard returns the shard for the chunks of the page with the head, if the chunks of their group are sharded.
-func Shard(head []byte) byte { return byte(crc32.Checksum(head, castagnoli) % shardCount) }
-
-// Shards returns all shards of an organization, Unsharded included.
-func Shards() []byte {
-	shards := make([]byte, 0, shardCount+1)
-	for shard := range byte(shardCount) {
-		shards = append(shards, shard)
-	}
-	return append(shards, Unsharded)
-}
-
-// PageHead appends the head of the page whose keys begin with the prefix.
+// PageHead appends the head of a page, given the prefix of the page's keys.
 func PageHead(dst, prefix []byte) []byte {
 	return append(append(dst, prefix[0]), prefix[1+16:]...)
 }
 
-// PagePrefix is the reverse of PageHead: it appends the prefix of the keys of the pages that have the head.
+// PagePrefix is the reverse of PageHead: it appends the prefix of a page's keys, given the organization and the page's head.
 func PagePrefix(dst []byte, org ledger.ID, head []byte) []byte {
 	return append(orgKey(dst, head[0], org), head[1:]...)
 }
@@ -47,42 +24,31 @@ func PagePrefix(dst []byte, org ledger.ID, head []byte) []byte {
 // BufferKey identifies a page-buffer row.
 type BufferKey struct {
 	Org   ledger.ID
-	Shard byte   // 0 to 15, or Unsharded
 	Group uint64 // the group that booked the lines
 	Part  uint16 // from 0; a group has several rows if its lines do not fit into one
 }
 
-// Unsharded is the shard of rows that may contain chunks of any page.
-const Unsharded byte = unsharded
-
-// KeyBufferRow is buffer/<org>/<shard>/<group>/<part>.
+// KeyBufferRow appends the key of a page-buffer row: kind of row, org, group, part.
 func KeyBufferRow(dst []byte, k BufferKey) []byte {
-	dst = append(KeyBuffer(dst, k.Org), k.Shard)
-	dst = binary.BigEndian.AppendUint64(dst, k.Group)
+	dst = binary.BigEndian.AppendUint64(KeyBuffer(dst, k.Org), k.Group)
 	return binary.BigEndian.AppendUint16(dst, k.Part)
 }
 
-// KeyBuffer is the prefix of an organization's page buffer.
+// KeyBuffer appends the common prefix of the keys of an organization's page-buffer rows.
 func KeyBuffer(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixBuffer, org) }
 
-// KeyBufferShard is the prefix of one shard of an organization's page buffer.
-func KeyBufferShard(dst []byte, org ledger.ID, shard byte) []byte {
-	return append(KeyBuffer(dst, org), shard)
-}
-
-// KeyAllBuffers is the prefix of every page buffer.
+// KeyAllBuffers returns the common prefix of the keys of all page-buffer rows.
 func KeyAllBuffers() []byte { return []byte{prefixBuffer} }
 
 // ParseBufferKey parses the key of a page-buffer row.
 func ParseBufferKey(key []byte) (k BufferKey, ok bool) {
-	if len(key) != 1+16+1+8+2 || key[0] != prefixBuffer {
+	if len(key) != 1+16+8+2 || key[0] != prefixBuffer {
 		return k, false
 	}
 	copy(k.Org[:], key[1:17])
-	k.Shard = key[17]
-	k.Group = binary.BigEndian.Uint64(key[18:])
-	k.Part = binary.BigEndian.Uint16(key[26:])
-	return k, k.Shard < shardCount || k.Shard == unsharded
+	k.Group = binary.BigEndian.Uint64(key[17:])
+	k.Part = binary.BigEndian.Uint16(key[25:])
+	return k, true
 }
 
 // AppendChunk appends a chunk to a page-buffer row.
@@ -93,8 +59,8 @@ func AppendChunk(dst, head, lines []byte) []byte {
 	return append(dst, lines...)
 }
 
-// EachChunk calls fn with every chunk of a page-buffer row, in the order of booking. The
-// slices alias the row.
+// EachChunk calls fn with every chunk of a page-buffer row, in the order of the chunks. The slices share the memory of the
+// row.
 func EachChunk(row []byte, fn func(head, lines []byte) error) error {
 	r := reader{src: row}
 	for len(r.src) > 0 {
@@ -110,18 +76,8 @@ func EachChunk(row []byte, fn func(head, lines []byte) error) error {
 	return nil
 }
 
-// FindChunks calls fn with the lines of each chunk that has the given head.
-func FindChunks(row, head []byte, fn func(lines []byte)) error {
-	return EachChunk(row, func(chunkHead, lines []byte) error {
-		if bytes.Equal(chunkHead, head) {
-			fn(lines)
-		}
-		return nil
-	})
-}
-
-// Span returns the booked times of the first and the last line of a page or chunk. kind is
-// the first byte of its head.
+// Span returns the booked times of the first and the last line in lines, which are those of a page or a chunk. kind is the
+// first byte of the page's head.
 func Span(kind byte, lines []byte) (first, last ledger.Micros, err error) {
 	addTime := func(at ledger.Micros) {
 		if first == 0 {

@@ -33,7 +33,7 @@ func pageLines(times ...ledger.Micros) (lines []byte) {
 // listLines returns the encoded rows of a list, booked at the given times.
 func listLines(times ...ledger.Micros) (lines []byte) {
 	for n, at := range times {
-		lines = EncodeListed(lines, Listed{Booked: at, IsCreation: n%2 == 0, ID: bufferOrg})
+		lines = EncodeListed(lines, ListRow{Booked: at, IsCreation: n%2 == 0, ID: bufferOrg})
 	}
 	return lines
 }
@@ -41,10 +41,10 @@ func listLines(times ...ledger.Micros) (lines []byte) {
 func pageHeadOf(a ledger.Account) []byte { return PageHead(nil, KeyPages(nil, bufferOrg, a)) }
 
 func listHeadOf(partner int64) []byte {
-	return PageHead(nil, KeyLists(nil, bufferOrg, ledger.NewList(ledger.Transaction, 1, byte(partner))))
+	return PageHead(nil, KeyListPages(nil, bufferOrg, ledger.NewList(ledger.Transaction, 1, byte(partner))))
 }
 
-// chunk is a chunk (a page's head and lines) of a page-buffer row in the form that tests compare.
+// chunk is a chunk of a page-buffer row in a form that tests can compare: the head of a page, and lines.
 type chunk struct{ head, lines string }
 
 // chunksOf returns the chunks of a page-buffer row.
@@ -78,14 +78,6 @@ func TestPageBufferRowRoundTrip(t *testing.T) {
 	if got, err := chunksOf(nil); err != nil || got != nil {
 		t.Errorf("an empty row has %q (%v)", got, err)
 	}
-	var found []string
-	err := FindChunks(row, pageHeadOf(bufferAccount), func(lines []byte) { found = append(found, string(lines)) })
-	if err != nil || !slices.Equal(found, []string{want[0].lines, want[2].lines}) {
-		t.Errorf("the account's chunks are %q (%v)", found, err)
-	}
-	if err := FindChunks(row, listHeadOf(6), func(lines []byte) { t.Errorf("another list has %q", lines) }); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestEachChunkReturnsTheCallbacksError(t *testing.T) {
@@ -102,7 +94,7 @@ func TestEachChunkReturnsTheCallbacksError(t *testing.T) {
 
 func TestPageHeadIsThePrefixWithoutTheOrganization(t *testing.T) {
 	otherOrg := uuid.New()
-	for _, prefix := range [][]byte{KeyPages(nil, bufferOrg, bufferAccount), KeyLists(nil, bufferOrg, ledger.NewList(ledger.Transaction, 2, 7)), KeyPages(nil, bufferOrg, ledger.Account{})} {
+	for _, prefix := range [][]byte{KeyPages(nil, bufferOrg, bufferAccount), KeyListPages(nil, bufferOrg, ledger.NewList(ledger.Transaction, 2, 7)), KeyPages(nil, bufferOrg, ledger.Account{})} {
 		head := PageHead([]byte("before"), prefix)[len("before"):]
 		if bytes.Contains(head, bufferOrg[:]) || len(head) != len(prefix)-16 {
 			t.Errorf("the head of %x is %x", prefix, head)
@@ -120,31 +112,29 @@ func TestPageBufferKeyRoundTrip(t *testing.T) {
 	highOrg := append(bytes.Repeat([]byte{0xff}, 15), 0xfe)
 	var keys [][]byte
 	for _, org := range []ledger.ID{{}, bufferOrg, ledger.ID(highOrg)} {
-		for _, shard := range Shards() {
-			for _, group := range []uint64{0, 1, 255, 256, math.MaxUint64} {
-				for _, n := range []uint16{0, 1, math.MaxUint16} {
-					k := BufferKey{Org: org, Shard: shard, Group: group, Part: n}
-					key := KeyBufferRow(nil, k)
-					if got, ok := ParseBufferKey(key); !ok || got != k {
-						t.Errorf("%+v is read as %+v, %v", k, got, ok)
-					}
-					for _, prefix := range [][]byte{KeyAllBuffers(), KeyBuffer(nil, org), KeyBufferShard(nil, org, shard)} {
-						if !bytes.HasPrefix(key, prefix) {
-							t.Errorf("%x does not begin with %x", key, prefix)
-						}
-					}
-					keys = append(keys, key)
+		for _, group := range []uint64{0, 1, 255, 256, math.MaxUint64} {
+			for _, n := range []uint16{0, 1, math.MaxUint16} {
+				k := BufferKey{Org: org, Group: group, Part: n}
+				key := KeyBufferRow(nil, k)
+				if got, ok := ParseBufferKey(key); !ok || got != k {
+					t.Errorf("%+v is read as %+v, %v", k, got, ok)
 				}
+				for _, prefix := range [][]byte{KeyAllBuffers(), KeyBuffer(nil, org)} {
+					if !bytes.HasPrefix(key, prefix) {
+						t.Errorf("%x does not begin with %x", key, prefix)
+					}
+				}
+				keys = append(keys, key)
 			}
 		}
 	}
 	if !slices.IsSortedFunc(keys, bytes.Compare) {
-		t.Error("keys are not in the order of organization, shard, group and part")
+		t.Error("keys are not in the order of organization, group and part")
 	}
 }
 
 func TestMalformedPageBufferKeysAreRefused(t *testing.T) {
-	key := KeyBufferRow(nil, BufferKey{Org: bufferOrg, Shard: 3, Group: 9})
+	key := KeyBufferRow(nil, BufferKey{Org: bufferOrg, Group: 9})
 	for n := range key {
 		if _, ok := ParseBufferKey(key[:n]); ok {
 			t.Errorf("%d bytes of a key are taken for one", n)
@@ -153,43 +143,9 @@ func TestMalformedPageBufferKeysAreRefused(t *testing.T) {
 	if _, ok := ParseBufferKey(append(key, 0)); ok {
 		t.Error("a key with a byte too many is taken for one")
 	}
-	for shard := range 256 {
-		key[17] = byte(shard)
-		if _, ok := ParseBufferKey(key); ok != (shard < 16 || shard == int(Unsharded)) {
-			t.Errorf("shard %d: %v", shard, ok)
-		}
-	}
-	key[17], key[0] = 3, prefixList
+	key[0] = prefixList
 	if _, ok := ParseBufferKey(key); ok {
 		t.Error("a list's key is taken for a page buffer's")
-	}
-}
-
-func TestShardOfAHeadNeverChanges(t *testing.T) {
-	shards := Shards()
-	if len(shards) != shardCount+1 || !slices.Contains(shards, Unsharded) {
-		t.Errorf("the shards are %v", shards)
-	}
-	counts := map[byte]int{}
-	for n := range 1_600 {
-		head := pageHeadOf(ledger.Account{Path: ledger.PartnerAvailable(int64(n)), Asset: bufferAccount.Asset})
-		shard := Shard(head)
-		if shard != Shard(bytes.Clone(head)) || !slices.Contains(shards, shard) || shard == Unsharded {
-			t.Fatalf("shard %d", shard)
-		}
-		counts[shard]++
-	}
-	for shard, n := range counts {
-		if n < 50 || n > 200 {
-			t.Errorf("shard %d has %d of 1,600 pages", shard, n)
-		}
-	}
-	// Stored rows must be found again: the shards are the same in all releases.
-	if got := Shard(pageHeadOf(bufferAccount)); got != 6 {
-		t.Errorf("shard %d of the account that is in shard 6", got)
-	}
-	if got := Shard(listHeadOf(5)); got != 0 {
-		t.Errorf("shard %d of the list that is in shard 0", got)
 	}
 }
 
@@ -219,7 +175,7 @@ func TestSpanIsFromTheFirstLineToTheLast(t *testing.T) {
 // A truncated row or chunk is detected, except when it is cut between two chunks or lines.
 func TestTruncatedPageBufferRowIsRefused(t *testing.T) {
 	row, want := bufferRow()
-	chunksUpTo := map[int]int{0: 0} // number of whole chunks in the first bytes of the row, by the number of bytes
+	chunksUpTo := map[int]int{0: 0} // maps a length to the number of whole chunks in a row that is cut to this length
 	for n, length := 0, 0; n < len(want); n++ {
 		length += len(AppendChunk(nil, []byte(want[n].head), []byte(want[n].lines)))
 		chunksUpTo[length] = n + 1
@@ -231,7 +187,7 @@ func TestTruncatedPageBufferRowIsRefused(t *testing.T) {
 		}
 	}
 	for kind, lines := range map[byte][]byte{prefixPage: pageLines(7, 7, 9), prefixList: listLines(3, 9, 1<<40)} {
-		hasSpan := map[int]bool{0: true} // by the number of bytes
+		hasSpan := map[int]bool{0: true} // keys are lengths at which the row may be cut
 		for n := 1; n <= len(lines); n++ {
 			_, _, err := Span(kind, lines[:n])
 			hasSpan[n] = err == nil
@@ -270,14 +226,10 @@ func TestMalformedPageBufferRowIsRefused(t *testing.T) {
 		if chunks, err := chunksOf(row); err == nil {
 			t.Errorf("%s is read as %q", name, chunks)
 		}
-		if err := FindChunks(row, head, func([]byte) {}); err == nil {
-			t.Errorf("%s is searched", name)
-		}
 	}
 }
 
-// FuzzPageBufferRow checks that an invalid row causes no panic. The chunks of a valid row must be found by their
-// heads, and must not take more bytes when they are written again.
+// FuzzPageBufferRow checks that an invalid row causes no panic. The chunks of a valid row must not take more bytes when they are written again.
 func FuzzPageBufferRow(f *testing.F) {
 	row, _ := bufferRow()
 	f.Add(row[:300])
@@ -296,11 +248,6 @@ func FuzzPageBufferRow(f *testing.F) {
 			prefix := PagePrefix(nil, bufferOrg, head)
 			ParsePagePrefix(prefix)
 			ParseListPrefix(prefix)
-			found := false
-			err = FindChunks(row, head, func(foundLines []byte) { found = found || bytes.Equal(foundLines, lines) })
-			if !found && err == nil {
-				t.Errorf("a chunk of %x is not found", head)
-			}
 			return nil
 		})
 		if err == nil && len(rewritten) > len(row) {

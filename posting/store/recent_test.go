@@ -15,8 +15,8 @@ import (
 	"mizan/posting/store/recent"
 )
 
-// Each snapshot shows the rows of its group, however many groups follow and wherever its rows are by then: in memory, on their way
-// to Badger, or in Badger.
+// Each snapshot shows the rows as they were after its group, however many groups follow. By then the rows may be in memory, in a
+// transaction that is being written to Badger, or in Badger.
 func TestSnapshotsOutliveTheFlushOfTheirGroups(t *testing.T) {
 	hist := history{seed: testseed.Seed(t), rows: 20, value: 200, keys: 60}
 	random := rand.New(rand.NewPCG(hist.seed, 1))
@@ -36,7 +36,7 @@ func TestSnapshotsOutliveTheFlushOfTheirGroups(t *testing.T) {
 	for i, sn := range snapshots {
 		got, err := content(sn)
 		if err != nil || !maps.Equal(got, models[i]) {
-			t.Errorf("the snapshot of group %d has %d rows, and they should be %d others: %v", i, len(got), len(models[i]), err)
+			t.Errorf("the snapshot of group %d has %d rows, which differ from the %d expected ones: %v", i, len(got), len(models[i]), err)
 		}
 		for key, want := range models[i] {
 			if value, found, err := sn.Get([]byte(key), nil); err != nil || !found || string(value) != want {
@@ -48,7 +48,8 @@ func TestSnapshotsOutliveTheFlushOfTheirGroups(t *testing.T) {
 	closeStore(t, s)
 }
 
-// A row that a recent group removes is gone, although Badger still has it. A row that a later group sets again is back.
+// If a recent group removes a row that Badger still has, readers do not see the row. If a later group sets the row again,
+// they see it again.
 func TestRecentGroupsHideWhatBadgerHas(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -78,7 +79,7 @@ func TestRecentGroupsHideWhatBadgerHas(t *testing.T) {
 	}
 }
 
-// Rows that many groups set cost Badger one row for each flush.
+// If many groups set the same row, Badger gets only one version of it for each flush.
 func TestFlushWritesTheNewestValueOnly(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -107,7 +108,7 @@ func TestFlushWritesTheNewestValueOnly(t *testing.T) {
 	}
 }
 
-// Groups of any size that a group may have fit into the memory of recent groups.
+// Every group that is not larger than a group may be fits into the memory of recent groups.
 func TestLargestGroupsFitIntoMemory(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -138,11 +139,12 @@ func TestLargestGroupsFitIntoMemory(t *testing.T) {
 // A group that waits for room in memory does not wait for ever when the store fails.
 func TestGroupThatWaitsForTheFlushEndsWithTheStore(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer s.Abandon()
 	set(t, s, "a", "1")
 	full := recent.New(recent.Size{Rows: 1, Bytes: 100}, recent.Size{Rows: 1, Bytes: 100})
 	full.Add(version(1), recent.Size{Rows: 1, Bytes: 2}, slices.Values([]recent.Row{{Key: []byte("a"), Stored: []byte("1")}}))
 	s.mu.Lock()
-	s.full, s.recent = s.recent, full // the first is never written, and the second takes no group
+	s.full, s.recent = s.recent, full // s.full will never be written, and s.recent has no room for the group
 	s.mu.Unlock()
 	g := NewGroup(next(s))
 	g.Set([]byte("b"), []byte("2"))
@@ -161,12 +163,13 @@ func TestGroupThatWaitsForTheFlushEndsWithTheStore(t *testing.T) {
 	}
 }
 
-// A due row that is removed while its group is in memory costs Badger nothing, not even a deletion. One that Badger has is deleted there.
+// If a due row is removed while its group is still in memory, Badger gets neither the row nor a deletion. If Badger already has
+// the row, it gets the deletion.
 func TestDueRowRemovedInMemoryNeverReachesBadger(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	var keys [][]byte
-	for n := uint64(1); n <= 2; n++ { // the first row is in Badger before it is removed
+	for n := uint64(1); n <= 2; n++ { // this row is in Badger before it is removed
 		keys = append(keys, KeyDue(nil, 7, n))
 		set(t, s, string(keys[n-1]), "due")
 		if n == 1 {

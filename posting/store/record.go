@@ -10,6 +10,7 @@ import (
 // Envelope is what the writer stores in every record's row before the payload.
 type Envelope struct {
 	Version     uint64
+	FirstSeq    uint64        // seq of the record's first event
 	LastSeq     uint64        // seq of the record's last event
 	Started     ledger.Micros // booked time of the first event
 	Updated     ledger.Micros // booked time of the last event
@@ -17,7 +18,7 @@ type Envelope struct {
 	HeldSeq     uint64        // seq of the open pending entry; 0: there is none
 	SettledSeq  uint64        // seq of the first posted or captured entry; 0: there is none
 	Finished    ledger.Micros // booked time of the last event that finished the record; 0: there is none
-	FurtherRows uint64        // number of further rows with the rest of a long payload
+	FurtherRows uint64        // number of further rows, which have the rest of a long payload
 	Number      uint64        // the record's number in its sequence; 0: it has none
 
 	// Sealed is the SHA-256 of the record's sealed row, a ciphertext; zero: the record has none. Because
@@ -28,7 +29,7 @@ type Envelope struct {
 // MaxPart is the maximum number of bytes of a payload in one row.
 const MaxPart = 96 << 10
 
-// The first byte of a record's row: its form, and flags of optional fields.
+// The first byte of a record's row: the version of its form, and flags that tell which optional fields follow.
 const (
 	recordForm   = 1
 	recordNumber = 1 << 1
@@ -48,6 +49,7 @@ func EncodeRecord(dst []byte, e Envelope, payload []byte) []byte {
 	dst = append(dst, form)
 	dst = binary.AppendUvarint(dst, e.Version)
 	dst = binary.AppendUvarint(dst, e.LastSeq)
+	dst = binary.AppendUvarint(dst, e.LastSeq-e.FirstSeq) // most differences are small, because most records end soon
 	dst = binary.AppendUvarint(dst, uint64(e.Started))
 	dst = binary.AppendUvarint(dst, uint64(e.Updated))
 	dst = binary.AppendUvarint(dst, uint64(e.Due))
@@ -64,8 +66,8 @@ func EncodeRecord(dst []byte, e Envelope, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
-// DecodeRecord parses a record's row. The payload aliases the row. It is incomplete if the envelope's FurtherRows is
-// not 0.
+// DecodeRecord parses the row of a record. The payload shares the memory of the row. If e.FurtherRows is not 0, the payload
+// is only the beginning.
 func DecodeRecord(row []byte) (e Envelope, payload []byte, ok bool) {
 	r := reader{src: row}
 	form := r.byte()
@@ -74,6 +76,7 @@ func DecodeRecord(row []byte) (e Envelope, payload []byte, ok bool) {
 	}
 	e.Version = r.uvarint()
 	e.LastSeq = r.uvarint()
+	e.FirstSeq = e.LastSeq - r.uvarint()
 	e.Started = ledger.Micros(r.uvarint())
 	e.Updated = ledger.Micros(r.uvarint())
 	e.Due = ledger.Micros(r.uvarint())
@@ -90,9 +93,9 @@ func DecodeRecord(row []byte) (e Envelope, payload []byte, ok bool) {
 	return e, r.src, !r.bad
 }
 
-// reader parses a row from its beginning. After the first fault, bad stays set and all methods return zeros.
+// reader parses a row from its beginning. After the first fault it sets bad, and all methods return zeros.
 type reader struct {
-	src []byte // what is not parsed yet
+	src []byte // the bytes that are not parsed yet
 	bad bool
 }
 
@@ -131,44 +134,43 @@ func (r *reader) id() (id ledger.ID) {
 	return id
 }
 
-// HashRecord returns the value of ledger.Stored.Record: the SHA-256 of the record's row as
-// EncodeRecord returns it, followed by the rows with the further parts of a long payload, in order.
+// HashRecord returns the hash of a record that events contain (ledger.Stored.Record). It is the SHA-256 of the record's row,
+// as EncodeRecord has made it, followed by the further rows of a long payload.
 func HashRecord(row []byte, parts ...[]byte) ledger.Hash {
 	if len(parts) == 0 {
 		return sha256.Sum256(row)
 	}
 	h := sha256.New()
 	for _, b := range append([][]byte{row}, parts...) {
-		_, _ = h.Write(b) // it never fails
+		_, _ = h.Write(b) // Write of a hash never fails
 	}
 	return ledger.Hash(h.Sum(nil))
 }
 
-// HashSealed returns the value of Envelope.Sealed: the SHA-256 of the sealed row (a ciphertext
-// that is stored beside a record).
+// HashSealed returns the hash of a sealed row (a ciphertext that is stored beside a record) for Envelope.Sealed: its SHA-256.
 func HashSealed(sealed []byte) ledger.Hash { return sha256.Sum256(sealed) }
 
-// AppendHashed appends the bytes of a notice that the hash ledger.Stored.Notices covers. The caller
-// appends all notices of one event, in the order of their channels.
+// AppendHashed appends those bytes of a notice that the hash in ledger.Stored.Notices covers. To get the input of the hash,
+// the caller appends all notices of one event in the order of their channels.
 func (n *Notice) AppendHashed(dst []byte) []byte {
 	dst = append(append(dst, n.Channel), n.To[:]...)
 	dst = binary.AppendUvarint(dst, uint64(len(n.Body)))
 	return append(dst, n.Body...)
 }
 
-// HashNotices returns the value of ledger.Stored.Notices for the bytes from AppendHashed.
+// HashNotices returns the hash for ledger.Stored.Notices. input has the bytes that AppendHashed has appended.
 func HashNotices(input []byte) ledger.Hash { return sha256.Sum256(input) }
 
-// AppendHashedClaim appends the bytes of a claim that its hash in ledger.Stored.Claims covers: the key of
-// the claim's row with the key's length, and the claim's owner.
+// AppendHashedClaim appends those bytes of a claim that its hash in ledger.Stored.Claims covers: the length of the key of the
+// claim's row, this key, and the claim's owner.
 func AppendHashedClaim(dst, key, owner []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(key)))
 	return append(append(dst, key...), owner...)
 }
 
-// HashClaim returns the hash in ledger.Stored.Claims for the bytes from AppendHashedClaim.
+// HashClaim returns the hash for ledger.Stored.Claims. input has the bytes that AppendHashedClaim has appended.
 func HashClaim(input []byte) ledger.Hash { return sha256.Sum256(input) }
 
-// ClaimIsHashed tells whether a claim's event contains a hash of the claim. A claim whose owner is only the id
-// of a record needs no hash: the claim follows from that record, which has a hash of its own.
+// ClaimIsHashed tells whether an event must contain the hash of a claim with this owner. If the owner is only the id of a
+// record, no hash is needed: the claim follows from that record, which has a hash of its own.
 func ClaimIsHashed(owner []byte) bool { return len(owner) > len(ledger.ID{}) }

@@ -24,7 +24,8 @@ func killed(t *testing.T, groups uint64) (dir string, hist history, acked uint64
 	return dir, hist, p.kill(t)
 }
 
-// openRefused opens a directory whose store must be refused as damaged, and returns the path in the error.
+// openRefused opens the store in a directory. It fails the test unless Open reports damage, and returns the path in this
+// error.
 func openRefused(t *testing.T, what, dir string) (path string) {
 	t.Helper()
 	var damage *DamageError
@@ -34,7 +35,7 @@ func openRefused(t *testing.T, what, dir string) (path string) {
 	return damage.Path
 }
 
-// Badger's own logs were never synced, so they are not read. All their rows are in the store's log of groups.
+// Badger's own write-ahead logs were never synced, so Open does not read them. The store's own log has all their rows.
 func TestLogsOfBadgerAreNotBelieved(t *testing.T) {
 	for _, harm := range []func(path string) error{
 		os.Remove,
@@ -52,12 +53,12 @@ func TestLogsOfBadgerAreNotBelieved(t *testing.T) {
 			}
 		}
 		if last := wantHistory(t, dir, hist, make(model), 0, acked); last != acked {
-			t.Errorf("the last group is %d, acknowledged were %d", last, acked)
+			t.Errorf("the last group is %d, the last acknowledged one %d", last, acked)
 		}
 	}
 }
 
-// replaceLog replaces a store's log by one without groups.
+// replaceLog replaces the log of a store by a log without groups.
 func replaceLog(t *testing.T, dir string, after log.Mark) {
 	t.Helper()
 	path := filepath.Join(dir, logName)
@@ -67,10 +68,10 @@ func replaceLog(t *testing.T, dir string, after log.Mark) {
 	}
 }
 
-// The groups that no table has are in the log. A log that lacks them, or that has other groups instead, is damage.
+// The groups that no table has are in the log. If the log lacks them or has other groups instead, that is damage.
 func TestLogMustContinueTheTables(t *testing.T) {
 	o := Options{MemTable: minMemTable, Log: discardLog}
-	closed, open5 := t.TempDir(), t.TempDir() // the same store, with its groups in tables and not
+	closed, open5 := t.TempDir(), t.TempDir() // the same store with all groups in tables, and with the last groups only in the log
 	o.Dir = closed
 	s := open(t, o)
 	for range 5 {
@@ -96,7 +97,9 @@ func TestLogMustContinueTheTables(t *testing.T) {
 		c.harm(dir)
 		openRefused(t, name, dir)
 	}
-	older := t.TempDir() // in the form before files of values, versions were smaller, so that tables seem to end early
+	// Before there were files of values, versions were smaller. So the tables of an old store seem to end with an earlier
+	// group.
+	older := t.TempDir()
 	copyTree(t, open5, older)
 	replaceLog(t, older, last)
 	dropTree(t, filepath.Join(older, storeName, valuesName))
@@ -143,7 +146,7 @@ func TestEmptyLogIsRemoved(t *testing.T) {
 	}
 }
 
-// A process that is killed while it replaces a file leaves the new one under a temporary name.
+// If a process is killed while it replaces a file, the new file is left under a temporary name.
 func TestHalfWrittenFilesAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
@@ -180,7 +183,7 @@ func TestTableOfAnotherStoreIsRefused(t *testing.T) {
 			waitForFlushes(s)
 		}
 		closeStore(t, s)
-		paths[i] = badgerfile.TablePath(s.path, 2) // table 1 has only the schema
+		paths[i] = badgerfile.TablePath(s.path, 2) // table 1 has only the schema's row, so take table 2
 	}
 	foreignTable := readFile(t, paths[1])
 	if err := os.WriteFile(paths[0], foreignTable, 0o600); err != nil {
@@ -190,13 +193,14 @@ func TestTableOfAnotherStoreIsRefused(t *testing.T) {
 	if _, err := Open(Options{Dir: dirs[0], MemTable: minMemTable, Log: discardLog}); !errors.As(err, &damage) || damage.Path != paths[0] {
 		t.Errorf("Open = %v, want a *DamageError of %s", err, paths[0])
 	}
-	remove(t, filepath.Join(dirs[0], catalogName)) // then another check notices that the first group is not the one in IDENTITY
+	remove(t, filepath.Join(dirs[0], catalogName)) // then a check of the first group and IDENTITY detects it
 	if path := openRefused(t, "without "+catalogName, dirs[0]); path != filepath.Join(dirs[0], identityName) {
 		t.Errorf("without %s: the error names %s, not %s", catalogName, path, identityName)
 	}
 }
 
-// forgeRow sets a row, or removes it if value is nil, without a group, but with the version of group n.
+// forgeRow sets a row directly in Badger, or removes it if value is nil. The row gets the version of group n, but is in no
+// group.
 func forgeRow(t *testing.T, s *Store, n uint64, key, value []byte) {
 	t.Helper()
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)

@@ -14,7 +14,7 @@ import (
 func TestMeasureRows(t *testing.T) {
 	dir := os.Getenv("MIZAN_FIGURES")
 	if !filepath.IsAbs(dir) {
-		t.Skip("MIZAN_FIGURES=DIRECTORY (an absolute path) measures")
+		t.Skip("a measurement: set MIZAN_FIGURES to the absolute path of a data directory")
 	}
 	s, err := Open(Options{Dir: dir, MustExist: true})
 	if err != nil {

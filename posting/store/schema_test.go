@@ -33,7 +33,7 @@ func storeWithSchema(t *testing.T, schemaVersion byte) (dir string) {
 // schemaRowVersion is the Badger version of the schema's row.
 var schemaRowVersion = version(0)
 
-// Open refuses such a store each time with the same error of one line, because it changes nothing in the store.
+// Open refuses a store with another schema each time, with the same error of one line, and changes nothing in the store.
 func TestOtherSchemaIsRefused(t *testing.T) {
 	for storedVersion, want := range map[byte]error{1: ErrOlderSchema, schema - 1: ErrOlderSchema, schema + 1: ErrNewerSchema, 255: ErrNewerSchema} {
 		dir := storeWithSchema(t, storedVersion)
@@ -70,7 +70,7 @@ func TestStoreWithoutASchemaIsDamaged(t *testing.T) {
 	}
 }
 
-// The log has a format version of its own, which Open reads before the schema's row.
+// The log has a version of its own form. Open reads this version before the schema's row.
 func TestOtherFormOfTheLogMeansOtherRelease(t *testing.T) {
 	const versionAt, sumAt = 7, 112 // in the header of a segment, which ends with its SHA-256
 	dir := t.TempDir()

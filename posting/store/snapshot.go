@@ -19,10 +19,10 @@ import (
 type Snapshot struct {
 	store            *Store
 	n                uint64          // number of the group
-	txn              *badger.Txn     // reads the groups that Badger has
-	flushed          uint64          // number of the last group that Badger has
-	recent           []*recent.Rows  // the groups after that one, the newest first
-	recentSpace      [2]*recent.Rows // memory of recent
+	txn              *badger.Txn     // reads from Badger
+	flushed          uint64          // number of the last group that Badger had when the snapshot was opened
+	recent           []*recent.Rows  // rows of the groups after that one, the newest groups first
+	recentSpace      [2]*recent.Rows // memory for the slice recent
 	buffer           []byte          // memory for the search in recent
 	openedAfterClose bool            // opened after the store was closed: every read fails
 	closed           bool
@@ -48,8 +48,8 @@ func (s *Store) Snapshot() *Snapshot {
 	return sn
 }
 
-// Group returns the number of the snapshot's group.
-func (sn *Snapshot) Group() uint64 { return sn.n }
+// GroupNumber returns the number of the snapshot's group.
+func (sn *Snapshot) GroupNumber() uint64 { return sn.n }
 
 // Close ends the snapshot.
 func (sn *Snapshot) Close() {
@@ -68,7 +68,7 @@ func (sn *Snapshot) Close() {
 	}
 }
 
-// Get returns the value of a key, appended to dst[:0]. Errors: *DamageError.
+// Get returns the value of the row with this key, in the memory of dst if that is large enough. An error is a *DamageError.
 func (sn *Snapshot) Get(key []byte, dst []byte) (value []byte, found bool, err error) {
 	defer sn.store.failOnPanic(&err)
 	if err := sn.checkReadable(); err != nil {
@@ -98,8 +98,8 @@ func (sn *Snapshot) Get(key []byte, dst []byte) (value []byte, found bool, err e
 	return value, err == nil, err
 }
 
-// Last returns the greatest key ≤ upTo that begins with prefix, and its value. The caller owns the
-// slices. Errors: *DamageError.
+// Last returns the greatest key ≤ upTo that begins with prefix, and the value of its row. The caller may keep the slices. An
+// error is a *DamageError.
 func (sn *Snapshot) Last(prefix, upTo []byte) (key, value []byte, found bool, err error) {
 	err = sn.Descend(prefix, upTo, func(k, v []byte) (bool, error) {
 		key, value, found = bytes.Clone(k), bytes.Clone(v), true
@@ -108,9 +108,9 @@ func (sn *Snapshot) Last(prefix, upTo []byte) (key, value []byte, found bool, er
 	return key, value, found, err
 }
 
-// Ascend calls fn for every row whose key begins with prefix, by ascending key, until fn returns false. It
-// begins with the first key ≥ from; nil means the first of all. The slices are valid until fn returns.
-// Errors: *DamageError, or the error of fn.
+// Ascend calls fn with every row whose key begins with prefix, in ascending order of the keys, until fn returns false. It
+// begins with the first key ≥ from; if from is nil, with the first key of all. The slices are valid until fn returns. The
+// error is a *DamageError, or the error of fn.
 func (sn *Snapshot) Ascend(prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return sn.ascend(prefix, from, func(row cursor) ([]byte, bool, error) {
 		stored, err := row.Stored()
@@ -126,13 +126,14 @@ func (sn *Snapshot) Ascend(prefix, from []byte, fn func(key, value []byte) (more
 	})
 }
 
-// AscendKeys is Ascend without the values. If fn returns a skipTo that is not nil, the iteration
-// continues with the first key ≥ skipTo, which must be above the current key.
+// AscendKeys does the work of Ascend without reading the values. If fn returns a skipTo that is not nil, the iteration
+// continues with the first key ≥ skipTo. skipTo must be above the current key.
 func (sn *Snapshot) AscendKeys(prefix, from []byte, fn func(key []byte) (skipTo []byte, more bool, err error)) error {
 	return sn.ascend(prefix, from, func(row cursor) ([]byte, bool, error) { return fn(row.Key()) })
 }
 
-// Descend is Ascend by descending key. It begins with the greatest key ≤ from; nil means the last of all.
+// Descend does the work of Ascend in descending order of the keys. It begins with the greatest key ≤ from; if from is nil,
+// with the last key of all.
 func (sn *Snapshot) Descend(prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return sn.descend(prefix, from, func(key, stored []byte) (bool, error) {
 		value, err := verifiedValue(key, stored)
@@ -143,7 +144,7 @@ func (sn *Snapshot) Descend(prefix, from []byte, fn func(key, value []byte) (mor
 	})
 }
 
-// verifiedValue returns a stored value without its checksum, after verifying it.
+// verifiedValue verifies the checksum of a stored value, and returns the value without the checksum.
 func verifiedValue(key, stored []byte) ([]byte, error) {
 	value, ok := withoutChecksum(key, stored)
 	if !ok {

@@ -15,22 +15,22 @@ import (
 
 const (
 	spaceRefresh = 200 * time.Millisecond
-	rowRoom      = 120                   // what a row takes beside its own bytes: in Badger's log, and with a separated value its key and place
-	minReserve   = 2 << 20               // for Badger's lists, the store's file TABLES, and the directory
-	minInodes    = 1000                  // compaction creates dozens of files
+	rowRoom      = 120                   // bytes that a row takes in addition to key and value: in Badger's log, and for the place of a separated value
+	minReserve   = 2 << 20               // bytes that stay free for Badger's lists, the store's file TABLES, and the directory
+	minInodes    = 1000                  // minimum number of free inodes; compaction creates dozens of files
 	minHandles   = 16                    // free file handles that compaction needs
 	gatePause    = 50 * time.Millisecond // between two checks while compaction waits
 )
 
-// Badger writes its logs and tables through memory maps of sparse files. When the disk is full,
-// the kernel answers such a write with a signal that Go cannot turn into an error, and again at
-// each start. So the store makes sure that there is room for everything Badger is about to write
-// before Badger begins. While a disk fills up
+// Badger writes its logs and tables through memory maps of sparse files. If the disk is full, the kernel answers such a write
+// with a signal, which Go cannot turn into an error. The same would happen again at each start. So before Badger begins to
+// write, the store makes sure that there is room for everything that Badger is about to write. While a disk fills up, these
+// things happen one after the other:
 //
-//   - first LowSpace turns true, and commands from outside are refused;
-//   - then compaction waits (see gate), and goes on when there is room;
-//   - last, when there may be no room for a group of rows or for the table of a memtable,
-//     Apply fails, and so does Open.
+//   - LowSpace returns true, and commands from outside are refused;
+//   - compaction waits (see gate), and continues when there is room;
+//   - Apply and Open fail, because there may be no room for a group of rows or for the table of
+//     a memtable.
 
 // Free returns how many bytes this process may still write to the store's disk.
 func (s *Store) Free() (uint64, error) { return freeBytes(s.options.Dir) }
@@ -46,9 +46,9 @@ func freeBytes(path string) (uint64, error) {
 	return stat.Bavail * uint64(stat.Bsize), nil
 }
 
-// LowSpace tells whether commands from outside should be refused, because less space is free than MinFree or
-// than the store is about to need. LowSpace also returns true if the free space cannot be determined. The
-// result may be 200 ms old.
+// LowSpace tells whether commands from outside should be refused, because the free space is less than MinFree, or less than
+// the store is about to need. LowSpace also returns true if the free space cannot be determined. The result may be 200 ms
+// old.
 func (s *Store) LowSpace() bool {
 	s.space.mu.Lock()
 	defer s.space.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *Store) LowSpace() bool {
 // maxRecentRoom returns how many bytes Badger's logs take at most for the groups that Badger does not have yet.
 func (s *Store) maxRecentRoom() uint64 { return 2 * uint64(s.maxBatch.Bytes+rowRoom*s.maxBatch.Rows) }
 
-// segmentRoom returns how many bytes the log's next segment needs; 0 if it exists.
+// segmentRoom returns how many bytes the next segment of the log needs; 0 if its file exists already.
 func (s *Store) segmentRoom() uint64 {
 	if s.groups.HasSpare() {
 		return 0
@@ -70,7 +70,7 @@ func (s *Store) segmentRoom() uint64 {
 	return uint64(s.logOptions().SegmentSize)
 }
 
-// Size returns the bytes that the store and its log take on the disk.
+// Size returns the bytes that the store and its log take on the disk; 0 if one of the directories cannot be read.
 func (s *Store) Size() int64 {
 	sum := s.groups.Size()
 	for _, dir := range [...]string{s.path, filepath.Join(s.path, valuesName)} {
@@ -97,7 +97,7 @@ func diskUsage(dir string, include func(name string) bool) (int64, error) {
 		}
 		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // compaction has just deleted the file
+			continue // compaction has deleted the file since the directory was read
 		}
 		if err != nil {
 			return 0, err
@@ -109,15 +109,15 @@ func diskUsage(dir string, include func(name string) bool) (int64, error) {
 	return sum, nil
 }
 
-// requireRoom returns an error if the disk has too little room for rows of so many bytes and for all that Badger still has to
-// write. If a compaction that waits for room would make the rows
-// wait too, there must also be room for that compaction.
+// requireRoom returns an error if the disk has too little room for the given number of bytes of rows and for all that Badger
+// still has to write. If the rows would have to wait for a compaction that itself waits for room, there must also be room for
+// that compaction.
 func (s *Store) requireRoom(rows uint64) error {
 	need := minReserve + rows
 	if free, err := s.Free(); err != nil || free >= need+s.debt.Load() && !s.flushWaitsAtGate() {
 		return err
 	}
-	// Badger may have written something since the last measurement.
+	// The debt may be too high, because Badger has written something since it was computed.
 	if err := s.updateDebt(); err != nil {
 		return err
 	}
@@ -131,8 +131,8 @@ func (s *Store) requireRoom(rows uint64) error {
 // groupRoom returns how many bytes Badger's log takes for a group.
 func groupRoom(g *Group) uint64 { return uint64(g.size + rowRoom*g.Rows() + 4096) }
 
-// recentRoom returns how many bytes Badger's logs take for the groups that Badger does not have yet. The caller must be the goroutine
-// that applies groups, or Apply must have returned.
+// recentRoom returns how many bytes Badger's logs will take for the groups that Badger does not have yet. The caller must be the
+// goroutine that applies groups, or Apply must have returned.
 func (s *Store) recentRoom() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,8 +150,8 @@ func noSpaceError(dir string, free, need uint64) error {
 	return fmt.Errorf("store: %s: %w: %d MiB are free, %d MiB are needed", dir, ErrNoSpace, free>>20, need>>20+1)
 }
 
-// flushWaitsAtGate tells whether memtables can't be flushed because compaction waits at the gate. A group that
-// begins a new log would then have to wait too.
+// flushWaitsAtGate tells whether no memtable can be flushed because compaction waits in gate. Then a group that begins a new
+// log of Badger would have to wait too.
 func (s *Store) flushWaitsAtGate() bool {
 	return s.waitingCompactions.Load() > 0 && s.logs.Load() >= memTables+2
 }
@@ -179,10 +179,9 @@ func (s *Store) updateDebt() error {
 // compactionRoom returns the largest number of bytes that compaction writes at once.
 func (s *Store) compactionRoom() uint64 { return 4 * uint64(max(baseTable, s.options.MemTable)) }
 
-// gate is called before compaction makes a table. It spreads compaction over time (throttle). While room or file
-// handles are lacking, it delays compaction, because Badger would lose the table and drop the error (see
-// badgerfile.CompactionAudit). A lack of handles does not fail the store, because handles become free when connections
-// close.
+// gate is called before a compaction makes a table. It spreads compactions over time (throttle). While disk space or file
+// handles are lacking, it delays the compaction, because Badger would lose the table and ignore the error (see
+// badgerfile.CompactionAudit). A lack of handles does not fail the store, because handles become free when connections close.
 func (s *Store) gate() {
 	s.parkIfFailed()
 	s.throttle()
@@ -204,7 +203,7 @@ func (s *Store) gate() {
 	s.log.Info("compaction goes on")
 }
 
-// parkIfFailed blocks a compactor (a goroutine of Badger) forever if the store has failed, so that it makes no
+// parkIfFailed blocks the calling goroutine of Badger forever if the store has failed, so that this goroutine makes no
 // further table. The process is about to end.
 func (s *Store) parkIfFailed() {
 	if s.failure() != nil {
@@ -218,7 +217,7 @@ func (s *Store) flushWaitsForLevelZero() bool {
 	return s.ready.Load() && s.logs.Load() >= memTables+2 && s.db.Levels()[0].NumTables >= levelZeroStall
 }
 
-// checkGate returns the reason why compaction must wait at the gate; nil if it may proceed.
+// checkGate returns the reason why compaction must wait; nil if it may continue.
 func (s *Store) checkGate() error {
 	need := minReserve + s.debt.Load() + s.compactionRoom()
 	switch free, err := s.Free(); {
@@ -237,16 +236,16 @@ func (s *Store) checkGate() error {
 	return nil
 }
 
-// servingRoom returns the free space that an open store needs. With less free space, compaction waits.
+// servingRoom returns how many bytes must be free for an open store. With less free space, compaction waits.
 func (s *Store) servingRoom() uint64 {
 	return s.memTableRoom() + s.compactionRoom()
 }
 
-// requireRoomToCreate returns an error if Badger could not finish creating a store.
+// requireRoomToCreate returns an error if the disk has too little room for Badger to create a store.
 func (s *Store) requireRoomToCreate() error { return s.requireFree(minReserve) }
 
-// requireRoomToOpen returns an error if Badger could not open the store with an empty memtable. What is replayed into it then needs
-// room like any group.
+// requireRoomToOpen returns an error if the disk has too little room for Badger to open the store with an empty memtable. The
+// groups that are replayed afterwards need room like any other group.
 func (s *Store) requireRoomToOpen() error { return s.requireFree(minReserve + s.memTableRoom()) }
 
 // memTableRoom returns the bytes of the table that a full memtable becomes.
@@ -264,24 +263,23 @@ func (s *Store) requireFree(need uint64) error {
 	return err
 }
 
-// Badger compacts in bursts: five goroutines merge and a dozen more write tables through memory maps,
-// all at once and with as much processor time as they can get. On two cores a burst of some seconds
-// reduces the rate of groups to between a tenth and a third. The same work, one table at a time, takes
-// longer and hardly slows down groups. The compaction only has to finish before level 0, the list of tables
-// flushed from memory, is so long that flushing waits.
+// Badger compacts in bursts: five goroutines merge and a dozen more write tables through memory maps, all at once and with as
+// much processor time as they can get. On two cores a burst of some seconds reduces the rate of groups to between a tenth and
+// a third. The same work, one table at a time, takes longer and hardly slows down groups. The compaction only has to finish
+// before level 0 (the tables that were flushed from memory) has so many tables that flushing waits.
 const (
-	throttlePause = 200 * time.Millisecond // between two tables: about 10 MB/s
+	throttlePause = 200 * time.Millisecond // pause between two tables, which allows about 10 MB/s
 	throttleStep  = 40 * time.Millisecond  // subtracted from the pause for each table of level 0 beyond throttleFrom
 	throttleFrom  = levelZeroTables + 2    // number of tables in level 0
 )
 
-// pause returns how long compaction waits before it makes its next table, given the number of tables in
-// level 0. The pause is shorter the longer level 0 is, and zero long before groups would have to wait.
+// pause returns how long compaction waits before it makes its next table, if level 0 has this number of tables. The more
+// tables level 0 has, the shorter the pause is. It is zero long before groups would have to wait.
 func pause(levelZero int) time.Duration {
 	return max(0, min(throttlePause, throttlePause-time.Duration(levelZero-throttleFrom)*throttleStep))
 }
 
-// throttle lets Badger's compactors pass one at a time, with a pause after each.
+// throttle lets the compacting goroutines of Badger continue one at a time, with a pause after each table.
 func (s *Store) throttle() {
 	s.pacing.mu.Lock()
 	defer s.pacing.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// smallDisk mounts a file system in memory, of the given size in MiB.
+// smallDisk mounts a file system in memory with a size of mib MiB.
 func smallDisk(t *testing.T, mib int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -30,8 +30,8 @@ func smallDisk(t *testing.T, mib int) (dir string) {
 	return dir
 }
 
-// smallExt4 makes an ext4 file system of the given size in MiB in a file, and mounts it. Unlike a file system in
-// memory, ext4 allocates blocks late and uses some for itself.
+// smallExt4 makes an ext4 file system with a size of mib MiB in a file, and mounts it. Unlike a file system in memory, ext4
+// allocates blocks late, and uses some for itself.
 func smallExt4(t *testing.T, mib int) (dir string) {
 	t.Helper()
 	image := filepath.Join(t.TempDir(), "image")
@@ -55,7 +55,7 @@ func smallExt4(t *testing.T, mib int) (dir string) {
 	return dir
 }
 
-// enlarge gives a file system that smallDisk has mounted a new size in MiB.
+// enlarge changes the size of a file system that smallDisk has mounted to mib MiB.
 func enlarge(t *testing.T, dir string, mib int) {
 	t.Helper()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%dm", mib)); err != nil {
@@ -63,7 +63,7 @@ func enlarge(t *testing.T, dir string, mib int) {
 	}
 }
 
-// occupy writes a file into dir that leaves only freeAfter bytes free, and returns its path.
+// occupy writes a file into dir that leaves only freeAfter bytes free. It returns the path of the file.
 func occupy(t *testing.T, dir string, freeAfter int64) (ballast string) {
 	t.Helper()
 	free, err := freeBytes(dir)
@@ -143,9 +143,8 @@ func TestOpenRefusesAFullDisk(t *testing.T) {
 	wantHistory(t, data, hist, make(model), 0, acked)
 }
 
-// TestAnotherProcessFillsTheDisk fills an ext4 file system while the store, which has already checked the free
-// space, writes a table through a memory map. The process ends with one line, and a new process continues when
-// there is room again.
+// TestAnotherProcessFillsTheDisk fills an ext4 file system while the store writes a table through a memory map. The store has
+// checked the free space before that. The process ends with one line, and a new process continues when there is room again.
 func TestAnotherProcessFillsTheDisk(t *testing.T) {
 	hist, dir := childHistory(testseed.Seed(t), manyKeys), smallExt4(t, 500)
 	t.Setenv(memTableVariable, fmt.Sprint(DefaultMemTable)) // a larger table takes longer to write
@@ -209,7 +208,7 @@ func occupyAll(t *testing.T, path string) {
 	}
 }
 
-// A group is refused if there is room for the group, but not for the table that its memtable will become.
+// A group is refused if the disk has room for the group, but not for the table that the group's memtable will become.
 func TestGroupIsRefusedIfItsMemtableHasNoRoom(t *testing.T) {
 	dir := smallDisk(t, 64)
 	s := open(t, Options{Dir: filepath.Join(dir, "data"), MemTable: minMemTable})
@@ -262,7 +261,7 @@ func TestLowSpaceCountsWhatBadgerStillHasToWrite(t *testing.T) {
 func TestCompactionWaitsForRoom(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
-	s.gate() // does not wait: the gate is open
+	s.gate() // returns at once, because compaction need not wait
 	actualDebt := s.debt.Swap(math.MaxUint64 / 2)
 	gatePassed := make(chan struct{})
 	go func() { s.gate(); close(gatePassed) }()
@@ -288,7 +287,7 @@ func TestCompactionWaitsForFileHandles(t *testing.T) {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	probe, err := os.Open(s.options.Dir) // gets the lowest free handle number
+	probe, err := os.Open(s.options.Dir) // opens a file to learn the lowest free file handle
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +297,7 @@ func TestCompactionWaitsForFileHandles(t *testing.T) {
 		t.Fatal(err)
 	}
 	gateErr := s.checkGate()
-	s.releaseSoon() // neither fails without handles
+	s.releaseSoon() // without free handles the background work does nothing, and returns no error
 	s.releases.Wait()
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)

@@ -31,17 +31,17 @@ const (
 	minMemTable = 1 << 20
 )
 
-// Options select the directory of a store and its behaviour.
+// Options say where a store is, and how it behaves.
 type Options struct {
-	Dir            string       // holds store/, log/, IDENTITY, TABLES and LOCK; Open creates Dir if it is absent
-	MinFree        uint64       // bytes of free disk space below which LowSpace is true
+	Dir            string       // directory with store/, log/, IDENTITY, TABLES and LOCK; Open creates it if it does not exist
+	MinFree        uint64       // LowSpace is true if fewer bytes than this are free on the disk
 	MemTable       int64        // size of a memtable in bytes; 0 means DefaultMemTable
-	SegmentSize    int64        // size in bytes of new segments, the log's files; 0 means the size of a memtable. A segment must hold the largest group
+	SegmentSize    int64        // bytes of a new segment of the log, at least as many as the largest group; 0: the size of a memtable
 	ValuesFileSize int64        // length in bytes at which a file of long values is full; 0 means four memtables
 	Log            *slog.Logger // nil: slog.Default
 
-	// OtherFiles are the names of files that other packages write into Dir beside a store. If one of these files exists
-	// but the store does not, Open makes no store and returns ErrRemains.
+	// OtherFiles are the names of files that other packages write into Dir. If one of these files exists but no store does,
+	// Open makes no store and returns ErrRemains.
 	OtherFiles []string
 
 	Disk disk.Opener // opens the directories of the log and of the long values; nil: disk.Local
@@ -50,8 +50,7 @@ type Options struct {
 	AllowUnfinished bool // open a directory even if it has the file UnfinishedName; only the restore that made the file sets it
 }
 
-// Store is the open store of a data directory. Only one goroutine at a time may call Apply; all
-// other methods are safe for concurrent use.
+// Store is an open store. Only one goroutine at a time may call Apply. All other methods are safe for concurrent use.
 type Store struct {
 	options  Options
 	path     string // path of Badger's own directory
@@ -61,11 +60,11 @@ type Store struct {
 	id       identity
 	lock     *os.File
 	audit    *badgerfile.CompactionAudit
-	tables   *badgerfile.Catalog // TABLES
-	values   *values.Set         // the long values
-	maxBatch recent.Size         // of one transaction of Badger
+	tables   *badgerfile.TableChecksums // the file TABLES
+	values   *values.Set                // the long values
+	maxBatch recent.Size                // maximum size of a transaction of Badger
 
-	logID              atomic.Uint64 // number of the write-ahead log that Badger writes; changed while flusher.writing is held
+	logID              atomic.Uint64 // number of Badger's current write-ahead log; changed while flusher.writing is held
 	ready              atomic.Bool   // db is set; Badger starts goroutines before that
 	debt               atomic.Uint64 // bytes that Badger has to write before it can accept more
 	logs               atomic.Int64  // number of Badger's write-ahead logs
@@ -78,7 +77,7 @@ type Store struct {
 		lastTable time.Time // when a compactor last began a table
 	}
 	releasing    sync.Mutex            // held while groups of the log are released
-	releases     sync.WaitGroup        // done when no groups are being released and no segment is being made
+	releases     sync.WaitGroup        // background work that releases groups or makes a segment
 	makingSpare  atomic.Bool           // a segment is being made in the background
 	firstFailure atomic.Pointer[error] // the reason why no write is possible any more; set once
 	failed       chan struct{}         // closed when firstFailure is set
@@ -88,9 +87,9 @@ type Store struct {
 	flushed       uint64     // number of the last group that Badger has
 	lag           lag
 	recent        *recent.Rows // the rows of the last groups; only Apply changes the pointer
-	full          *recent.Rows // the rows of the groups before them, which are being written to Badger; nil: Badger has them
+	full          *recent.Rows // rows of earlier groups, which are being written to Badger; nil: Badger has them
 	fullLast      uint64       // number of the last group in full
-	openSnapshots []liveReads  // open snapshots by what they read of Badger, ascending
+	openSnapshots []liveReads  // open snapshots, by the state of Badger that they read, oldest state first
 	isShut        bool         // no snapshot can be opened any more
 	flusher       flusher
 	maintenance   *valuesMaintenance
@@ -98,27 +97,28 @@ type Store struct {
 	space spaceCache
 }
 
-// liveReads is the number of open snapshots that read one state of Badger.
+// liveReads counts the open snapshots that read one state of Badger.
 type liveReads struct {
 	n     uint64 // number of the last group that Badger has in that state
 	count int
 }
 
-// Each group (the rows that become durable together) has versionsOfGroup of Badger's versions. The first version is that of the group's rows; if
-// several groups are written to Badger together, their rows have the first version of the last of these groups. Each further version is for a
-// transaction that moves values while the group is the last one in Badger (collect.go). The store sets versions itself (managed transactions), for
-// two reasons: a snapshot does not wait for a running write, and the files can be checked for a gap before Badger opens them. Version 1 is the
-// creation of the store.
+// Badger gives each row a version. Each group (the rows that become durable together) has versionsOfGroup versions of its
+// own. The first of them is the version of the group's rows. If several groups are written to Badger together, all their rows
+// have the first version of the last of these groups. Each further version is for a transaction that moves values while the
+// group is the last one in Badger (values_gc.go). The store sets the versions itself (managed transactions) for two reasons:
+// a snapshot does not wait for a running write, and the files can be checked for a gap before Badger opens them. Version 1 is
+// that of the row that is written when the store is created.
 const versionsOfGroup = 256
 
-// version returns the version of group n's rows.
+// version returns the version of the rows of group n.
 func version(n uint64) uint64 { return versionsOfGroup*n + 1 }
 
 // lastVersion returns the greatest version of group n. Snapshots read up to it, because rows whose values were moved
 // have the same values as before.
 func lastVersion(n uint64) uint64 { return version(n) + versionsOfGroup - 1 }
 
-// groupOf returns the group that has a version.
+// groupOf returns the number of the group to which a version belongs.
 func groupOf(version uint64) uint64 { return (version - 1) / versionsOfGroup }
 
 // LastGroup returns the number and hash of the last durable group; 0 and zeros
@@ -129,15 +129,15 @@ func (s *Store) LastGroup() (n uint64, hash [32]byte) {
 	return s.last.N, s.last.Hash
 }
 
-// MaxGroup returns how many rows and bytes (as Group.Bytes counts them) a group
-// may have, so that one transaction of Badger takes it.
+// MaxGroup returns the maximum numbers of rows and bytes (counted as in Group.Bytes) of a group, so that the group fits into
+// one transaction of Badger.
 func (s *Store) MaxGroup() (rows int, bytes int) {
 	return s.maxBatch.Rows - 1, s.maxBatch.Bytes - groupRowBytes
 }
 
-// Apply makes a group durable, with one sync of the log. Only then do new snapshots see the group. Badger gets it later. After any error it is
-// unknown whether the group is durable, so the store accepts no further group and the caller must end the
-// process. The next start determines which groups are durable.
+// Apply makes a group durable, with one sync of the log. From then on new snapshots see the group. Badger gets the group
+// later. After any error it is unknown whether the group is durable, so the store accepts no further group and the caller
+// must end the process. The next start determines which groups are durable.
 func (s *Store) Apply(g *Group) error {
 	if err := s.failure(); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (s *Store) apply(g *Group) error {
 	}
 	newLast := log.Mark{N: g.n, Hash: g.Seal()}
 	var adding sync.WaitGroup
-	adding.Go(func() { g.addTo(s.recent) }) // while the log waits for the disk; nobody sees the rows yet
+	adding.Go(func() { g.addTo(s.recent) }) // while the log waits for the disk; no snapshot sees the rows yet
 	err := s.groups.Append(newLast, g.arena)
 	adding.Wait()
 	if err != nil {
@@ -189,7 +189,7 @@ func (s *Store) apply(g *Group) error {
 	return s.failure()
 }
 
-// add puts a group's rows into memory, where snapshots find them. It waits until there is room.
+// add puts the rows of a group into memory, where snapshots find them. It waits until there is room for them.
 func (s *Store) add(g *Group) error {
 	if err := s.makeRecentRoom(g); err != nil {
 		return err
@@ -211,9 +211,9 @@ func (s *Store) fail(err error) {
 	}
 }
 
-// failOnPanic, when deferred, returns a panic of Badger as an error, and makes the store fail. Badger verifies a table when it opens it, and then
-// reads the file through a memory map: if the file changes later, Badger may panic at each read of that place. The process must end then, because it
-// is unknown which rows are lost.
+// failOnPanic is deferred in functions that call Badger. It turns a panic into an error and makes the store fail. Badger
+// verifies a table only when it opens the file, and later reads it through a memory map. If the file changes after that,
+// Badger may panic whenever it reads the changed place. Then the process must end, because it is unknown which rows are lost.
 func (s *Store) failOnPanic(err *error) {
 	if r := recover(); r != nil {
 		*err = damage.New(s.path, "a table was changed while it was open: Badger stopped with %.200q", fmt.Sprint(r))
@@ -221,11 +221,11 @@ func (s *Store) failOnPanic(err *error) {
 	}
 }
 
-// Failed returns a channel that is closed when the store has failed for good. The process must end
-// then, even if it has nothing to write. Failure returns the reason for the failure.
+// Failed returns a channel that is closed when the store has failed for good. Then the process must end, even if it has
+// nothing to write. Failure returns the reason.
 func (s *Store) Failed() <-chan struct{} { return s.failed }
 
-// Failure returns the reason why the store accepts no more writes; nil if it accepts them.
+// Failure returns the reason why the store has failed; nil if it has not.
 func (s *Store) Failure() error { return s.failure() }
 
 func (s *Store) failure() error {
@@ -235,10 +235,10 @@ func (s *Store) failure() error {
 	return nil
 }
 
-// Close writes all groups to Badger, flushes its memtables into tables and closes every file. Apply must have returned and every
-// snapshot must be closed. After a failed Apply, or with too little room, Close leaves Badger as
-// it is and the directory locked: everything that was applied is in the log, and the process is
-// about to end.
+// Close writes all groups to Badger, flushes Badger's memtables into tables, and closes every file. It must not be called
+// while Apply runs or a snapshot is open. If the store has failed, or if the disk has too little room, Close leaves Badger
+// open and the directory locked. This loses nothing, because all applied groups are in the log and the process is about to
+// end.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	openCount, isShut := len(s.openSnapshots), s.isShut
@@ -270,24 +270,24 @@ func (s *Store) Close() error {
 	return s.closeFiles()
 }
 
-// Abandon ends the goroutines of a store that has failed and closes its files. It is for a simulation, which continues after the simulated process
-// has ended; a real process ends instead. Abandon hangs if Badger itself has failed.
+// Abandon ends the goroutines of a store that has failed and closes its files. It is for a simulation, which continues after
+// the simulated process has ended. A real process ends instead of calling it. Abandon hangs if Badger itself has failed.
 func (s *Store) Abandon() {
 	s.stopMaintenance()
 	s.stopFlusher()
 	s.releases.Wait()
 	s.mayClose.Store(true)
-	_ = s.db.Close() // what it can't write is in the log
+	_ = s.db.Close() // its error does not matter, because rows that Badger can't write are in the log
 	s.tables.Wait()
 	for _, f := range []io.Closer{s.audit, s.values, s.groups, s.lock} {
-		_ = f.Close() // nothing was written
+		_ = f.Close() // its error does not matter, because nothing was written
 	}
 }
 
-// closeBadger flushes the memtables and closes Badger, unless Badger has failed or fails
-// meanwhile: then closing would wait forever.
+// closeBadger flushes the memtables and closes Badger. If Badger has failed or fails during this, closeBadger returns,
+// because closing would wait forever.
 func (s *Store) closeBadger(db *badger.DB) error {
-	s.releases.Wait() // the releases look at tables, which Badger is about to unmap
+	s.releases.Wait() // the releases read tables, which Badger is about to unmap
 	if err := s.failure(); err != nil {
 		return err
 	}
@@ -332,6 +332,6 @@ func (s *Store) closeFiles() error {
 type spaceCache struct {
 	mu         sync.Mutex
 	measuredAt time.Time
-	free       uint64 // bytes
+	free       uint64 // free bytes
 	err        error  // why the free space could not be measured; nil if it was measured
 }

@@ -15,7 +15,7 @@ import (
 	"mizan/posting/store/badgerfile"
 )
 
-// set applies one group of rows, given as pairs of key and value.
+// set applies a group with these rows, given as keys and values in turn.
 func set(t testing.TB, s *Store, rows ...string) {
 	t.Helper()
 	g := NewGroup(next(s))
@@ -28,7 +28,7 @@ func set(t testing.TB, s *Store, rows ...string) {
 	}
 }
 
-// next returns the arguments of NewGroup for the group after the last one.
+// next returns the arguments of NewGroup for the next group of the store.
 func next(s *Store) (n uint64, previous [32]byte) {
 	n, previous = s.LastGroup()
 	return n + 1, previous
@@ -104,7 +104,7 @@ func TestSnapshotNeverChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !equalModel(got, contents[i]) {
-			t.Errorf("the snapshot of group %d has changed", sn.Group())
+			t.Errorf("the snapshot of group %d has changed", sn.GroupNumber())
 		}
 		sn.Close()
 	}
@@ -203,7 +203,7 @@ func TestLargestGroupsAreAccepted(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	rows, size := s.MaxGroup()
-	for round := range 4 { // in one round the memtable is almost full before the groups are applied
+	for round := range 4 { // in one of the rounds the memtable is nearly full before the groups are applied
 		manyRows := NewGroup(next(s))
 		for i := range rows {
 			manyRows.Set([]byte{'m', byte(i >> 8), byte(i)}, []byte{byte(round)})
@@ -256,7 +256,7 @@ func TestLargestValueIsStoredInTables(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, f := range files {
-		if info, err := os.Stat(f); err != nil || info.Size() > 20 { // 20 bytes are the header; the value is not in this file
+		if info, err := os.Stat(f); err != nil || info.Size() > 20 { // 20 bytes of header and no value
 			t.Errorf("%s holds %d bytes: %v", f, info.Size(), err)
 		}
 	}
@@ -300,8 +300,8 @@ func TestBadgersOwnLockIsReportedAsErrLocked(t *testing.T) {
 	closeStore(t, reopened)
 }
 
-// filesOf lists the files of a data directory except LOCK. The inode and size in each entry show whether the file
-// was written or replaced.
+// filesOf lists the files of a data directory except LOCK. Each entry has the file's inode and size, which show whether the
+// file was replaced or written.
 func filesOf(t *testing.T, dir string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

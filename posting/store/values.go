@@ -16,15 +16,15 @@ import (
 	"mizan/posting/store/values"
 )
 
-// Badger writes a row again each time it merges the table with the row into the next level, so several times as a store grows. Therefore the long
-// values of the kinds below, which are nine tenths of all bytes, are in files beside the tables (package values), and a row in Badger has only the
-// place of its value.
+// Whenever Badger merges a table into the next level, it writes the table's rows again. This happens several times to each
+// row as a store grows. The long values of the kinds of rows in separatedKinds are nine tenths of all bytes. So they are
+// stored in files beside the tables (package values), and a row in Badger has only the place of its value.
 
 const (
-	valuesName = "values" // the directory of the files, in Badger's own
+	valuesName = "values" // the directory of the files, inside Badger's directory
 
 	// prefixValues is the first byte of the keys of the rows that describe these files. The number of the file follows as 4 bytes,
-	// big-endian. The rows are those of this directory only: a backup does not have them.
+	// big-endian. The rows describe files of this directory only, so a backup does not contain them.
 	prefixValues = 'v'
 
 	minSeparated = 128 // bytes of the shortest stored value that is separated from its row
@@ -32,8 +32,9 @@ const (
 	metaPlace = 1 // Badger's user meta of a row whose value is a place
 )
 
-// separatedKinds are the kinds of rows whose long values are separated, that is, stored in files of values. A value that is removed soon is cheaper
-// in a table, and one that must vanish (a sealed row) would stay in a file for longer.
+// separatedKinds are the kinds of rows whose long values are separated, which means that they are stored in files of values.
+// The values of other kinds stay in their rows. A value that is removed soon costs less in a table. A sealed row must be
+// erased, and its value would stay in a file for longer.
 var separatedKinds = [256]values.Kind{
 	prefixBlock: values.Lasting, prefixPage: values.Lasting, prefixList: values.Lasting, prefixTree: values.Lasting,
 	prefixRecord: values.Replaceable, prefixPart: values.Replaceable,
@@ -51,7 +52,7 @@ func valuesKey(number uint32) []byte {
 	return binary.BigEndian.AppendUint32([]byte{prefixValues}, number)
 }
 
-// valuesEntry is the row of a file.
+// valuesEntry returns Badger's entry for the row that describes a file.
 func valuesEntry(f values.File) *badger.Entry {
 	key := valuesKey(f.Number)
 	return badger.NewEntry(key, appendChecksum(key, f.Append(nil)))
@@ -82,7 +83,7 @@ func (s *Store) openValues() error {
 	return s.openValuesFiles(listed)
 }
 
-// openValuesFiles opens the listed files. It makes their directory if there is none.
+// openValuesFiles opens these files of values. If their directory does not exist, it makes the directory.
 func (s *Store) openValuesFiles(listed []values.File) error {
 	path := filepath.Join(s.path, valuesName)
 	if err := errors.Join(os.MkdirAll(path, 0o700), durable.SyncDir(s.path)); err != nil {
@@ -103,7 +104,7 @@ func (s *Store) directory(path string) disk.Directory {
 	return disk.Local(path)
 }
 
-// read returns the stored value of a row of Badger, appended to dst[:0].
+// read returns the stored value of a row that Badger has found. It uses the memory of dst if that is large enough.
 func (s *Store) read(item *badger.Item, dst []byte) (stored []byte, err error) {
 	if item.UserMeta() != metaPlace {
 		return item.ValueCopy(dst[:0])
@@ -115,7 +116,7 @@ func (s *Store) read(item *badger.Item, dst []byte) (stored []byte, err error) {
 	return stored, err
 }
 
-// placeOf returns the place of the value of a row in Badger; ok is false if the value is in the row.
+// placeOf returns the place of the value of a row that Badger has found. If the value is in the row itself, ok is false.
 func placeOf(item *badger.Item) (p values.Place, ok bool, err error) {
 	if item.UserMeta() != metaPlace {
 		return p, false, nil
@@ -127,7 +128,8 @@ func placeOf(item *badger.Item) (p values.Place, ok bool, err error) {
 	return p, ok, err
 }
 
-// readPlace returns the stored value whose place a row has, appended to dst[:0].
+// readPlace returns the stored value at a place. It uses the memory of dst if that is large enough. key is the key of the
+// value's row.
 func (s *Store) readPlace(key, place, dst []byte) ([]byte, error) {
 	p, ok := values.ParsePlace(place)
 	if !ok || p.Length > MaxValue+checksumSize {
@@ -136,8 +138,8 @@ func (s *Store) readPlace(key, place, dst []byte) ([]byte, error) {
 	return s.values.Read(p, dst)
 }
 
-// separate returns Badger's entry for a row. If the row's value is long, separate adds it to the files, and the entry
-// has only its place.
+// separate returns the entry of a row for Badger. If the row's value is long, separate adds the value to the files of values,
+// and the entry has only the place of the value.
 func (f *flusher) separate(files *values.Set, key, stored []byte) (badger.Entry, error) {
 	kind := separatedKind(key, stored)
 	if kind == 0 {
@@ -152,7 +154,8 @@ func (f *flusher) separate(files *values.Set, key, stored []byte) (badger.Entry,
 	return badger.Entry{Key: key, Value: f.places[from:len(f.places):len(f.places)], UserMeta: metaPlace}, nil
 }
 
-// writeValues makes the added values durable, and adds the rows of their files to the transaction.
+// writeValues makes the values durable that were added to the files, and adds the rows that describe these files to the
+// transaction.
 func writeValues(files *values.Set, txn *badger.Txn) error {
 	grown, err := files.Flush()
 	if err != nil {

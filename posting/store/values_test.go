@@ -101,12 +101,12 @@ func rewrite(t *testing.T, s *Store, r *rand.Rand, stop func() bool) model {
 	return m
 }
 
-// Files whose values rows do not need any more are removed. No row changes, not even for a snapshot that was opened before.
+// Files with values that no row needs any more are removed. No row changes, not even for a snapshot that was opened before.
 func TestReplacedValuesAreCollected(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(testseed.Seed(t), 0))
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
-	for i := range 200 { // a lasting row in the first group, so that both kinds have files
+	for i := range 200 { // rows with lasting values, so that there are files of both kinds
 		set(t, s, fmt.Sprintf("b%03d", i), strings.Repeat("b", 200))
 	}
 	first := func() string { // the first file of replaceable values
@@ -163,7 +163,8 @@ func TestReplacedValuesAreCollected(t *testing.T) {
 	}
 }
 
-// A move of values is the last thing that Badger has when the store is closed: all values are found afterwards, also when further groups follow.
+// The last transaction before the store is closed moves values. When the store is opened again, all values are found, also
+// after further groups.
 func TestMovedValuesAreFoundAfterAnotherOpening(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(testseed.Seed(t), 0))
@@ -206,12 +207,12 @@ func TestMovedValuesAreFoundAfterAnotherOpening(t *testing.T) {
 	}
 }
 
-// A running store notices damage in values that rows need, even if nobody reads them. A value that was replaced may be damaged, and so may the
-// lengths and the key before it, which tell where the next value begins.
+// A running store detects damage to values that rows need, even if no query reads them. Damage to a replaced value is
+// harmless. So is damage to the lengths and the key before a replaced value, which tell where the next value begins.
 func TestDamagedValueEndsTheStoreIfARowNeedsIt(t *testing.T) {
 	for name, c := range map[string]struct {
-		kind       string // of the rows
-		near       string // a text in the file: its last occurrence
+		kind       string // first letter of the rows' keys
+		near       string // a text whose last occurrence in the file is sought
 		offset     int    // of the changed byte, from the beginning of the text
 		isHarmless bool
 	}{
@@ -228,7 +229,7 @@ func TestDamagedValueEndsTheStoreIfARowNeedsIt(t *testing.T) {
 		"great length of a replaced value":   {"r", "first 042", -12, true},
 		"length of a replaced value's key":   {"r", "first 042", -13, true},
 		"length before the first new value":  {"r", "first 099", -9, true},
-		"replaced lasting value":             {"b", "first 042", 8, true}, // this test replaces rows that a ledger never does
+		"replaced lasting value":             {"b", "first 042", 8, true}, // a ledger never replaces such rows, but this test does
 		"length of a replaced lasting value": {"b", "first 042", -9, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -267,7 +268,7 @@ func TestDamagedValueEndsTheStoreIfARowNeedsIt(t *testing.T) {
 	}
 }
 
-// Damage in what fills the last block of a flush is harmless.
+// Damage in the padding of the last block of a flush is harmless.
 func TestDamageBetweenTwoFlushesIsHarmless(t *testing.T) {
 	for back := range 40 {
 		dir := t.TempDir()
@@ -317,8 +318,8 @@ func TestValuesAreVerifiedOnceAfterAStart(t *testing.T) {
 	verified(t, s)
 }
 
-// Files of values are written again at the same places after a crash. A copy of a file from before the crash, or a write that a disk has lost there,
-// must not pass for what was written later.
+// After a crash, files of values are written again at the same places. If the disk loses such a write, or if somebody puts back a
+// copy of the file from before the crash, the old content must not be taken for the new content.
 func TestOlderCopyOfAFileOfValuesIsDamage(t *testing.T) {
 	dir, killed := t.TempDir(), t.TempDir()
 	write := func(s *Store, text string) {
@@ -348,7 +349,8 @@ func TestOlderCopyOfAFileOfValuesIsDamage(t *testing.T) {
 	openDamaged(t, Options{Dir: killed, MemTable: minMemTable, Log: discardLog}, path)
 }
 
-// openDamaged opens a store that must find damage in a file of values: Open returns it if the background work has found it by then.
+// openDamaged opens a store with damage in a file of values, and checks that the damage is found. If the background work has
+// already found it, Open itself returns the error.
 func openDamaged(t *testing.T, o Options, path string) {
 	t.Helper()
 	s, err := Open(o)

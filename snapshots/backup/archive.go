@@ -86,7 +86,7 @@ func (a *archive) measure() error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return &Error{Path: a.path, What: "it is no file", Cause: ErrChoice}
+		return &Error{Path: a.path, What: "it is not a file", Cause: ErrChoice}
 	}
 	a.size, a.modTime = info.Size(), info.ModTime()
 	return nil
@@ -113,7 +113,7 @@ func (a *archive) readHeader() error {
 		return eofAsTruncated(err)
 	}
 	if string(magic) != backupMagic {
-		return &Error{Path: a.path, What: "it is no backup", Cause: ErrChoice}
+		return &Error{Path: a.path, What: "it is not a backup", Cause: ErrChoice}
 	}
 	size, err := readFrameHead(r, frameHeader, maxHeader)
 	if err != nil {
@@ -127,7 +127,7 @@ func (a *archive) readHeader() error {
 		return errors.New("its header can't be read")
 	}
 	if a.header.Version > backupVersion {
-		return &Error{Path: a.path, What: "it was made by another release, a newer one: its form is not known", Cause: store.ErrNewerSchema}
+		return &Error{Path: a.path, What: "it was made by another release, a newer one, whose backup format is not known", Cause: store.ErrNewerSchema}
 	}
 	a.partsStart, _ = r.Seek(0, io.SeekCurrent)
 	return nil
@@ -181,7 +181,7 @@ func (a *archive) openManifest(ctx context.Context) error {
 	if errors.Is(err, secret.ErrNoSealingKey) {
 		return err
 	}
-	return &Error{Path: a.path, What: "its manifest does not open with this keyring: it was made with another keyring, or it was altered"}
+	return &Error{Path: a.path, What: "its manifest can't be decrypted with this keyring: it was made with another keyring, or it was altered"}
 }
 
 // unseal returns the manifest's plaintext.
@@ -283,7 +283,7 @@ func (a *archive) eachPart(ctx context.Context, fn func(file string, plaintext [
 		}
 		plaintext, err := a.keyring.Open(sealed, partContext(a.header.ID, i, part.File))
 		if err != nil {
-			return damageError(a.path, "part %d does not open", i+1)
+			return damageError(a.path, "part %d can't be decrypted", i+1)
 		}
 		if err := fn(part.File, plaintext); err != nil {
 			return err

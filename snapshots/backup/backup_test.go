@@ -94,7 +94,7 @@ func TestRestoredStoreEqualsTheBackedUpStore(t *testing.T) {
 			t.Errorf("restored %+v", result)
 		}
 		if digestOf(t, dir) != digestOf(t, source.Dir) {
-			t.Error("the restored store means something else")
+			t.Error("the restored store has another digest")
 		}
 	})
 }
@@ -110,8 +110,8 @@ func TestEachBackupOfAChainRestoresItsOwnState(t *testing.T) {
 	for i := range 4 {
 		switch i {
 		case 1:
-			server.Create(source.FirstDemo, payment.Payment, "4000000000000077", 900, "chain-1") // its card is sealed while it waits for the provider
-			server.Create(source.FirstDemo, payment.Payment, "4000002500003155", 700, "chain-2") // this card is sealed too
+			server.Create(source.FirstDemo, payment.Payment, "4000000000000077", 900, "chain-1") // the payment's card is stored sealed (encrypted) while the payment waits for the provider
+			server.Create(source.FirstDemo, payment.Payment, "4000002500003155", 700, "chain-2") // the card of this payment is stored sealed too
 		case 2:
 			server.Advance(time.Minute)
 		case 3:
@@ -136,7 +136,7 @@ func TestEachBackupOfAChainRestoresItsOwnState(t *testing.T) {
 			t.Errorf("backup %d: %d were used, to group %d", i, result.Used, result.Header.Group)
 		}
 		if digestOf(t, dir) != digests[i] {
-			t.Errorf("backup %d: the restored store means something else", i)
+			t.Errorf("backup %d: the restored store has another digest", i)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestServerContinuesOnARestoredStore(t *testing.T) {
 	want := digestOf(t, dir)
 	secondDir, _ := restoreTo(t, next.Path, "", fixture.Keyring(t, source.Dir))
 	if digestOf(t, secondDir) != want {
-		t.Error("the second restore means something else")
+		t.Error("the store of the second restore has another digest")
 	}
 }
 
@@ -199,7 +199,7 @@ func TestBackupIsConsistentWhilePaymentsAreMade(t *testing.T) {
 	server.Close()
 	dir, _ := restoreTo(t, path, "", fixture.Keyring(t, source.Dir))
 	if got, want := digestOf(t, dir), digestOf(t, fixture.Copy(t).Dir); got != want {
-		t.Error("the backup has something of what came after it")
+		t.Error("the backup contains changes that were made after it began")
 	}
 }
 
@@ -366,7 +366,7 @@ func TestNextRestoreReplacesAnUnfinishedOne(t *testing.T) {
 	_, err := backup.Restore(t.Context(), cfg)
 	fixture.Must(t, err)
 	if _, err := os.Stat(target + backup.Restoring); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the place of work is still there: %v", err)
+		t.Errorf("the working directory of the restore is still there: %v", err)
 	}
 }
 
@@ -379,7 +379,7 @@ func TestBackupContainsNoPlaintext(t *testing.T) {
 		// Each text is so long that it does not occur in the random bytes of a backup by chance.
 		for _, text := range []string{"order-1", "simulator", "partner:", "shop.example", "42424242", "platform"} {
 			if bytes.Contains(content, []byte(text)) {
-				t.Errorf("%q stands in a backup", text)
+				t.Errorf("a backup contains %q", text)
 			}
 		}
 	}
@@ -416,9 +416,9 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 	}
 	for _, step := range []struct {
 		keepCount   int
-		wantIndexes []int // of the backups that remain
+		wantIndexes []int // indexes in savedPaths of the backups that must remain
 	}{
-		{8, intRange(0, 30)}, // two of the 8 are in the first chain and need all backups before them
+		{8, intRange(0, 30)}, // of the 8 newest backups, two are in the first chain and need all backups before them
 		{6, intRange(24, 30)},
 		{1, intRange(24, 30)},
 	} {
@@ -432,7 +432,7 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 	server.Close()
 	for _, path := range []string{foreignPath, spoiledPath} {
 		if _, err := os.Stat(path); err != nil {
-			t.Errorf("what is not this store's was removed: %v", err)
+			t.Errorf("a file that does not belong to this store was removed: %v", err)
 		}
 	}
 	restoreTo(t, savedPaths[len(savedPaths)-1], "", fixture.Keyring(t, source.Dir))
@@ -460,7 +460,7 @@ func TestRestoreRemovesLaterCallsFromTheSimulatorLog(t *testing.T) {
 	laterLog, err := os.ReadFile(logPath(laterStore))
 	fixture.Must(t, err)
 	if !bytes.HasPrefix(laterLog, want) || len(laterLog) == len(want) {
-		t.Fatal("the later log is not the earlier one and more")
+		t.Fatal("the later log does not extend the earlier one")
 	}
 	fixture.Must(t, os.WriteFile(logPath(source), append(laterLog, `{"torn":`...), 0o600))
 	j := fixture.OpenJournal(t, source, fixedClock{}, nil)
@@ -473,7 +473,7 @@ func TestRestoreRemovesLaterCallsFromTheSimulatorLog(t *testing.T) {
 	got, err := os.ReadFile(filepath.Join(dir, "simulator.log"))
 	fixture.Must(t, err)
 	if !bytes.Equal(got, want) {
-		t.Errorf("the restored log has %d bytes, want the %d of that moment", len(got), len(want))
+		t.Errorf("the restored log has %d bytes, want %d as when the backup began", len(got), len(want))
 	}
 	digestOf(t, dir)
 }

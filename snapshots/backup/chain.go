@@ -74,7 +74,8 @@ func (c chain) sealedBytes() (sum uint64) {
 	return sum
 }
 
-// rowSource yields the rows of one backup of a chain. A goroutine reads the parts with rows ahead.
+// rowSource yields the rows of one backup of a chain. A goroutine decrypts the parts that have rows and sends them ahead of
+// time.
 type rowSource struct {
 	parts chan []byte
 	part  []byte            // the unread rest of the current part
@@ -98,8 +99,8 @@ func (s *rowSource) next() (found bool, err error) {
 	return true, nil
 }
 
-// sendParts sends each part that has rows to the channel parts. It calls onFile with each part that is a piece of a
-// file.
+// sendParts decrypts the parts of the backup in order. It sends each part that has rows to the channel parts, and calls onFile
+// with each part that is a piece of a file.
 func (a *archive) sendParts(ctx context.Context, parts chan<- []byte, onFile func(name string, piece []byte) error) error {
 	defer close(parts)
 	return a.eachPart(ctx, func(name string, plaintext []byte) error {
@@ -118,9 +119,10 @@ func (a *archive) sendParts(ctx context.Context, parts chan<- []byte, onFile fun
 	})
 }
 
-// merge calls fn with the newest version of each row in the chain, ordered by key. Every increment
-// contains all rows of certain kinds (store.CarriedWhole); of these kinds merge takes only the rows in
-// the last backup. It calls onFile with each piece of the files beside the store, as the last backup has them.
+// merge calls fn with the newest version of each row in the chain, ordered by key. For some kinds of rows
+// (store.IncludedInEveryIncrement) an increment contains all rows and not only the changed ones. Rows of these kinds are taken
+// from the last backup only. merge calls onFile with each piece of the files beside the store (filesBesideStore) in the last
+// backup.
 func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, onFile func(name string, piece []byte) error) error {
 	progress.From(ctx).Begin("reading", "", c.sealedBytes())
 	ctx, cancel := context.WithCancel(ctx)
@@ -140,7 +142,7 @@ func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, onFile
 		cancel()
 	}
 	for range sources {
-		// A goroutine that was stopped by cancel sends context.Canceled, which is no failure.
+		// A goroutine that cancel has stopped sends context.Canceled, which is not a failure.
 		if partErr := <-readErrors; partErr != nil && (err == nil || !errors.Is(partErr, context.Canceled)) {
 			err = partErr
 			cancel()
@@ -158,7 +160,7 @@ func mergeRows(sources []*rowSource, fn func(store.StoredRow) error) error {
 	advance := func(i int) (err error) {
 		for {
 			hasRow[i], err = sources[i].next()
-			if err != nil || !hasRow[i] || i == len(sources)-1 || !store.CarriedWhole(sources[i].row.Key) {
+			if err != nil || !hasRow[i] || i == len(sources)-1 || !store.IncludedInEveryIncrement(sources[i].row.Key) {
 				return err
 			}
 		}

@@ -85,7 +85,7 @@ func TestBackupWhoseManifestContradictsItsRowsIsNotRestored(t *testing.T) {
 	server := fixture.Start(t, fixture.Copy(t))
 	defer server.Close()
 	keys := fixture.Keyring(t, server.Dir)
-	// The four texts are pieces of one message: each key of the map must be another text.
+	// The keys are different parts of one and the same message. They differ because the keys of a map must.
 	for wantText, change := range map[string]func(*backup.Manifest){
 		"do not end where its manifest says": func(m *backup.Manifest) { m.Heads[0].Size++ },
 		"the restored journals do not end":   func(m *backup.Manifest) { m.Heads[0].Root[0] ^= 1 },
@@ -115,7 +115,7 @@ func TestBackupWhoseManifestContradictsItsRowsIsNotRestored(t *testing.T) {
 	wantRefused(t, path, keys, "it was made by another release")
 }
 
-// tryRestore restores a backup into a new directory below parent, which must be empty if the restore fails.
+// tryRestore restores a backup into a new directory below parent. If the restore fails, parent must be empty afterwards.
 func tryRestore(t *testing.T, from string, keys backup.Sealer) (parent string, err error) {
 	t.Helper()
 	parent = t.TempDir()
@@ -187,8 +187,8 @@ func TestBackupThatCannotBeReadBackGetsNoName(t *testing.T) {
 		return sealed
 	}}
 	backups := backup.New(backup.Options{Journal: server.Journal, Keyring: spoilingSealer, Clock: server.Clock, Data: server.Dir, Log: fixture.NoLog})
-	if _, err := backups.Save(dir); err == nil || !strings.Contains(err.Error(), "the backup is damaged: part 1 does not open") {
-		t.Errorf("a backup that was spoiled: %v", err)
+	if _, err := backups.Save(dir); err == nil || !strings.Contains(err.Error(), "the backup is damaged: part 1 can't be decrypted") {
+		t.Errorf("a backup that was damaged while it was written: %v", err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		t.Errorf("it left %v, %v", entries, err)

@@ -15,7 +15,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// lockDir locks a directory as a running restore does.
+// lockDir locks a directory, as a running restore does with its directory.
 func lockDir(t testing.TB, dir string) (unlock func()) {
 	t.Helper()
 	f, err := os.Open(dir)
@@ -24,7 +24,7 @@ func lockDir(t testing.TB, dir string) (unlock func()) {
 	return func() { fixture.Must(t, f.Close()) }
 }
 
-// alterBackup copies the backups of a chain into dir, and changes the copy of the backup at the index.
+// alterBackup copies the backups of a chain into dir, and changes the copy of the backup chain[index].
 func alterBackup(t testing.TB, dir string, chain []backup.FoundBackup, index int, change func([]byte) []byte) {
 	t.Helper()
 	for i, l := range chain {
@@ -95,18 +95,18 @@ func TestKilledBackupLeavesNoFileWithABackupName(t *testing.T) {
 	_, err = f.Write([]byte("mizanBK1"))
 	fixture.Must(t, err)
 	if header, err := backup.ReadBase(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), "there is no backup in it") {
-		t.Errorf("an unfinished backup is taken for one: %+v, %v", header, err)
+		t.Errorf("an unfinished file is used as a backup: %+v, %v", header, err)
 	}
 	fixture.Must(t, backup.RemoveUnfinished(dir))
 	if _, err := os.Stat(f.Name()); err != nil {
-		t.Errorf("one that is being written was removed: %v", err)
+		t.Errorf("a file that is being written was removed: %v", err)
 	}
 	fixture.Must(t, f.Close())
 	unfinished := filepath.Join(dir, ".mizan-123.unfinished")
 	fixture.Must(t, os.WriteFile(unfinished, []byte("mizanBK1"), 0o600))
 	fixture.Must(t, backup.RemoveUnfinished(dir))
 	if _, err := os.Stat(unfinished); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("what a kill left is still there: %v", err)
+		t.Errorf("the file that a killed process has left is still there: %v", err)
 	}
 	saved := saveBackup(server, dir)
 	server.Close()

@@ -3,11 +3,12 @@
 // backup's file.
 //
 // Invariants:
-//  1. A backup shows the store as it was after one group of changes, which the store made durable
-//     together. Rows leave the process sealed, and a file with a backup's name is whole and durable.
-//  2. The manifest, which only the keyring can seal, is the authority on the backup's contents.
-//     The end of the file lets a reader without keys check that no byte is missing or changed.
-//  3. While a backup is taken, compaction can't drop versions of rows, so the duration of a backup is
+//  1. A backup shows the store as it was after one group (the changes that became durable with one sync). Rows leave
+//     the process encrypted. A file with a backup's name is whole and durable.
+//  2. The manifest says what the backup contains. It is sealed with a key of the keyring (the file with the server's
+//     keys), so nobody without the keyring can change it. The end of the file lets a reader without keys check that
+//     no byte is missing or changed.
+//  3. While a backup is taken, compaction can't drop old versions of rows. Therefore the duration of a backup is
 //     bounded. No iterator stays open between two parts of a backup, so compaction can delete tables.
 //  4. A restored directory gets its name only after the checker has run and the size and root hash of each
 //     journal match the manifest. Until then a file in the directory, the mark, keeps every process from
@@ -18,10 +19,9 @@
 //  6. If several backups could be restored, the newest is used; an unreadable one is never skipped
 //     in favor of an older one. Damage in backups that are not needed has no effect.
 //
-// Callers: cmd/mizan (commands and the schedule), api (the stream of a backup, through
-// cmd/mizan).
+// Callers: cmd/mizan (commands and the schedule), api (the stream of a backup).
 //
-// Rejected: a directory of files for a backup. One file is either whole or not, gets its name
-// in one step, and fits an object store. Compression: it would cost the loaded server more than
-// the disk space that it saves.
+// Rejected: another design would write a directory of files for each backup. It was not chosen because one file is
+// either whole or not, gets its name in one step, and fits an object store. Compression was not chosen because it
+// would cost the loaded server more than the disk space that it saves.
 package backup

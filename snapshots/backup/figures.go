@@ -2,24 +2,24 @@ package backup
 
 import "time"
 
-// Figures are numbers about backups, for metrics. Times are real ones.
+// Figures are numbers about backups, for metrics. Times are real times, even if the server runs on a manual clock.
 type Figures struct {
-	LastSuccess time.Time     // when the newest backup of the schedule was complete; zero: there is none
-	LastTook    time.Duration // how long it took; 0: an earlier process took it
-	LastBytes   int64         // its size; 0: an earlier process took it
+	LastSuccess time.Time     // when the newest scheduled backup was complete; zero: there is none
+	LastTook    time.Duration // how long the newest scheduled backup took; 0 if an earlier process took it
+	LastBytes   int64         // size of the newest scheduled backup in bytes; 0 if an earlier process took it
 
-	Succeeded, Failed             uint64 // backups of the schedule
-	StreamsEnded, StreamsCutShort uint64 // backups that clients have requested: completely sent, and not
+	Succeeded, Failed             uint64 // numbers of scheduled backups that succeeded and that failed
+	StreamsEnded, StreamsCutShort uint64 // numbers of backups for clients that were sent completely and that were cut short
 }
 
-// Figures returns the present numbers.
+// Figures returns the current figures.
 func (s *Service) Figures() Figures {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.figures
 }
 
-// noteEarlier records that the directory has a backup from the given time.
+// noteEarlier records that the directory has a backup that was taken at the given time.
 func (s *Service) noteEarlier(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

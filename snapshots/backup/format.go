@@ -37,7 +37,7 @@ const (
 
 	endSize = 4 + sha256.Size // size in bytes of the body of the end frame
 
-	partBytes   = 1 << 20   // size in bytes at which the next part of rows begins
+	partBytes   = 1 << 20   // size in bytes at which a part of rows ends and the next one begins
 	maxPart     = 4 << 20   // largest size in bytes of a sealed part
 	maxHeader   = 64 << 10  // largest size in bytes of a header
 	maxManifest = 256 << 20 // largest size in bytes of a sealed manifest
@@ -57,7 +57,7 @@ type Header struct {
 	TakenAt   time.Time `json:"taken_at"` // time of the server's clock, with microsecond precision
 	Group     uint64    `json:"group"`    // the last group that the backup contains
 	GroupHash string    `json:"group_hash"`
-	Since     *Base     `json:"since,omitempty"` // the base of an increment; nil: the backup is full
+	Since     *Base     `json:"since,omitempty"` // the base, if the backup is an increment; nil if it is full
 }
 
 // Base names the backup that an increment needs.
@@ -73,7 +73,7 @@ func (h *Header) Base() Base {
 	return Base{ID: h.ID, Group: h.Group, GroupHash: h.GroupHash, Depth: h.depth()}
 }
 
-// depth returns the number of backups that a restore of this backup needs, including this one; 1 for a full backup.
+// depth returns the number of backups that a restore of this backup needs, including this one. For a full backup it returns 1.
 func (h *Header) depth() int {
 	if h.Since == nil {
 		return 1
@@ -113,15 +113,15 @@ type Head struct {
 	Root         []byte `json:"root"`
 }
 
-// The causes of an Error, besides store.ErrNewerSchema.
+// Values of Error.Cause, besides store.ErrNewerSchema.
 var (
-	// ErrDamaged says that a file is not as it was written.
+	// ErrDamaged says that a file has changed since it was written, or is incomplete.
 	ErrDamaged = errors.New("the backup is damaged")
 	// ErrChoice says that the named file is not a backup, or that no backup can be chosen.
 	ErrChoice = errors.New("no backup is named")
 )
 
-// Error says that a file is not a backup or not as it was written, or that backups do not belong together.
+// Error says that a file is not a backup or is damaged, or that backups do not belong together.
 type Error struct {
 	Path  string // the file or directory
 	What  string // what is wrong with the file or directory
@@ -161,13 +161,12 @@ func readFrameHead(r io.Reader, kind byte, bound int) (size int, err error) {
 	case head[0] != kind:
 		return 0, fmt.Errorf("there is something else where %s should begin", frameNames[kind])
 	case size > bound:
-		return 0, fmt.Errorf("%s would have %d bytes, and none has more than %d", frameNames[kind], size, bound)
+		return 0, fmt.Errorf("%s claims to have %d bytes, but the limit is %d", frameNames[kind], size, bound)
 	}
 	return size, nil
 }
 
-// eofAsTruncated returns errTruncated for an error that says that the file has ended. Other errors are returned as
-// they are.
+// eofAsTruncated returns errTruncated if err says that the file has ended. It returns any other error as it is.
 func eofAsTruncated(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errTruncated
@@ -203,7 +202,7 @@ func partContext(id string, index int, file string) []byte {
 // manifestContext returns the context for sealing a manifest. It binds the manifest to its backup.
 func manifestContext(id string) []byte { return append([]byte("mizan backup manifest\x00"), id...) }
 
-// appendRow appends a row to a part. previousKey is the key of the part's previous row; empty: none.
+// appendRow appends a row to a part. previousKey is the key of the row before it in the part, and empty for the first row.
 func appendRow(dst, previousKey []byte, r *posting.StoredRow) []byte {
 	shared := 0
 	for shared < len(previousKey) && shared < len(r.Key) && previousKey[shared] == r.Key[shared] {

@@ -38,8 +38,8 @@ func TestBackupMayHaveAnyFileName(t *testing.T) {
 	}
 }
 
-// Prune removes only files whose names end as a backup's name does. A file with another name stays, because
-// a person has chosen that name.
+// Prune removes only files whose names end with Suffix. A backup with another name stays, because a person has chosen
+// that name.
 func TestPruneKeepsBackupsWithOtherNames(t *testing.T) {
 	server := fixture.Start(t, fixture.Copy(t))
 	backups, dir := backupService(server), t.TempDir()
@@ -142,7 +142,7 @@ func TestRemoveUnfinishedLeavesFilesBeingWritten(t *testing.T) {
 type fileReplacer struct {
 	slog.Handler
 	path         string
-	messageCount int // messages about unreadable backups
+	messageCount int // number of messages about unreadable backups
 }
 
 // Handle implements slog.Handler.
@@ -166,7 +166,7 @@ func TestFailureToRemoveAnOldBackupDoesNotChangeTheSchedule(t *testing.T) {
 	server := fixture.Start(t, source)
 	dir := t.TempDir()
 	fullBackup, oldBackup := saveBackup(server, dir), saveBackup(server, dir)
-	fixture.Must(t, os.Remove(fullBackup.Path)) // oldBackup is useless without it, so Prune removes oldBackup
+	fixture.Must(t, os.Remove(fullBackup.Path)) // oldBackup is useless without fullBackup, so Prune removes oldBackup
 	fixture.Must(t, os.WriteFile(filepath.Join(dir, "spoiled"+backup.Suffix), []byte("no backup"), 0o600))
 	log := &fileReplacer{path: oldBackup.Path}
 	server.Advance(time.Second)
@@ -178,7 +178,7 @@ func TestFailureToRemoveAnOldBackupDoesNotChangeTheSchedule(t *testing.T) {
 		t.Errorf("the backup: %+v, %v", saved, err)
 	}
 	if _, err := os.Stat(filepath.Join(oldBackup.Path, "something")); err != nil {
-		t.Errorf("what was not to be removed: %v", err)
+		t.Errorf("a file that must stay was removed: %v", err)
 	}
 	backups.Close()
 	server.Close()
@@ -240,7 +240,7 @@ func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 	<-ended
 	server.Close()
 	if !slices.Equal(log.messages, want) {
-		t.Errorf("the schedule told of %q, want %q", log.messages, want)
+		t.Errorf("the schedule logged %q, want %q", log.messages, want)
 	}
 	if f := backups.Figures(); f.Succeeded < 25 || f.Failed != 0 || f.LastBytes == 0 || f.LastTook == 0 || time.Since(f.LastSuccess) > 10*time.Minute {
 		t.Errorf("the figures are %+v", f)
@@ -289,7 +289,7 @@ func TestFiguresKnowEarlierBackupsAndFailures(t *testing.T) {
 			_, err = io.Copy(io.Discard, stream)
 			fixture.Must(t, err)
 		}
-		_ = stream.Close() // the reader has gone
+		_ = stream.Close() // the client reads no further
 	}
 	backups.Close()
 	server.Close()
@@ -310,7 +310,7 @@ func TestRestoreFollowsALinkAndKeepsIt(t *testing.T) {
 	_, err := backup.Restore(t.Context(), cfg)
 	fixture.Must(t, err)
 	if _, err := os.Stat(filepath.Join(disk, "mizan", "store")); err != nil {
-		t.Errorf("nothing is where the link leads: %v", err)
+		t.Errorf("the target of the link has no store: %v", err)
 	}
 
 	foreignDir := filepath.Join(parent, "precious")
@@ -318,10 +318,10 @@ func TestRestoreFollowsALinkAndKeepsIt(t *testing.T) {
 	cfg.Data = filepath.Join(parent, "other")
 	fixture.Must(t, os.Symlink(foreignDir, cfg.Data+backup.Restoring))
 	if _, err := backup.Restore(t.Context(), cfg); err == nil {
-		t.Error("a restore was at work where a link leads")
+		t.Error("a restore worked in the target of a link")
 	}
 	if _, err := os.Stat(filepath.Join(foreignDir, "something")); err != nil {
-		t.Errorf("what a link led to was cleared: %v", err)
+		t.Errorf("the target of a link was cleared: %v", err)
 	}
 }
 
@@ -366,7 +366,7 @@ func TestFilesBesideTheStoreAreRestored(t *testing.T) {
 	}
 }
 
-// A stream says about how long it will be, so that its reader can tell how much is left.
+// A stream of a backup has an estimate of its length, so that a client can show how much is left.
 func TestStreamTellsAboutHowLongItIs(t *testing.T) {
 	server := fixture.Start(t, fixture.Copy(t))
 	defer server.Close()

@@ -119,7 +119,7 @@ func loadStore(ctx context.Context, backups chain, dir string, log *slog.Logger)
 	header := &backups.newest().header
 	if n, hash := loader.LastGroup(); n != header.Group || hex.EncodeToString(hash[:]) != header.GroupHash {
 		loader.Abandon()
-		return rows, damageError(backups.newest().path, "its rows end with group %d, and it says %d", n, header.Group)
+		return rows, damageError(backups.newest().path, "its rows end with group %d, but its header names group %d", n, header.Group)
 	}
 	return rows, loader.Finish()
 }
@@ -133,7 +133,7 @@ type fileWriter struct {
 // add appends a piece to the file with the name. It closes the previous file when the name changes.
 func (w *fileWriter) add(name string, piece []byte) error {
 	if !slices.Contains(filesBesideStore, name) {
-		return fmt.Errorf("the backup has a file %.40q, which no release of this form writes", name)
+		return fmt.Errorf("the backup has the unexpected file %.40q", name)
 	}
 	path := filepath.Join(w.dir, name)
 	if w.f == nil || w.f.Name() != path {
@@ -159,8 +159,8 @@ func (w *fileWriter) close() error {
 	return err
 }
 
-// openAndCheck opens the loaded store as a server does, binds it to its keyring, compares the sizes and root hashes
-// of its journals with the manifest of the newest backup, and runs the checker.
+// openAndCheck opens the loaded store as a server does and binds it to its keyring. It compares the sizes and root hashes
+// of its journals with the manifest of the newest backup. Then it runs the checker.
 func openAndCheck(ctx context.Context, newest *archive, dir string, cfg *RestoreConfig) (report *findings.Report, err error) {
 	log := cfg.Log
 	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: log, AllowUnfinished: true}, Clock: clock.Real{}, Log: log})
@@ -225,7 +225,7 @@ func Verify(ctx context.Context, path string, at time.Time, keyring Sealer) (res
 	}
 	header := &backups.newest().header
 	if n, hash := rowCheck.LastGroup(); n != header.Group || hex.EncodeToString(hash[:]) != header.GroupHash {
-		return nil, damageError(backups.newest().path, "its rows end with group %d, and it says %d", n, header.Group)
+		return nil, damageError(backups.newest().path, "its rows end with group %d, but its header names group %d", n, header.Group)
 	}
 	return result, nil
 }

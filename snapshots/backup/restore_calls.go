@@ -46,7 +46,7 @@ func copyKnownCalls(ctx context.Context, filter *calls.LogFilter, in io.Reader, 
 	for lineNumber := 1; ; lineNumber++ {
 		line, err := r.ReadSlice('\n')
 		if errors.Is(err, io.EOF) {
-			return w.Flush() // a line that is cut short is dropped: the simulator never answered that call
+			return w.Flush() // a line that is cut short is dropped, because the simulator never answered the call in it
 		}
 		if err != nil {
 			return err

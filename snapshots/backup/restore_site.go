@@ -15,17 +15,17 @@ import (
 	"mizan/posting/store"
 )
 
-// The reasons why a directory can't be restored into; each comes in a *TargetError.
+// The reasons why nothing can be restored into a directory. Restore returns them in a *TargetError.
 var (
 	// ErrNotEmpty says that the directory has contents.
 	ErrNotEmpty = errors.New("is not empty; a restore makes a new data directory")
 	// ErrMountPoint says that the path is a mount point, which a rename can't replace.
-	ErrMountPoint = errors.New("is where a disk is mounted, and can't be replaced; name a new directory in it")
+	ErrMountPoint = errors.New("is a mount point, which can't be replaced; name a new directory in it")
 	// ErrNoDirectory says that the path is not a directory.
 	ErrNoDirectory = errors.New("is no directory")
 	// ErrInTheWay says that the temporary path of the restore exists already, and no unfinished restore has
 	// created it.
-	ErrInTheWay = errors.New("is in the way, and no unfinished restore; move it away, or restore under another name")
+	ErrInTheWay = errors.New("is in the way, and no unfinished restore has created it; move it away, or restore under another name")
 )
 
 // TargetError says why nothing can be restored to a path.
@@ -38,7 +38,7 @@ type TargetError struct {
 func (e *TargetError) Error() string {
 	var pathErr *fs.PathError
 	if errors.As(e.Err, &pathErr) {
-		return pathErr.Error() // the error names the path
+		return pathErr.Error() // the text of a path error already names the path
 	}
 	return e.Path + " " + e.Err.Error()
 }
@@ -86,8 +86,8 @@ func restoreTarget(path string) (string, error) {
 	return path, nil
 }
 
-// checkReplaceable returns a *TargetError if the directory is a mount point, even one of the same disk (a bind
-// mount).
+// checkReplaceable returns a *TargetError if the directory is a mount point. A bind mount, which shows a directory of
+// the same disk, counts too.
 func checkReplaceable(dir string) error {
 	var stat unix.Statx_t
 	if unix.Statx(unix.AT_FDCWD, dir, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS, &stat) == nil && stat.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 {
@@ -181,7 +181,7 @@ func (s *site) createMark() error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString("A restore is at work here, or was killed. What it has checked to the end has another name, and not this file.\n")
+	_, err = f.WriteString("A restore works in this directory, or was killed. A restored and checked directory has another name and not this file.\n")
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func TestRestoreRemovesOnlyDirectoriesOfRestores(t *testing.T) {
 	_, err = backup.Restore(t.Context(), cfg)
 	fixture.Must(t, err)
 	if _, err := os.Lstat(filepath.Join(data, store.UnfinishedName)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("what was accepted is marked as unfinished: %v", err)
+		t.Errorf("the directory of a complete restore is marked as unfinished: %v", err)
 	}
 }
 

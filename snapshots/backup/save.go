@@ -274,8 +274,8 @@ func (s *Service) Prune(dir string, keepCount int) (removedBackups []FoundBackup
 			neededIDs[needed.Header.ID] = true // all copies of the backup are kept, because some of them may be damaged
 		}
 	}
-	// The newest of the old backups is removed first. If the process is then killed, no remaining backup needs
-	// a removed one.
+	// The newest of the backups to be removed is removed first. So if the process is killed in between, no remaining backup
+	// needs a removed one.
 	for _, l := range slices.Backward(list) {
 		if neededIDs[l.Header.ID] {
 			continue

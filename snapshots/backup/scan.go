@@ -121,9 +121,9 @@ type choice struct {
 	folder
 }
 
-// choose returns the backup that a path stands for. If the path is a file, that file is the backup. If
-// it is a directory, the backup is the newest one in it that is not later than the instant at (zero: the
-// newest of all).
+// choose returns the backup that a path names. If the path is a file, that file is the backup. If the path is a
+// directory, the backup is the newest one in it that is not later than the instant at. If at is zero, it is the
+// newest of all.
 func choose(path string, at time.Time, keyring Sealer) (c choice, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -193,12 +193,12 @@ func (c *choice) requiredChain(ctx context.Context) (required []FoundBackup, err
 	next, err := c.undamagedCopy(ctx, c.FoundBackup)
 	for err == nil {
 		required = append(required, next)
-		since := next.Header.Since // the backup to which next is an increment; nil: next is full
+		since := next.Header.Since // the base of next; nil if next is a full backup
 		if since == nil {
 			return required, nil
 		}
 		i := slices.IndexFunc(c.list, func(l FoundBackup) bool { return l.Header.Base() == *since })
-		if i < 0 { // no backup is the base; if one has at least the base's id, the error below names its file
+		if i < 0 { // the base is not in the list; if a listed backup has the base's id, the error below names its file
 			i = slices.IndexFunc(c.list, func(l FoundBackup) bool { return l.Header.ID == since.ID })
 		}
 		switch {
@@ -254,10 +254,9 @@ func (c *choice) unusableFiles(required []FoundBackup) []error {
 	return unusable
 }
 
-// ReadBase returns the header of a backup, or of the newest backup in a directory, so that an increment
-// to it can be taken. It reads the backup, and all backups that the backup needs, to the end: as Read
-// does if keyring is set, and as CheckWithoutKeys does if it is nil. Errors: *Error, or those of the file
-// system.
+// ReadBase returns the header of a backup, or of the newest backup in a directory, so that an increment to this backup can be
+// taken. It first reads to the end the backup and all backups that it needs. With a keyring it reads them as Read does, and
+// without one as CheckWithoutKeys does. Errors: *Error, or those of the file system.
 func ReadBase(ctx context.Context, path string, keyring Sealer) (Header, error) {
 	c, err := choose(path, time.Time{}, keyring)
 	if err != nil {

@@ -56,7 +56,7 @@ func TestScheduleTakesAFullBackupAfterADamagedOne(t *testing.T) {
 			server.Advance(time.Second)
 			thirdBackup := saveBackup(server, dir)
 			if thirdBackup.Header.Since != nil {
-				t.Errorf("the next backup rests on %+v", thirdBackup.Header.Since)
+				t.Errorf("the base of the next backup is %+v", thirdBackup.Header.Since)
 			}
 			server.Advance(time.Second)
 			if increment := saveBackup(server, dir); increment.Header.Since == nil || increment.Header.Since.ID != thirdBackup.Header.ID {
@@ -82,12 +82,12 @@ func TestReadBaseReadsTheWholeChain(t *testing.T) {
 	flipBit(t, full.Path)
 	for _, sealer := range []backup.Sealer{nil, keys} {
 		if _, err := backup.ReadBase(t.Context(), increment.Path, sealer); !errors.Is(err, backup.ErrDamaged) {
-			t.Errorf("an increment to what is spoiled: %v", err)
+			t.Errorf("an increment to a damaged backup: %v", err)
 		}
 	}
 	fixture.Must(t, os.Remove(full.Path))
 	if _, err := backup.ReadBase(t.Context(), increment.Path, nil); err == nil || !strings.Contains(err.Error(), "which is not in the same directory") {
-		t.Errorf("an increment to nothing: %v", err)
+		t.Errorf("an increment whose base is missing: %v", err)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestTruncatedBackupIsNoBase(t *testing.T) {
 	copyBackup(t, full, "half.backup", firstHalf)
 	fixture.Must(t, os.Rename(full.Path, filepath.Join(t.TempDir(), "away")))
 	if _, err := verifyBackup(t, dir, keys); !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), "half.backup") {
-		t.Errorf("what rests on half a backup: %v", err)
+		t.Errorf("an increment to half a backup: %v", err)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestUnreadableHeaderStopsARestoreFromItsDirectory(t *testing.T) {
 	}
 	copyBackup(t, increment, "unreadable.backup", func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":1`), []byte(`"version":2`), 1) })
 	if _, err := verifyBackup(t, dir, keys); !errors.Is(err, store.ErrNewerSchema) {
-		t.Errorf("a directory with a backup of a newer form: %v", err)
+		t.Errorf("a directory with a backup in a newer format: %v", err)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestPipeIsNotABackup(t *testing.T) {
 		service := backupService(server)
 		_, err := service.SaveAndPrune(dir, 10)
 		if _, pipeErr := backup.ReadBase(ctx, pipe, nil); !errors.Is(pipeErr, backup.ErrChoice) {
-			err = errors.Join(err, errors.New("a pipe is taken for a backup"), pipeErr)
+			err = errors.Join(err, errors.New("a pipe is used as a backup"), pipeErr)
 		}
 		_, dirErr := backup.ReadBase(ctx, dir, nil)
 		ended <- errors.Join(err, dirErr)
@@ -198,7 +198,7 @@ func TestPipeIsNotABackup(t *testing.T) {
 	case err := <-ended:
 		fixture.Must(t, err)
 	case <-ctx.Done():
-		t.Fatal("somebody waits for a pipe")
+		t.Fatal("a reader blocks on a pipe")
 	}
 	server.Close()
 }
@@ -207,8 +207,8 @@ func TestPipeIsNotABackup(t *testing.T) {
 func TestErrorsAboutFilesSayWhatIsWrong(t *testing.T) {
 	_, full, _, keys := backUpChain(t)
 	for wantText, change := range map[string]func([]byte) []byte{
-		"its header would have 70000 bytes, and none has more than 65536": func(b []byte) []byte { copy(b[9:], []byte{0, 1, 0x11, 0x70}); return b },
-		"there is something else where its header should begin":           func(b []byte) []byte { b[8] = 'x'; return b },
+		"its header claims to have 70000 bytes, but the limit is 65536": func(b []byte) []byte { copy(b[9:], []byte{0, 1, 0x11, 0x70}); return b },
+		"there is something else where its header should begin":         func(b []byte) []byte { b[8] = 'x'; return b },
 	} {
 		_, err := verifyBackup(t, copyBackup(t, full, "x", change), keys)
 		if !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), wantText) {

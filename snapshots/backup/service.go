@@ -33,7 +33,7 @@ type Service struct {
 	stop    context.CancelFunc
 
 	mu     sync.Mutex
-	idle   *sync.Cond // signals that isBusy has become false
+	idle   *sync.Cond // signals that isBusy has become false; uses mu
 	isBusy bool       // a backup is under way; guarded by mu
 
 	figures Figures // guarded by mu
@@ -54,7 +54,7 @@ func New(o Options) *Service {
 }
 
 // lowDiskReason is the reason for refusing or stopping a backup when less space is free than commands need.
-const lowDiskReason = "the disk is nearly full, and a backup keeps the store from giving room back"
+const lowDiskReason = "the disk is nearly full, and the store can't reclaim space during a backup"
 
 // Begin begins a backup of everything that is durable now. If base is nil, the backup is full; otherwise
 // it is an increment to the base. Errors: a *ledger.Refusal if a backup is under way (Conflict),
@@ -118,8 +118,9 @@ type stream struct {
 	ended  chan struct{} // closed when the backup no longer reads the store
 }
 
-// EstimatedBytes returns about how long the backup is. A full one has the store's tables, with the groups that are only in the
-// log so far, and the files beside the store. An increment has these files, and the same part of the rest as of the groups.
+// EstimatedBytes returns an estimate of the backup's size. A full backup contains the store's tables, the groups that are
+// only in the write-ahead log so far, and the files beside the store. For an increment, the size of tables and groups is
+// multiplied by the proportion of all groups that the increment contains.
 func (st *stream) EstimatedBytes() int64 {
 	journal, groups, since := st.backup.service.options.Journal, st.backup.header.Group, st.backup.sinceGroup
 	figures := journal.StoreFigures()

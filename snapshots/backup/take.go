@@ -52,7 +52,7 @@ type fileToBackUp struct {
 }
 
 // begin opens a view of the store, and then the files beside the store. Because the files are opened after the view,
-// they contain at least what the view refers to.
+// they contain at least the calls and the time to which rows of the view refer.
 func (s *Service) begin(base *Base) (*Backup, error) {
 	b := &Backup{service: s, view: s.options.Journal.View()}
 	b.ctx, b.cancel = context.WithCancelCause(s.ctx)
@@ -77,7 +77,7 @@ func (s *Service) begin(base *Base) (*Backup, error) {
 		}
 		size := info.Size()
 		if name == calls.LogName {
-			if size, err = calls.LengthOfLog(f, size); err != nil {
+			if size, err = calls.WrittenLength(f, size); err != nil {
 				b.Close()
 				return nil, err
 			}
@@ -279,7 +279,7 @@ func (w *writer) writeFrame(kind byte, body []byte) error {
 	return nil
 }
 
-// pause waits until the limiter allows n more bytes; it returns at once if the limiter is nil.
+// pause waits until the limiter allows n more bytes. If the limiter is nil, pause returns at once.
 func pause(ctx context.Context, limiter *limiting.Limiter, n int) error {
 	if limiter == nil {
 		return ctx.Err()

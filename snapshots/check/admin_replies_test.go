@@ -40,7 +40,7 @@ func storeWithAdminKeys(t *testing.T) (w *fixture.Store, organization ledger.ID)
 	return w, o.ID
 }
 
-// adminReplySource names the record of the cached reply to the request with the idempotency key.
+// adminReplySource returns the source (kind and id) of the cached reply to the administration request with this idempotency key.
 func adminReplySource(key string) ledger.Source {
 	return ledger.Source{Kind: ledger.AdminReply, ID: directory.CachedReplyID(key)}
 }
@@ -83,7 +83,8 @@ func TestFaultsInCachedAdminRepliesAreFound(t *testing.T) {
 	}
 }
 
-// addClaim adds a claim on the idempotency key. The claim names a record that does not exist.
+// addClaim adds a claim (the row that makes a key unique) on an idempotency key of the administration. The claim names a record
+// that does not exist.
 func addClaim(p *fixture.Corrupter, w *fixture.Store, key string) {
 	owner := append(ownerOf(ledger.Partner, uuid.New()), w.FirstDemo.Org[:]...)
 	p.Group.Set(store.KeyClaim(nil, directory.PlatformOrg, ledger.ClaimIdempotency, key), owner)

@@ -31,7 +31,7 @@ type shownAdminRecord struct {
 	status       int
 }
 
-// line returns the line of an answers file with the request and its response, which shows data.
+// line returns a line of an answers file with a request about the record and its response, which shows data.
 func (a *shownAdminRecord) line(org ledger.ID, data string) string {
 	return fixture.RecordLine(a.method, a.path, org, a.status, data)
 }
@@ -137,7 +137,7 @@ func openingBalance(t *testing.T, server *fixture.Server, org ledger.ID) (openin
 	return opening
 }
 
-// differentValue returns another value for the column than value, in the form that responses have.
+// differentValue returns a JSON value of the column's type that differs from value.
 func differentValue(t *testing.T, column *schema.Column, value json.RawMessage) string {
 	t.Helper()
 	switch {
@@ -157,8 +157,8 @@ func differentValue(t *testing.T, column *schema.Column, value json.RawMessage) 
 	return `"99999"`
 }
 
-// alteredLines returns, for each column, a line that shows another value of the column. It leaves out secrets, which
-// are shown as a mask, and columns that the response to a creation does not show.
+// alteredLines returns, for each column, a line of an answers file in which the column has a wrong value. It leaves out secrets,
+// because responses show them as a mask, and columns that the response to a creation does not show.
 func (a *shownAdminRecord) alteredLines(t *testing.T, org ledger.ID) (columns []*schema.Column, lines []string) {
 	t.Helper()
 	var members map[string]json.RawMessage
@@ -176,14 +176,16 @@ func (a *shownAdminRecord) alteredLines(t *testing.T, org ledger.ID) (columns []
 	return columns, lines
 }
 
-// isReported tells whether a detail of rule 1 names the line, counted from 0, and ends with wantText.
+// isReported tells whether rule 1 (responses agree with the store) reports the line of the answers file with this index, in a
+// detail that ends with wantText.
 func isReported(report *findings.Report, lineIndex int, wantText string) bool {
 	return slices.ContainsFunc(report.Rules[findings.RuleAnswers-1].Details, func(detail string) bool {
 		return strings.HasPrefix(detail, fmt.Sprintf("line %d: ", lineIndex+1)) && strings.HasSuffix(detail, wantText)
 	})
 }
 
-// Every column that responses show is compared with the store: a response whose member differs is a breach of rule 1.
+// Every column that responses show is compared with the store. If a response has a wrong value in a column, rule 1 (responses
+// agree with the store) is broken.
 func TestEveryShownColumnIsComparedWithTheResponses(t *testing.T) {
 	w := fixture.Copy(t)
 	records, org := createShownRecords(t, w), w.FirstDemo.Org
@@ -206,7 +208,7 @@ func TestEveryShownColumnIsComparedWithTheResponses(t *testing.T) {
 				for i, c := range columns {
 					comparedColumns[c] = true
 					wantText := "is stored with another " + c.Name
-					if c.Name == "id" || shown.source.Kind == ledger.Rate { // another id names another record; a rate is compared with its events
+					if c.Name == "id" || shown.source.Kind == ledger.Rate { // with a wrong id the response is about another record; a rate is compared with its events
 						wantText = ""
 					}
 					if !isReported(report, i, wantText) {
@@ -290,7 +292,8 @@ func changeRecords(t *testing.T, w *fixture.Store, records map[string]*shownAdmi
 	return names
 }
 
-// If a stored column is corrupted, rule 1 reports the response that showed the column.
+// If a column of a stored record is corrupted, rule 1 (responses agree with the store) reports the response that showed the
+// column.
 func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 	for _, f := range []struct {
 		name, recordName, column string
@@ -335,8 +338,8 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 	}
 }
 
-// wantReported corrupts a record that a response has shown, and checks which rules are broken and that each detail of
-// rule 1 ends with wantText.
+// wantReported corrupts a stored record that a response has shown. It checks which rules are broken, and that every detail of
+// rule 1 (responses agree with the store) ends with wantText.
 func wantReported(t *testing.T, recordName string, brokenRules []int, wantText string, change func(*fixture.Corrupter, *fixture.Store, ledger.Source)) {
 	t.Helper()
 	w := fixture.Copy(t)

@@ -47,7 +47,7 @@ func enteredAt(t testing.TB, w *fixture.Store, r *payment.Record, status payment
 	return 0
 }
 
-// Each field of a response is compared, even if the transaction now has another status than the response shows.
+// Each field of a response is compared with the store, even if the transaction now has another status than in the response.
 func TestEveryFieldOfAResponseIsCompared(t *testing.T) {
 	w := fixture.Copy(t)
 	chargedBefore := *w.ReversedPayment
@@ -55,7 +55,7 @@ func TestEveryFieldOfAResponseIsCompared(t *testing.T) {
 	charging := *w.ChargedPayment
 	charging.Status, charging.Finished, charging.RRN = payment.Charging, 0, ""
 	const instant = `"2026-09-03T10:15:31.000000+00:00"`
-	fields := map[string]string{ // field → a wrong value
+	fields := map[string]string{ // name of the field → a wrong value
 		"txid": `"order-l"`, "type": `"transfer"`, "error_description": `"card_expired"`, "amount": `"1"`, "amount_with_fee": `"2"`,
 		"amount_dest": `"3"`, "merchant_amount": `"4"`, "currency": `"EUR"`, "currency_dest": `"EUR"`, "env": `"test"`, "scale": `3`,
 		"description": `null`, "merchant_meta": `{"a":9007199254740992,"b":[1.5,null]}`, "started": instant, "finished": instant, "route": `"other"`,
@@ -85,7 +85,7 @@ func TestEveryFieldOfAResponseIsCompared(t *testing.T) {
 			for field, text := range lines {
 				report := checkStore(check.Inputs{Answers: fixture.WriteLines(t, text)})
 				if detail := strings.Join(report.Rules[0].Details, "\n"); !strings.Contains(detail, strings.TrimPrefix(field, "no ")) {
-					t.Errorf("%s: the answer's %s is not found wrong: %q", name, field, detail)
+					t.Errorf("%s: a wrong %s in the answer is not found: %q", name, field, detail)
 				}
 				fixture.WantBroken(t, report, 1)
 			}
@@ -98,7 +98,7 @@ func TestResponsesAreComparedAsJSON(t *testing.T) {
 	response := strings.Replace(w.Show(w.ChargedPayment), `{"b":[1.50,null],"a":9007199254740993}`, `{ "a" : 9007199254740993, "b" : [15e-1, null]}`, 1)
 	response = strings.Replace(response, `"a \"mug\" & <more>"`, `"\u0061 \"mug\" \u0026 \u003cmore\u003e"`, 1)
 	if response == w.Show(w.ChargedPayment) {
-		t.Fatal("nothing is written another way")
+		t.Fatal("no answer is written in another form")
 	}
 	fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, fixture.CreateLine(w.FirstDemo.Org, 201, w.ChargedPayment, response))}))
 }
@@ -177,8 +177,8 @@ func showEntry(e *ledger.Event, postings []ledger.Posting, balances map[ledger.P
 	if e.Entry.Reverses != 0 {
 		reverses = fmt.Sprint(e.Entry.Reverses)
 	}
-	return fmt.Sprintf(`{"data":{"seq":%d,"source":%q,"event":%q,"phase":%q,"booked_at":%q,"effective_date":%q,"reverses":%s,"postings":[%s]}}`,
-		e.Seq, e.Source.ID, e.Name, e.Entry.Phase, e.Booked.Time().Format("2006-01-02T15:04:05.000000-07:00"), e.Entry.Effective, reverses, strings.Join(lines, ","))
+	return fmt.Sprintf(`{"data":{"seq":%d,"kind":%q,"source":%q,"event":%q,"phase":%q,"booked_at":%q,"effective_date":%q,"reverses":%s,"postings":[%s]}}`,
+		e.Seq, e.Source.Kind.Word(), e.Source.ID, e.Name, e.Entry.Phase, e.Booked.Time().Format("2006-01-02T15:04:05.000000-07:00"), e.Entry.Effective, reverses, strings.Join(lines, ","))
 }
 
 func TestEntriesAreComparedWithTheJournal(t *testing.T) {
@@ -216,7 +216,7 @@ func TestEntriesAreComparedWithTheJournal(t *testing.T) {
 		"a lost entry": getLine(1<<40, wholeEntry), "an event without an entry": getLine(routeEvent.Seq, wholeEntry), "another entry": getLine(returnEvent.Seq, wholeEntry),
 		"nothing": getLine(settleEvent.Seq, `{}`),
 	}
-	for _, field := range []string{"seq", "source", "event", "phase", "booked_at", "effective_date", "reverses", "account", "side", "amount", "currency", "network", "env", "balance"} {
+	for _, field := range []string{"seq", "kind", "source", "event", "phase", "booked_at", "effective_date", "reverses", "account", "side", "amount", "currency", "network", "env", "balance"} {
 		wrongLines["another "+field] = getLine(settleEvent.Seq, regexp.MustCompile(`"`+field+`":("[^"]*"|\d+|null)`).ReplaceAllString(wholeEntry, `"`+field+`":"7"`))
 	}
 	soundLines := []string{getLine(settleEvent.Seq, wholeEntry), getLine(settleEvent.Seq, showEntry(&settleEvent, partnerPostings, balances)), getLine(returnEvent.Seq, showEntry(&returnEvent, returnEvent.Entry.Postings, balancesAfter(t, w, org, &returnEvent)))}
@@ -241,7 +241,7 @@ func TestVerifyRefusesAnInvalidAnswersFile(t *testing.T) {
 	soundLine := w.Answers[0] + "\n"
 	for _, c := range []struct {
 		name, content string
-		faultyLine    int // 0: none
+		faultyLine    int // number of the line with the fault; 0: there is none
 	}{
 		{"a sound line", soundLine, 0},
 		{"a torn last line", soundLine + `{"method":"GET","pa`, 0},

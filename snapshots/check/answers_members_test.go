@@ -36,7 +36,8 @@ func lineShowing(org, id ledger.ID, form []byte) string {
 	return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":200,"response":%s}`, id, org, form)
 }
 
-// A correct response stays correct, no matter what happens to its transaction later.
+// Responses are recorded between random events of transactions. The checker finds them correct, whatever happens to the
+// transactions later.
 func TestResponsesBetweenRandomEventsAreCorrect(t *testing.T) {
 	w, random := fixture.Copy(t), testseed.Random(t)
 	var lines []string
@@ -57,17 +58,17 @@ func TestResponsesBetweenRandomEventsAreCorrect(t *testing.T) {
 	}
 }
 
-// moments has responses about one transaction at several moments of its life.
+// moments has the responses that would show one transaction at several moments.
 type moments struct {
 	*scenario
 	forms map[string][]byte // each moment's name → the response at that moment
 }
 
-// addForm adds the response that would show the transaction now.
+// addForm adds the response that would show the transaction now, under the name of the moment.
 func (m *moments) addForm(name string) { m.forms[name] = m.responseForm("ru") }
 
-// Every member that the encoder writes is compared, except those listed here. No list contains the compared members,
-// so that a new member is compared too.
+// Every member that the JSON encoder writes is compared with the store, except those listed in exceptions. No list has the
+// compared members, so a new member is compared without a change of this test.
 func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 	const (
 		pageMembers   = "simple_auth_redirect_url widget_url"
@@ -166,7 +167,7 @@ func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 						t.Errorf("%d of %d changes are found", n, len(comparedLines))
 					}
 					if len(exceptedLines) > 0 && breaches(exceptedLines...) != 0 {
-						t.Error("a change is found that is said to be missed")
+						t.Error("a change of an excepted member is found")
 					}
 				})
 			}
@@ -175,8 +176,8 @@ func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 }
 
 // alteredLines returns, for each member of a response, a line of an answers file in which the member has
-// another value. The checker must find the change in each of comparedLines; exceptedLines are those of the
-// excepted members.
+// another value. The checker must find the change in each of comparedLines. exceptedLines are the lines in which an
+// excepted member has another value.
 func alteredLines(t *testing.T, org, id ledger.ID, form []byte, exceptedMembers []string) (comparedLines, exceptedLines []string) {
 	t.Helper()
 	var members map[string]json.RawMessage
@@ -255,7 +256,8 @@ func TestResponsesMayShowDroppedRefunds(t *testing.T) {
 	}
 }
 
-// A line that names a partner and shows a transaction of another partner breaks rule 1.
+// If a line of the answers file names a partner and shows a transaction of another partner, rule 1 (responses agree with the
+// store) is broken.
 func TestTransactionIsShownToItsPartnerOnly(t *testing.T) {
 	w := fixture.Copy(t)
 	lineForPartner := func(partner int64) string {

@@ -38,7 +38,7 @@ func withField(response, field, value string) string {
 // twoRefunds matches a response's list of two refunds.
 var twoRefunds = regexp.MustCompile(`"refunds":\[(\{[^}]*\}),(\{[^}]*\})\]`)
 
-// replaceRefunds replaces the two refunds of a response by list, in which $1 and $2 stand for them.
+// replaceRefunds replaces the two refunds in a response by list. In list, $1 and $2 stand for the two refunds.
 func replaceRefunds(t *testing.T, response, list string) string {
 	t.Helper()
 	if !twoRefunds.MatchString(response) {
@@ -55,7 +55,7 @@ func withoutFirstRefund(t *testing.T, response string) string {
 	return replaceRefunds(t, response, `$2`)
 }
 
-// Rule 1 finds each wrong response to a request that changed or read a transaction.
+// Rule 1 (responses agree with the store) finds each wrong response to a request that changed or read a transaction.
 func TestResponsesToOperationsAreComparedWithTheStore(t *testing.T) {
 	w := fixture.Copy(t)
 	trades, org := &w.Trades, w.FirstDemo.Org
@@ -168,8 +168,8 @@ func TestResponsesToOperationsAreComparedWithTheStore(t *testing.T) {
 	}
 }
 
-// The response to a request with an idempotency key shows the record that the claim on the key names. If the
-// request was refused, there is no such claim, unless another request made it.
+// The response to a request with an idempotency key shows the record that the claim on the key names (a claim is the row that
+// makes a key unique). If the request was refused, there is no such claim, unless another request made it.
 func TestResponsesToKeyedRequestsAreComparedWithTheClaims(t *testing.T) {
 	w := fixture.Copy(t)
 	trades, org := &w.Trades, w.FirstDemo.Org
@@ -215,7 +215,7 @@ func TestResponsesToKeyedRequestsAreComparedWithTheClaims(t *testing.T) {
 	}
 }
 
-// Responses that were given before a provider's correction stay correct.
+// Responses that were sent before a provider corrected an outcome stay correct.
 func TestResponsesBeforeACorrectionAreCompared(t *testing.T) {
 	w := fixture.Copy(t)
 	var lines []string

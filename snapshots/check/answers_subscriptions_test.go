@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// line returns a line of an answers file with a response that shows a subscription as change alters it.
+// line returns a line of an answers file. Its response shows the subscription after change has altered it.
 func (w *subscriptionStore) line(t *testing.T, id ledger.ID, change func(r *subscription.Record)) string {
 	t.Helper()
 	j := fixture.OpenJournal(t, w.Store, clock.NewManual(fixture.StartTime), nil)
@@ -36,7 +36,7 @@ func (w *subscriptionStore) line(t *testing.T, id ledger.ID, change func(r *subs
 	return fmt.Sprintf(`{"method":"GET","path":"/api/v1/subscriptions/%v","organization_id":%q,"status":200,"response":{"data":%s}}`, id, w.FirstDemo.Org, e.Buf)
 }
 
-// renewal returns the transaction of the subscription's renewal that has the number.
+// renewal returns the id of the transaction of a subscription's renewal with this number.
 func (w *subscriptionStore) renewal(t *testing.T, id ledger.ID, number uint64) ledger.ID {
 	t.Helper()
 	j := fixture.OpenJournal(t, w.Store, clock.NewManual(fixture.StartTime), nil)

@@ -90,7 +90,7 @@ func TestResponsesAreComparedWithTheStore(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		lines     []string
-		wantCount uint64 // the answers that are compared
+		wantCount uint64 // number of responses that are compared
 		isSound   bool
 	}{
 		{"a charge as it was answered", []string{fixture.CreateLine(org, 201, w.ChargedPayment, w.Show(w.ChargedPayment))}, 1, true},

@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// Notices to operators are checked too: they may belong only to certain events, and must be readable.
+// Notices (stored notifications) to operators may belong only to certain events, and must be readable.
 func TestOnlyChargesHaveNoticesToOperators(t *testing.T) {
 	for name, c := range map[string]struct {
 		isCharge bool // the notice belongs to the event of the charge; false: to the intent, which is stored before the provider is called
@@ -181,7 +181,7 @@ func (s *scenarios) subscriptionChange(d *subscription.Decision, version uint64)
 	if version == 0 {
 		step.List, step.FurtherLists = subscription.Lists.Of(d.Record)
 	}
-	return &posting.Change{Steps: []posting.Step{step}}
+	return &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{step}}
 }
 
 // encodedProgress returns the stored form of a subscription's progress.

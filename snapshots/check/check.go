@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mizan/actors"
+	"mizan/internal/assert"
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/snapshots/check/answers"
@@ -19,10 +20,11 @@ import (
 	"mizan/snapshots/check/directory"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
+	"mizan/snapshots/check/search"
 	"mizan/snapshots/check/transactions"
 )
 
-// Inputs are what a check compares the store with. All fields may be empty.
+// Inputs are the data with which a check compares the store. All fields may be empty.
 type Inputs struct {
 	Data     string        // the data directory, for the provider's log and the canaries
 	Answers  string        // file with requests and responses, one JSON object in each line
@@ -44,8 +46,9 @@ func CheckRestored(ctx context.Context, j *posting.Journal, inputs Inputs, cutLo
 	if inputs.Log == nil {
 		inputs.Log = slog.Default()
 	}
-	v := j.View()
+	v := j.StoredView()
 	defer v.Close()
+	assert.That(v.ReadsStoreOnly(), "the checker reads the writer's memory")
 	lastGroup, groupHash := j.LastGroup()
 	checker := newChecker(scan.New(ctx, v, inputs.Keyring, lastGroup))
 	checker.beginProgress()
@@ -90,8 +93,8 @@ type checker struct {
 	replies      *scan.Replies
 	adminReplies []scan.RecordKey // cached replies to administration requests
 
-	claimsOfEvents scan.Multiset // claims according to the events
-	claimsStored   scan.Multiset // claims according to the store
+	claimsOfEvents scan.Multiset // claims (rows that make keys unique) that the events require
+	claimsStored   scan.Multiset // claims that are stored
 	seed           maphash.Seed
 	hashed         []byte // buffer for the hashed form of a claim
 }
@@ -112,7 +115,9 @@ type orgCheck struct {
 	transactions *transactions.Check
 	contracts    *contracts.Check
 	deliveries   *deliveries.Check
-	events       uint64 // number of events in its journal, once that was read
+	search       *search.Check
+	authors      authors
+	events       uint64 // number of events in the organization's journal; set when the journal has been read
 }
 
 func (c *checker) newOrgCheck(o *scan.Organization) *orgCheck {
@@ -120,12 +125,12 @@ func (c *checker) newOrgCheck(o *scan.Organization) *orgCheck {
 	return &orgCheck{
 		checker: c, organization: o, books: books.New(c.Scan, o, facts), transactions: transactions.New(c.Scan, o, facts),
 		contracts: contracts.New(c.Scan, o, c.replies), deliveries: deliveries.New(c.Scan, o, facts),
+		search: search.New(c.Scan, o),
 	}
 }
 
-// checkOrganizations checks all organizations one after the other, ordered by id, including an organization that only
-// a single stray row names. While an organization is checked, only the short history of each of its records is in
-// memory.
+// checkOrganizations checks all organizations one after the other, ordered by id. It also checks an organization that only a
+// single stray row names. While an organization is checked, memory holds only the short history of each of its records.
 func (c *checker) checkOrganizations() error {
 	ids, err := c.allOrganizations()
 	if err != nil {
@@ -150,7 +155,7 @@ func (c *checker) beginProgress() {
 		events += size
 		return true, err
 	})
-	if err == nil { // otherwise the check of the journals reports it
+	if err == nil { // the check of the journals reports an error
 		c.BeginProgress(2 * events)
 	}
 }
@@ -172,6 +177,7 @@ func (c *orgCheck) run() error {
 		{findings.RuleClaims, c.checkLists},
 		{findings.RuleTotals, c.books.CheckLeftInBuffers},
 		{findings.RuleClaims, c.checkClaims},
+		{findings.RuleClaims, c.search.CheckRows},
 		{findings.RuleTotals, c.checkCounters},
 		{findings.RuleStates, func() error { return c.addToDigest(posting.RecordParts) }},
 		{findings.RuleNotifications, func() error { return c.deliveries.CheckRows(c.contracts) }},
@@ -180,7 +186,7 @@ func (c *orgCheck) run() error {
 		if err := c.ReadSection(step.rule, step.check); err != nil {
 			return err
 		}
-		if i > 0 { // reading the journal counts its events itself
+		if i > 0 { // the first step, which reads the journal, counts its events itself
 			c.CountWork(c.events / uint64(len(steps)-1))
 		}
 	}

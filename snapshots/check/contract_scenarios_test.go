@@ -123,14 +123,14 @@ func TestRandomContractRequestsBreakNoRule(t *testing.T) {
 // accepted.
 func (d randomInput) runContract(t testing.TB, service *contractactor.Service, org ledger.ID, p *contract.Product, reading *contract.Reading) (accepted int) {
 	t.Helper()
-	latest := d.createAccepted(t, service, contractactor.Create{Org: org, Product: p, Reading: reading, Env: []money.Env{money.Prod, money.Test}[d.IntN(2)]})
+	latest := d.createAccepted(t, service, contractactor.Create{Author: ledger.ByAdminToken.Author(), Org: org, Product: p, Reading: reading, Env: []money.Env{money.Prod, money.Test}[d.IntN(2)]})
 	for range 30 {
 		handler := p.Handlers[d.IntN(len(p.Handlers))]
 		if handler.Timer || !keepsContractOpen(latest.Record, handler) && d.IntN(10) > 0 {
 			continue
 		}
-		act := contractactor.Act{Org: org, ID: latest.Record.ID, Product: p, Reading: reading, Action: handler.Name, Input: d.body(handler.Body), Key: d.key()}
-		if handler.Name == contract.Pass {
+		act := contractactor.ActionRequest{Author: ledger.ByAdminToken.Author(), Org: org, ID: latest.Record.ID, Product: p, Reading: reading, Action: handler.Name, Input: d.body(handler.Body), Key: d.key()}
+		if handler.Name == contract.Approve {
 			act.Input = parseInput(t, fatwa)
 		}
 		if result, err := service.Act(act); err == nil {

@@ -29,7 +29,7 @@ type contractStore struct {
 	investor  ledger.ID            // the person who holds certificates of the secular issues
 }
 
-// The idempotency keys of two requests: the creation of one lease, and the last action on that lease.
+// Idempotency keys of two requests about one lease: its creation, and the last action on it.
 var (
 	signKey = actors.Key{Scope: actors.UserKeyScope, Text: "sign", Hash: [32]byte{1}}
 	moveKey = actors.Key{Scope: actors.UserKeyScope, Text: "move", Hash: [32]byte{2}}
@@ -84,7 +84,7 @@ func parseInput(t testing.TB, body string) schema.Input {
 	return input
 }
 
-// create creates a contract without an idempotency key and remembers it under the name.
+// create creates a contract without an idempotency key, and stores the contract's id and the request under the name.
 func (s *contractMaker) create(name string, p *contract.Product, reading *contract.Reading, body string) {
 	s.T.Helper()
 	s.createWithKey(name, p, reading, money.Prod, actors.Key{}, body)
@@ -92,7 +92,7 @@ func (s *contractMaker) create(name string, p *contract.Product, reading *contra
 
 func (s *contractMaker) createWithKey(name string, p *contract.Product, reading *contract.Reading, env money.Env, key actors.Key, body string) {
 	s.T.Helper()
-	c := contractactor.Create{Org: s.store.FirstDemo.Org, Product: p, Reading: reading, Env: env, Input: parseInput(s.T, body), Key: key}
+	c := contractactor.Create{Author: ledger.ByAdminToken.Author(), Org: s.store.FirstDemo.Org, Product: p, Reading: reading, Env: env, Input: parseInput(s.T, body), Key: key}
 	r, err := s.service.Create(c)
 	if err != nil {
 		s.T.Fatalf("%s: %v", name, err)
@@ -109,8 +109,9 @@ func (s *contractMaker) act(name string, action contract.Action, body string, wa
 func (s *contractMaker) actWithKey(name string, action contract.Action, body string, want contract.Status, key actors.Key) {
 	s.T.Helper()
 	c := s.creations[name]
-	r, err := s.service.Act(contractactor.Act{
-		Org: c.Org, ID: s.store.contracts[name], Product: c.Product, Reading: c.Reading, Action: action, Input: parseInput(s.T, body), Key: key,
+	r, err := s.service.Act(contractactor.ActionRequest{
+		Author: ledger.ByAdminToken.Author(),
+		Org:    c.Org, ID: s.store.contracts[name], Product: c.Product, Reading: c.Reading, Action: action, Input: parseInput(s.T, body), Key: key,
 	})
 	if err != nil || r.Record.Status != want {
 		s.T.Fatalf("%s: %s: %+v, %v", name, action, r.Record, err)
@@ -155,14 +156,14 @@ func (w *contractStore) createContracts(t testing.TB) {
 	w.contracts = make(map[string]ledger.ID)
 	w.customer = fixture.NewID()
 	maker := &contractMaker{Server: server, store: w, service: contractactor.New(server.Runtime), creations: make(map[string]contractactor.Create)}
-	screening, err := maker.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.UserKeyScope, Text: "screening"})
+	screening, err := maker.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.UserKeyScope, Text: "screening"}, ledger.ByAdminToken.Author())
 	fixture.Must(t, err)
 	w.screening = screening.ID
 	_, err = maker.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{
 		Subject: "transaction", Region: "AE", Activity: "gambling", Amount: money.FromUint64(5), HasAmount: true, Debt: "12.5",
-	}, actors.Key{})
+	}, actors.Key{}, ledger.ByAdminToken.Author())
 	fixture.Must(t, err)
-	_, err = maker.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{Subject: "transaction"}, actors.Key{})
+	_, err = maker.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{Subject: "transaction"}, actors.Key{}, ledger.ByAdminToken.Author())
 	fixture.Must(t, err)
 	for _, reading := range contract.Readings {
 		maker.createPartnerships(reading)
@@ -181,14 +182,14 @@ func (w *contractStore) createContracts(t testing.TB) {
 	w.at = server.Clock.Now()
 }
 
-// nameInReading returns the name under which the contract store has a contract in a reading.
+// nameInReading returns the name of a contract in a reading, under which the contract store has it.
 func nameInReading(name string, reading *contract.Reading) string { return name + " " + reading.Name }
 
 // review lets a contract pass its review, if its reading requires one.
 func (s *contractMaker) review(name string, reading *contract.Reading) {
 	s.T.Helper()
 	if reading.ReviewFirst {
-		s.act(name, contract.Pass, fatwa, contract.ReviewPassed)
+		s.act(name, contract.Approve, fatwa, contract.ReviewPassed)
 	}
 }
 
@@ -199,7 +200,7 @@ func (s *contractMaker) createPartnerships(reading *contract.Reading) {
 		name = nameInReading(name, reading)
 		s.create(name, contract.Partnership, reading, body)
 		if reading.ReviewFirst {
-			return name // the review at the creation has made it active
+			return name // the review at the creation has made the contract active
 		}
 		s.act(name, contract.Fund, "", contract.Funded)
 		s.act(name, contract.Activate, "", contract.Active)
@@ -319,7 +320,7 @@ func (s *contractMaker) createSales(reading *contract.Reading) {
 	}
 	open("bought")
 	openSale("sale")
-	s.act(openSale("paid off"), contract.RecordPayment, `{"amount":"1010"}`, contract.Completed) // 1237 − 150 − 77
+	s.act(openSale("paid off"), contract.RecordPayment, `{"amount":"1010"}`, contract.Completed) // the price 1237 less 150 and 77 that were paid before
 	if reading.ReviewFirst {
 		return
 	}

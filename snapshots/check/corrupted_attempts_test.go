@@ -45,19 +45,20 @@ func (l *scenario) enterCard(changes ...change) {
 	l.write(l.decider.Continue(l.record, payment.Credentials{Method: payment.BankCard, Attempted: 1}, terms(fees()), uuid.New()), changes...)
 }
 
-// settleAttempt makes the transaction for late money of a scenario's first attempt.
+// settleAttempt makes the transaction for money that a provider moved late, for the scenario's first attempt, which had been
+// refused.
 func (l *scenario) settleAttempt(changes ...change) *scenario {
 	l.t.Helper()
 	ended := &l.record.Ended[0]
 	return l.settleRefused(ended.Last().Terminal, ended.Reference, changes...)
 }
 
-// settleRefused makes the transaction for late money of a scenario's charge that a terminal has refused.
+// settleRefused makes the transaction for money that a provider moved late, for a charge that the terminal had refused.
 func (l *scenario) settleRefused(terminal, reference ledger.ID, changes ...change) *scenario {
 	l.t.Helper()
 	late := &scenario{scenarios: l.scenarios}
 	charge := l.record.FindRefused(terminal, reference)
-	late.write(l.decider.SettleAttempt(l.record, charge, "", paymentactor.LateID(l.w.FirstDemo.Org, terminal, reference)), changes...)
+	late.write(l.decider.SettleAttempt(l.record, charge, "", paymentactor.LateTransactionID(l.w.FirstDemo.Org, terminal, reference)), changes...)
 	return late
 }
 

@@ -69,7 +69,7 @@ func rowsWithLines(bufferRows []bufferRow, prefix []byte) []bufferRow {
 	return slices.DeleteFunc(slices.Clone(bufferRows), func(s bufferRow) bool { return s.chunkWith(prefix) < 0 })
 }
 
-// chunkWith returns the index of the row's chunk with the prefix; -1 if there is none.
+// chunkWith returns the index of the row's chunk with this prefix. If there is none, it returns -1.
 func (s *bufferRow) chunkWith(prefix []byte) int {
 	return slices.IndexFunc(s.chunks, func(chunk lineChunk) bool { return bytes.Equal(chunk.prefix, prefix) })
 }
@@ -100,9 +100,8 @@ func eraseAll(p *fixture.Corrupter, prefix []byte) {
 	}))
 }
 
-// changeChunk returns a function that changes the lines of one account or list in one page-buffer row. index selects
-// among the rows that contain such lines, oldest first; -1: the newest of them. If change returns no lines, the chunk
-// is removed.
+// changeChunk returns a function that changes the lines of one account or list in one page-buffer row. index selects among the
+// rows that contain such lines: 0 is the oldest of them, and -1 the newest. If change returns no lines, the chunk is removed.
 func changeChunk(prefix func(*fixture.Store) []byte, index int, change func(p *fixture.Corrupter, lines []byte) []byte) func(*testing.T, *fixture.Store) {
 	return func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -137,7 +136,7 @@ func changeFirstLine(change func(*store.Line)) func(*fixture.Corrupter, []byte) 
 }
 
 // changeFirstRow returns a function that changes the first row of a list's chunk.
-func changeFirstRow(change func(*store.Listed)) func(*fixture.Corrupter, []byte) []byte {
+func changeFirstRow(change func(*store.ListRow)) func(*fixture.Corrupter, []byte) []byte {
 	return func(p *fixture.Corrupter, lines []byte) (changed []byte) {
 		rows, err := store.DecodeListed(lines)
 		fixture.Must(p.T, err)
@@ -171,7 +170,7 @@ func feesPrefix(w *fixture.Store) []byte {
 // listPrefix returns the prefix of the keys of a partner's list of transactions.
 func listPrefix(partner int64) func(*fixture.Store) []byte {
 	return func(w *fixture.Store) []byte {
-		return store.KeyLists(nil, w.FirstDemo.Org, payment.Transactions.Of(partner, money.Prod))
+		return store.KeyListPages(nil, w.FirstDemo.Org, payment.Transactions.Of(partner, money.Prod))
 	}
 }
 
@@ -208,7 +207,7 @@ func postTransfers(t *testing.T, w *fixture.Store, groupCount, debit, credit int
 	t.Helper()
 	var changes []*posting.Change
 	for range groupCount {
-		changes = append(changes, &posting.Change{Steps: []posting.Step{transferBetween(w, 1, debit, credit)}})
+		changes = append(changes, &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{transferBetween(w, 1, debit, credit)}})
 	}
 	w.Submit(t, changes...)
 }
@@ -217,25 +216,13 @@ func postTransfers(t *testing.T, w *fixture.Store, groupCount, debit, credit int
 // both on a page and in the page buffer, and that the newest lines are only in the page buffer.
 const trafficGroups = 70
 
-// fillShards posts to more accounts than one row of a group's page buffer can hold, so that the
-// group divides them into shards.
-func fillShards(t *testing.T, w *fixture.Store) {
-	t.Helper()
-	var accounts []int
-	for n := range 2 * store.ShardedFrom {
-		accounts = append(accounts, n)
-	}
-	for range 2 { // the first lines go to pages
-		w.Submit(t, &posting.Change{Steps: []posting.Step{transferBetween(w, 1, accounts...)}})
-	}
-}
-
 // fillTwoParts posts so much to some accounts that a group's page buffer is divided into two parts. It opens the
 // store with the default options, because the groups of fixture.Options are too small for so much.
 func fillTwoParts(t *testing.T, w *fixture.Store) {
 	t.Helper()
-	var firstChange, secondChange posting.Change
-	for n := 0; n < store.ShardedFrom-4; n += 2 {
+	firstChange, secondChange := posting.Change{Author: ledger.BySystem.Author()}, posting.Change{Author: ledger.BySystem.Author()}
+	const accounts = 60
+	for n := 0; n < accounts; n += 2 {
 		firstChange.Steps = append(firstChange.Steps, transferBetween(w, 1, n, n+1))
 		secondChange.Steps = append(secondChange.Steps, transferBetween(w, 30, n, n+1))
 	}
@@ -259,7 +246,6 @@ func corruptAfter(fill func(*testing.T, *fixture.Store), corrupt func(w *fixture
 }
 
 func withTraffic(t *testing.T, w *fixture.Store)  { postTransfers(t, w, trafficGroups, 1, 2) }
-func withShards(t *testing.T, w *fixture.Store)   { fillShards(t, w) }
 func withTwoParts(t *testing.T, w *fixture.Store) { fillTwoParts(t, w) }
 
 // withTwoPairs writes two groups whose rows have no account in common, after the groups that wrote
@@ -295,7 +281,7 @@ var bufferFaults = []fault{
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			keys, rows := p.Rows(transferPrefix(1)(w))
 			p.Group.Delete(keys[0])
-			writeBufferRows(p, bufferRow{store.BufferKey{Org: w.FirstDemo.Org, Shard: store.Unsharded, Group: p.Group.N() - 1}, []lineChunk{{transferPrefix(1)(w), rows[0]}}})
+			writeBufferRows(p, bufferRow{store.BufferKey{Org: w.FirstDemo.Org, Group: p.Group.N() - 1}, []lineChunk{{transferPrefix(1)(w), rows[0]}}})
 		})
 	}, []int{2}, "has lines in the page buffer and no page"},
 
@@ -308,7 +294,7 @@ var bufferFaults = []fault{
 			writeBufferRows(p, s)
 		})
 	}, []int{4}, "is listed where it does not belong"},
-	{"a list's row of a transaction that does not exist", changeChunk(listPrefix(1), 3, changeFirstRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, ""},
+	{"a list's row of a transaction that does not exist", changeChunk(listPrefix(1), 3, changeFirstRow(func(l *store.ListRow) { l.ID = uuid.New() })), []int{4}, ""},
 	{"a list's rows of one group in reverse order", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			bufferRows := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), listPrefix(w.FirstDemo.Partner)(w))
@@ -316,7 +302,7 @@ var bufferFaults = []fault{
 				chunk := &s.chunks[s.chunkWith(listPrefix(w.FirstDemo.Partner)(w))]
 				rows, err := store.DecodeListed(chunk.lines)
 				fixture.Must(p.T, err)
-				if len(rows) == 2 { // a transaction, and the return that reverses it
+				if len(rows) == 2 { // the rows of a transaction and of the return that reverses it
 					chunk.lines = store.EncodeListed(store.EncodeListed(nil, rows[1]), rows[0])
 					writeBufferRows(p, s)
 					return
@@ -325,27 +311,6 @@ var bufferFaults = []fault{
 		})
 	}, []int{4}, "out of the order of booking"},
 
-	{"a row of a shard that is missing", corruptAfter(withShards, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
-		removeBufferRows(p, newestRows(bufferRows)[5])
-	}), []int{2}, ""},
-	{"a chunk in the wrong shard", corruptAfter(withShards, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
-		writeBufferRows(p, moveChunk(newestRows(bufferRows)[3], newestRows(bufferRows)[4])...)
-	}), []int{2}, "where no reader looks for it"},
-	{"a list's chunk in the wrong shard", func(t *testing.T, w *fixture.Store) {
-		w.Corrupt(t, func(p *fixture.Corrupter) {
-			bufferRows := bufferRowsOf(p, w.FirstDemo.Org)
-			rowIndex := slices.IndexFunc(bufferRows, func(s bufferRow) bool {
-				return len(s.chunks) == 1 && s.chunkWith(listPrefix(w.FirstDemo.Partner)(w)) == 0
-			})
-			removeBufferRows(p, bufferRows[rowIndex])
-			bufferRows[rowIndex].Shard = (store.Shard(store.PageHead(nil, listPrefix(w.FirstDemo.Partner)(w))) + 1) % 16
-			writeBufferRows(p, bufferRows[rowIndex])
-		})
-	}, []int{4}, "where no reader looks for it"},
-	{"an unsharded chunk beside the shards", corruptAfter(withShards, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
-		source := newestRows(bufferRows)[3]
-		writeBufferRows(p, moveChunk(source, bufferRow{BufferKey: store.BufferKey{Org: w.FirstDemo.Org, Shard: store.Unsharded, Group: source.Group}})...)
-	}), []int{5}, "is divided into shards, and has a row of all"},
 	{"a last part that is missing", corruptAfter(withTwoParts, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
 		removeBufferRows(p, newestRows(bufferRows)[1])
 	}), []int{2}, "has no line"},
@@ -404,12 +369,4 @@ func removeFromList(t *testing.T, w *fixture.Store, isCreation bool) {
 			}
 		}
 	})
-}
-
-// moveChunk moves the last chunk of a row to another row and returns both rows.
-func moveChunk(source, target bufferRow) []bufferRow {
-	n := len(source.chunks) - 1
-	target.chunks = append(slices.Clone(target.chunks), source.chunks[n])
-	source.chunks = source.chunks[:n]
-	return []bufferRow{source, target}
 }

@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// changeContract changes the columns of the contract that the contract store has under the name.
+// changeContract changes columns of the contract that has this name in the contract store.
 func changeContract(p *fixture.Corrupter, w *contractStore, name string, change func(r *contract.Record)) {
 	p.T.Helper()
 	id := w.contracts[name]
@@ -40,7 +40,8 @@ func setColumn(name, column string, value any) func(*testing.T, *contractStore) 
 	return corruptContract(name, func(_ *contractStore, r *contract.Record) { columnNamed(r, column).Put(r.Values, value) })
 }
 
-// corruptStamp returns a function that changes what the writer has added to a stored contract, such as its number.
+// corruptStamp returns a function that changes the fields that the writer has added to a stored contract, such as its
+// number.
 func corruptStamp(name string, change func(w *contractStore, e *store.Envelope)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -52,11 +53,11 @@ func corruptStamp(name string, change func(w *contractStore, e *store.Envelope))
 	}
 }
 
-// columnFaults are stored contracts with other columns than their events and entries give. A reading is the secular or
-// the religious form of a product.
+// columnFaults are faults in stored contracts: columns that do not follow from the contract's events and entries. A
+// reading is the secular or the religious form of a product.
 var columnFaults = []contractFault{
-	{"a hidden column that was changed", []int{3}, "and by its entries that is", setColumn("venture secular", "carried", money.FromUint64(1))},
-	{"a column that was taken away", []int{3}, "and by its entries that is", setColumn("deposit", "initial_amount", nil)},
+	{"a hidden column that was changed", []int{3}, "but its entries give", setColumn("venture secular", "carried", money.FromUint64(1))},
+	{"a column that was taken away", []int{3}, "but its entries give", setColumn("deposit", "initial_amount", nil)},
 	{"a sum that was changed", []int{3}, "other sums than its entries", setColumn("venture secular", "rental_paid_total", money.FromUint64(1))},
 	{"a row that was taken away", []int{3}, "other sums than its entries", setColumn("deposit", "profit_distributions", nil)},
 	{"a contract in another status", []int{3}, "events lead to", corruptContract("lease secular", func(_ *contractStore, r *contract.Record) { r.Status = contract.TransferPending })},
@@ -130,8 +131,8 @@ var numberFaults = []contractFault{
 	{"a count that was lost", []int{4}, "there is no counter contracts/IJR test", corruptCounter("contracts/IJR", "test", nil)},
 }
 
-// corruptListRows returns a function that changes the rows of the list of contracts with the key.
-func corruptListRows(key func(w *contractStore) []byte, change func(w *contractStore, rows []store.Listed) []store.Listed) func(*testing.T, *contractStore) {
+// corruptListRows returns a function that changes the rows of a list of contracts. key returns the key of the list's row.
+func corruptListRows(key func(w *contractStore) []byte, change func(w *contractStore, rows []store.ListRow) []store.ListRow) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			keys, rows := p.Rows(key(w))
@@ -149,37 +150,37 @@ func corruptListRows(key func(w *contractStore) []byte, change func(w *contractS
 }
 
 func leaseListKey(w *contractStore) []byte {
-	return store.KeyLists(nil, w.FirstDemo.Org, contractactor.ListOf(contract.Lease, contract.Secular))
+	return store.KeyListPages(nil, w.FirstDemo.Org, contractactor.ListOf(contract.Lease, contract.Secular))
 }
 
 func customersLeaseListKey(w *contractStore) []byte {
-	return store.KeyLists(nil, w.FirstDemo.Org, contractactor.ListOfPerson(contract.Lease, contract.Secular, w.customer))
+	return store.KeyListPages(nil, w.FirstDemo.Org, contractactor.ListOfPerson(contract.Lease, contract.Secular, w.customer))
 }
 
 func investorsIssueListKey(w *contractStore) []byte {
-	return store.KeyLists(nil, w.FirstDemo.Org, contractactor.ListOfPerson(contract.Certificate, contract.Secular, w.investor))
+	return store.KeyListPages(nil, w.FirstDemo.Org, contractactor.ListOfPerson(contract.Certificate, contract.Secular, w.investor))
 }
 
 func environmentsLeaseListKey(w *contractStore) []byte {
-	return store.KeyLists(nil, w.FirstDemo.Org, contractactor.ListOfEnv(contract.Lease, contract.Secular, money.Test))
+	return store.KeyListPages(nil, w.FirstDemo.Org, contractactor.ListOfEnv(contract.Lease, contract.Secular, money.Test))
 }
 
-func dropFirst(_ *contractStore, rows []store.Listed) []store.Listed { return rows[1:] }
+func dropFirst(_ *contractStore, rows []store.ListRow) []store.ListRow { return rows[1:] }
 
-func repeatFirst(_ *contractStore, rows []store.Listed) []store.Listed {
+func repeatFirst(_ *contractStore, rows []store.ListRow) []store.ListRow {
 	repeated := rows[0]
 	repeated.Booked = rows[len(rows)-1].Booked + 1
 	return append(rows, repeated)
 }
 
-func addRowOf(name string) func(*contractStore, []store.Listed) []store.Listed {
-	return func(w *contractStore, rows []store.Listed) []store.Listed {
-		return append(rows, store.Listed{Booked: rows[len(rows)-1].Booked + 1, IsCreation: true, ID: w.contracts[name]})
+func addRowOf(name string) func(*contractStore, []store.ListRow) []store.ListRow {
+	return func(w *contractStore, rows []store.ListRow) []store.ListRow {
+		return append(rows, store.ListRow{Booked: rows[len(rows)-1].Booked + 1, IsCreation: true, ID: w.contracts[name]})
 	}
 }
 
-func addRowOfMissing(_ *contractStore, rows []store.Listed) []store.Listed {
-	return append(rows, store.Listed{Booked: rows[len(rows)-1].Booked + 1, IsCreation: true, ID: fixture.NewID()})
+func addRowOfMissing(_ *contractStore, rows []store.ListRow) []store.ListRow {
+	return append(rows, store.ListRow{Booked: rows[len(rows)-1].Booked + 1, IsCreation: true, ID: fixture.NewID()})
 }
 
 const wrongLists = "is not exactly once in the list of its environment and of each of its parties"
@@ -251,7 +252,7 @@ func corruptKeyClaim(change func(w *contractStore, owner []byte) []byte) func(*t
 	}
 }
 
-// nameRecord returns a function that replaces the record that the claim on a key names.
+// nameRecord returns a function that makes the claim on a key name another record.
 func nameRecord(sourceOf func(w *contractStore) ledger.Source) func(*contractStore, []byte) []byte {
 	return func(w *contractStore, owner []byte) []byte {
 		source := sourceOf(w)
@@ -288,6 +289,7 @@ var cachedReplyFaults = []contractFault{
 		w.withScenarios(t, func(b *contractScenarios) {
 			reply := fixture.NewID()
 			b.submit(&posting.Change{
+				Author: ledger.BySystem.Author(),
 				Claims: []ledger.Claim{(&actors.Key{Scope: actors.UserKeyScope, Text: "other"}).Claim(w.FirstDemo.Org, contractSource(w.contracts["deposit"]), nil)},
 				Steps: []posting.Step{{
 					Org: w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Reply, ID: reply}, Record: []byte{byte(actors.ContractReply)},
@@ -344,7 +346,7 @@ var screeningFaults = []contractFault{
 	}},
 	{"an unknown decision", []int{3}, "no machine has the step", func(t *testing.T, w *contractStore) {
 		w.withScenarios(t, func(b *contractScenarios) {
-			b.submit(&posting.Change{Steps: []posting.Step{{
+			b.submit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 				Org: w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Screening, ID: fixture.NewID()}, Finish: true,
 				Record: []byte("\x01" + `{"decision":"perhaps","ruleset":1}`), Events: []ledger.Event{{Name: "screen", To: "perhaps"}},
 			}}})
@@ -357,7 +359,7 @@ var screeningFaults = []contractFault{
 			stored, _, err := view.Record(w.FirstDemo.Org, source)
 			view.Close()
 			fixture.Must(t, err)
-			b.submit(&posting.Change{Steps: []posting.Step{{
+			b.submit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 				Org: w.FirstDemo.Org, Source: source, Expect: 1, Record: stored.Payload, Finish: true,
 				Events: []ledger.Event{{Name: "screen", From: "pass", To: "pass"}},
 			}}})

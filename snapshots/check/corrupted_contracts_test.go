@@ -55,7 +55,8 @@ type craftedContract struct {
 	version uint64
 }
 
-// write makes a decision about a contract durable. version is the contract's version before; 0: it does not exist yet.
+// write makes a decision about a contract durable. version is the contract's version before the decision, or 0 if the decision
+// creates the contract.
 func (b *contractScenarios) write(d *contract.Decision, version uint64) *craftedContract {
 	b.t.Helper()
 	r := d.Record
@@ -63,7 +64,7 @@ func (b *contractScenarios) write(d *contract.Decision, version uint64) *crafted
 		Org: b.sample.FirstDemo.Org, Source: contractSource(r.ID), Expect: version, Record: contract.AppendRecord(nil, r),
 		Due: d.Due, Finish: d.Finish, Events: d.Events,
 	}
-	change := &posting.Change{}
+	change := &posting.Change{Author: ledger.BySystem.Author()}
 	if version == 0 {
 		step.List, step.Sequence = contractactor.ListOf(r.Product, r.Reading), r.Product.Variants[r.Reading].Prefix
 		step.FurtherLists = []ledger.List{contractactor.ListOfPerson(r.Product, r.Reading, r.Customer()), contractactor.ListOfEnv(r.Product, r.Reading, r.Asset.Env)}
@@ -171,7 +172,7 @@ func contractAccountPath(stem string) func(*contract.Record) ledger.Path {
 	return func(r *contract.Record) ledger.Path { return ledger.Path(stem + ":" + r.ID.String()) }
 }
 
-// splitEntry moves an entry's postings from the third on into the entry of a second event.
+// splitEntry moves the postings of an entry from the third on into a second event with an entry of its own.
 func splitEntry(d *contract.Decision) {
 	firstEvent := &d.Events[0]
 	secondEntry := *firstEvent.Entry
@@ -185,8 +186,8 @@ func splitEntry(d *contract.Decision) {
 var lifecycleFaults = []contractFault{
 	{"an entry that continues in another event", nil, "", actWith("sale secular", contract.RecordPayment, `{"amount":"9"}`, splitEntry)},
 	{"a missing entry of an event that must have one", []int{3}, "it has no entry", actWith("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, removeEntry)},
-	{"a missing entry of an event that may have none", []int{3}, "and by its entries that is", actWith("venture secular", contract.Dissolve, reason, removeEntry)},
-	{"one unit more on both sides of an entry", []int{3}, "and by its entries that is", fundWith(addOneUnit)},
+	{"a missing entry of an event that may have none", []int{3}, "but its entries give", actWith("venture secular", contract.Dissolve, reason, removeEntry)},
+	{"one unit more on both sides of an entry", []int{3}, "but its entries give", fundWith(addOneUnit)},
 	{"one unit more between accounts that contracts share", []int{3}, "other sums than its entries", actWith("lease secular", contract.BearExpense, `{"amount":"5","description":"oil"}`, addOneUnit)},
 	{"one unit more for the institution in a distribution", []int{3}, "other sums than its entries", actWith("deposit", contract.Profit, `{"gross_profit":"20"}`, func(d *contract.Decision) {
 		for i, p := range d.Events[0].Entry.Postings {
@@ -227,12 +228,12 @@ var lifecycleFaults = []contractFault{
 		splitEntry(d)
 		d.Events[0].Entry, d.Events[1].Entry.Postings = nil, append(d.Events[0].Entry.Postings, d.Events[1].Entry.Postings...)
 	})},
-	{"an entry on another contract's account", []int{3}, "and by its entries that is", func(t *testing.T, w *contractStore) {
+	{"an entry on another contract's account", []int{3}, "but its entries give", func(t *testing.T, w *contractStore) {
 		fundWith(changePosting(ledger.Debit, func(*contract.Record) ledger.Path {
 			return ledger.Path("A:mudaraba:" + w.contracts["investment secular"].String())
 		}))(t, w)
 	}},
-	{"an entry on an unknown account of a contract", []int{3}, "says nothing", actWith("investment secular", contract.Profit,
+	{"an entry on an unknown account of a contract", []int{3}, "does not mention account", actWith("investment secular", contract.Profit,
 		`{"gross_profit":"10","period_end_date":"2026-09-09"}`, changePosting(ledger.Credit, contractAccountPath("L:forgotten")))},
 	{"an entry of another asset", []int{3}, "has moved another asset", fundWith(func(d *contract.Decision) {
 		for i := range d.Events[0].Entry.Postings {

@@ -19,7 +19,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// deliveryFaults are faults in deliveries (what was done to send one notice) that have a row of their own. The faults in
+// deliveryFaults are faults in deliveries (the attempts to send one notice) that have a row of their own. The faults in
 // this file change rows of the delivery log, whose keys begin with a letter: n a page of notices, d the marks of
 // deliveries that were acknowledged at once, e a delivery, r a waiting delivery, p a parked one (given up until somebody
 // requests it again), c the cursor (the page before which all notices were tried), i the key of a message to operators.
@@ -52,7 +52,7 @@ var deliveryFaults = []deliveryFault{
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			p.changeDelivery(w.retried, func(row map[string]any) { attempts(row)[1].(map[string]any)["s"] = 500 })
 		}))
-	}, "by a response that is no acknowledgement"},
+	}, "by a response that does not acknowledge it"},
 	{"a delivery that went on after it was acknowledged", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			p.changeDelivery(w.retried, func(row map[string]any) { row["a"] = append(attempts(row), attempts(row)[1]) })
@@ -211,7 +211,7 @@ func (p *kvCorrupter) changeOperatorMessage(change func(row map[string]any)) {
 // retentionChange returns the change by which retention records that it removes all deliveries booked before
 // an instant.
 func retentionChange(org ledger.ID, before time.Time) *posting.Change {
-	return &posting.Change{MustRecord: true, Steps: []posting.Step{{
+	return &posting.Change{Author: ledger.BySystem.Author(), MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: notifier.RetentionSource(org), Events: []ledger.Event{{Name: "remove_deliveries"}},
 		Record: binary.BigEndian.AppendUint64(nil, uint64(ledger.MicrosOf(before))),
 	}}}
@@ -227,7 +227,7 @@ var soundDeliveries = []deliveryFault{
 			p.DeleteAll(p.key("d"))
 			p.DeleteAll(p.key("p"))
 			p.DeleteAll(p.key("i"))
-			for _, r := range []*payment.Record{w.parked, w.retried, w.requestedAgain} { // a pending delivery stays
+			for _, r := range []*payment.Record{w.parked, w.retried, w.requestedAgain} { // one delivery that waits must remain
 				n, _ := p.firstNotice(r)
 				p.set(nil, "e", idOf(&n)...)
 			}

@@ -80,7 +80,7 @@ func TestEveryDirectoryRecordFaultBreaksItsRule(t *testing.T) {
 		{"an organization that is archived without an event", "organization", "status", "archived", []int{3}, `says "archived", and its events lead to "active"`},
 		{"an organization of an unknown type", "organization", "type", "shop", []int{3}, "column type"},
 		{"a terminal that is inactive, though nobody switched it off", "terminal", "is_active", false, []int{3}, `says "inactive", and its events lead to "active"`},
-		{"a terminal of an unknown type", "terminal", "type", "loan", []int{3}, ""}, // the limit on it is reported too
+		{"a terminal of an unknown type", "terminal", "type", "loan", []int{3}, ""}, // the limit on this terminal is reported too
 		{"a terminal with a fee below zero", "terminal", "provider_params", []byte(`{"fee_bps":"-1"}`), []int{3}, ""},
 		{"a terminal with an unreadable address", "terminal", "merchant_params", []byte(`{"notify_url":1}`), []int{3}, ""},
 		{"a terminal of nobody", "terminal", "partner_id", int64(0), []int{3}, ""},
@@ -90,9 +90,9 @@ func TestEveryDirectoryRecordFaultBreaksItsRule(t *testing.T) {
 		{"a key with a hash of another length", "key", "hash", fixture.Raw{1}, unreadableRules, "column hash"},
 		{"a key with another hash", "key", "hash", [32]byte{1}, []int{4}, "key"},
 		{"a partner with another login", "partner", "login", "other", []int{4}, "key"},
-		{"a partner whose overdraft can't be read", "partner", "overdraft_limit", fixture.Raw{1, 9}, unreadableRules, ""}, // its limit and its user are reported too
+		{"a partner whose overdraft can't be read", "partner", "overdraft_limit", fixture.Raw{1, 9}, unreadableRules, ""}, // the limit and the user of this partner are reported too
 		{"a partner whose addresses can't be read", "partner", "source_addresses", fixture.Raw("\x01x"), unreadableRules, ""},
-		{"a partner with another number", "partner", "id", int64(99), []int{3, 4}, ""}, // its limit and its user then belong to nobody, and its number has no claim
+		{"a partner with another number", "partner", "id", int64(99), []int{3, 4}, ""}, // the limit and the user of this partner then belong to nobody, and the new number has no claim
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			w := fixture.Copy(t)

@@ -37,8 +37,8 @@ var flushedLineFaults = []fault{
 		s := rowsWithLines(bufferRows, transferPrefix(1)(w))[5]
 		s.chunks[s.chunkWith(transferPrefix(1)(w))].prefix = feesPrefix(w)
 		writeBufferRows(p, s)
-	}), []int{2}, ""}, // the fees account has no page after that line, so the line is taken as not flushed, and belongs to no event
-	{"a flushed row of a list with another transaction", changeChunk(listPrefix(4), 5, changeFirstRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, "that its pages have otherwise"},
+	}), []int{2}, ""}, // the fees account has no later page, so the line counts as not yet flushed, and it belongs to no event
+	{"a flushed row of a list with another transaction", changeChunk(listPrefix(4), 5, changeFirstRow(func(l *store.ListRow) { l.ID = uuid.New() })), []int{4}, "that its pages have otherwise"},
 	{"a page that lacks a flushed line", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, _ []bufferRow) {
 		keys, rows := p.Rows(transferPrefix(1)(w))
 		var remaining []byte
@@ -66,7 +66,7 @@ var flushedLineFaults = []fault{
 			lines := s.chunks[s.chunkWith(list)].lines
 			firstBooked, _, err := store.Span('l', lines)
 			fixture.Must(t, err)
-			p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, payment.Transactions.Of(w.FirstDemo.Partner, money.Prod), firstBooked), lines)
+			p.Group.Set(store.KeyListPage(nil, w.FirstDemo.Org, payment.Transactions.Of(w.FirstDemo.Partner, money.Prod), firstBooked), lines)
 		})
 	}, []int{4}, ""},
 	{"a row that comes back in another group", func(t *testing.T, w *fixture.Store) {
@@ -164,13 +164,9 @@ func TestPageBufferFixturesAreSound(t *testing.T) {
 			keys, _ := p.Rows(listPrefix(4)(w))
 			return len(keys) > 1 && len(rowsWithLines(bufferRows, listPrefix(4)(w))) > 100
 		}},
-		"a group with many accounts is divided into shards": {withShards, func(_ *fixture.Store, _ *fixture.Corrupter, bufferRows []bufferRow) bool {
-			rows := newestRows(bufferRows)
-			return len(rows) == 16 && rows[15].Shard == 15
-		}},
 		"a long group has two parts": {withTwoParts, func(_ *fixture.Store, _ *fixture.Corrupter, bufferRows []bufferRow) bool {
 			rows := newestRows(bufferRows)
-			return len(rows) == 2 && rows[1].Part == 1 && rows[1].Shard == store.Unsharded
+			return len(rows) == 2 && rows[1].Part == 1
 		}},
 		"two pairs are in two groups": {withTwoPairs, func(w *fixture.Store, _ *fixture.Corrupter, bufferRows []bufferRow) bool {
 			a, b := bufferRows[len(bufferRows)-2], bufferRows[len(bufferRows)-1]
@@ -205,7 +201,6 @@ func TestServerRefusesAnUnreadablePageBuffer(t *testing.T) {
 		"a row of another form": func(w *fixture.Store, p *fixture.Corrupter) {
 			p.Group.Set(store.KeyBufferRow(nil, newestRows(bufferRowsOf(p, w.FirstDemo.Org))[0].BufferKey), []byte{0xff, 0xff})
 		},
-		"a row of an unknown shard":     changeNewestRow(func(s *bufferRow) { s.Shard = 77 }),
 		"lines that are cut short":      changeNewestRow(func(s *bufferRow) { s.chunks[0].lines = s.chunks[0].lines[:3] }),
 		"a chunk of an unknown account": changeNewestRow(func(s *bufferRow) { s.chunks[0].prefix = s.chunks[0].prefix[:20] }),
 		"an unreadable page of an account with buffered lines": func(w *fixture.Store, p *fixture.Corrupter) {
@@ -239,6 +234,6 @@ func TestDigestCoversPageBuffers(t *testing.T) {
 	oldDigest := w.Check(t, check.Inputs{}).Digest
 	w.Corrupt(t, func(p *fixture.Corrupter) { writeBufferRows(p, row) })
 	if newDigest := w.Check(t, check.Inputs{}).Digest; newDigest == oldDigest {
-		t.Error("a row more has the digest of before")
+		t.Error("an additional row does not change the digest")
 	}
 }

@@ -59,7 +59,7 @@ var refundFaults = []fault{
 			lastEvent(d).Name, lastEvent(d).To, d.Record.Status = string(payment.RefundRefused), "charged", payment.Charged
 		})
 	}),
-	scenarioFault("a refund without a name", "and was asked for 1", func(s *scenarios) {
+	scenarioFault("a refund without a name", "but its events requested 1", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100, func(d *payment.Decision) { d.Record.Refunds = nil })
 	}),
@@ -130,16 +130,16 @@ func (s *scenarios) chargeRefundedInPart() *scenario {
 	return l
 }
 
-// splitScenario returns a fault that breaks rule 2: an entry wrongly splits an amount between what is available to a
-// partner and what the partner owes.
+// splitScenario returns a fault that breaks rule 2: an entry wrongly splits an amount between a partner's available
+// balance and the partner's debt.
 func splitScenario(name, wantText string, fn func(*scenarios)) fault {
 	f := scenarioFault(name, wantText, fn)
 	f.brokenRules = []int{2}
 	return f
 }
 
-// splitOff adds a posting of the amount owed, on the given side, to an entry. The posting is on the account of what
-// partner 1 owes. The posting on the partner's available account changes so that the entry still balances.
+// splitOff adds a posting of the amount owed, on the given side, to an entry. The posting is on the account of
+// partner 1's debt. The posting on the partner's available account changes so that the entry still balances.
 func splitOff(entry *ledger.Entry, owed uint64, side ledger.Side) {
 	for i := range entry.Postings {
 		p := &entry.Postings[i]

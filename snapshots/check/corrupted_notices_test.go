@@ -17,8 +17,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// noticeFaults are faults in notices (a notice says that somebody is to be notified of an event) and in the counts that
-// records have of them.
+// noticeFaults are faults in notices (the stored contents of notifications of events) and in the counts that records
+// have of them.
 var noticeFaults = []deliveryFault{
 	{"a counted notification without its notice", func(t *testing.T, w *notifiedStore) {
 		decider, request := decisionFor(&w.Store, "")
@@ -176,7 +176,7 @@ var markFaults = []deliveryFault{
 			n, page := p.firstNotice(w.ofPartnerWithAddress)
 			p.setMark(page, &n, 302)
 		}))
-	}, "by a response that is no acknowledgement"},
+	}, "by a response that does not acknowledge it"},
 	{"marks that can't be read", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			keys, _ := p.Rows(p.key("d"))

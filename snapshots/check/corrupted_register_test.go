@@ -24,8 +24,8 @@ func registerKey(org, id ledger.ID, kind contractactor.RegisterRow, suffix ...by
 
 func bigEndian(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// corruptRegister returns a function that changes rows in the register of the secular certificate issue, which has two
-// holders with three subscriptions.
+// corruptRegister returns a function that changes rows in the register of holders of the fixture's secular contract that issues
+// certificates. The register has two holders with three subscriptions.
 func corruptRegister(change func(p *fixture.Corrupter, org, id ledger.ID)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) { change(p, w.FirstDemo.Org, w.contracts["issue secular"]) })

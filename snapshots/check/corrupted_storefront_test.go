@@ -27,15 +27,15 @@ import (
 
 const publicBase = "https://pay.example"
 
-// storefrontStore is a store with a payment link of two products and an image, at which one payment was charged and one
-// was only begun.
+// storefrontStore is a store with a payment link that has two products and an image. One payment of the link was charged, and
+// one was only begun.
 type storefrontStore struct {
 	*fixture.Store
 	link     *storefront.Link
 	sold     *storefront.Link    // created with a product and the image, and never changed
 	deleted  *storefront.Product // deleted
 	products [2]*storefront.Product
-	foreign  *storefront.Product // of the second organization
+	foreign  *storefront.Product // belongs to the second organization
 	image    *storefront.Image
 	photo    *storefront.Image // with a thumbnail
 	charged  ledger.ID
@@ -88,7 +88,7 @@ func newStorefrontStore(t *testing.T) *storefrontStore {
 	fixture.Must(t, err)
 	w.charged = w.begin(t, server, w.link.ID)
 	_, err = server.Payments.Continue(paymentactor.Continue{
-		Command:     paymentactor.Command{Org: org, ID: w.charged},
+		Command:     paymentactor.Command{Author: ledger.ByPayer.Author(), Org: org, ID: w.charged},
 		Credentials: payment.Credentials{Method: payment.BankCard, CardBIN: "424242", CardLast4: "4242"},
 		Card:        &secret.Card{Number: []byte("4242424242424242"), ExpMonth: []byte("12"), ExpYear: []byte("2030"), CVV: []byte("123"), Holder: []byte("JOHN DOE")},
 	})
@@ -112,7 +112,7 @@ func noisePNG(t *testing.T, width, height int) []byte {
 func (w *storefrontStore) begin(t *testing.T, server *fixture.Server, link ledger.ID) ledger.ID {
 	t.Helper()
 	partner, _ := server.Directory.Partner(w.FirstDemo.Org, w.FirstDemo.Partner)
-	result, err := server.Payments.Create(paymentactor.Create{Org: w.FirstDemo.Org, Partner: partner, Hosted: true, Request: payment.Request{
+	result, err := server.Payments.Create(paymentactor.Create{Author: ledger.ByPayer.Author(), Org: w.FirstDemo.Org, Partner: partner, Hosted: true, Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(1250), Asset: money.Asset{Currency: "USD", Env: money.Test}, LinkID: link, Methods: []string{"qr_code", payment.BankCard},
 	}})
 	fixture.Must(t, err)
@@ -249,7 +249,7 @@ func TestFaultsInTheStorefrontAreFound(t *testing.T) {
 		"a payment by a method that its link did not offer": {[]int{3}, "which its link did not offer", corruptTransaction(func(r *payment.Record) { r.Methods = r.Methods[:1] })},
 		"a link that is listed twice": {[]int{4}, "listed twice", func(w *storefrontStore, p *fixture.Corrupter) {
 			list := storefront.AllLinks.Of(w.FirstDemo.Partner, money.Test)
-			p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, list, 1), store.EncodeListed(nil, store.Listed{Booked: 1, IsCreation: true, ID: w.link.ID}))
+			p.Group.Set(store.KeyListPage(nil, w.FirstDemo.Org, list, 1), store.EncodeListed(nil, store.ListRow{Booked: 1, IsCreation: true, ID: w.link.ID}))
 		}},
 		"a link in the list of the other environment": {[]int{4}, "where it does not belong", func(w *storefrontStore, p *fixture.Corrupter) {
 			addListRow(p, w.Store, w.FirstDemo.Partner, storefront.AllLinks, w.link.ID, 1)
@@ -279,7 +279,7 @@ func TestFaultsInTheStorefrontAreFound(t *testing.T) {
 	}
 }
 
-// Responses about links and products are compared with the store, except for what follows from other records.
+// Responses about links and products are compared with the store. Members that follow from other records are not compared.
 func TestResponsesAboutTheStorefrontAreCompared(t *testing.T) {
 	w := newStorefrontStore(t)
 	org := w.FirstDemo.Org

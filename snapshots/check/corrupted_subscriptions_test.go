@@ -39,23 +39,25 @@ func newSubscriptionStore(t *testing.T) *subscriptionStore {
 	subscribe := func(amount uint64, key actors.Key) ledger.ID {
 		initial := server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
 		r, err := s.Create(subscriptionactor.Create{
-			Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Key: key, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
+			Author: ledger.ByAdminToken.Author(),
+			Org:    w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Key: key, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
 			Terms: subscription.Terms{InitialPayment: initial.ID, Amount: money.FromUint64(amount), PeriodDays: 30},
 		})
 		fixture.Must(t, err)
 		return r.Record.ID
 	}
 	w.renewed, w.paused = subscribe(990, w.key), subscribe(991, actors.Key{})
-	hugeAmount, err := money.Parse("1" + strings.Repeat("0", 72)) // with fees, no total has room for twice this amount
+	hugeAmount, err := money.Parse("1" + strings.Repeat("0", 72)) // twice this amount with fees is more than a total can hold
 	fixture.Must(t, err)
 	initial := server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
 	result, err := s.Create(subscriptionactor.Create{
-		Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
+		Author: ledger.ByAdminToken.Author(),
+		Org:    w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
 		Terms: subscription.Terms{InitialPayment: initial.ID, Amount: hugeAmount, PeriodDays: 50},
 	})
 	fixture.Must(t, err)
 	w.unpaid = result.Record.ID
-	_, err = s.Pause(subscriptionactor.Command{Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, ID: w.paused})
+	_, err = s.Pause(subscriptionactor.Command{Author: ledger.ByAdminToken.Author(), Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, ID: w.paused})
 	fixture.Must(t, err)
 	server.Advance(65 * 24 * time.Hour)
 	r, err := s.Read(w.FirstDemo.Org, w.FirstDemo.Partner, w.renewed)
@@ -86,7 +88,7 @@ func lastRenewalOf(p *fixture.Corrupter, org, id ledger.ID) (last ledger.ID) {
 	return r.LastTransaction
 }
 
-// changeLastRenewal changes the transaction of a subscription's last renewal.
+// changeLastRenewal changes the record of the transaction that is a subscription's last renewal.
 func changeLastRenewal(p *fixture.Corrupter, org, id ledger.ID, change func(r *payment.Record)) {
 	p.T.Helper()
 	p.ChangeRecord(org, ledger.Source{Kind: ledger.Transaction, ID: lastRenewalOf(p, org, id)}, func(_ *store.Envelope, payload []byte) []byte {
@@ -255,11 +257,12 @@ func TestUnnotifiedSubscriptionWithAnAddressIsFound(t *testing.T) {
 		server.Advance(90 * 24 * time.Hour) // later than everything that the store has booked
 		s := subscriptionactor.New(subscriptionactor.Options{Runtime: server.Runtime, Payments: server.Payments, Directory: directoryWithoutAddresses{server.Directory}})
 		r, err := s.Create(subscriptionactor.Create{
-			Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
+			Author: ledger.ByAdminToken.Author(),
+			Org:    w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
 			Terms: subscription.Terms{InitialPayment: initial.ID, Amount: money.FromUint64(1), PeriodDays: 30},
 		})
 		fixture.Must(t, err)
-		_, err = s.Pause(subscriptionactor.Command{Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, ID: r.Record.ID})
+		_, err = s.Pause(subscriptionactor.Command{Author: ledger.ByAdminToken.Author(), Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, ID: r.Record.ID})
 		fixture.Must(t, err)
 	}()
 	report := w.Check(t, check.Inputs{})

@@ -23,7 +23,7 @@ func scenarioFault(name, wantText string, fn func(*scenarios)) fault {
 	}}
 }
 
-// fees returns fees that must be rounded for most amounts and that are returned with refunds.
+// fees returns fees that must be rounded for most amounts. With a refund, a part of them is returned.
 func fees() payment.Fees {
 	return payment.Fees{Bps: 333, Fixed: money.FromUint64(7), Refundable: true}
 }
@@ -74,7 +74,7 @@ func TestSoundScenariosBreakNoRule(t *testing.T) {
 		fullCapture.answerOperation(payment.VerdictPending)
 		fullCapture.answerOperation(payment.VerdictRefused)
 		lossMaking := s.pay(100, withRate(terms(payment.Fees{Fixed: money.FromUint64(10)}), "0.77"))
-		lossMaking.refund(95) // the fee is not returned, so the partner must supply the difference
+		lossMaking.refund(95) // the fee is not returned, so the partner has to supply the missing amount
 		lossMaking.answerOperation(payment.VerdictCharged)
 		lossMaking.reverse()
 	})
@@ -112,7 +112,7 @@ var entryFaults = []fault{
 		s.w.FirstDemo.Partner = s.w.Trades.Partner
 		l := s.create(r, firstTerms)
 		l.reroute(&payment.Terms{Terminal: reroutedPayment.Terminal, Asset: r.Asset, Fees: reroutedPayment.Fees}, func(d *payment.Decision) {
-			d.Record.Attempts[0].Total = reroutedPayment.Attempts[0].Total // of the same amount, with the terminal's fee
+			d.Record.Attempts[0].Total = reroutedPayment.Attempts[0].Total // the total of another payout of the same amount, to which this terminal's fee was added
 		})
 	}),
 	splitScenario("a void of another amount than is held", "voids something else than is pending", func(s *scenarios) {
@@ -166,7 +166,7 @@ var entryFaults = []fault{
 		s.chargeLate(func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
 	scenarioFault("late money that the record does not mention", "says that money came too late: false", func(s *scenarios) {
-		s.chargeLate(func(d *payment.Decision) { d.Record.SettledLate, d.Due = false, 0 })
+		s.chargeLate(func(d *payment.Decision) { d.Record.LateSettlement, d.Due = false, 0 })
 	}),
 	scenarioFault("a refund of less than is in suspense", "it does not refund the amount in suspense", func(s *scenarios) {
 		l := s.chargeLate()
@@ -181,7 +181,7 @@ var entryFaults = []fault{
 		l.refundLate()
 		l.answerOperation(payment.VerdictRefused)
 		l.takeLateBack()
-		s.w.CorruptLater(l.record.ID, func(r *payment.Record) { r.TakenBackLate = false })
+		s.w.CorruptLater(l.record.ID, func(r *payment.Record) { r.LateChargeback = false })
 	}),
 	scenarioFault("a payment that is held when it is sent", "and money was held for 1 of them", func(s *scenarios) {
 		freeTerms := terms(payment.Fees{})
@@ -214,7 +214,7 @@ func transfer(w *fixture.Store, movesMoney bool) *posting.Change {
 			{Account: "L:bench:2", Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(1)},
 		}}
 	}
-	return &posting.Change{Steps: []posting.Step{{
+	return &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 		Org: w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: []ledger.Event{e},
 	}}}
 }
@@ -261,7 +261,7 @@ var intentFaults = []fault{
 		laterDecider.Now = laterDecider.Now.Add(time.Hour)
 		_, d, decided := laterDecider.OnDue(l.record, false, uuid.New())
 		if !decided {
-			s.t.Fatal("its time is not over")
+			s.t.Fatal("the payer's time is not over")
 		}
 		l.write(d, func(d *payment.Decision) { d.Record.Op.Why = payment.HoldExpired })
 		l.answerOperation(payment.VerdictCharged)
@@ -333,7 +333,7 @@ var termFaults = []fault{
 		expensiveTerms.Fees.Fixed = fixture.MustAdd(expensiveTerms.Fees.Fixed, 1)
 		s.pay(300, expensiveTerms)
 	}),
-	scenarioFault("two phases at a terminal that has one", "is in two phases: true", func(s *scenarios) { s.hold(payment.Payment, 300, s.sandboxTerms()) }),
+	scenarioFault("two phases at a terminal that has one", "is a two-phase payment: true", func(s *scenarios) { s.hold(payment.Payment, 300, s.sandboxTerms()) }),
 	scenarioFault("a conversion at a terminal that has none", "and its terminal in", func(s *scenarios) { s.pay(300, withRate(s.sandboxTerms(), "0.5")) }),
 	scenarioFault("a conversion at another rate", "and the rate is 1.3333", func(s *scenarios) { s.convert("1.3334") }),
 	{"a conversion without a rate", func(t *testing.T, w *fixture.Store) {

@@ -4,10 +4,10 @@
 // There are nine rules, each reported as ok, FAIL or skipped:
 //
 //	1 acknowledged responses        package answers
-//	2 totals, pages, months         package books, volumes in package transactions
-//	3 states of records             packages transactions, contracts, directory; stored.go
-//	4 claims, lists, numbers        claims.go, lists.go, keys.go, package contracts
-//	5 journals, hash trees, groups  journal.go, tree.go, package books (page buffers)
+//	2 totals, pages, months         packages books and turnover, volumes in package transactions
+//	3 states of records             packages transactions, contracts, directory; row_hashes.go
+//	4 claims, lists, numbers        claims.go, lists.go, keys.go, packages contracts and search
+//	5 journals, hash trees, groups  journal.go, tree.go, authors.go, package books (page buffers)
 //	6 notifications                 package deliveries
 //	7 provider calls                package calls
 //	8 canaries                      package canaries
@@ -17,20 +17,21 @@
 // written and synced together; the page buffer has lines that are flushed to pages later.
 //
 // Invariants:
-//  1. A check writes nothing. Opening a closed store for it runs the recovery and changes nothing
-//     else.
-//  2. Everything is recomputed from the events' canonical bytes; trees by
+//  1. A check writes nothing. If the store is closed, opening it for the check runs the store's recovery, which is
+//     the only change.
+//  2. Everything is recomputed from the events' canonical bytes (their encoded form). Hash trees are recomputed by
 //     golang.org/x/mod/sumdb/tlog, which shares no code with the writer.
 //  3. Rows are read in sections: all rows of one kind of one organization, ordered by key. Memory holds
 //     a few hundred bytes for each record, account, refund, volume, provider call and response, and the page
 //     buffers.
 //  4. No rule needs the keyring. With the keyring, cached replies are decrypted and compared too.
-//  5. The message about a fault names ids, seqs, amounts and accounts. It contains no text that a partner sent,
-//     because such a text may contain a card number.
+//  5. The message about a fault names ids, seqs (numbers of events), amounts and accounts. It contains no text that a
+//     partner sent, because such a text may contain a card number.
 //  6. A rule that can't read its rows is reported as FAIL, not as skipped.
 //
-// Callers: cmd/mizan, snapshots/backup; tests of every package that writes.
+// Callers: cmd/mizan, snapshots/backup, and tests of every package that writes.
 //
-// Rejected: rules as plugins over a common record stream. Each rule needs its rows in another order
-// and compares them with other rows; here the rules are scans that run one after the other.
+// Rejected: another design would have rules as plugins, which all read one common stream of records. It was not
+// chosen because each rule needs its rows in another order and compares them with other rows. So the rules are scans
+// that run one after the other.
 package check

@@ -23,8 +23,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// changeFor returns the change that actors/payment submits for a decision. In the record it counts the decision's
-// transitions as those of a merchant who has no address for notifications.
+// changeFor returns the change that actors/payment submits for a decision. It counts the decision's transitions in the record,
+// as for a merchant who has no address for notifications.
 func changeFor(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
 	for i := range d.Events {
 		switch e := &d.Events[i]; {
@@ -42,7 +42,8 @@ func changeFor(org ledger.ID, d *payment.Decision, version uint64, claims ...led
 func changeWithoutCounts(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
 	list, also := payment.Lists.Of(d.Record)
 	return &posting.Change{
-		Funds: d.Funds, Counters: d.Counters, MustRecord: d.MustRecord, Claims: claims,
+		Author: ledger.BySystem.Author(),
+		Funds:  d.Funds, Counters: d.Counters, MustRecord: d.MustRecord, Claims: claims,
 		Steps: []posting.Step{{
 			Org: org, Source: fixture.TransactionSource(d.Record.ID), Expect: version, Record: paymentcodec.Encode(d.Record),
 			List: list, FurtherLists: also, Due: d.Due, Finish: d.IsFinal, Events: d.Events,
@@ -74,6 +75,7 @@ func settlement(org ledger.ID, partner int64, outgoing bool, amount uint64, effe
 		Partner: partner, Reference: reference, Outgoing: outgoing, Lines: []directory.SettlementLine{{Asset: fixture.USD, Amount: money.FromUint64(amount)}},
 	})
 	return &posting.Change{
+		Author: ledger.BySystem.Author(),
 		Claims: []ledger.Claim{{Org: org, Kind: ledger.ClaimSettlement, Key: fixture.SettlementKey(partner, reference), Owner: id[:]}},
 		Steps: []posting.Step{{
 			Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: id}, Record: record,
@@ -112,7 +114,7 @@ type fault struct {
 func TestEveryFaultBreaksOnlyItsRules(t *testing.T) {
 	fixture.EachLayout(t, func(t *testing.T, copyStore func(testing.TB) *fixture.Store) {
 		for _, list := range [][]fault{
-			claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // by the rule that reports them
+			claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // faults, by the rule that reports them
 			entryFaults, intentFaults, termFaults, refundFaults, statusFaults, returnFaults, splitFaults, sealedFaults, keyFaults, operationFaults, settlementFaults, volumeFaults, attemptFaults,
 		} {
 			wantFaults(t, copyStore, list)
@@ -210,13 +212,13 @@ var claimFaults = []fault{
 	}, []int{4}, ""},
 	{"a transaction that no list shows", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			eraseAll(p, store.KeyLists(nil, w.SecondDemo.Org, payment.Transactions.Of(2, money.Prod)))
+			eraseAll(p, store.KeyListPages(nil, w.SecondDemo.Org, payment.Transactions.Of(2, money.Prod)))
 		})
 	}, []int{4}, ""},
 	{"a transaction in another partner's list", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			row := store.Listed{Booked: 5, ID: w.ChargedPayment.ID}
-			p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, payment.Transactions.Of(9, money.Prod), 5), store.EncodeListed(nil, row))
+			row := store.ListRow{Booked: 5, ID: w.ChargedPayment.ID}
+			p.Group.Set(store.KeyListPage(nil, w.FirstDemo.Org, payment.Transactions.Of(9, money.Prod), 5), store.EncodeListed(nil, row))
 		})
 	}, []int{4}, ""},
 }
@@ -338,7 +340,7 @@ var stateFaults = []fault{
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))
 		})
-	}, []int{3, 4}, ""}, // the claim on its txid then names a missing record
+	}, []int{3, 4}, ""}, // rule 4, because the claim on its txid then names a missing record
 	{"a record without events", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			_, rows := p.Rows(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))
@@ -411,7 +413,7 @@ var stateFaults = []fault{
 	}, []int{3}, ""},
 	{"a timer before the instant up to which timers were processed", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Group.Set(store.KeyMark, store.EncodeMark(nil, fixture.StartTime.Unix()+1_000_000))
+			p.Group.Set(store.KeyLowWaterMark, store.EncodeLowWaterMark(nil, fixture.StartTime.Unix()+1_000_000))
 		})
 	}, []int{3}, ""},
 }
@@ -442,7 +444,7 @@ var journalFaults = []fault{
 	}, []int{5}, ""},
 	{"a tree row without its crossing subtrees", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			keys, rows := p.Rows(store.KeyTrees(nil, w.FirstDemo.Org))
+			keys, rows := p.Rows(store.KeyTreeRows(nil, w.FirstDemo.Org))
 			for i := range rows {
 				edge, crossing, err := store.DecodeTree(rows[i])
 				if err != nil {
@@ -455,18 +457,18 @@ var journalFaults = []fault{
 		})
 	}, []int{5}, ""},
 	{"a block without its tree row", func(t *testing.T, w *fixture.Store) {
-		w.Corrupt(t, func(p *fixture.Corrupter) { p.DeleteAll(store.KeyTrees(nil, w.SecondDemo.Org)) })
+		w.Corrupt(t, func(p *fixture.Corrupter) { p.DeleteAll(store.KeyTreeRows(nil, w.SecondDemo.Org)) })
 	}, []int{5}, ""},
 	{"a tree row without its block", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Group.Set(store.KeyTree(nil, w.SecondDemo.Org, 9_999), store.EncodeTree(nil, nil, nil))
+			p.Group.Set(store.KeyTreeRow(nil, w.SecondDemo.Org, 9_999), store.EncodeTree(nil, nil, nil))
 		})
 	}, []int{5}, ""},
 	{"a time that stands still", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.ChangeJournal(w.FirstDemo.Org, -1, func(e []ledger.Event) []ledger.Event {
 				for i := range e {
-					if e[i].Name == "route" { // neither the first nor the last event of its record
+					if e[i].Name == "route" { // an event that is neither the first nor the last of its record
 						e[i].Booked = e[i-1].Booked
 						break
 					}
@@ -483,7 +485,7 @@ var journalFaults = []fault{
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.Group.Delete(store.KeyTree(nil, w.SecondDemo.Org, block.First))
+			p.Group.Delete(store.KeyTreeRow(nil, w.SecondDemo.Org, block.First))
 		})
-	}, []int{2, 3, 4, 5}, ""}, // the lines, records and listed times of the removed events still exist
+	}, []int{2, 3, 4, 5}, ""}, // the lines, records and list rows of the removed events still exist
 }

@@ -10,6 +10,7 @@ import (
 	"mizan/snapshots/check/books"
 	"mizan/snapshots/check/deliveries"
 	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/turnover"
 )
 
 // For rule 5 of the checker (journals, hash trees, groups), this file checks journals. An organization's events are
@@ -46,6 +47,7 @@ func (c *orgCheck) checkJournal() error {
 	j := &journal{orgCheck: c, notices: c.deliveries.ReadNotices()}
 	j.months = c.books.ReadMonths()
 	j.checkpoints = c.books.ReadCheckpoints()
+	j.turnover = turnover.New(c.Scan, o)
 	defer j.notices.Stop()
 	defer j.checkpoints.Stop()
 	tree, hasTreeRow := nextTreeRow()
@@ -83,6 +85,7 @@ func (c *orgCheck) checkJournal() error {
 	j.checkLastStep()
 	j.notices.End()
 	j.checkpoints.End()
+	j.turnover.End()
 	root, err := j.forest.tree.root()
 	c.Digest.AddHead(uint64(j.forest.tree.size), root)
 	c.Report.Counts.Events += j.events
@@ -110,7 +113,7 @@ func (c *orgCheck) treeRows() iter.Seq[treeRow] {
 	}
 }
 
-// journal is what checkJournal knows after the events that it has read.
+// journal is the state of checkJournal after the events that it has read.
 type journal struct {
 	*orgCheck
 	forest      forest
@@ -120,6 +123,7 @@ type journal struct {
 	notices     *deliveries.Notices
 	months      *books.Months
 	checkpoints *books.Checkpoints
+	turnover    *turnover.Check
 	// unhashedRecord is the record of the last event, if that event has no hash of the record. Then the record's next
 	// event must follow immediately. Zero: none.
 	unhashedRecord ledger.Source
@@ -172,8 +176,11 @@ func (j *journal) checkEvent(seq uint64, canonical []byte) {
 	closedHold := j.books.Book(&e)
 	j.followStoredHashes(&e)
 	j.followTransition(&e, closedHold)
+	j.followAuthor(&e)
 	j.months.Follow(&e, closedHold)
 	j.contracts.FollowOwnAccounts(&e)
 	j.notices.Follow(&e)
 	j.checkpoints.Follow(&e, closedHold)
+	j.turnover.Follow(&e)
+	j.search.Follow(&e)
 }

@@ -17,7 +17,7 @@ import (
 // limitSources name the limits of the first organization's partner and the entries of the organization's block list.
 type limitSources struct {
 	dailyLimit, velocityLimit ledger.Source
-	cardEntry, countryEntry   ledger.Source // of the block list
+	cardEntry, countryEntry   ledger.Source // entries of the block list
 	foreignTerminal           ledger.ID     // a terminal of another organization
 }
 

@@ -14,7 +14,8 @@ import (
 
 // For rule 4 of the checker (claims, lists, numbers), this file checks lists. A transaction has several rows in each
 // of its lists: one for its creation and one for each later change, with the booked time of the change. A settlement,
-// subscription or contract has one row in each of its lists. Rows are in the order of booking. They are on the list's
+// subscription or contract has one row in each of its lists. The list of the administration's changes (authors.go) has a row for
+// each event. Rows are in the order of booking. They are on the list's
 // pages or, as long as no page has them, in page buffers, which many lists share.
 
 // checkLists checks an organization's lists, and that every record is in the lists that must show the record.
@@ -23,7 +24,7 @@ func (c *orgCheck) checkLists() error {
 	var order books.ListOrder
 	err := c.Rows(o, posting.Lists, func(key, row []byte) error {
 		prefix := key[:max(0, len(key)-8)]
-		c.books.DropPaged(prefix, row)
+		c.books.DropFlushedChunks(prefix, row)
 		listed := c.checkListRows(&order, prefix, row)
 		if len(listed) > 0 && ledger.Micros(binary.BigEndian.Uint64(key[len(prefix):])) != listed[0].Booked {
 			c.Report.Breach(findings.RuleClaims, "organization %v: a list has another time in its key than its first row", o.ID)
@@ -42,6 +43,7 @@ func (c *orgCheck) checkLists() error {
 	if err != nil {
 		return err
 	}
+	c.checkChangesListed()
 	for source, h := range o.Histories.All() {
 		if h.Marks&scan.HasRow == 0 {
 			continue
@@ -58,7 +60,7 @@ func (c *orgCheck) checkLists() error {
 
 // checkListRows checks one stored row of a list, whose key begins with the prefix, and returns the
 // entries in it.
-func (c *orgCheck) checkListRows(order *books.ListOrder, prefix, row []byte) []store.Listed {
+func (c *orgCheck) checkListRows(order *books.ListOrder, prefix, row []byte) []store.ListRow {
 	o := c.organization
 	listed, err := store.DecodeListed(row)
 	list, ok := store.ParseListPrefix(prefix)
@@ -74,13 +76,17 @@ func (c *orgCheck) checkListRows(order *books.ListOrder, prefix, row []byte) []s
 		return listed
 	}
 	for i := range listed {
+		if list == ledger.AdministrationChanges {
+			c.followChangeRow(&listed[i])
+			continue
+		}
 		c.checkListed(list, &listed[i])
 	}
 	return listed
 }
 
 // checkListed checks one entry of a list.
-func (c *orgCheck) checkListed(list ledger.List, row *store.Listed) {
+func (c *orgCheck) checkListed(list ledger.List, row *store.ListRow) {
 	o := c.organization
 	source := ledger.Source{Kind: list.Kind(), ID: row.ID}
 	h := o.Histories.Find(source)

@@ -30,8 +30,8 @@ import (
 // addresses acknowledge notifications, some fail at first, some always fail.
 type notifiedStore struct {
 	fixture.Store
-	owner              *directory.Partner // has no address; some of its terminals have one
-	partnerWithAddress *directory.Partner // has an address, and a terminal without one
+	owner              *directory.Partner // has no notification address; some of this partner's terminals have one
+	partnerWithAddress *directory.Partner // has a notification address, and a terminal without one
 	terminals          map[money.Currency]ledger.ID
 	merchantTerminal   ledger.ID // the owner's notification-only terminal
 
@@ -48,14 +48,14 @@ type notifiedStore struct {
 	ofPartnerWithAddress *payment.Record // a payment of partnerWithAddress
 }
 
-// The currencies of the terminals, named by what the terminal's address does. A payment's currency selects its
-// terminal.
+// The currencies of the terminals. A payment's currency selects its terminal. The names say how the notification address that
+// applies at a terminal responds.
 const (
 	acknowledging = money.Currency("USD")
-	failing       = money.Currency("EUR") // always
-	failingOnce   = money.Currency("GBP") // at the first attempt
+	failing       = money.Currency("EUR") // the address always refuses notifications
+	failingOnce   = money.Currency("GBP") // the address refuses the first attempt
 	unaddressed   = money.Currency("CHF") // the terminal has no address
-	unserved      = money.Currency("KZT") // no terminal takes it
+	unserved      = money.Currency("KZT") // no terminal accepts this currency
 	usesPartners  = money.Currency("IDR") // the terminal of partnerWithAddress, which uses the partner's address
 )
 
@@ -191,7 +191,7 @@ func (n *notifyingServer) createTerminal(w *notifiedStore, partner *directory.Pa
 // pay makes a payment of a partner and waits for the first attempt to send its notification.
 func (n *notifyingServer) pay(w *notifiedStore, partner *directory.Partner, currency money.Currency, card string) *payment.Record {
 	n.T.Helper()
-	result, err := n.Payments.Create(paymentactor.Create{Org: w.FirstDemo.Org, Partner: partner, Request: payment.Request{
+	result, err := n.Payments.Create(paymentactor.Create{Author: ledger.ByPayer.Author(), Org: w.FirstDemo.Org, Partner: partner, Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(2_500), Asset: money.Asset{Currency: currency, Env: money.Prod},
 		Method: payment.BankCard, ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}, Card: &secret.Card{Number: []byte(card), CVV: []byte("123")}})
@@ -230,14 +230,14 @@ func (w *notifiedStore) fill(t testing.TB) {
 		usesPartners:  n.createTerminal(w, w.partnerWithAddress, directory.PaymentTerminal, usesPartners, ""),
 	}
 	w.merchantTerminal = n.createTerminal(w, w.owner, directory.MerchantTerminal, "", "/ok")
-	n.Advance(2 * time.Minute) // all addresses have been set for a while
+	n.Advance(2 * time.Minute) // so that all addresses were set well before the payments
 	const goodCard = "4242424242424242"
 	w.parked = n.pay(w, w.owner, failing, goodCard)
 	w.retried = n.pay(w, w.owner, failingOnce, goodCard)
 	n.Advance(8 * time.Hour)
 	w.acknowledged = n.pay(w, w.owner, acknowledging, goodCard)
-	n.pay(w, w.owner, acknowledging, "4000000000000002")               // is declined
-	w.payerIdle = n.pay(w, w.owner, acknowledging, "4000000000003220") // the payer has to act
+	n.pay(w, w.owner, acknowledging, "4000000000000002")               // this payment is declined
+	w.payerIdle = n.pay(w, w.owner, acknowledging, "4000000000003220") // the payer of this payment has to act
 	n.Advance(31 * time.Minute)                                        // the payer's time to act ends
 	w.requestedAgain = n.pay(w, w.owner, acknowledging, goodCard)
 	_, err = n.notifier.Replay(w.FirstDemo.Org, n.delivery(w, w.requestedAgain), nil)
@@ -247,7 +247,7 @@ func (w *notifiedStore) fill(t testing.TB) {
 	w.pending = n.pay(w, w.owner, failing, goodCard)
 	n.Advance(time.Minute)
 	refunded := money.FromUint64(500)
-	_, err = n.Payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: w.FirstDemo.Org, Partner: w.owner.Number, ID: w.acknowledged.ID}, Amount: &refunded})
+	_, err = n.Payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Author: ledger.ByPayer.Author(), Org: w.FirstDemo.Org, Partner: w.owner.Number, ID: w.acknowledged.ID}, Amount: &refunded})
 	fixture.Must(t, err)
 	fixture.Must(t, n.notifier.Post(w.FirstDemo.Org, w.terminals[acknowledging], alertMessage("Yesterday"), "summary/1"))
 	n.Advance(time.Second)

@@ -46,9 +46,9 @@ func TestSoundDeliveriesBreakNoRule(t *testing.T) {
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 }
 
-// A transaction counts three kinds of its transitions: the merchant was notified; the merchant was not notified,
-// because no address was set; the merchant does not want a notification. The expected numbers are written by hand
-// from each transaction's events.
+// A transaction has counters of three kinds of transitions: those of which the merchant was notified, those of which the
+// merchant was not notified because no address was set, and those of which the merchant does not want to be notified. The
+// expected numbers are written by hand from the events of each transaction.
 func TestTransactionCountsItsNotifications(t *testing.T) {
 	w := copyNotifiedStore(t)
 	type counts struct {

@@ -35,7 +35,7 @@ func logFault(name, wantText string, transactionOf func(*fixture.Store) *payment
 	}}
 }
 
-// replaceInLine returns a function that replaces a text in line i; -1 is the last line.
+// replaceInLine returns a function that replaces a text in line i. If i is -1, it replaces the text in the last line.
 func replaceInLine(i int, old, replacement string) func([]string) []string {
 	return func(lines []string) []string {
 		if i < 0 {

@@ -35,8 +35,9 @@ func (b *contractScenarios) closeMonth(m period.Month, change func(*monthClosing
 	fixture.Must(b.t, err)
 	view.Close()
 	c := &monthClosing{record: r, change: &posting.Change{
-		Close: &posting.Closing{Org: org, Month: m, Seen: seen},
-		Steps: []posting.Step{{Org: org, Source: m.Source(), Events: []ledger.Event{r.Event()}, Finish: true}},
+		Author: ledger.BySystem.Author(),
+		Close:  &posting.Closing{Org: org, Month: m, Seen: seen},
+		Steps:  []posting.Step{{Org: org, Source: m.Source(), Events: []ledger.Event{r.Event()}, Finish: true}},
 	}}
 	if change != nil {
 		change(c)
@@ -133,7 +134,7 @@ func TestEntryInAClosedMonthIsFound(t *testing.T) {
 	w.closeMonths(t, 1, nil)
 	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 1)), nil)}
 	eur := money.Asset{Currency: "EUR", Env: money.Prod}
-	b.submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
+	b.submit(&posting.Change{Author: ledger.BySystem.Author(), MustRecord: true, Steps: []posting.Step{{
 		Org: w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: fixture.NewID()},
 		Events: []ledger.Event{{Name: "transfer", To: "done", Entry: &ledger.Entry{Phase: ledger.Posted, Effective: firstMonth.LastDay(), Postings: []ledger.Posting{
 			{Account: ledger.Bank, Asset: eur, Side: ledger.Debit, Amount: money.FromUint64(1)},

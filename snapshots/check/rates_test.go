@@ -56,7 +56,7 @@ func changeSecondRateEvent(t *testing.T, w *fixture.Store, change func(*ledger.E
 	})
 }
 
-// A rate's events name its values as states; a rate may have far more values than a state machine has states.
+// In the events of a rate, the states are the rate's values. A rate may have far more values than a state machine has states.
 func TestOftenChangedRateBreaksNoRule(t *testing.T) {
 	w := fixture.Copy(t)
 	setRates(t, w, 100)

@@ -73,6 +73,8 @@ func (c *orgCheck) checkStamp(r *scan.Record) {
 	switch {
 	case s.Version != uint64(h.Version) || s.LastSeq != h.Last:
 		c.Fault(r, "is at version %d and event %d, and its events are at %d and %d", s.Version, s.LastSeq, h.Version, h.Last)
+	case s.FirstSeq != h.First:
+		c.Fault(r, "begins with event %d, and its events with %d", s.FirstSeq, h.First)
 	case s.Started != h.Started || s.Updated != h.Updated:
 		c.Fault(r, "has other times than its events")
 	case s.HeldSeq != h.Held || s.SettledSeq != h.Settled:
@@ -90,6 +92,7 @@ func (c *orgCheck) checkPayload(r *scan.Record) {
 	case ledger.Transaction:
 		if p := c.transactions.CheckTransaction(r); p != nil {
 			c.deliveries.CheckTransaction(r, p)
+			c.search.CheckTransaction(r, p)
 			c.answers.CompareTransaction(r, p)
 		}
 	case ledger.Subscription:

@@ -24,7 +24,7 @@ func storeWithKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key)
 	if !known {
 		t.Fatal("the partner is not there")
 	}
-	result, err := server.Payments.Create(paymentactor.Create{Org: w.FirstDemo.Org, Partner: owner, Key: key, Request: payment.Request{
+	result, err := server.Payments.Create(paymentactor.Create{Author: ledger.ByPayer.Author(), Org: w.FirstDemo.Org, Partner: owner, Key: key, Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(5), Asset: fixture.USD, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}})
 	if err != nil {
@@ -63,7 +63,7 @@ func TestCachedRepliesBelongToKeysAndShowPastStates(t *testing.T) {
 			plaintext[0]++ // the first byte is the version, which is below 128
 			return plaintext
 		})},
-		"a reply that does not open": {[]int{3}, "can't be read: the sealed text does not open", func(w *fixture.Store, p *fixture.Corrupter, _ []byte, reply ledger.Source) {
+		"a reply that does not open": {[]int{3}, "can't be read: the sealed text can't be opened", func(w *fixture.Store, p *fixture.Corrupter, _ []byte, reply ledger.Source) {
 			p.ChangeRecord(w.FirstDemo.Org, reply, func(_ *store.Envelope, payload []byte) []byte {
 				payload[len(payload)-1] ^= 1
 				return payload

@@ -115,7 +115,7 @@ func (l *scenario) tryWrite(d payment.Decision, changes ...change) (posting.Stam
 	hadCard := l.record != nil && l.record.KeepCard
 	switch {
 	case hadCard && !d.Record.KeepCard:
-		c.Steps[0].Unseal = true
+		c.Steps[0].RemoveSealed = true
 	case !hadCard && d.Record.KeepCard:
 		c.Steps[0].Sealed = []byte("a sealed card")
 	}
@@ -145,12 +145,12 @@ func (l *scenario) answer(a payment.Answer, changes ...change) {
 	l.write(d, changes...)
 }
 
-// answerOperation applies the provider's answer to the operation under way.
+// answerOperation applies the provider's answer to the operation that is under way, such as a refund.
 func (l *scenario) answerOperation(v payment.Verdict, changes ...change) {
 	l.t.Helper()
 	d, ok := l.decider.DecideOpAnswer(l.record, l.record.Op.ID, payment.Answer{Verdict: v, Failure: payment.Failure{Detail: "no"}})
 	if !ok {
-		l.t.Fatal("nothing is asked")
+		l.t.Fatal("no operation is under way")
 	}
 	l.write(d, changes...)
 }
@@ -268,8 +268,8 @@ func (s *scenarios) randomTransaction(r *rand.Rand) *scenario {
 	return l
 }
 
-// bounds returns bounds, which no transaction exceeds, on the first n volumes (sums of transactions in a period) of
-// the sandbox's partner.
+// bounds returns bounds on the first n volumes (sums of transactions in a period) of the sandbox's partner. No transaction
+// exceeds these bounds.
 func (s *scenarios) bounds(n int) (list []payment.Bound) {
 	for _, v := range s.w.Trades.Volumes[:n] {
 		list = append(list, payment.Bound{Volume: v, Max: money.FromUint64(1 << 50), Breach: payment.Failure{Code: payment.LimitExceeded, Detail: "velocity"}})
@@ -298,7 +298,7 @@ func (l *scenario) randomStep(r *rand.Rand) {
 	}
 }
 
-// nextEvent draws an event; false if the transaction's status does not allow it.
+// nextEvent draws an event. It returns false if the transaction's status does not allow the event.
 func (l *scenario) nextEvent(r *rand.Rand) (d payment.Decision, ok bool) {
 	decider := l.decider
 	decider.Due = l.due
@@ -332,7 +332,7 @@ func (l *scenario) nextEvent(r *rand.Rand) (d payment.Decision, ok bool) {
 	return d, err == nil
 }
 
-// unaskedEvent draws an event that is caused by the time, a provider or the payer, not by the partner.
+// unaskedEvent draws an event that the partner did not request: one caused by time, by a provider or by the payer.
 func (l *scenario) unaskedEvent(r *rand.Rand, decider payment.DecisionContext, answer payment.Answer) (d payment.Decision, ok bool) {
 	decider.Now = decider.Now.Add(2 * time.Hour)
 	switch r.IntN(6) {

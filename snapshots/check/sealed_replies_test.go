@@ -43,7 +43,7 @@ type keyedReply struct {
 	showNow func() string          // returns a response with the record's current content; empty: there is no such response
 }
 
-// serve starts a server on the store. wrapLog, if it is not nil, wraps the log of the server's journal.
+// serve starts a server on the store. If wrapLog is not nil, it wraps the log to which the server's journal writes.
 func (a *storeWithReplies) serve(wrapLog func(posting.Log) posting.Log) {
 	a.server = fixture.StartWithLog(a.server.T, a.Store, wrapLog)
 	a.contracts = contractactor.New(a.server.Runtime)
@@ -83,7 +83,7 @@ func textOfSubscription(r subscriptionactor.Result, err error) (string, error) {
 }
 
 func (a *storeWithReplies) pay() (paymentactor.Result, error) {
-	return a.server.Payments.Create(paymentactor.Create{Org: a.FirstDemo.Org, Partner: a.owner(), Key: a.keyOf(actors.PartnerKeyScope(a.FirstDemo.Partner)), Request: payment.Request{
+	return a.server.Payments.Create(paymentactor.Create{Author: ledger.ByPayer.Author(), Org: a.FirstDemo.Org, Partner: a.owner(), Key: a.keyOf(actors.PartnerKeyScope(a.FirstDemo.Partner)), Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(500), Asset: fixture.USD, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}})
 }
@@ -92,14 +92,15 @@ func (a *storeWithReplies) createContract() (contractactor.Result, error) {
 	var input schema.Input
 	fixture.Must(a.server.T, json.Unmarshal([]byte(`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`), &input))
 	return a.contracts.Create(contractactor.Create{
-		Org: a.FirstDemo.Org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: input, Key: a.keyOf(actors.UserKeyScope),
+		Author: ledger.ByAdminToken.Author(),
+		Org:    a.FirstDemo.Org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: input, Key: a.keyOf(actors.UserKeyScope),
 	})
 }
 
 func (a *storeWithReplies) subscribe() (subscriptionactor.Result, error) {
 	key := a.keyOf(actors.PartnerKeyScope(a.FirstDemo.Partner))
 	key.Text = "s"
-	return a.subscriptions.Create(subscriptionactor.Create{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, Key: key, Terms: subscription.Terms{
+	return a.subscriptions.Create(subscriptionactor.Create{Author: ledger.ByAdminToken.Author(), Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, Key: key, Terms: subscription.Terms{
 		InitialPayment: a.ChargedPayment.ID, Amount: money.FromUint64(900), PeriodDays: 30,
 	}, Refuse: func(field, detail string) { a.server.T.Fatal(field, detail) }})
 }
@@ -125,15 +126,15 @@ func newStoreWithReplies(t *testing.T) *storeWithReplies {
 		t.Fatalf("the payment is %s", payResult.Record.Status)
 	}
 	refunded := money.FromUint64(200)
-	_, err = a.server.Payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, ID: payResult.Record.ID}, Amount: &refunded})
+	_, err = a.server.Payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Author: ledger.ByPayer.Author(), Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, ID: payResult.Record.ID}, Amount: &refunded})
 	fixture.Must(t, err)
 	contractResult, err := a.createContract()
 	fixture.Must(t, err)
-	_, err = a.contracts.Act(contractactor.Act{Org: a.FirstDemo.Org, ID: contractResult.Record.ID, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Activate, Input: schema.Input{}})
+	_, err = a.contracts.Act(contractactor.ActionRequest{Author: ledger.ByAdminToken.Author(), Org: a.FirstDemo.Org, ID: contractResult.Record.ID, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Activate, Input: schema.Input{}})
 	fixture.Must(t, err)
 	subscriptionResult, err := a.subscribe()
 	fixture.Must(t, err)
-	_, err = a.subscriptions.Pause(subscriptionactor.Command{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, ID: subscriptionResult.Record.ID})
+	_, err = a.subscriptions.Pause(subscriptionactor.Command{Author: ledger.ByAdminToken.Author(), Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, ID: subscriptionResult.Record.ID})
 	fixture.Must(t, err)
 	fixture.Must(t, a.renamePartner())
 	a.server.Close()
@@ -189,9 +190,9 @@ func newStoreWithReplies(t *testing.T) *storeWithReplies {
 	return a
 }
 
-// The test changes bytes of the cached replies, one at a time, and keeps the checksums right. The checker
-// finds each change without the keyring. A client that repeats the request gets the original reply, the
-// record's current content, or a refusal, and never anything else.
+// The test changes the bytes of the cached replies, one at a time, and corrects the checksums. The checker finds each change
+// without the keyring. A client that repeats the request gets the original reply, the record's current content or a refusal, and
+// never anything else.
 func TestChangedCachedReplyIsFoundAndNeverReturned(t *testing.T) {
 	a := newStoreWithReplies(t)
 	ins := &insider{t: t, rows: make(map[string][]rawRow)}

@@ -16,8 +16,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// makeSettlements lets the directory book settlements of the first partner in env prod: one paid in by the partner,
-// one paid out to the partner, and one with the provider of the terminal that has charged the partner's payment.
+// makeSettlements books settlements of the first partner in env prod, with the directory: one paid in by the partner, one paid
+// out to the partner, and one with the provider of the terminal that has charged the partner's payment.
 func makeSettlements(t *testing.T, w *fixture.Store) (incoming, outgoing, collected *directory.Settlement) {
 	t.Helper()
 	server := fixture.Start(t, w)
@@ -45,7 +45,7 @@ func changeSettlement(p *fixture.Corrupter, org, id ledger.ID, column string, va
 
 // addListRow adds another row for the record with the id to a partner's list.
 func addListRow(p *fixture.Corrupter, w *fixture.Store, partner int64, list ledger.PartnerList, id ledger.ID, at ledger.Micros) {
-	p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, list.Of(partner, money.Prod), at), store.EncodeListed(nil, store.Listed{Booked: at, IsCreation: true, ID: id}))
+	p.Group.Set(store.KeyListPage(nil, w.FirstDemo.Org, list.Of(partner, money.Prod), at), store.EncodeListed(nil, store.ListRow{Booked: at, IsCreation: true, ID: id}))
 }
 
 var settlementFaults = []fault{
@@ -53,13 +53,13 @@ var settlementFaults = []fault{
 	{"a settlement that no list shows", func(t *testing.T, w *fixture.Store) {
 		makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			eraseAll(p, store.KeyLists(nil, w.FirstDemo.Org, directory.SettlementsWithBank.Of(w.FirstDemo.Partner, money.Prod)))
+			eraseAll(p, store.KeyListPages(nil, w.FirstDemo.Org, directory.SettlementsWithBank.Of(w.FirstDemo.Partner, money.Prod)))
 		})
 	}, []int{4}, "is not listed"},
 	{"a settlement with a provider that no list shows", func(t *testing.T, w *fixture.Store) {
 		makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			eraseAll(p, store.KeyLists(nil, w.FirstDemo.Org, directory.SettlementsWithProvider.Of(w.FirstDemo.Partner, money.Prod)))
+			eraseAll(p, store.KeyListPages(nil, w.FirstDemo.Org, directory.SettlementsWithProvider.Of(w.FirstDemo.Partner, money.Prod)))
 		})
 	}, []int{4}, "is not listed"},
 	{"a settlement that is listed twice", func(t *testing.T, w *fixture.Store) {
@@ -121,17 +121,17 @@ var settlementFaults = []fault{
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			changeSettlement(p, w.FirstDemo.Org, collected.ID, "stored_fee", money.FromUint64(901))
 		})
-	}, unreadableRules, "has a fee above what it says"},
+	}, unreadableRules, "has a fee above its amount"},
 	{"a fee in a settlement with a bank", func(t *testing.T, w *fixture.Store) {
 		incoming, _, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			changeSettlement(p, w.FirstDemo.Org, incoming.ID, "stored_fee", money.FromUint64(8))
 		})
-	}, unreadableRules, "is neither with a bank nor with a provider"},
+	}, unreadableRules, "is valid neither as a settlement with a bank nor as one with a provider"},
 	{"a settlement paid out to a provider", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) { changeSettlement(p, w.FirstDemo.Org, collected.ID, "out", true) })
-	}, unreadableRules, "is neither with a bank nor with a provider"},
+	}, unreadableRules, "is valid neither as a settlement with a bank nor as one with a provider"},
 	{"a settlement with an unreadable terminal", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {

@@ -76,7 +76,7 @@ func (j *journal) followTransition(e *ledger.Event, closedHold scan.Hold) {
 		j.EventFault(j.organization.ID, e, "it begins in a state that the record was not in")
 	}
 	if e.Version == 1 {
-		h.Started = e.Booked
+		h.First, h.Started = e.Seq, e.Booked
 	}
 	if e.Source.Kind == ledger.Transaction {
 		j.transactions.FollowIntent(h, e)

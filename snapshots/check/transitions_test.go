@@ -17,7 +17,7 @@ func TestEveryTransactionEventHasAnEntryRule(t *testing.T) {
 		"pass_pre_authorized_3ds": {}, "pass_auth_required": {}, "pass_unknown": {}, "pass_cancelled": {},
 		"commit": {}, "commit_refused": {}, "cancel": {}, "lapse": {}, "void_failed": {}, "refund_pending": {},
 		"reverse": {}, "correct": {}, "give_back": {}, "give_back_failed": {},
-		"hold_payout": {}, // the money was held when the payout was sent
+		"hold_payout": {}, // no entry, because the money was held when the payout was sent
 
 		"authorise": {ledger.Pending, ledger.Pending}, "hold_payment": {ledger.Pending, ledger.Pending}, "refund": {ledger.Pending, ledger.Pending},
 		"settle": {ledger.Posted, ledger.Capture}, "capture": {ledger.Capture, ledger.Capture}, "refund_done": {ledger.Capture, ledger.Capture},

@@ -23,7 +23,7 @@ type tree struct {
 
 // node is the root of a complete subtree.
 type node struct {
-	index int64 // among the subtrees of its level
+	index int64 // index of the subtree among those of its level
 	hash  tlog.Hash
 }
 

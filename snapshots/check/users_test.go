@@ -140,7 +140,8 @@ func TestLoginWithoutItsClaimIsFound(t *testing.T) {
 	})
 }
 
-// An administration token is in force or retired. The checker finds faults in these lists and a missing number.
+// An administration token is either in force or retired. The checker finds a token that is in both lists, a list that can't be
+// read or is too long, and a missing number for the next partner.
 func TestRetiredTokenInForceIsFound(t *testing.T) {
 	allTokens := func(p *directory.Platform) any { return slices.Concat(p.AdminTokens, p.RetiredTokens) }
 	for name, f := range map[string]struct {

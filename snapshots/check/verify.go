@@ -27,7 +27,7 @@ const (
 	ExitLocked        = 3 // the store is in use by another process, or has another schema
 )
 
-// VerifyConfig says what to verify. Answers and Canaries are paths of files (see Inputs) and may be empty.
+// VerifyConfig configures Verify. Answers and Canaries are paths of files (see Inputs) and may be empty.
 type VerifyConfig struct {
 	Data     string // data directory
 	Answers  string
@@ -39,13 +39,13 @@ type VerifyConfig struct {
 
 	JSON bool // the report is printed as JSON, one object for each rule
 
-	// Organization must exist in the store; zero: any. The check always covers the whole store,
-	// because it compares data across organizations.
+	// Organization must exist in the store, unless it is zero. The check always covers the whole store, because it compares data
+	// across organizations.
 	Organization ledger.ID
 }
 
 // Verify checks a closed store. It opens the store as serve does, which includes recovery. Then it checks the store,
-// prints the report to out and closes the store. If one of these steps fails, Verify prints one
+// records the result in the data directory, prints the report to out and closes the store. If one of these steps fails, Verify prints one
 // line that begins with "mizan:" to problems.
 func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exit int) {
 	if cfg.Log == nil {
@@ -77,7 +77,7 @@ func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exi
 // printProblem prints why the store could not be checked, in one line, and returns the exit code.
 func printProblem(out io.Writer, exit int, category string, err error) int {
 	text := strings.ReplaceAll(strings.TrimPrefix(err.Error(), findings.ErrInput.Error()+": "), "\n", "; ")
-	_, _ = fmt.Fprintf(out, "mizan: %s: %s\n", category, text) // there is nowhere else to report it
+	_, _ = fmt.Fprintf(out, "mizan: %s: %s\n", category, text) // if printing fails, there is nowhere else to report it
 	return exit
 }
 
@@ -101,7 +101,13 @@ func verify(ctx context.Context, cfg VerifyConfig) (report *findings.Report, err
 	if storeKeyring := j.BoundKeyring(); cfg.Keyring != nil && storeKeyring != cfg.KeyringID && storeKeyring != [32]byte{} {
 		return nil, fmt.Errorf("%w: keyring: %w", findings.ErrInput, store.ErrOtherKeyring)
 	}
-	return Check(ctx, j, Inputs{Data: cfg.Data, Answers: cfg.Answers, Canaries: cfg.Canaries, Keyring: cfg.Keyring, Log: cfg.Log})
+	report, err = Check(ctx, j, Inputs{Data: cfg.Data, Answers: cfg.Answers, Canaries: cfg.Canaries, Keyring: cfg.Keyring, Log: cfg.Log})
+	if err == nil {
+		if saveErr := SaveLast(cfg.Data, report, clock.Real{}.Now()); saveErr != nil {
+			cfg.Log.Warn("the result of the check can't be recorded", "error", saveErr)
+		}
+	}
+	return report, err
 }
 
 // requireOrganization returns an error if the store has no rows of the organization.

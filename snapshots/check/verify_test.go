@@ -179,7 +179,7 @@ func TestDigestCoversEverySection(t *testing.T) {
 	for name, key := range map[string][]byte{
 		"page": store.KeyPages(nil, w.FirstDemo.Org, fixture.FeesInUSD), "record": store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)),
 		"claim": store.KeyClaim(nil, w.FirstDemo.Org, 't', "1/order-2"), "counter": store.KeyCounters(nil, w.FirstDemo.Org),
-		"list": store.KeyLists(nil, w.FirstDemo.Org, payment.Transactions.Of(1, money.Prod)), "sealed row": store.KeySealeds(nil, w.FirstDemo.Org), "part": store.KeyPart(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), 1),
+		"list": store.KeyListPages(nil, w.FirstDemo.Org, payment.Transactions.Of(1, money.Prod)), "sealed row": store.KeySealeds(nil, w.FirstDemo.Org), "part": store.KeyPart(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), 1),
 	} {
 		changedStore := fixture.CopyWithLayout(t, fixture.Paged)
 		changedStore.Corrupt(t, func(p *fixture.Corrupter) {
@@ -264,11 +264,11 @@ func TestUnreadableRowsBreakTheirRule(t *testing.T) {
 		brokenRules []int
 	}{
 		{"block", func(w *fixture.Store) []byte { return store.KeyBlocks(nil, w.SecondDemo.Org) }, []int{2, 3, 4, 5, 7}},
-		{"tree", func(w *fixture.Store) []byte { return store.KeyTrees(nil, w.SecondDemo.Org) }, []int{5}},
+		{"tree", func(w *fixture.Store) []byte { return store.KeyTreeRows(nil, w.SecondDemo.Org) }, []int{5}},
 		{"page", func(w *fixture.Store) []byte { return store.KeyPages(nil, w.FirstDemo.Org, fixture.FeesInUSD) }, []int{2}},
 		{"record", func(w *fixture.Store) []byte { return store.KeyRecords(nil, w.SecondDemo.Org, ledger.Partner) }, []int{3, 4}},
 		{"list", func(w *fixture.Store) []byte {
-			return store.KeyLists(nil, w.SecondDemo.Org, payment.Transactions.Of(2, money.Prod))
+			return store.KeyListPages(nil, w.SecondDemo.Org, payment.Transactions.Of(2, money.Prod))
 		}, []int{4}},
 		{"claim", func(w *fixture.Store) []byte { return store.KeyClaims(nil, w.SecondDemo.Org, 'k') }, []int{4}},
 	} {

@@ -19,8 +19,8 @@ import (
 
 // Bounds of the attempts that are in progress at once.
 const (
-	MaxSends = 8 // to reach recipients
-	MaxMails = 8 // to mail payers; bounded apart, so that many receipts do not delay alerts
+	MaxSends = 8 // attempts to reach recipients
+	MaxMails = 8 // attempts to mail payers; bounded apart, so that many receipts do not delay alerts
 )
 
 // DefaultTelegramURL is the address of Telegram's Bot API.
@@ -31,9 +31,9 @@ type TLSMode string
 
 // The modes.
 const (
-	StartTLS TLSMode = "starttls" // requested after the greeting, and required
-	TLS      TLSMode = "tls"      // from the first byte
-	Plain    TLSMode = "off"      // not at all: for a server on the same machine
+	StartTLS TLSMode = "starttls" // encrypted by STARTTLS after the greeting; without STARTTLS nothing is sent
+	TLS      TLSMode = "tls"      // encrypted from the first byte
+	Plain    TLSMode = "off"      // not encrypted: for a server on the same machine
 )
 
 // SMTP is the server that e-mail is sent through.
@@ -42,7 +42,7 @@ type SMTP struct {
 	Port     int
 	From     string      // the sender's address
 	User     string      // empty: no credentials are sent; must be empty with Plain
-	Password secret.Text // of User
+	Password secret.Text // password of User
 	TLS      TLSMode     // empty: StartTLS
 }
 
@@ -69,7 +69,7 @@ type Attempt struct {
 	At        time.Time     // when the attempt began, by Options.Clock
 	Status    int           // HTTP or SMTP code of a refusal; 0: there was none
 	Failure   string        // which contacts were not reached and why, in a few words; empty: all were reached
-	Duration  time.Duration // real time
+	Duration  time.Duration // duration in real time
 	MinWait   time.Duration // least time before the next attempt; 0: no server has asked for one
 	Unreached Contacts      // contacts that the next attempt must reach
 	Reached   Contacts      // contacts that this attempt or an earlier one reached
@@ -93,12 +93,12 @@ func newChannels(o Options, b bounds) (*Channels, error) {
 	c := &Channels{clock: o.Clock, bounds: b, slots: make(chan struct{}, MaxSends), mails: make(chan struct{}, MaxMails)}
 	var err error
 	if o.TelegramToken == "" {
-		o.Log.Info("operators are told nothing by Telegram: no token is configured")
+		o.Log.Info("operators are not notified by Telegram: no token is configured")
 	} else if c.telegram, err = newTelegram(o.TelegramURL, string(o.TelegramToken), o.Roots, b); err != nil {
 		return nil, err
 	}
 	if o.SMTP.Host == "" {
-		o.Log.Info("operators are told nothing by e-mail, and payers get no receipts: no SMTP server is configured")
+		o.Log.Info("operators are not notified by e-mail, and payers get no receipts: no SMTP server is configured")
 	} else if c.mailer, err = newMailer(o.SMTP, o.Roots, b); err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (c *Channels) Send(ctx context.Context, listed, reached Contacts, m alerts.
 		sending.Go(func() { chats = c.telegram.sendAll(ctx, recipients.Telegram, m) })
 	}
 	if len(recipients.Emails) > 0 {
-		sending.Go(func() { mails = c.mailer.send(ctx, recipients.Emails, Letter{m.Subject, m.Text}, at) })
+		sending.Go(func() { mails = c.mailer.send(ctx, recipients.Emails, Email{m.Subject, m.Text}, at) })
 	}
 	sending.Wait()
 	unreached := Contacts{Telegram: chats.unreached, Emails: mails.unreached}

@@ -78,7 +78,7 @@ func TestUnconfiguredChannelIsNoFailure(t *testing.T) {
 	contacts := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
 	deliver(t, openChannels(t, telegramOptions(api.URL)), contacts).want(t, 0, "", Contacts{})
 	if len(api.calledChats()) != 1 {
-		t.Error("the chat was not told")
+		t.Error("the chat was not reached")
 	}
 }
 
@@ -92,7 +92,7 @@ func TestAttemptWithoutReachableContactsFails(t *testing.T) {
 	a := openChannels(t, telegramOptions(api.URL)).Send(t.Context(), contacts, chats("1"), message)
 	a.want(t, 0, "", Contacts{}) // no failure: an earlier attempt has reached a contact
 	if len(api.calledChats()) != 0 || fmt.Sprint(a.Reached) != fmt.Sprint(chats("1")) {
-		t.Errorf("%d calls, told were %v", len(api.calledChats()), a.Reached)
+		t.Errorf("%d calls, reached were %v", len(api.calledChats()), a.Reached)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestAnAttemptEndsWithItsContext(t *testing.T) {
 	case a := <-done:
 		a.want(t, 0, "telegram: "+interrupted+"; e-mail: "+interrupted, all)
 	case <-time.After(patience):
-		t.Fatal("the attempt goes on")
+		t.Fatal("the attempt does not end")
 	}
 }
 
@@ -263,7 +263,7 @@ func TestAttemptGoesToListedUnreachedContacts(t *testing.T) {
 	}
 	want := Contacts{Telegram: []string{"1", "@Ops", "2"}, Emails: []string{"a@b.example"}}
 	if fmt.Sprint(a.Reached) != fmt.Sprint(want) {
-		t.Errorf("told were %v, want %v", a.Reached, want)
+		t.Errorf("reached were %v, want %v", a.Reached, want)
 	}
 }
 

@@ -49,8 +49,8 @@ type storedContacts struct {
 	Reached Contacts `json:"told"`
 }
 
-// Append appends the contacts, which are those that were reached, in the form in which they are stored
-// between two attempts.
+// Append encodes the contacts that were reached, in the form in which they are stored between two attempts, and appends the
+// result to dst.
 func (c Contacts) Append(dst []byte) []byte {
 	text, err := json.Marshal(storedContacts{c})
 	if err != nil {

@@ -81,7 +81,7 @@ type boundedConn struct {
 func newBoundedConn(conn net.Conn, deadline time.Time) (net.Conn, error) {
 	b := &boundedConn{Conn: conn, deadline: deadline, reader: io.LimitedReader{R: conn, N: maxAnswer}}
 	if err := b.SetDeadline(deadline); err != nil {
-		_ = conn.Close() // without a deadline it cannot be used
+		_ = conn.Close() // without its deadline the connection cannot be used
 		return nil, err
 	}
 	return b, nil

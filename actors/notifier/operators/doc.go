@@ -1,26 +1,30 @@
-// Package operators sends messages to recipients, the people whom a terminal lists for its alerts, by Telegram's
-// Bot API and by e-mail, and sends letters to payers through the same mail server. The caller decides when an attempt
-// is made and whether another one follows.
+// Package operators sends alerts by Telegram's Bot API and by e-mail to recipients, the people whom a terminal
+// (a partner's connection to a payment provider) lists. It also sends letters to payers through the same mail
+// server. The caller decides when an attempt is made and whether another one follows.
 //
 // Invariants:
-//  1. Each contact gets a message of its own. An attempt reports who was reached so far, and the next
-//     attempt goes only to the listed contacts that were not reached. So a contact gets a message twice
-//     only if a server's response was lost.
+//  1. Each contact gets a message of its own. An attempt reports which contacts were reached so far, and the
+//     next attempt goes only to the other listed contacts. So a contact gets a message twice only if a server's
+//     response was lost.
 //  2. A channel that is not configured is no failure: its contacts are skipped, and the log says so once, when
-//     the Channels are made. But an attempt has failed if neither it nor an earlier one reached a contact.
-//  3. Opening a connection may take 5 s of real time (name look-up, TCP and TLS together) and an attempt 15 s in
-//     all. STARTTLS, which comes after SMTP's greeting, counts against the 15 s only. At most 64 KiB
-//     of a response are read.
-//  4. At most MaxSends attempts to reach recipients and MaxMails to mail payers are in progress; an attempt that waits
-//     has not begun.
-//  5. An Attempt and the log contain no token, password, address, chat or text of a message. Of a server's error
-//     they contain its codes and the Bot API's description, shortened and without the token.
-//  6. Redirects and proxies of the environment are ignored: they would receive the token, which is part of the URL.
+//     the Channels are made. But an attempt fails if neither this attempt nor an earlier one has reached a
+//     contact.
+//  3. Opening a connection may take 5 s of real time (name look-up, TCP and TLS together) and an attempt 15 s
+//     in all. STARTTLS, which comes after SMTP's greeting, counts against the 15 s only. At most 64 KiB of a
+//     response are read.
+//  4. At most MaxSends attempts to reach recipients and at most MaxMails attempts to mail payers are in
+//     progress. An attempt that waits for its turn has not begun.
+//  5. An Attempt and the log contain no token, password, address, chat or text of a message. Of a server's
+//     error they contain its codes and the Bot API's description. The description is shortened, and the token
+//     is removed from it.
+//  6. Redirects and the environment's proxies are ignored, because they would receive the token, which is part
+//     of the URL.
 //  7. E-mail that must be encrypted is either encrypted or not sent: a server without STARTTLS is a failure.
 //
 // Callers: actors/notifier (Send, Mail), cmd/mizan/serving (New).
 //
-// Rejected: one e-mail to all addresses; it shows each recipient the others' addresses, and a server that refuses one
-// may refuse them all. Also rejected: checking the token with the Bot API at start; the service must be able
-// to start while Telegram is unreachable.
+// Rejected: One e-mail to all addresses was considered; it was not chosen because it would show each recipient
+// the others' addresses, and because a server that refuses one address may refuse them all. Checking the token
+// with the Bot API at start was not chosen because the service must be able to start while Telegram is
+// unreachable.
 package operators

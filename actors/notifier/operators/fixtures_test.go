@@ -158,7 +158,7 @@ type smtpServer struct {
 	host     string
 	port     int
 	user     string          // the user who must log in; empty: no login
-	refusals map[string]int  // codes by refused address
+	refusals map[string]int  // code of the refusal, by address
 	hangsAt  map[string]bool // commands that get no response: MAIL, RCPT, DATA
 	hasUTF8  bool            // offers SMTPUTF8
 	testOver chan struct{}
@@ -201,7 +201,7 @@ func newSMTPServer(t *testing.T, mode TLSMode, certificate *tls.Certificate, cha
 		select {
 		case <-ended:
 		case <-time.After(patience):
-			t.Error("the server goes on")
+			t.Error("the server does not end")
 		}
 	})
 	return s

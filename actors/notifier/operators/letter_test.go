@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-var letterOfTest = Letter{Subject: "Квитанция: 12,50 $, Café", Text: "Спасибо за оплату.\n\nhttps://pay.example/pay/a/receipt?token=" + strings.Repeat("b", 200) + "\n"}
+var letterOfTest = Email{Subject: "Квитанция: 12,50 $, Café", Text: "Спасибо за оплату.\n\nhttps://pay.example/pay/a/receipt?token=" + strings.Repeat("b", 200) + "\n"}
 
 // A letter arrives as it was written: in plain text, in every script, with the configured sender, to one address.
 func TestLetterArrivesAsWritten(t *testing.T) {
@@ -53,7 +53,7 @@ func TestLetterTakesNoFurtherHeaders(t *testing.T) {
 	channels := openChannels(t, Options{SMTP: server.options(Plain)})
 	const added = "\r\nBcc: other@customer.example"
 	channels.Mail(t.Context(), "payer@customer.example"+added, letterOfTest).want(t, 0, "e-mail: "+invalidAddress, Contacts{})
-	channels.Mail(t.Context(), "payer@customer.example", Letter{Subject: "Receipt" + added, Text: "t"}).want(t, 0, "", Contacts{})
+	channels.Mail(t.Context(), "payer@customer.example", Email{Subject: "Receipt" + added, Text: "t"}).want(t, 0, "", Contacts{})
 	letters := server.receivedLetters()
 	if len(letters) != 1 || letters[0].to != "payer@customer.example" {
 		t.Fatalf("%+v", letters)
@@ -90,7 +90,7 @@ func TestAddressBeyondASCIINeedsSMTPUTF8(t *testing.T) {
 			t.Errorf("to %q: %+v", address, letters)
 		}
 	}
-	// One such address does not keep the letter from the others.
+	// One such address does not keep the e-mail from the other addresses.
 	server := newSMTPServer(t, Plain, nil)
 	deliver(t, openChannels(t, Options{SMTP: server.options(Plain)}), emails("ops@bank.example", "пётр@bank.example"))
 	if letters := server.receivedLetters(); len(letters) != 1 || letters[0].to != "ops@bank.example" {
@@ -111,7 +111,7 @@ func TestLettersAreBoundedApart(t *testing.T) {
 	server := newSMTPServer(t, Plain, nil)
 	channels := openChannels(t, Options{SMTP: server.options(Plain)})
 	for range MaxMails {
-		channels.mails <- struct{}{} // letters that hang
+		channels.mails <- struct{}{} // takes the place of an e-mail that hangs
 	}
 	deliver(t, channels, emails("ops@bank.example")).want(t, 0, "", Contacts{})
 	stopped, stop := context.WithCancel(context.Background())

@@ -59,12 +59,12 @@ func TestOnlyRefusedAddressesAreLeft(t *testing.T) {
 		reached = append(reached, letter.to)
 	}
 	if !slices.Equal(reached, []string{"ops@bank.example", "risk@bank.example"}) {
-		t.Errorf("told were %v", reached)
+		t.Errorf("reached were %v", reached)
 	}
 	delete(server.refusals, "full@bank.example")
 	deliver(t, channels, attempt.Unreached).want(t, 550, "e-mail: 1 of 2 not told: the server refused with 550 5.1.1", emails("gone@bank.example"))
 	if letters := server.receivedLetters(); len(letters) != 3 || letters[2].to != "full@bank.example" {
-		t.Errorf("told were %v", letters)
+		t.Errorf("reached were %v", letters)
 	}
 }
 

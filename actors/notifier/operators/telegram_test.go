@@ -36,7 +36,7 @@ func TestEachChatGetsItsOwnRequest(t *testing.T) {
 	attempt := deliver(t, channels, chats("1", "@gone", "3", "4", "5", "6", "7"))
 	attempt.want(t, 403, "telegram: 2 of 7 not told: Forbidden: bot was blocked by the user", chats("@gone", "7"))
 	if got := api.calledChats(); !slices.Equal(got, []string{"1", "3", "4", "5", "6", "7", "@gone"}) {
-		t.Errorf("told were %v", got)
+		t.Errorf("reached were %v", got)
 	}
 	deliver(t, channels, attempt.Unreached).want(t, 403, "telegram: 2 of 2 not told: Forbidden: bot was blocked by the user", chats("@gone", "7"))
 	if got := len(api.calledChats()); got != 9 {

@@ -23,7 +23,7 @@ type parsedURL struct {
 }
 
 // parseURL parses a delivery's URL; false if the URL is unusable. The URL was checked when it was set;
-// parseURL refuses again what could break the request line or the headers.
+// parseURL again refuses characters that could break the request line or the headers.
 func parseURL(text string) (*parsedURL, bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.User != nil || u.Hostname() == "" {

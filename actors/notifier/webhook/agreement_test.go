@@ -32,9 +32,9 @@ func edges(p netip.Prefix) []netip.Addr {
 	return slices.DeleteFunc([]netip.Addr{lowest.Prev(), lowest, highest, highest.Next()}, func(ip netip.Addr) bool { return !ip.IsValid() })
 }
 
-// Private addresses are refused by ledger/directory when they are set, and by the ssrf library when they
-// are dialled. Each has a table of its own, because ledger/directory must not import the library. The
-// tables must agree.
+// Private addresses are refused by ledger/directory when they are set, and by the ssrf library when they are dialled. Each
+// of the two has its own table of private addresses, because ledger/directory must not import the library. The tables must
+// agree.
 func TestAllowedURLsAgreeWithAllowedDials(t *testing.T) {
 	t.Parallel()
 	random := testseed.Random(t)

@@ -176,7 +176,7 @@ func TestBodyIsReadUpToItsBound(t *testing.T) {
 	for _, header := range []string{"", "Content-Length: 10485760\r\n", "Transfer-Encoding: chunked\r\n"} {
 		r := startReceiver(t, func(v *visit) {
 			if v.readRequest() && v.send("HTTP/1.1 200 OK\r\n"+header+"\r\n") {
-				for v.send("400\r\n" + strings.Repeat("x", 1024) + "\r\n") { // read as a chunk if the header says so
+				for v.send("400\r\n" + strings.Repeat("x", 1024) + "\r\n") { // the bytes are a chunk of the body if the header announces chunks
 				}
 			}
 		})

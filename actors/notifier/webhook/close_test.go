@@ -35,7 +35,7 @@ func TestCloseInterruptsDeliveriesInProgress(t *testing.T) {
 	}
 }
 
-// trackedConn sends to the channel reads before each call of Read.
+// trackedConn sends a value to its channel (reads) before each call of Read.
 type trackedConn struct {
 	net.Conn
 	reads chan struct{}

@@ -17,8 +17,8 @@ import (
 // Bounds of a response, in bytes.
 const (
 	maxHeader     = 16 << 10
-	maxAllHeaders = 64 << 10 // of all headers of one exchange, interim responses included
-	maxBody       = 64 << 10 // including the framing of chunks
+	maxAllHeaders = 64 << 10 // bytes of all headers of one exchange, interim responses included
+	maxBody       = 64 << 10 // bytes of a body, including the framing of chunks
 )
 
 // connection is one connection to a destination. It carries one exchange (request and response) at a time.
@@ -26,7 +26,7 @@ type connection struct {
 	destination destination
 	conn        net.Conn // carries the requests: tcp, or TLS over tcp
 	tcp         net.Conn
-	raw         syscall.RawConn // of tcp; nil: tcp is not a socket, so the connection is not reused
+	raw         syscall.RawConn // direct access to the socket of tcp; nil: tcp is not a socket, so the connection is not reused
 
 	opened    time.Time
 	idleSince time.Time // when it last became idle
@@ -151,7 +151,7 @@ func (c *connection) exchange(request []byte, deadline time.Time, bodyWait time.
 	return v
 }
 
-// maxInterim bounds the interim headers and the final one together (RFC 9110, 15.2).
+// maxInterim is the maximum number of headers of one response: interim headers (RFC 9110, 15.2) and the final header.
 const maxInterim = 8
 
 // readHeader reads the headers of interim responses and the final header.
@@ -174,7 +174,7 @@ func (c *connection) readHeader(r *bufio.Reader, header *fasthttp.ResponseHeader
 		if err := header.Read(r); err != nil || header.StatusCode() != status { // a status may have more than three digits
 			return exchangeResult{failure: notHTTP}
 		}
-		const switching = 101 // to another protocol: no further header follows
+		const switching = 101 // the status of a change to another protocol, after which no further header follows
 		if status >= 200 || status == switching {
 			return exchangeResult{status: status, failure: statusFailure(status)}
 		}

@@ -127,7 +127,7 @@ func (s *connections) removeIdle(c *connection) {
 		sameDestination[last] = nil
 		s.idle[c.destination] = sameDestination[:last]
 	} else {
-		assert.That(sameDestination[0] == c, "a connection that has been idle neither longest nor shortest leaves")
+		assert.That(sameDestination[0] == c, "only the oldest or the newest idle connection of a destination may be removed")
 		copy(sameDestination, sameDestination[1:])
 		sameDestination[last] = nil
 		s.idle[c.destination] = sameDestination[:last]
@@ -167,7 +167,8 @@ func (s *connections) closeExpired() {
 	}
 }
 
-// closeAll closes all connections, also those in use. From then on add closes each connection that is opened.
+// closeAll closes all connections, including those in use. From then on add closes each connection that is
+// opened.
 func (s *connections) closeAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,6 +185,6 @@ func (s *connections) closeAll() {
 		c.drop()
 	}
 	for c := range s.open {
-		c.drop() // the delivery that uses it calls closeUsed
+		c.drop() // the delivery that uses the connection then calls closeUsed
 	}
 }

@@ -95,11 +95,12 @@ func (s *requestBuffers) writeRequest(d *Delivery, to *parsedURL, at time.Time) 
 
 // Message is a delivery as its receiver gets it, for callers that pass it on themselves.
 type Message struct {
-	Headers [][2]string // names in lower case, and values; without a secret, only the content type and what leads back to a request
-	Body    []byte      // what the signatures cover
+	Headers [][2]string // names in lower case, and values; without a secret, only the content type, x-request-id and traceparent
+	Body    []byte      // the bytes that the signatures cover
 }
 
-// Message returns what the sender would send for the delivery at an instant. The delivery's URL is not used.
+// Message returns the message that a Sender would send for the delivery at an instant. The delivery's URL is
+// not used.
 func (d *Delivery) Message(at time.Time) Message {
 	m := Message{Headers: [][2]string{{"content-type", "application/json"}}}
 	if d.Origin.HasRequest() {

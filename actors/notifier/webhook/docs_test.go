@@ -227,8 +227,8 @@ func signWithEmptySecret(header http.Header, body []byte) []byte {
 func acceptsBothSecrets(t *testing.T, r *receiver) {
 	const otherSecret = "whsec-other"
 	for _, c := range []struct {
-		secret, previous               string // of the receiver
-		signingSecret, signingPrevious string // of the service
+		secret, previous               string // secrets of the receiver
+		signingSecret, signingPrevious string // secrets with which the service signs
 		status                         int
 	}{
 		{formerSecret, "", formerSecret, "", 200},

@@ -61,7 +61,7 @@ func TestDocumentationListsEveryEventType(t *testing.T) {
 }
 
 // TestDocumentationsExampleIsAsSent sends the example notification of docs/webhooks.md, and compares
-// what arrives with the example, byte for byte.
+// the request that arrives with the example, byte for byte.
 func TestDocumentationsExampleIsAsSent(t *testing.T) {
 	t.Parallel()
 	example := strings.TrimSuffix(codeBlock(t, "example: delivery"), "\n")
@@ -97,7 +97,7 @@ func TestDocumentationsExampleIsAsSent(t *testing.T) {
 	}
 }
 
-// readRequest accepts a connection, and returns its first request, of which the body has bodySize bytes.
+// readRequest accepts a connection, and returns its first request, whose body has bodySize bytes.
 func readRequest(l net.Listener, bodySize int) string {
 	conn, err := l.Accept()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // about the receiver.
 const Interrupted = "interrupted"
 
-// The other values of Attempt.Failure, for people, beside "status <number>".
+// The other values of Attempt.Failure, in words for people. A further value is "status <number>".
 const (
 	addressUnusable    = "address not usable"
 	addressNotAllowed  = "address not allowed"

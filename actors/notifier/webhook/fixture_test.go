@@ -187,7 +187,8 @@ func (v *visit) send(text string) bool {
 	return err == nil
 }
 
-// waitForClose returns when the other side has closed the connection. It discards what arrives until then.
+// waitForClose returns when the other side has closed the connection. It discards all bytes that arrive
+// until then.
 func (v *visit) waitForClose() { _, _ = io.Copy(io.Discard, v.reader) }
 
 const acknowledged = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

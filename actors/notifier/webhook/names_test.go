@@ -12,7 +12,7 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// What the test's name server may have for a name instead of addresses.
+// Special answers that the test's name server may give for a name instead of addresses.
 const (
 	noSuchName    = "NXDOMAIN"
 	serverFailure = "SERVFAIL"
@@ -213,7 +213,7 @@ func TestIPv6IsSupported(t *testing.T) {
 	sender.dialer.Resolver = newResolver(t, func(string) []string { return []string{"::1", "127.0.0.1"} })
 	for range 2 {
 		sender.Deliver(testDelivery(r.url())).want(t, 200, "")
-		sender.Deliver(testDelivery(r.urlAt("shop.test."))).want(t, 200, "") // at the address that answers
+		sender.Deliver(testDelivery(r.urlAt("shop.test."))).want(t, 200, "") // at the first of the name's addresses that accepts a connection
 	}
 	r.wantConnections(1, 2, 1, 2)
 	if host := r.requests()[0].host; host != r.listener.Addr().String() {

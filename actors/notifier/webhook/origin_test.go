@@ -14,7 +14,8 @@ import (
 	"mizan/internal/tracing"
 )
 
-// What callers pass on themselves has the body and the headers of the request that is sent, with or without an origin, signed or not.
+// A Message is what a caller forwards itself. It has the body and the headers of the request that the Sender would send. That
+// holds for deliveries with and without an origin, and for signed and unsigned ones.
 func TestMessageHasTheHeadersOfTheRequest(t *testing.T) {
 	at := time.Unix(1788430530, 0)
 	traced := tracing.Origin{Request: uuid.UUID{7}}
@@ -37,7 +38,7 @@ func TestMessageHasTheHeadersOfTheRequest(t *testing.T) {
 				t.Errorf("%s: the body is %s, the request has %s (%v)", name, message.Body, body, err)
 			}
 			sent := request.Header
-			for _, name := range []string{"User-Agent", "Content-Length"} { // those of the connection
+			for _, name := range []string{"User-Agent", "Content-Length"} { // headers of the connection, which a Message lacks
 				sent.Del(name)
 			}
 			want := make(http.Header)

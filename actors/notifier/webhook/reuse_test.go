@@ -30,7 +30,7 @@ func TestConnectionClosedBetweenDeliveriesIsReplaced(t *testing.T) {
 	t.Parallel()
 	for _, answerText := range []string{
 		acknowledged,
-		acknowledged + "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", // some servers announce the end
+		acknowledged + "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", // some servers announce that they close the connection
 		acknowledged + "\r\n",
 	} {
 		r := startReceiver(t, answerOnce(answerText))
@@ -205,7 +205,7 @@ func (s *connections) checkedCount(t *testing.T) int {
 	for to, ofDestination := range s.idle {
 		byDestination += len(ofDestination)
 		if len(ofDestination) == 0 {
-			t.Errorf("%s is remembered for nothing", to.host)
+			t.Errorf("%s is kept without a connection", to.host)
 		}
 	}
 	if idle != byDestination || len(s.open) != s.openCount || idle > s.openCount || s.openCount > s.maxOpen {
@@ -300,7 +300,7 @@ func TestDestinationsShareNoConnections(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "a.test", "b.test"} {
 		sender.Deliver(testDelivery(r.urlAt(host))).want(t, 200, "")
 	}
-	for _, path := range []string{"/a", "/b?c"} { // paths do not distinguish destinations
+	for _, path := range []string{"/a", "/b?c"} { // URLs that differ only in path and query have the same destination
 		sender.Deliver(testDelivery("http://"+r.listener.Addr().String()+path)).want(t, 200, "")
 	}
 	r.wantConnections(1, 2, 3, 1, 1)

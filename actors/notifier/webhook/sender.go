@@ -48,7 +48,7 @@ type Sender struct {
 	log    *slog.Logger
 	bounds bounds
 	dialer *net.Dialer
-	dial   Dial           // in place of dialer; nil: none
+	dial   Dial           // opens connections in place of dialer; nil: dialer opens them
 	roots  *x509.CertPool // trusted certificate authorities; nil: the system's
 
 	connections      *connections
@@ -170,7 +170,9 @@ func (c *Sender) connect(to destination, deadline time.Time) (*connection, strin
 	tcp, err := dial(ctx, "tcp", net.JoinHostPort(to.host, to.port))
 	if err != nil {
 		if isOutOfResources(err) {
-			c.resourceLogLimit.Do(func() { c.log.Error("notifications find no connections left on this machine") })
+			c.resourceLogLimit.Do(func() {
+				c.log.Error("notifications cannot be sent: this machine has no free ports, files or memory for connections")
+			})
 		}
 		return nil, dialFailure(err, ifLate)
 	}

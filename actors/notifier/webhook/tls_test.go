@@ -164,7 +164,7 @@ func TestHandshakeFailuresHaveReasons(t *testing.T) {
 	}
 }
 
-// A second response may be in TLS's own buffer, so that the socket looks empty.
+// A second response may be in the buffer of crypto/tls, so that the socket looks empty.
 func TestLeftOverBytesUnderTLSAcknowledgeNothing(t *testing.T) {
 	t.Parallel()
 	authority := newAuthority(t)
@@ -182,9 +182,9 @@ func TestLeftOverBytesUnderTLSAcknowledgeNothing(t *testing.T) {
 		}
 		if v.readRequest() {
 			batches.hold()
-			v.send(acknowledged) // two records
+			v.send(acknowledged) // the two responses are two TLS records
 			v.send(acknowledged)
-			batches.release() // in one segment
+			batches.release() // both records are sent in one segment
 			v.waitForClose()
 		}
 	})

@@ -28,12 +28,12 @@ type batch struct {
 	previous  *batch        // the batch that was being written when this one began; nil: none
 	hasWriter atomic.Bool   // a caller writes the batch, or will when the previous one has ended
 	ended     chan struct{} // closed when the batch is durable or has failed; nil while only one caller knows the batch
-	err       error         // why the lines are not in the log; valid after ended
+	err       error         // why the lines are not in the log; valid after ended is closed
 }
 
 // pendingLine is a line that is not durable yet.
 type pendingLine struct {
-	hash   uint64 // of the charge's key
+	hash   uint64 // hash of the charge's key
 	offset int64
 }
 
@@ -62,7 +62,7 @@ func (b *batch) share() {
 // collect returns the batch to which the next line is added.
 func (l *callLog) collect() *batch {
 	if b := l.collecting; b != nil {
-		b.share() // the next caller is not the first
+		b.share() // from now on several callers know the batch
 		return b
 	}
 	b := l.spare
@@ -224,7 +224,7 @@ func (s *Simulator) addBatchToIndex(b *batch) {
 func (s *Simulator) discard(b *batch, err error) {
 	b.err = err
 	if next := s.log.collecting; next != nil {
-		next.err, s.log.collecting = err, nil // its lines follow those of b
+		next.err, s.log.collecting = err, nil // the lines of next follow those of b
 	}
 	if errors.Is(err, errNotWritten) {
 		return
@@ -261,8 +261,8 @@ func (l *callLog) makeDurable(b *batch) error {
 	return l.file.Sync()
 }
 
-// cutUnwritten cuts off what a failed write has left. The result is errNotWritten only if not even a power cut
-// can bring back what was left.
+// cutUnwritten cuts off the bytes that a failed write has left. The result is errNotWritten only if the cut is
+// durable, so that a power cut cannot bring the bytes back.
 func (l *callLog) cutUnwritten(writeError error) error {
 	err := l.file.Truncate(l.durable)
 	if err == nil {

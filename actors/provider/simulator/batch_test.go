@@ -36,7 +36,7 @@ func inBackground(fn func()) <-chan struct{} {
 	return ended
 }
 
-// waitForLines waits until so many lines are not durable yet.
+// waitForLines waits until the given number of lines are written in memory but not durable.
 func (sim *testSimulator) waitForLines(count int) {
 	for pending := -1; pending != count; runtime.Gosched() {
 		pending = 0
@@ -68,8 +68,8 @@ func TestCallReturnsOnlyAfterItsLineIsDurable(t *testing.T) {
 	}
 }
 
-// A call relies on the line of a charge that another call has just written, or has not written yet: its result
-// follows from the line, and is returned only after the line is durable.
+// A call's result may depend on a charge's line that another call is writing or has not written yet. The
+// result is returned only after that line is durable.
 func TestPendingLinesAreReadAndWaitedFor(t *testing.T) {
 	for _, isWriting := range []bool{true, false} {
 		for what, ask := range map[string]func(sim *testSimulator){
@@ -111,7 +111,7 @@ func TestPendingLinesAreReadAndWaitedFor(t *testing.T) {
 				sim.waitForLines(written + 2)
 				asked := inBackground(func() { ask(sim) })
 				notAnswered(t, what, asked)
-				for range 3 { // at most: the other call's batch, the charge's, and one more
+				for range 3 { // at most three syncs: of the other call's batch, of the charge's batch, and one more
 					select {
 					case disk.syncMayEnd <- struct{}{}:
 						select {
@@ -202,7 +202,8 @@ func submitDuringSync(sim *testSimulator, disk *volatileFile, first func(), late
 	}
 }
 
-// After a failed sync the kernel considers the data written, so the next sync would report no error.
+// After a failed sync the kernel takes the data for written, so the next sync would report no error
+// although the data is lost.
 func TestNothingIsSyncedAfterAFailedSync(t *testing.T) {
 	sim, disk := openVolatile(t)
 	alarmCount := 0
@@ -244,14 +245,14 @@ func TestNothingIsSyncedAfterAFailedSync(t *testing.T) {
 	sim.expect("the next", sim.submit(cardCall(4, actors.Pay, "4242424242424242")), chargedOutcome(4))
 }
 
-// A batch is not written, because the disk is full or the write fails. Its calls never happened, and neither did the
-// calls that were collected meanwhile, some of which continue its lines. An inquiry about such a line has no result.
+// A batch is not written, because the disk is full or the write fails. Its calls never happened, and neither did the calls
+// that were collected meanwhile, some of which continue charges of the batch. An inquiry finds none of these calls.
 func TestCallsOfABatchThatIsNotWrittenNeverHappened(t *testing.T) {
 	for what, fail := range map[string]func(sim *testSimulator, disk *volatileFile, fails bool){
 		"no padding": func(sim *testSimulator, disk *volatileFile, fails bool) {
 			disk.failsPadding, sim.log.paddedTo = fails, sim.log.durable
 			if fails {
-				sim.log.paddedTo += 500 // behind the line that is being written
+				sim.log.paddedTo += 500 // the padding ends behind the line that is being written
 			}
 		},
 		"a failed write": func(_ *testSimulator, disk *volatileFile, fails bool) { disk.failsWrite = fails },
@@ -308,7 +309,7 @@ func TestCallsOfABatchThatIsNotWrittenNeverHappened(t *testing.T) {
 	}
 }
 
-// If neither the write succeeds nor what it left can be removed, a later start may find the lines.
+// If a write fails and the bytes that it left cannot be removed, a later start may find the lines.
 func TestAFailedWriteThatCannotBeUndoneIsUnknown(t *testing.T) {
 	sim, disk := openVolatile(t)
 	disk.failsWrite, disk.failsSync = true, true
@@ -445,7 +446,8 @@ func TestCloseWaitsForPendingLines(t *testing.T) {
 	}
 }
 
-// A call is one write and one sync. Now and then padding is written before its line; how much is bounded.
+// A call is one write and one sync. Now and then padding (zero bytes after the lines) is written before
+// the call's line; its length is bounded.
 func TestPaddingIsWrittenAhead(t *testing.T) {
 	sim, disk := openVolatile(t)
 	lastSize, growths := int64(0), 0

@@ -46,7 +46,7 @@ func BenchmarkSubmit(b *testing.B) {
 	})
 }
 
-// writeLongLog writes a log of so many payments.
+// writeLongLog writes a log with the given number of payments.
 func writeLongLog(b *testing.B, lineCount int) *testSimulator {
 	b.Helper()
 	sim := &testSimulator{t: b, path: filepath.Join(tempDirInMemory(b), "simulator.log"), clock: clock.NewManual(start)}

@@ -32,8 +32,8 @@ const (
 	reasonDestination    = "unknown_destination"
 )
 
-// nextStep is what the rail (the simulated payment network) will do next with a charge, without a further call;
-// empty for nothing.
+// nextStep is the step that the rail (the simulated payment network) takes next with a charge, without a
+// further call; empty: none.
 type nextStep string
 
 const (
@@ -51,7 +51,7 @@ const (
 	delaysRefunds  refundMode = "delayed"
 )
 
-// payerAction is what a charge's payer has to do; empty for nothing.
+// payerAction is the action that a charge requires of its payer; empty: none.
 type payerAction string
 
 const (
@@ -81,7 +81,7 @@ type decision struct {
 	verdict     payment.Verdict
 	reason      string
 	next        nextStep
-	nextIn      time.Duration // until the rail takes the next step
+	nextIn      time.Duration // time until the rail takes the next step
 	refundMode  refundMode
 	payerAction payerAction
 
@@ -119,8 +119,8 @@ func (d decision) authorizedOnly() decision {
 	return d
 }
 
-// listedCards maps card numbers to decisions. A payment from a card that is not listed is charged at once, and
-// a payout to it is made at once.
+// listedCards maps card numbers to decisions. A payment from a card that is not listed is charged at once, and a payout to
+// such a card is made at once.
 var listedCards = map[actors.Operation]map[string]decision{
 	actors.Pay: {
 		"4000000000000002": refusedDecision(reasonDeclined),

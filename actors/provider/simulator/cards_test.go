@@ -12,13 +12,13 @@ import (
 	"mizan/ledger/payment"
 )
 
-// expectation is what the documents say about a call: its outcome, and the verdict of an inquiry a minute
-// later. For a call that only authorises, both verdicts are held where the expectation says charged.
+// expectation is the documented result of a call: its outcome, and the verdict of an inquiry a minute later. For a call
+// that only authorises, the verdict charged stands for held.
 type expectation struct {
 	verdict      payment.Verdict
 	reason       string
-	inquireAfter time.Duration   // Again of the outcome
-	laterVerdict payment.Verdict // of the inquiry
+	inquireAfter time.Duration   // InquireAfter of the outcome
+	laterVerdict payment.Verdict // verdict of the inquiry
 	unreachable  bool
 
 	keepCard bool
@@ -74,7 +74,7 @@ func checkCall(t *testing.T, call *actors.Call, want expectation) {
 	got.Action = nil
 	sim.expect("submit", got, wantOutcome)
 	sim.advance(time.Minute)
-	question := &actors.Question{Terminal: call.Terminal, Reference: call.Reference, Operation: call.Operation, ChargeState: actors.ChargeState{ActionKnown: true}}
+	question := &actors.Inquiry{Terminal: call.Terminal, Reference: call.Reference, Operation: call.Operation, ChargeState: actors.ChargeState{ActionKnown: true}}
 	sim.expect("inquiry", sim.Inquire(context.Background(), question), wantLater)
 	lines := sim.logLines()
 	if len(lines) != 1 || lines[0]["reference"] != call.Reference.String() || lines[0]["terminal"] != call.Terminal.ID.String() ||

@@ -17,8 +17,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// ChallengePath is the path of the challenge page, on which a payer approves or refuses a charge.
-// Requests have the three parameters below, in the query or posted as a form.
+// ChallengePath is the URL path of the challenge page, on which a payer approves or refuses a charge. Requests have the
+// three parameters below, in the query or posted as a form.
 const ChallengePath = "/simulator/challenge"
 
 // The challenge page's parameters.
@@ -31,7 +31,7 @@ const (
 // States of a challenge.
 const (
 	ChallengeOpen = "waiting"
-	ChallengeOver = "answered" // also if the charge was given up, so there is nothing left to decide
+	ChallengeOver = "answered" // the payer has decided, or the charge was voided, so nothing is left to decide
 )
 
 // passwordMaterial is the additional_params_for_auth of a charge that asks for a one-time password.
@@ -42,7 +42,7 @@ const passwordMaterial = `{"type":"otp","digits":6}`
 // reveals nothing.
 var ErrNoChallenge = errors.New("simulator: no such challenge")
 
-// Challenge is what the challenge page shows.
+// Challenge is the content of the challenge page.
 type Challenge struct {
 	Amount    string      // in Asset's minor units, decimal digits
 	Asset     money.Asset // the asset of Amount
@@ -50,8 +50,8 @@ type Challenge struct {
 	ReturnURL string      // where the payer goes afterwards; empty if the call named no address
 }
 
-// action returns what the payer of the line's charge has to do. The result shares no memory with the
-// line.
+// action returns the action that the line's charge requires of its payer. The result shares no memory
+// with the line.
 func (s *Simulator) action(line *record) *payment.Action {
 	token := s.challengeToken(line.terminal, line.reference)
 	query := url.Values{
@@ -104,8 +104,8 @@ func (s *Simulator) challengeToken(terminal, reference ledger.ID) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Challenge returns what the page shows for a charge. The token comes from the page's address. The
-// error is ErrNoChallenge, or says that the log cannot be read.
+// Challenge returns the content of the challenge page for a charge. The token comes from the page's
+// address. The error is ErrNoChallenge, or says that the log cannot be read.
 func (s *Simulator) Challenge(terminal, reference ledger.ID, token string) (Challenge, error) {
 	key := appendKey(make([]byte, 0, keySize), terminal, reference)
 	line, err := s.challengedLine(key, s.index.hash(key), s.challengeToken(terminal, reference), token)

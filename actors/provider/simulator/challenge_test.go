@@ -75,7 +75,7 @@ func TestActionDescribesWhatThePayerHasToDo(t *testing.T) {
 				if got.Verdict != payment.VerdictAction || !reflect.DeepEqual(got.Action, &c.want) || got.KeepCard != (c.call.Card != nil) {
 					t.Errorf("%s: %+v with %+v, want %+v", what, got, got.Action, c.want)
 				}
-				clear(got.Action.Destinations) // the caller owns them
+				clear(got.Action.Destinations) // the caller may change the returned action
 				clear(got.Action.Material)
 				sim.reopen()
 			}

@@ -18,7 +18,8 @@ const (
 	answerRejected answer = "refused"
 )
 
-// The own keys of the rail (the simulated payment network) for crypto, which merchants see in merchant_meta.
+// Texts of the rail (the simulated payment network) about a crypto deposit, which merchants see in
+// merchant_meta.
 const (
 	metaAwaiting  = `{"status":"awaiting_deposit"}`
 	metaConfirmed = `{"status":"confirmed"}`
@@ -33,9 +34,9 @@ type charge struct {
 	next      nextStep
 	at        time.Time // when the rail takes the next step, if that has a time; else when the charge last changed
 
-	amount   money.Amount // authorised, or charged
-	captured money.Amount // part of the amount; all of it unless the charge was held
-	refunded money.Amount // part of captured, refunds in progress included
+	amount   money.Amount // the authorised or charged amount
+	captured money.Amount // the captured part of the amount; all of it unless the charge was held
+	refunded money.Amount // the refunded part of captured, refunds in progress included
 
 	refundMode  refundMode
 	payerAction payerAction // stays set after the payer has acted

@@ -147,7 +147,8 @@ func (s *Simulator) Reports(ctx context.Context, since, until time.Time) ([]acto
 		pending.share()
 	}
 	s.mu.Unlock()
-	// A refund that cancels a chargeback may be pending. Later lines can't change what has happened until now.
+	// A refund that cancels a chargeback may be pending. Later lines cannot change chargebacks that are due
+	// now.
 	if err := s.wait(pending); err != nil {
 		return nil, fmt.Errorf("simulator: reports: %w", err)
 	}

@@ -59,7 +59,7 @@ func TestReportsAreAfterSinceAndUpToUntil(t *testing.T) {
 		{chargedBackAt(2), chargedBackAt(2), []int{}},
 		{chargedBackAt(3), chargedBackAt(1), []int{}},
 		{time.Time{}, chargedBackAt(0).Add(-tick), []int{}},
-		{time.Time{}, chargedBackAt(9), []int{0, 1, 2, 3, 4}}, // the earlier calls of Reports have dropped nothing
+		{time.Time{}, chargedBackAt(9), []int{0, 1, 2, 3, 4}}, // the earlier calls of Reports have dropped no chargeback
 	} {
 		for _, when := range []string{"running", "reopened"} {
 			if got := sim.reportedCalls(c.since, c.until); !slices.Equal(got, c.want) {

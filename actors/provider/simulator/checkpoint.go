@@ -13,7 +13,8 @@ import (
 )
 
 // checkpointEvery is by how many bytes the log grows between two checkpoints (described below). A start reads at most
-// so many bytes, and what was written while the last checkpoint was being written. A smaller log has no checkpoint.
+// this many bytes, plus the bytes that were written while the last checkpoint was being written. A smaller log has no
+// checkpoint.
 const checkpointEvery = 32 << 20
 
 // checkpointMagic begins a checkpoint. Its number must change if the layout or the hash of keys changes.
@@ -22,19 +23,19 @@ const checkpointMagic = "mizan simulator checkpoint 1\n"
 // CheckpointSuffix follows the log's name in the name of the checkpoint's file.
 const CheckpointSuffix = ".checkpoint"
 
-// A checkpoint is what a start would learn from the beginning of the log: the index, the sieve and the chargebacks after
-// the line that ends at an offset. It is a file beside the log, of these parts:
+// A checkpoint has what a start would otherwise read from the log up to the line that ends at an offset: the index, the
+// sieve and the chargebacks. It is a file beside the log, with these parts:
 //
 //	checkpointMagic, offset, number of lines, length of the last line, that line
 //	indexBound, words of the sieve, number of entries of the ring, position of the oldest one, entries (hash, offset), sieve
 //	instant after which all chargebacks are listed, number of chargebacks, chargebacks (org, reference, terminal, instant)
-//	CRC-32C of all that
+//	CRC-32C of all these parts
 //
-// Numbers are of 64 bits, the least significant byte first; instants are microseconds since 1970. The last line shows
-// whether the checkpoint belongs to the log: it has random ids, a time and an offset. A checkpoint that is missing or
-// damaged, or that belongs to another log or version, is ignored. It can be deleted at any time.
+// Numbers have 64 bits, little-endian; instants are microseconds since 1970. The last line shows whether the
+// checkpoint belongs to the log: it has random ids, a time and an offset. A checkpoint that is missing or damaged, or
+// that belongs to another log or version, is ignored. It can be deleted at any time.
 
-// appendCheckpoint writes a checkpoint of all durable lines, of which last is the last one. The caller holds mu.
+// appendCheckpoint writes a checkpoint of all durable lines, the last of which is last. The caller holds mu.
 func (s *Simulator) appendCheckpoint(dst []byte, last []byte) []byte {
 	put := func(n int64) { dst = binary.LittleEndian.AppendUint64(dst, uint64(n)) }
 	dst = append(dst, checkpointMagic...)
@@ -63,7 +64,7 @@ func (s *Simulator) appendCheckpoint(dst []byte, last []byte) []byte {
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst, castagnoli))
 }
 
-// checkpointReader reads the parts of a checkpoint. After the first part that is not there, all parts are empty.
+// checkpointReader reads the parts of a checkpoint. After the first missing part, all parts are empty.
 type checkpointReader struct {
 	rest    []byte
 	isShort bool
@@ -86,7 +87,8 @@ func (r *checkpointReader) number() int64 {
 	return 0
 }
 
-// count reads a number of elements of the given size. If there are too few bytes for so many elements, it returns 0.
+// count reads a number of elements of the given size. If fewer bytes are left than these elements need, it returns
+// 0.
 func (r *checkpointReader) count(size int64) int64 {
 	n := r.number()
 	if n < 0 || n > int64(len(r.rest))/size {
@@ -97,7 +99,7 @@ func (r *checkpointReader) count(size int64) int64 {
 }
 
 // learnCheckpoint fills the index, the sieve and the chargebacks from a checkpoint, and returns the part of the log that
-// the checkpoint covers. It changes nothing and returns an empty part if the checkpoint is not of this log.
+// the checkpoint covers. If the checkpoint belongs to another log, it changes nothing and returns an empty part.
 func (s *Simulator) learnCheckpoint(content []byte, length int64) section {
 	sumAt := len(content) - crc32.Size
 	if sumAt < len(checkpointMagic) || string(content[:len(checkpointMagic)]) != checkpointMagic ||
@@ -190,7 +192,7 @@ func (s *Simulator) writeCheckpoint() {
 	s.mu.Unlock()
 	content := make([]byte, sizeNow+sizeNow/16)
 	for i := 0; i < len(content); i += os.Getpagesize() {
-		content[i] = 1 // the system provides the memory now, and not while mu is held
+		content[i] = 1 // touch each page now, so that no page fault happens while mu is held
 	}
 	content = content[:0]
 	s.mu.Lock()

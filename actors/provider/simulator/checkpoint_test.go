@@ -35,7 +35,7 @@ func openSmall(t *testing.T) *testSimulator {
 	return sim
 }
 
-// memory is what a simulator has learned from its log.
+// memory is the state that a simulator has read from its log.
 type memory struct {
 	Index             index
 	Chargebacks       chargebacks
@@ -83,7 +83,7 @@ func (sim *testSimulator) reopenWithoutCheckpoint() {
 	if err := sim.Close(); err != nil {
 		sim.t.Fatal(err)
 	}
-	_ = os.Remove(sim.checkpointPath) // there may be none
+	_ = os.Remove(sim.checkpointPath) // there may be no checkpoint
 	sim.open()
 }
 
@@ -252,7 +252,7 @@ func TestDamageThatACheckpointCoversIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	content := sim.content()
-	const damagedLine = 44 // its charge is in the index
+	const damagedLine = 44 // the charge of this line is in the index
 	at := 0
 	for range damagedLine - 1 {
 		at += bytes.IndexByte(content[at:], '\n') + 1
@@ -323,7 +323,7 @@ func TestTheVerificationIsPaced(t *testing.T) {
 	}
 }
 
-// Checkpoints are written while many goroutines make calls, so that the race detector sees them.
+// Checkpoints are written while many goroutines make calls, so that the race detector checks both.
 func TestCheckpointsDuringCalls(t *testing.T) {
 	sim := openSmall(t)
 	var running sync.WaitGroup

@@ -21,12 +21,12 @@ import (
 type volatileFile struct {
 	*os.File
 	mu         sync.Mutex
-	synced     []byte        // what the disk has for certain
-	unsynced   []diskWrite   // since the last sync, in order
+	synced     []byte        // the bytes that the disk has for certain
+	unsynced   []diskWrite   // the writes since the last sync, in order
 	syncBegun  chan struct{} // if set, each sync first sends to syncBegun
 	syncMayEnd chan struct{} // if syncBegun is set, each sync then receives from syncMayEnd
 
-	writeCount, syncCount int // writes of lines, and syncs that succeeded
+	writeCount, syncCount int // number of writes of lines, and number of syncs that succeeded
 	failsSync             bool
 	failsWrite            bool // writes of lines fail
 	failsPadding          bool // writes of zero bytes fail
@@ -104,11 +104,11 @@ func (w diskWrite) blocks() (list []diskWrite) {
 	return list
 }
 
-// afterPowerCut returns what the disk may have after a power cut at this moment: any of the blocks that were not synced.
-// The caller holds mu.
+// afterPowerCut returns a possible content of the disk after a power cut at this moment: the synced bytes, and any of
+// the blocks that were not synced. The caller holds mu.
 func (disk *volatileFile) afterPowerCut(random *rand.Rand) []byte {
 	content := slices.Clone(disk.synced)
-	probability := random.IntN(4) // of 3 that a block is written
+	probability := random.IntN(4) // chances out of 3 that a block is written
 	for _, w := range disk.unsynced {
 		for _, block := range w.blocks() {
 			if random.IntN(3) < probability {

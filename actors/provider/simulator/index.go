@@ -28,7 +28,7 @@ type index struct {
 
 // indexEntry says where the newest line of a charge begins.
 type indexEntry struct {
-	hash   uint64 // of the charge's key
+	hash   uint64 // hash of the charge's key
 	offset int64
 }
 
@@ -40,7 +40,8 @@ func newIndex(bound, sieveBits int) index {
 	}
 }
 
-// hash returns the hash of a charge's key. It needs no secret seed, because the service makes up the ids in keys.
+// hash returns the hash of a charge's key. It needs no secret seed, because the service itself generates the ids
+// in keys.
 func (x *index) hash(key []byte) uint64 { return xxhash.Sum64(key) }
 
 // put stores where a charge's newest line is. A charge keeps its position in the ring, so further

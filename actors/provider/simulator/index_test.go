@@ -73,7 +73,7 @@ func TestInquiryOfACallThatNeverArrivedNeedsNoSearch(t *testing.T) {
 func TestChargesDroppedFromTheIndexAreFoundInTheLog(t *testing.T) {
 	sim := open(t)
 	sim.index.bound = 4
-	sim.log.chunkSize = 1000 // four lines and part of another
+	sim.log.chunkSize = 1000 // a chunk has four lines and part of another
 	const calls = 100
 	for n := range uint64(calls) {
 		sim.submit(cardCall(n, actors.Pay, "4242424242424242"))
@@ -110,7 +110,7 @@ func TestOperationsTakeNoRoomInTheIndex(t *testing.T) {
 		sim.submit(cardCall(n, actors.Pay, "4242424242424242"))
 		for request := range uint64(20) {
 			sim.submit(followUpCall(n, actors.Refund, request, 1))
-			sim.submit(followUpCall(1000+n, actors.Void, request, 0)) // of a charge that does not exist
+			sim.submit(followUpCall(1000+n, actors.Void, request, 0)) // the call is about a charge that does not exist
 		}
 		if len(sim.index.positions) > 4 || len(sim.index.ring) > 4 {
 			t.Fatalf("the index holds %d and %d", len(sim.index.positions), len(sim.index.ring))

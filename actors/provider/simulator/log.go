@@ -12,7 +12,7 @@ import (
 // chunkSize is how many bytes of the log are read at a time.
 const chunkSize = 1 << 20
 
-// file is what callLog needs of an *os.File.
+// file has the methods of *os.File that callLog needs.
 type file interface {
 	io.ReaderAt
 	io.WriterAt
@@ -61,7 +61,7 @@ func (l *callLog) readLine(offset, size int64) ([]byte, error) {
 	return nil, errDamaged
 }
 
-// section is a part of the log: whole lines, of which the first is preceded by lineCount lines.
+// section is a part of the log that consists of whole lines. lineCount lines precede it.
 type section struct {
 	begin, end int64
 	lineCount  int

@@ -68,7 +68,7 @@ func openFaulty(t *testing.T) (*testSimulator, *faultyFile) {
 	return sim, disk
 }
 
-// fill lets the file grow by so many bytes only, and removes the padding.
+// fill lets the file grow by at most bytesLeft bytes, and removes the padding.
 func (disk *faultyFile) fill(sim *testSimulator, bytesLeft int) {
 	sim.t.Helper()
 	if err := disk.File.Truncate(sim.log.durable); err != nil {
@@ -297,7 +297,7 @@ func TestUnreadableLogMakesOutcomesUnknown(t *testing.T) {
 	disk.failsRead = false
 	endedCtx, cancel := context.WithCancel(context.Background())
 	cancel()
-	sim.expect("a search that ran out of time", sim.Inquire(endedCtx, &actors.Question{Terminal: terminal(""), Reference: id(1), Operation: actors.Pay}), unknownOutcome)
+	sim.expect("a search that ran out of time", sim.Inquire(endedCtx, &actors.Inquiry{Terminal: terminal(""), Reference: id(1), Operation: actors.Pay}), unknownOutcome)
 	sim.expect("inquiry", sim.inquire(1), chargedOutcome(1))
 }
 
@@ -346,7 +346,7 @@ func TestLineWithAWrongValueIsDamaged(t *testing.T) {
 	content := sim.content()
 	for _, change := range [][2]string{
 		{`"before":"0"`, `"before":"1"`}, {`"before":"0"`, `"before":"999999"`}, {`"before":"0"`, `"before":"-1"`}, {`"before":"0"`, `"before":""`},
-		{`"before":"0"`, `"before":"` + fmt.Sprint(bytes.IndexByte(content, '\n')+1) + `"`}, // the other charge's
+		{`"before":"0"`, `"before":"` + fmt.Sprint(bytes.IndexByte(content, '\n')+1) + `"`}, // the place of the other charge's line
 		{`"before":"0"`, `"before":"0","batch":"0"`}, {`"before":"0"`, `"before":"0","batch":"-1"`}, {`"before":"0"`, `"before":"0","batch":"07"`},
 		{`"before":"0"`, `"before":"0","batch":"` + fmt.Sprint(len(content)) + `"`}, {`"before":"0"`, `"before":"0","batch":"9223372036854775808"`},
 		{`"status":"charged"`, `"status":"settled"`}, {`"status":"charged"`, `"status":"pending"`}, {`"charge":"payment"`, `"charge":"capture"`},

@@ -28,14 +28,14 @@ type modelCharge struct {
 	amount          int
 	captured        int
 	refunded        int
-	decision        string                   // the payer's: approve or refuse; empty: none
+	decision        string                   // the payer's decision: approve or refuse; empty: none
 	calls           map[[2]uint64]*modelCall // by operation and request
 }
 
 // modelCall is a call's outcome.
 type modelCall struct {
 	outcome  actors.Outcome
-	timeLeft time.Duration // until a slow refund is done
+	timeLeft time.Duration // time until a slow refund is done
 }
 
 // advance advances time from now by the duration.

@@ -118,13 +118,14 @@ func (c *charge) completionDecision(call *actors.Call, now time.Time) decision {
 	return d
 }
 
-// checkAction tells whether the payer did what was requested. If not, the returned decision on the charge applies.
+// checkAction tells whether the payer has carried out the requested action. If not, the returned decision on the
+// charge applies.
 func (c *charge) checkAction(call *actors.Call, now time.Time) (decision, bool) {
 	switch {
 	case c.payerAction == asksPassword:
 		return refusedDecision(reasonAuthentication), textField(call.Material, "otp") == password
 	case c.payerAction == asksSignature && now.After(c.expires):
-		return awaitingDecision(c.payerAction), false // the sequence number may have been given to another payment
+		return awaitingDecision(c.payerAction), false // the sequence number may have been given to another payment meanwhile
 	case c.payerAction == asksSignature:
 		digest := sha256.Sum256([]byte(c.payload(call.Reference)))
 		return refusedDecision(reasonAuthentication), textField(call.Material, "signature") == hex.EncodeToString(digest[:])
@@ -164,7 +165,8 @@ func (c charge) capture(amount money.Amount, now time.Time) (result, charge) {
 	return grantedResult, c
 }
 
-// void gives up what has not been charged. A charge that was refused or has failed stays as it is.
+// void cancels a charge in progress or releases a hold. A charge that was refused or has failed stays
+// as it is.
 func (c charge) void(now time.Time) (result, charge) {
 	switch c.verdict {
 	case payment.VerdictCharged:
@@ -237,8 +239,8 @@ func (call *callFields) undoOutcome(verdict payment.Verdict, now time.Time) acto
 	return actors.Outcome{Verdict: payment.VerdictCharged}
 }
 
-// requestOf returns what distinguishes an operation from others of the same charge: the request, or
-// zero for an operation that opens a charge, because a charge is opened once.
+// requestOf returns the id that distinguishes an operation from others of the same charge: the
+// request's id. It returns zero for an operation that opens a charge, because a charge is opened once.
 func requestOf(operation actors.Operation, request ledger.ID) ledger.ID {
 	if opensCharge(operation) {
 		return ledger.ID{}

@@ -7,9 +7,9 @@ import (
 	"mizan/internal/durable"
 )
 
-// The log's file is longer than its lines: zero bytes (the padding) follow them. Most batches take the place of padding
-// that is on the disk already, so they need no new space on the disk, and their sync changes no metadata, which makes
-// the sync cheaper by a third or more.
+// The log's file is longer than its lines: zero bytes (the padding) follow them. Most batches overwrite padding that is
+// on the disk already. So they need no new space, and their sync changes no metadata; this makes the sync cheaper by a
+// third or more.
 const (
 	paddingUnit = 4 << 10
 	minGrowth   = 64 << 10 // the file grows by the length of its lines, but by no less than minGrowth and no more than maxGrowth
@@ -17,13 +17,14 @@ const (
 	maxPadding  = maxGrowth + paddingUnit // how many zero bytes may follow the last line
 )
 
-// diskBlock is what a disk writes as a whole or not at all, in bytes; larger blocks are multiples of it.
+// diskBlock is the number of bytes that a disk writes as a whole or not at all. Disks with larger blocks
+// use multiples of it.
 const diskBlock = 512
 
 var zeros [64 << 10]byte
 
-// pad makes the file longer, with zero bytes, if it ends before end. The batch that is then written in their place makes
-// them durable too.
+// If the file ends before the offset end, pad makes it longer, with zero bytes. The sync of the batch that is then written
+// over them makes the other zero bytes durable too.
 func (l *callLog) pad(end int64) error {
 	if end <= l.paddedTo {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Params is what a terminal's provider_params say to the simulator.
+// Params are the values in the provider_params of a terminal that uses the simulator.
 type Params struct {
 	Fail string // outcome of every charge; empty: the card decides
 }

@@ -36,7 +36,7 @@ const (
 	noLine = -1
 )
 
-// nextStepPrefix comes before what the rail (the simulated payment network) does next with a charge. It occurs
+// nextStepPrefix precedes the next step of the rail (the simulated payment network) in a line. It occurs
 // nowhere else in a line, because free text has a backslash before each quotation mark.
 var nextStepPrefix = []byte(`"then":"`)
 
@@ -49,8 +49,8 @@ const (
 	lineEnd   = "\"}\n"
 )
 
-// Values of a line's operation, besides Pay and PayOut. The payer's decision on the challenge page
-// and a reissue are operations too.
+// Values of a line's operation, in addition to Pay and PayOut. The payer's decision on the challenge
+// page and a reissue are operations too.
 var (
 	voidOperation   = actors.Void.String()
 	refundOperation = actors.Refund.String()
@@ -58,12 +58,12 @@ var (
 
 const (
 	challengeOperation = "challenge"
-	reissueOperation   = "reissue" // of a payload to be signed
+	reissueOperation   = "reissue" // a reissue of a payload to be signed
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// errDamaged says that a line is not what appendLine writes.
+// errDamaged says that a line differs from every line that appendLine writes.
 var errDamaged = errors.New("damaged; restore from a backup")
 
 // record is a line of the log: a call, and the state of its charge after the call.
@@ -205,7 +205,7 @@ func appendTime(dst []byte, prefix string, at time.Time) []byte {
 	}
 	at = at.UTC()
 	dst = at.AppendFormat(append(dst, prefix...), time.RFC3339)
-	dst[len(dst)-1] = '.' // replaces the Z of UTC
+	dst[len(dst)-1] = '.' // the point replaces the Z of UTC
 	micros := at.Nanosecond() / 1000
 	dst = append(dst, `000000Z"`...)
 	for i := len(dst) - len(`Z"`) - 1; micros > 0; i-- {

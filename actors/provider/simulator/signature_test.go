@@ -24,7 +24,8 @@ func signatureCall(n, request uint64, signature string) *actors.Call {
 	return c
 }
 
-// signatureOf returns what the simulator accepts as the signature of a payload: its SHA-256 in lower-case hex.
+// signatureOf returns the text that the simulator accepts as the signature of a payload: its SHA-256 in
+// lower-case hex.
 func signatureOf(payload string) string {
 	digest := sha256.Sum256([]byte(payload))
 	return hex.EncodeToString(digest[:])
@@ -96,7 +97,7 @@ func TestReissuePublishesANewPayload(t *testing.T) {
 	}
 	wantPublished(1, 0)
 	sim.advance(time.Minute)
-	wantPublished(1, 0) // it is still reserved
+	wantPublished(1, 0) // the sequence number is still reserved
 	if n := sim.countLines(1, "reissue"); n != 0 {
 		t.Errorf("it was published anew %d times", n)
 	}

@@ -35,7 +35,7 @@ type Options struct {
 	Path    string      // path of the log; Open creates the log if it does not exist
 	Clock   clock.Clock // the business clock
 	BaseURL string      // the service's address: the challenge page is at BaseURL + ChallengePath
-	Key     []byte      // for the challenge page's tokens, KeySize bytes; another key invalidates published tokens
+	Key     []byte      // the key for the challenge page's tokens, KeySize bytes; another key invalidates published tokens
 
 	// OnSyncFailure is called once if the log cannot be synced, or if a failed write cannot be undone; from then on every
 	// call fails until the next start.
@@ -51,7 +51,7 @@ type Options struct {
 type Simulator struct {
 	clock        clock.Clock
 	challengeURL string         // the challenge page's address
-	key          *[KeySize]byte // for the challenge page's tokens; a pointer, so that printing the simulator prints an address
+	key          *[KeySize]byte // the key for the challenge page's tokens; a pointer, so that printing the simulator prints an address
 
 	// chargeLocks serialize the calls of a charge, because each call reads the charge's lines and adds a line.
 	// The lock of a charge follows from its key's hash. A goroutine may lock mu while it holds a charge's lock,
@@ -73,7 +73,7 @@ type Simulator struct {
 	chargebacks chargebacks
 
 	checkpointEvery int64
-	checkpointed    int64 // where the last line of the newest checkpoint ends
+	checkpointed    int64 // offset at which the last line of the newest checkpoint ends
 	isCheckpointing bool  // a checkpoint is being written
 	isDamaged       bool  // the log is damaged, so there must be no checkpoint
 }
@@ -88,8 +88,8 @@ var usualBounds = bounds{chunkSize, checkpointEvery, indexBound, sieveBits, char
 
 var _ actors.Provider = (*Simulator)(nil)
 
-// Open opens the log, or creates one. It cuts off what a kill or a power cut has left of the last batch; any other line
-// that differs from what appendLine writes is an error.
+// Open opens the log, or creates one. It cuts off a last batch that a kill or a power cut has torn, from the first torn
+// line on. Any other line that appendLine would write differently is an error.
 func Open(options Options) (*Simulator, error) { return openWithin(options, usualBounds) }
 
 func openWithin(options Options, within bounds) (*Simulator, error) {
@@ -240,7 +240,7 @@ func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *a
 		r, line.charge = line.charge.perform(call, openingDecision, now)
 		line.call.outcome, line.call.reason, line.call.doneAt = r.verdict.String(), r.reason, r.doneAt
 	case earlier == newest:
-		line = *earlier // unchanged
+		line = *earlier // a repetition of the newest call: the charge stays as it is
 	default:
 		line.call = earlier.call
 	}
@@ -265,9 +265,8 @@ func (s *Simulator) withAction(line *record, outcome actors.Outcome) actors.Outc
 
 // Inquire implements actors.Provider. If the log cannot be read, or a line is damaged, the verdict is
 // payment.VerdictUnknown: the call may have been made.
-func (s *Simulator) Inquire(ctx context.Context, question *actors.Question) actors.Outcome {
-	// The time is taken before the lines are read: what the lines say about that time cannot be changed
-	// by later lines.
+func (s *Simulator) Inquire(ctx context.Context, question *actors.Inquiry) actors.Outcome {
+	// The time is taken before the lines are read: later lines cannot change the state at that time.
 	now := s.clock.Now()
 	outcome, b, err := s.lookUp(ctx, question, now)
 	if err == nil {
@@ -285,7 +284,7 @@ func (s *Simulator) Inquire(ctx context.Context, question *actors.Question) acto
 
 // lookUp returns the outcome of an operation at the instant now. The outcome may be returned to the provider's
 // caller when the batch is durable.
-func (s *Simulator) lookUp(ctx context.Context, question *actors.Question, now time.Time) (actors.Outcome, *batch, error) {
+func (s *Simulator) lookUp(ctx context.Context, question *actors.Inquiry, now time.Time) (actors.Outcome, *batch, error) {
 	key := appendKey(make([]byte, 0, keySize), question.Terminal.ID, question.Reference)
 	newest, err := s.newestLine(ctx, key, s.index.hash(key))
 	if err != nil {
@@ -310,7 +309,7 @@ func (s *Simulator) lookUp(ctx context.Context, question *actors.Question, now t
 
 // Reissue implements Reissuer of actors/payment: if the payload that the payer is to sign has expired,
 // Reissue publishes one with the next sequence number. Its result is the result of an inquiry.
-func (s *Simulator) Reissue(ctx context.Context, question *actors.Question) actors.Outcome {
+func (s *Simulator) Reissue(ctx context.Context, question *actors.Inquiry) actors.Outcome {
 	b, err := s.writeReissue(ctx, question)
 	if err == nil {
 		err = s.wait(b)
@@ -323,7 +322,7 @@ func (s *Simulator) Reissue(ctx context.Context, question *actors.Question) acto
 
 // writeReissue writes a reissue, if the payload has expired, while it holds the charge's lock. The result of
 // Reissue may rely on the charge only when the batch is durable.
-func (s *Simulator) writeReissue(ctx context.Context, question *actors.Question) (*batch, error) {
+func (s *Simulator) writeReissue(ctx context.Context, question *actors.Inquiry) (*batch, error) {
 	key := appendKey(make([]byte, 0, keySize), question.Terminal.ID, question.Reference)
 	hash := s.index.hash(key)
 	chargeLock := &s.chargeLocks[hash%lockCount]

@@ -145,8 +145,8 @@ func (sim *testSimulator) inquireAbout(n uint64, operation actors.Operation, req
 }
 
 // inquiryOf returns an inquiry of a caller to whom the payer's action is not known.
-func inquiryOf(n uint64, operation actors.Operation) *actors.Question {
-	return &actors.Question{Terminal: terminal(""), Reference: id(n), Operation: operation}
+func inquiryOf(n uint64, operation actors.Operation) *actors.Inquiry {
+	return &actors.Inquiry{Terminal: terminal(""), Reference: id(n), Operation: operation}
 }
 
 func (sim *testSimulator) submit(c *actors.Call) actors.Outcome {
@@ -159,7 +159,7 @@ func (sim *testSimulator) Submit(ctx context.Context, c *actors.Call) actors.Out
 }
 
 // Inquire calls the simulator's Inquire and removes the token from the outcome.
-func (sim *testSimulator) Inquire(ctx context.Context, question *actors.Question) actors.Outcome {
+func (sim *testSimulator) Inquire(ctx context.Context, question *actors.Inquiry) actors.Outcome {
 	return sim.withoutToken(sim.Simulator.Inquire(ctx, question))
 }
 
@@ -196,7 +196,7 @@ func methodCall(n uint64, operation actors.Operation, method string) *actors.Cal
 	}
 }
 
-// heldCall turns the call into one that authorises only.
+// heldCall makes the call authorise only.
 func heldCall(c *actors.Call) *actors.Call {
 	c.Hold = true
 	return c
@@ -303,7 +303,8 @@ func (sim *testSimulator) contentWithoutSums() string {
 	return out.String()
 }
 
-// expectLog compares the log with lines of which the test gives the part between lineHead and lineTail.
+// expectLog compares the log with the wanted lines. The test gives only the part of each line between
+// lineHead and lineTail.
 func (sim *testSimulator) expectLog(want ...string) {
 	sim.t.Helper()
 	var all string
@@ -362,7 +363,7 @@ func TestALaterLineHasTheWholeCharge(t *testing.T) {
 	sim.submit(followUpCall(1, actors.Refund, 12, 400))
 	sim.submit(followUpCall(1, actors.Refund, 13, 501))
 	sim.submit(followUpCall(1, actors.Refund, 14, 500))
-	sim.submit(followUpCall(1, actors.Refund, 12, 400)) // repeated
+	sim.submit(followUpCall(1, actors.Refund, 12, 400)) // a repeated call
 	sim.submit(followUpCall(2, actors.Void, 15, 0))
 	const (
 		charge         = `"charge":"payment","status":"charged"`
@@ -454,7 +455,7 @@ func TestChargesOfTwoTerminalsAreSeparate(t *testing.T) {
 	sim.expect("first terminal", sim.submit(other), refusedOutcome("forced_by_terminal"))
 	sim.expect("the next one", sim.submit(cardCall(1, actors.Pay, "4242424242424242")), chargedOutcome(1))
 	sim.reopen()
-	sim.expect("inquiry at the first", sim.Inquire(context.Background(), &actors.Question{Terminal: other.Terminal, Reference: id(1), Operation: actors.Pay}), refusedOutcome("forced_by_terminal"))
+	sim.expect("inquiry at the first", sim.Inquire(context.Background(), &actors.Inquiry{Terminal: other.Terminal, Reference: id(1), Operation: actors.Pay}), refusedOutcome("forced_by_terminal"))
 	sim.expect("inquiry at the next", sim.inquire(1), chargedOutcome(1))
 	refund := followUpCall(1, actors.Refund, 2, 10)
 	refund.Terminal = other.Terminal

@@ -27,7 +27,7 @@ func (s *Simulator) readLog(length int64) (covered section, err error) {
 		return covered, fmt.Errorf("line %d: %w", part.lineCount+1, err)
 	}
 	if err == nil {
-		err = s.log.file.Sync() // a killed process may have left lines that are only in the page cache
+		err = s.log.file.Sync() // a killed process may have left lines in the page cache that are not on the disk
 	}
 	s.log.durable, s.log.paddedTo, s.log.lineCount = part.begin, part.begin, part.lineCount
 	s.checkpointed = covered.end
@@ -70,9 +70,9 @@ func (l *callLog) cutTail(end, length int64) error {
 
 // isTornBatch tells whether the bytes, which begin at the offset begin, can be the remains of a batch whose sync did
 // not end. No call of such a batch was answered. A power cut leaves zero bytes where a block of the disk was not
-// written; any of the blocks may be missing. A kill leaves the first bytes of the batch. Neither changes a byte to
-// another one. A line of a later batch shows that the bytes before that batch were durable, so that they are
-// damaged.
+// written; any of the blocks may be missing. A kill leaves the first bytes of the batch. Neither changes a byte to a
+// value other than zero. A line of a later batch shows that the bytes before that batch were durable, so that they
+// are damaged.
 func isTornBatch(written []byte, begin int64) bool {
 	if !hasZerosOfBlocksOnly(written, begin) {
 		return false
@@ -95,8 +95,8 @@ func isTornBatch(written []byte, begin int64) bool {
 	return true
 }
 
-// isBeginningOfLine tells whether the text, which has no newline, begins as a line does. A whole line whose newline was
-// changed is not the beginning of a line.
+// isBeginningOfLine tells whether the text, which has no newline, can be the beginning of a line. A whole line whose
+// newline was changed is not the beginning of a line.
 func isBeginningOfLine(text []byte) bool {
 	withNewline := append(bytes.Clone(text[:len(text)-1]), '\n')
 	prefixLength := min(len(text), len(lineStart))

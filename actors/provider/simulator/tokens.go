@@ -17,8 +17,8 @@ import (
 //	sim_slow_3e0a2c5861f84b538a0a0f2f3a9c1d01
 const tokenPrefix = "sim_"
 
-// chargeKinds are the ways in which a card is charged, by the names that tokens have for them. If a payer had to
-// act the first time, later charges need no action: the payer has agreed to them.
+// chargeKinds maps the kinds of charges that a token may name to the rail's decisions. If a payer had to act the
+// first time, later charges need no action: the payer has agreed to them.
 var chargeKinds = map[string]decision{
 	"plain":    chargedDecision,
 	"slow":     slowDecision,
@@ -28,7 +28,7 @@ var chargeKinds = map[string]decision{
 	"delayed":  {verdict: payment.VerdictCharged, refundMode: delaysRefunds},
 }
 
-// kind returns how the charge was made, as a key of chargeKinds.
+// kind returns the charge's kind, a key of chargeKinds.
 func (c *charge) kind() string {
 	switch {
 	case c.refundMode == refusesRefunds:

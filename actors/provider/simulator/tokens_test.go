@@ -18,7 +18,7 @@ func (sim *testSimulator) tokenOfCard(n uint64, number string) secret.Text {
 		return o.Token
 	}
 	sim.advance(lostResponseDelay)
-	o := sim.Simulator.Inquire(context.Background(), &actors.Question{Terminal: terminal(""), Reference: id(n), Operation: actors.Pay})
+	o := sim.Simulator.Inquire(context.Background(), &actors.Inquiry{Terminal: terminal(""), Reference: id(n), Operation: actors.Pay})
 	if o.Verdict != payment.VerdictCharged || o.Token == "" {
 		sim.t.Fatalf("card %s: %v with token %q", number, o.Verdict, string(o.Token))
 	}
@@ -92,7 +92,7 @@ func TestATokenOutlivesARestartAndIsNotLogged(t *testing.T) {
 	sim := open(t)
 	token := sim.tokenOfCard(1, "4242424242424242")
 	sim.reopen()
-	o := sim.Simulator.Inquire(context.Background(), &actors.Question{Terminal: terminal(""), Reference: id(1), Operation: actors.Pay})
+	o := sim.Simulator.Inquire(context.Background(), &actors.Inquiry{Terminal: terminal(""), Reference: id(1), Operation: actors.Pay})
 	if o.Token != token {
 		t.Errorf("the token is %q after a restart, was %q", string(o.Token), string(token))
 	}
@@ -113,7 +113,7 @@ func TestInvalidTokenIsRefused(t *testing.T) {
 	}
 }
 
-// The terminal's setting "fail" decides about every charge, also about a charge with a token.
+// The terminal's setting "fail" decides every charge, including a charge with a token.
 func TestForcedFailureAppliesToTokens(t *testing.T) {
 	sim := open(t)
 	c := tokenCall(2, sim.tokenOfCard(1, "4242424242424242"))

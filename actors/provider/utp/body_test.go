@@ -21,7 +21,8 @@ func TestBothTimeFormatsAreParsed(t *testing.T) {
 	}
 }
 
-// Any response of another platform is either accepted or refused. An accepted transaction has an id and a status.
+// Every response of another platform is either accepted or refused, without a panic. An accepted transaction has
+// an id and a status.
 func FuzzTransactionsAreReadOrRefused(f *testing.F) {
 	f.Add([]byte(`{"id":"a","txid":"b","status":"charged","amount":"1","auth_params":{"type":"none"},"merchant_meta":{"utp_terminal":"x"}}`))
 	f.Add([]byte(`{"id":"a","status":"action_required","additional_params_for_auth":{"expires_at":7},"availble_destinations":[{"target_bank_id":"1"},7]}`))

@@ -22,14 +22,14 @@ import (
 const (
 	maxConnections = 64
 	maxIdle        = 32
-	idleBound      = 20 * time.Second // shorter than servers keep connections, so that we do not use one that the server is closing
+	idleBound      = 20 * time.Second // shorter than the time that servers keep connections, so that we do not reuse a connection that the server is closing
 	dialBound      = 5 * time.Second
 	maxHeaders     = 64 << 10
-	maxBody        = 1 << 20 // of a response
-	maxTransports  = 256     // platforms whose connections are kept
+	maxBody        = 1 << 20 // bytes of a response's body
+	maxTransports  = 256     // maximum number of platforms whose connections are kept
 )
 
-// Paths of the protocol.
+// URL paths of the protocol.
 const (
 	protocol         = "/api/v1"
 	transactionsPath = "/transactions"
@@ -76,10 +76,10 @@ func (p *Provider) transport(c *Connection) (*http.Transport, error) {
 // request is one request of the protocol.
 type request struct {
 	method         string
-	path           string // after /api/v1
+	path           string // URL path after /api/v1
 	query          url.Values
 	body           []byte // overwritten after it is sent; nil: none
-	idempotencyKey string // Idempotency-Key; empty: none
+	idempotencyKey string // value of the header Idempotency-Key; empty: none
 }
 
 // reply is the result of a request.
@@ -130,7 +130,7 @@ func (p *Provider) exchange(ctx context.Context, c *Connection, q *request) *rep
 	}
 	if body != nil {
 		httpRequest.Header.Set("Content-Type", "application/json")
-		httpRequest.Body, httpRequest.ContentLength = body, int64(len(q.body)) // no GetBody: nothing is sent a second time
+		httpRequest.Body, httpRequest.ContentLength = body, int64(len(q.body)) // GetBody is not set, so net/http sends nothing a second time
 	}
 	if q.idempotencyKey != "" {
 		httpRequest.Header.Set("Idempotency-Key", q.idempotencyKey)

@@ -20,7 +20,7 @@ const (
 	skew = 15 * time.Minute
 
 	pageSize = 100 // the protocol's maximum
-	maxPages = 200 // of one search for a charge
+	maxPages = 200 // maximum number of pages that one search for a charge reads
 )
 
 var (
@@ -153,8 +153,8 @@ func readPage(text []byte) (rows []*transaction, next string, err error) {
 // queryTime formats a time for the protocol's queries.
 func queryTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z07:00") }
 
-// createBody writes the body of a create. The card's bytes are copied into the body, which is overwritten after
-// it is sent; they never become a string.
+// createBody writes the body of the request that creates the charge. The card's bytes are copied into the body, which is
+// overwritten after it is sent; they never become a string.
 func createBody(call *actors.Call) []byte {
 	env := accountOf(call.Terminal).env
 	params := map[string]any{

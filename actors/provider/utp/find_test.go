@@ -38,9 +38,9 @@ func answerPages(bodies ...string) func(http.ResponseWriter, receivedRequest, in
 	}
 }
 
-// questionWithoutID returns an inquiry about a charge whose id on the other platform is unknown, because its
-// create got no response.
-func (r *fakePlatform) questionWithoutID(operation actors.Operation) *actors.Question {
+// questionWithoutID returns an inquiry about a charge whose id on the other platform is unknown, because the request that
+// created it got no response.
+func (r *fakePlatform) questionWithoutID(operation actors.Operation) *actors.Inquiry {
 	q := r.question(operation, 400)
 	q.Meta = nil
 	return q
@@ -166,7 +166,7 @@ func TestReversalsAndCorrectionsAreReported(t *testing.T) {
 			answerPages(page("", theirBody("failed", merchantMetaOf(platform.terminals[1]), `"finished":"2026-09-03T13:14:00.5+03:00"`)))(w, got, 1)
 		}
 	})
-	secondTerminal := *platform.terminals[0] // of the same account there
+	secondTerminal := *platform.terminals[0] // a terminal of the same account there
 	secondTerminal.ID, secondTerminal.Org = uuid.New(), uuid.New()
 	platform.terminals = append(platform.terminals, &secondTerminal)
 	found, err := platform.Reports(t.Context(), start.Add(-time.Hour), start)

@@ -173,9 +173,9 @@ func (r *fakePlatform) followUpCall(operation actors.Operation, amount uint64) *
 }
 
 // question returns an inquiry about the charge, whose id on the other platform is known.
-func (r *fakePlatform) question(operation actors.Operation, amount uint64) *actors.Question {
+func (r *fakePlatform) question(operation actors.Operation, amount uint64) *actors.Inquiry {
 	call := r.followUpCall(operation, amount)
-	return &actors.Question{
+	return &actors.Inquiry{
 		Terminal: call.Terminal, Reference: call.Reference, Operation: operation, Request: call.Request, Amount: call.Amount, ChargeState: call.ChargeState,
 	}
 }
@@ -203,7 +203,7 @@ func (r *fakePlatform) submit(call *actors.Call) actors.Outcome {
 	return r.wantNoSecrets(r.Submit(ctx, call))
 }
 
-func (r *fakePlatform) inquire(q *actors.Question) actors.Outcome {
+func (r *fakePlatform) inquire(q *actors.Inquiry) actors.Outcome {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 	defer cancel()

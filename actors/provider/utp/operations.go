@@ -62,8 +62,8 @@ func (p *Provider) operate(ctx context.Context, call *actors.Call) actors.Outcom
 	case tx == nil && r.credentialsRefused(), tx == nil && !r.definitelyRefused() && r.status != http.StatusConflict:
 		return p.failureOutcome(&s, r, true)
 	}
-	// The response is a replayed one, or a refusal that may only mean that the request is a repetition:
-	// the transaction's current state decides.
+	// The response is replayed, or it is a refusal that may only mean that the request is a repetition.
+	// So the transaction's current state decides.
 	reason := reasonNotDone
 	if code := r.code(); code != "" {
 		reason = "The platform did not do it: " + code + "."

@@ -20,7 +20,7 @@ import (
 // Name is the provider field of terminals that are connected to another platform.
 const Name = "utp"
 
-// Connection is what a terminal's provider_params say about the other platform: its address and our credentials there.
+// Connection has the settings in a terminal's provider_params: the other platform's address and our credentials there.
 type Connection struct {
 	BaseURL       string    // scheme, host and an optional prefix, without a slash at the end
 	Organization  ledger.ID // our organization there, to which the key belongs

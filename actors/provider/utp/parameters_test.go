@@ -147,7 +147,7 @@ func TestConnectionIsReadFromStoredParameters(t *testing.T) {
 	}
 }
 
-// Stored parameters that are invalid now do not prevent the store from opening.
+// Stored parameters that have become invalid do not prevent the store from opening.
 func TestStoredConnectionIsReadEvenIfNowInvalid(t *testing.T) {
 	terminal := &directory.Terminal{Provider: utp.Name, ProviderParams: []byte(`{"base_url":7,"api_key":"k","ca_pem":"none"}`)}
 	if err := terminal.Reparse(); err != nil {

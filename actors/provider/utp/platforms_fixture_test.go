@@ -173,7 +173,7 @@ func (s *partnerPair) theirClient() *testkit.Client {
 	return s.theirs.Partner()
 }
 
-// params returns the params of a create with a card.
+// params returns the member params of a request that creates a transaction with a card.
 func params(kind, card, amount, txid string) map[string]any {
 	storage := map[string]any{"type": "bank_card", "cardnumber": card}
 	if kind == "payment" {
@@ -275,8 +275,8 @@ func parseNumber(t *testing.T, text string) *big.Int {
 	return n
 }
 
-// wantAgreement compares our ledger with the ledger of the other platform: the amount that the platform owes us
-// according to our terminals' accounts must equal the change of our balance there, and every transaction of ours
+// wantAgreement compares our ledger with the ledger of the other platform. The amount that the platform owes us
+// according to our terminals' accounts must equal the change of our balance there. Every transaction of ours
 // that moved money must have exactly one counterpart there.
 func (s *partnerPair) wantAgreement() {
 	s.t.Helper()

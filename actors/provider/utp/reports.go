@@ -101,8 +101,8 @@ func (p *Provider) forgetAccounts(present map[account]map[string]*directory.Term
 	}
 }
 
-// reportsOf returns the reports of one account. The merchant_meta that the create sent tells which of the
-// account's terminals a transaction belongs to.
+// reportsOf returns the reports of one account. The merchant_meta that we sent with the charge tells which of the account's
+// terminals a transaction belongs to.
 func (p *Provider) reportsOf(ctx context.Context, a account, terminals map[string]*directory.Terminal, from, until time.Time) ([]actors.Report, error) {
 	var reports []actors.Report
 	for _, r := range reportedStatuses {
@@ -117,7 +117,7 @@ func (p *Provider) reportsOf(ctx context.Context, a account, terminals map[strin
 		})
 		switch {
 		case errors.Is(err, errTooManyPages): // no error: another poll would end at the same page
-			p.log.Error("a platform has more to report than is asked for: what is older is not heard of", "status", r.status, "found", len(reports))
+			p.log.Error("a platform has more to report than one poll reads: older reversals and failures are missed", "status", r.status, "found", len(reports))
 		case err != nil:
 			return nil, err
 		}
@@ -129,7 +129,7 @@ func (p *Provider) reportsOf(ctx context.Context, a account, terminals map[strin
 }
 
 // report makes a report about our transaction. The report's time is when the transaction finished; if the other
-// platform shows no such time, or one after readAt, the report's time is readAt.
+// platform shows no such time, or a time after readAt, the report's time is readAt.
 func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what actors.ReportKind, readAt time.Time) actors.Report {
 	at := tx.finishedAt
 	if at.IsZero() || at.After(readAt) {
@@ -144,7 +144,7 @@ func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what a
 
 // Examine implements Examiner of actors/payment: it inquires about a charge that has ended here. If no response
 // comes, it reports nothing; the next poll reports a reversal or a failure.
-func (p *Provider) Examine(ctx context.Context, q *actors.Question) (actors.Report, bool) {
+func (p *Provider) Examine(ctx context.Context, q *actors.Inquiry) (actors.Report, bool) {
 	s := subject{terminal: q.Terminal, reference: q.Reference, operation: q.Operation, ChargeState: q.ChargeState}
 	tx, _ := p.find(ctx, &s)
 	if tx == nil {

@@ -24,15 +24,15 @@ type transaction struct {
 	amount                 string // minor units
 	currency               string
 	capturedAmount         *money.Amount // only some platforms have this field; nil: absent
-	refundedAmount         *money.Amount // nil: absent, as above
+	refundedAmount         *money.Amount // only some platforms have this field; nil: absent
 	refundID, refundMsg    string
 	finishedAt             time.Time       // zero: absent, or in an unknown form
-	terminalID             string          // our terminal's id, which the create put into merchant_meta; empty: not in the response
+	terminalID             string          // our terminal's id, which we sent in merchant_meta; empty: not in the response
 	pageURL                string          // simple_auth_redirect_url
 	authAction             *payment.Action // auth_params; nil: absent, or our page cannot follow them
 	material               json.RawMessage // additional_params_for_auth; nil: nothing to submit
 	requiredMembers        []string        // members that the payer's submission must have to answer the material
-	expiresAt              time.Time       // of the payer's action; zero: not in the response
+	expiresAt              time.Time       // when the payer's action expires; zero: not in the response
 	destinations           []payment.Destination
 }
 
@@ -95,7 +95,7 @@ func amountIn(f *fields, name string) *money.Amount {
 	return &amount
 }
 
-// readAction reads what the payer has to do.
+// readAction reads the action that is required of the payer.
 func (tx *transaction) readAction(f *fields) {
 	const expiryName = "expires_at"
 	if material := f.member("additional_params_for_auth"); len(material) > 0 {
@@ -156,7 +156,7 @@ func pageCanFollow(a *payment.Action) bool {
 	return false
 }
 
-// checkCreated checks that the response to a create is about the call.
+// checkCreated checks that the response to the request that creates the charge is about the call.
 func (tx *transaction) checkCreated(call *actors.Call) error {
 	amount, err := money.Parse(tx.amount)
 	switch {
@@ -252,7 +252,7 @@ func (r *reply) code() string {
 const (
 	metaID       = "utp_id"        // the other platform's id of the charge
 	metaRefund   = "utp_refund_id" // the other platform's id of the last refund that has ended
-	metaTerminal = "utp_terminal"  // sent: the id of our terminal
+	metaTerminal = "utp_terminal"  // the id of our terminal, which we send
 )
 
 // storedIDs returns the ids that idsToStore wrote after an earlier response; empty if there are none.

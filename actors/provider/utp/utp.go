@@ -115,7 +115,7 @@ func (p *Provider) create(ctx context.Context, call *actors.Call) actors.Outcome
 }
 
 // Inquire implements actors.Provider.
-func (p *Provider) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
+func (p *Provider) Inquire(ctx context.Context, q *actors.Inquiry) actors.Outcome {
 	s := subject{terminal: q.Terminal, reference: q.Reference, operation: q.Operation, amount: q.Amount, ChargeState: q.ChargeState}
 	tx, o := p.find(ctx, &s)
 	if tx == nil {
@@ -135,18 +135,18 @@ func (p *Provider) Inquire(ctx context.Context, q *actors.Question) actors.Outco
 
 // Reissue implements Reissuer of actors/payment: each read of the other platform's transaction
 // returns fresh material (what the payer must sign or answer) and a fresh address of the payer's page.
-func (p *Provider) Reissue(ctx context.Context, q *actors.Question) actors.Outcome {
+func (p *Provider) Reissue(ctx context.Context, q *actors.Inquiry) actors.Outcome {
 	again := *q
 	again.ActionKnown = false
 	return p.Inquire(ctx, &again)
 }
 
-// subject is what a request is about: a charge, or one operation on it.
+// subject is the subject of a request: a charge, or one operation on it.
 type subject struct {
 	terminal  *directory.Terminal
 	reference ledger.ID
 	operation actors.Operation
-	amount    money.Amount // what is captured or refunded
+	amount    money.Amount // the captured or refunded amount
 	actors.ChargeState
 }
 

@@ -81,8 +81,8 @@ func processingError(detail string) payment.Failure {
 	return payment.Failure{Code: payment.ProcessingError, Detail: detail}
 }
 
-// action returns what our payer has to do, as the other platform publishes it. The other platform's
-// page can handle every action, so our page sends the payer there.
+// action returns the action that the other platform requires of our payer. The other platform's page
+// can handle every action, so our page sends the payer there.
 func (tx *transaction) action() *payment.Action {
 	a := &payment.Action{}
 	if tx.authAction != nil {

@@ -72,8 +72,9 @@ func TestPayerActionIsPassedOn(t *testing.T) {
 	}
 }
 
-// For the kinds of material (what the payer must sign or answer) that every platform has, we know which members an
-// answer must have, and can refuse an incomplete one before the other platform gets a request.
+// Material is the data that the payer must sign or answer. For the kinds of material that every platform has, we
+// know which members an answer must have. So we refuse an incomplete answer before the other platform gets a
+// request.
 func TestRequiredMembersOfMaterial(t *testing.T) {
 	for material, want := range map[string]string{
 		`{"type":"otp","digits":6}`: "otp", `{"payload":"p","sequence":7,"expires_at":"2026-09-03T10:20:30+00:00"}`: "signature", `{"type":"otp","payload":"p"}`: "otp",

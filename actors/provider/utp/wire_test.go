@@ -219,8 +219,8 @@ func TestConnectionsAreKeptAndBounded(t *testing.T) {
 	if len(connections) > bound {
 		t.Errorf("%d calls at once went over %d connections, at most %d", calls, len(connections), bound)
 	}
-	// A call that comes just before the previous call's connection is returned to the pool opens another one.
-	// But if no connection were reused, each call would have its own.
+	// The next call may begin just before the previous call's connection is returned to the pool; then it opens a new
+	// connection. So some calls may open connections, but not all of them.
 	const laterCalls = 50
 	laterConnections := make(map[string]bool)
 	for range laterCalls {

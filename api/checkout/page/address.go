@@ -7,8 +7,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// IsWebAddress tells whether a page may link to, post to or redirect to an address: an absolute http or
-// https URL with a host and a port that exists, and without characters that have a meaning in a header or a policy.
+// IsWebAddress tells whether a page may link to, post to or redirect to an address: an absolute http or https URL with a host and
+// a valid port, and without characters that have a meaning in an HTTP header or in a Content-Security-Policy.
 func IsWebAddress(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || !schema.HasUsablePort(u) {
@@ -17,7 +17,7 @@ func IsWebAddress(address string) bool {
 	for _, c := range u.Host {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.ContainsRune("-._:[]", c):
-		case c >= 0x80: // an international name, which browsers turn into ASCII
+		case c >= 0x80: // part of an international host name, which browsers convert to ASCII
 		default:
 			return false
 		}
@@ -26,8 +26,8 @@ func IsWebAddress(address string) bool {
 }
 
 // FillAddress replaces the placeholders {transaction_id} and {txid} in an address. They may be percent-encoded, because
-// programs that put addresses together encode braces. Everything in a value except letters, digits and -._~ is
-// percent-encoded, so that a value can't end its part of the address.
+// programs that build URLs encode braces. Everything in a value except letters, digits and -._~ is
+// percent-encoded, so that a value can't end the path segment or parameter in which it stands.
 func FillAddress(address, id, txID string) string {
 	if !strings.ContainsAny(address, "{%") {
 		return address
@@ -60,8 +60,8 @@ func LocationValue(address string) string {
 	return b.String()
 }
 
-// originOf returns an address's scheme and host, as a Content-Security-Policy names a source.
-// The result is empty if IsWebAddress refuses the address, and for international names, which a policy can't contain.
+// originOf returns an address's scheme and host, as a Content-Security-Policy names a source. The result is empty if IsWebAddress
+// refuses the address. It is also empty for an international host name, which a Content-Security-Policy can't contain.
 func originOf(address string) string {
 	if !IsWebAddress(address) {
 		return ""

@@ -56,7 +56,7 @@ func TestPlaceholdersInAddressesAreFilledIn(t *testing.T) {
 	}
 }
 
-// No accepted address can add anything else to a Location header or to a policy.
+// No address that IsWebAddress accepts can add another header to a response, or another directive to a Content-Security-Policy.
 func FuzzAddressCannotBreakOutOfItsLocationValue(f *testing.F) {
 	for _, seed := range []string{"https://shop.example/ok", "https://a;b/", "https://a\r\nb", "http://[::1]:1/", "https://{txid}@shop.example:1/{txid}", "https://я/ я", "javascript:alert(1)"} {
 		f.Add(seed)

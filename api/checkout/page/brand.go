@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Brand is how a page presents the merchant. The zero value stands for the pages' own look.
+// Brand is the merchant's logo, color and links on a page. The zero value is the default look of the pages.
 type Brand struct {
-	Logo         string // path of a picture; empty: none
-	Color        string // of the buttons, "#rrggbb"; empty: the pages' own color
+	Logo         string // URL path of the picture; empty: none
+	Color        string // color of the buttons, "#rrggbb"; empty: the pages' own color
 	SupportEmail string // empty: none
 	TermsURL     string // an address that IsWebAddress accepts; empty: none
 }
@@ -33,10 +33,11 @@ func (b Brand) style() string {
 	return style
 }
 
-// minShapeContrast is the least contrast of a button with what is around it (WCAG 2.2, 1.4.11). A button below it has a rim.
+// minShapeContrast is the lowest contrast of a button with its surroundings (WCAG 2.2, 1.4.11). A button with a lower contrast
+// gets a border.
 const minShapeContrast = 3
 
-// The luminance of the surface on which buttons stand: the tokens --surface of the style, light and dark.
+// The luminance of the background of buttons: the token --surface of the style, in light and in dark mode.
 var (
 	lightSurface = luminance(0xff, 0xff, 0xff)
 	darkSurface  = luminance(0x1a, 0x1d, 0x23)

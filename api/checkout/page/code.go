@@ -52,9 +52,9 @@ func (c Code) SVG() []byte {
 		`<rect width="%[1]d" height="%[1]d" fill="#fff"/><path d="%s"/></svg>`, c.Side, c.Path)
 }
 
-// CodePNG returns the QR code of a text as a PNG of size × size pixels. Each module is the same whole number of pixels; what
-// is left over is a wider margin. The picture is written row by row with one bit a pixel, because anybody may request it:
-// image/png looks at every pixel several times, which takes much longer.
+// CodePNG returns the QR code of a text as a PNG of size × size pixels. Each module is the same whole number of pixels wide. The
+// remaining pixels make the margin wider. Making the picture must take little time, because anybody may request it. So CodePNG
+// writes it row by row, with one bit per pixel. Package image/png would read every pixel several times, which takes much longer.
 func CodePNG(text string, size int) ([]byte, error) {
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {
@@ -72,8 +72,8 @@ func CodePNG(text string, size int) ([]byte, error) {
 	return appendChunk(picture, "IEND", nil), nil
 }
 
-// compressedRows returns the pixels of a code as a PNG stores them (PNG specification, 9 and 10). In each row that repeats
-// the row above, the bytes are the differences to that row: zeros.
+// compressedRows returns the pixels of a code as a PNG stores them (PNG specification, 9 and 10). A row that equals the row
+// above is written as its difference to that row: zeros, which compress well.
 func compressedRows(code *qr.Code, module, size int) []byte {
 	const asIs, differenceToAbove = 0, 2 // types of filter
 	margin := (size - module*code.Size) / 2
@@ -89,7 +89,7 @@ func compressedRows(code *qr.Code, module, size int) []byte {
 				first = repeated
 			}
 			_, err := compressor.Write(first)
-			assert.NoError(err) // a buffer takes everything
+			assert.NoError(err) // writing to a bytes.Buffer never fails
 		}
 	}
 	write(white, margin)

@@ -57,7 +57,7 @@ func BenchmarkLargestCodePNG(b *testing.B) {
 	}
 }
 
-// image/png reads the pictures, and finds each module where the code has it.
+// Package image/png reads the pictures, and each module of the code is at its place in the picture.
 func TestCodePNGHasTheModulesOfTheCode(t *testing.T) {
 	const text = "https://pay.example/pay/l/4a09b41f-3384-4695-a100-7862f7d102ea"
 	code, err := qr.Encode(text, qr.M)

@@ -31,7 +31,7 @@ func TestSeparatorsOfKeyboardsFromRightToLeftAreRead(t *testing.T) {
 	} {
 		for _, lang := range []string{"ar", "fa", "ur"} {
 			got := ""
-			if amount, problem := ParseAmount(text, locale.In(lang).Separators(), dollars.Asset); problem == 0 {
+			if amount, problem := locale.ParseAmount(text, locale.In(lang).Separators(), dollars.Asset); problem == 0 {
 				got = amount.String()
 			}
 			if got != want {
@@ -39,7 +39,7 @@ func TestSeparatorsOfKeyboardsFromRightToLeftAreRead(t *testing.T) {
 			}
 		}
 	}
-	if amount, problem := ParseAmount("12/50", locale.In("en").Separators(), dollars.Asset); problem == 0 {
+	if amount, problem := locale.ParseAmount("12/50", locale.In("en").Separators(), dollars.Asset); problem == 0 {
 		t.Errorf("a fraction is read as %v", amount)
 	}
 }
@@ -63,10 +63,10 @@ func TestAmountsAreReadAsEachLanguageWritesThem(t *testing.T) {
 				grouped, _ := texts.In(lang).Decimal(want, asset)
 				suggested := view{T: texts.In(lang), Page: Offer{Order: Order{Sum: Sum{want, asset}}, IsOpen: true}}.Suggested()
 				if want.IsZero() {
-					suggested = "0" // nothing is suggested
+					suggested = "0" // a page suggests no amount of zero
 				}
 				for _, written := range []string{grouped, suggested} {
-					if got, problem := ParseAmount(written, locale.In(lang).Separators(), asset); problem != 0 || got != want {
+					if got, problem := locale.ParseAmount(written, locale.In(lang).Separators(), asset); problem != 0 || got != want {
 						t.Errorf("%s: %q in %s is read as %v, %v, want %s", lang, written, asset.Currency, got, problem, minor)
 					}
 				}

@@ -1,7 +1,7 @@
 package page
 
-// properNames are the names of payment methods and card schemes that are the same in every language, by their names in
-// the protocol.
+// properNames maps the protocol's names of payment methods and card schemes to the names that payers see, if these are the same
+// in every language.
 var properNames = map[string]string{
 	"apple_pay": "Apple Pay", "google_pay": "Google Pay", "square_nonce": "Square", "upi": "UPI", "boleto": "Boleto",
 	"revolut_payout": "Revolut", "native_gas": "Gas", "username_subscription": "Telegram", "pix": "Pix", "oxxo": "OXXO",
@@ -20,8 +20,8 @@ var sharedNames = map[string]string{"encrypted_qr": "qr_code", "open_banking_red
 // CardBrand is a range of the first four digits of card numbers, both bounds included, that belongs to a card scheme.
 type CardBrand struct {
 	From, To int
-	Name     string // in the protocol, such as visa
+	Name     string // the scheme's name in the protocol, such as visa
 }
 
-// BrandName is the name of a card scheme for payers; empty for one without a name.
+// BrandName returns the name of a card scheme as payers see it; empty for an unknown scheme.
 func BrandName(scheme string) string { return properNames[scheme] }

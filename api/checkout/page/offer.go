@@ -3,6 +3,7 @@ package page
 import (
 	"strconv"
 
+	"mizan/api/web/locale"
 	"mizan/ledger/money"
 )
 
@@ -16,19 +17,19 @@ type Offer struct {
 	Description string // empty: none
 	Image       string // path of a picture; empty: none
 	Items       []Item
-	Post        string // where the form posts to
+	Post        string // URL path to which the form is posted
 
-	IsOpen   bool          // the payer enters the amount; Sum is then what the page suggests, zero for nothing
-	IsFree   bool          // there is nothing to pay, so the page has no button
-	Typed    string        // what the payer typed as amount, if it is refused
-	Problem  AmountProblem // why the typed amount is refused; zero: it is not
-	Min, Max money.Amount  // bounds of the amount; zero: none. If the amount is refused, the broken bound is set
+	IsOpen   bool                 // the payer enters the amount; then Sum is the amount that the page suggests, zero for none
+	IsFree   bool                 // there is nothing to pay, so the page has no button
+	Typed    string               // the text that the payer typed as the amount, if it is refused
+	Problem  locale.AmountProblem // why the amount that the payer typed is refused; zero: it is not refused
+	Min, Max money.Amount         // bounds of the amount; zero: none. If Problem says that the amount is out of bounds, the violated bound is set
 }
 
 // Item is one of the products that a page shows.
 type Item struct {
 	Header, Text string
-	Price        *Sum   // of one piece; nil: the payer decides
+	Price        *Sum   // price of one piece; nil: the payer decides how much to pay
 	Quantity     string // number of pieces
 	Image        string // path of a picture; empty: none
 }
@@ -41,17 +42,5 @@ func (i Item) Pieces() int {
 
 // IsSeveral tells whether there is more than one piece.
 func (i Item) IsSeveral() bool { return i.Quantity != "1" }
-
-// AmountProblem is why an amount that a payer typed is refused. The zero value means that it is not refused.
-type AmountProblem uint8
-
-// The problems.
-const (
-	AmountMissing AmountProblem = iota + 1
-	AmountMalformed
-	AmountTooPrecise // it has more decimals than the asset
-	AmountTooLow
-	AmountTooHigh
-)
 
 func (Offer) file() string { return "offer" }

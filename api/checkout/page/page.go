@@ -7,33 +7,33 @@ import (
 	"mizan/ledger/money"
 )
 
-// Page is what one of the pages for payers shows. Render turns it into HTML.
+// Page is the content of one of the pages for payers. Render turns it into HTML.
 type Page interface {
 	file() string // the name of its template's file, without .html
 }
 
-// Shop is how a page presents the merchant. The zero value presents nobody.
+// Shop is the merchant as a page presents it. With the zero value, the page shows no merchant.
 type Shop struct {
 	Merchant string // the merchant's name; empty: not shown
 	Brand    Brand
 }
 
-// Presented returns the shop itself. A page that embeds a Shop or an Order gets this method, by which shopOf finds the shop.
+// Presented returns the shop itself. Every page that embeds a Shop or an Order has this method; shopOf calls it.
 func (s Shop) Presented() Shop { return s }
 
-// Order is what most pages show of a transaction: the merchant, the sum and what it is for.
+// Order has the data of a transaction that most pages show: the merchant, the amount and its purpose.
 type Order struct {
 	Shop
-	Payout    bool // true: the person at the page gets the money; false: the person pays
+	Payout    bool // true: the visitor of the page gets the money; false: the visitor pays
 	Sum       Sum
 	Text      string // the merchant's or the terminal's description; empty: none
-	MayCancel bool   // the person at the page may cancel the transaction
+	MayCancel bool   // the visitor of the page may cancel the transaction
 }
 
 // Test tells whether the order is in the test environment.
 func (o Order) Test() bool { return o.Sum.Asset.Env == money.Test }
 
-// Sum is an amount of minor units of an asset.
+// Sum is an amount in minor units of an asset.
 type Sum struct {
 	Amount money.Amount
 	Asset  money.Asset
@@ -46,34 +46,34 @@ type WrongFields map[string]bool
 const (
 	MethodField = "method" // the money_storage type that the payer chose
 	PayField    = "pay"    // the button of one method: its money_storage type, which overrides MethodField
-	TotalField  = "total"  // hidden: the total of a card that the form shows, in minor units
-	CancelField = "cancel" // the button with which the payer gives up
-	StepField   = "step"   // hidden: the step for which the form was shown, so that the form has no effect at another step
+	TotalField  = "total"  // hidden: the total that the form shows for a card, in minor units
+	CancelField = "cancel" // the button that cancels the payment
+	StepField   = "step"   // hidden: the step at which the form was shown; the form has no effect at another step
 )
 
 // Checkout asks how the payer pays, or how the recipient gets a payout: by a card, or by another method that is offered.
 type Checkout struct {
 	Order
 	Self    string            // the page's own path, where the form posts to
-	Step    string            // value of the field StepField, as in the forms below
-	Items   []Item            // what a link shows; empty: nothing
+	Step    string            // value of the hidden field StepField of the form
+	Items   []Item            // the products of a payment link; empty: none
 	Methods []Method          // at least one
-	Chosen  int               // index of the chosen one in Methods
-	Price   *Sum              // what is sold, without the fee; nil: there is no fee, or each method shows its own total
-	Fee     *Sum              // what the payer pays besides; the order's Sum includes it
+	Chosen  int               // index of the chosen method in Methods
+	Price   *Sum              // the price without the fee; nil: there is no fee, or each method shows its own total
+	Fee     *Sum              // the fee, which the order's Sum includes
 	Wrong   WrongFields       // refused fields, by the protocol's names, such as cardnumber or sort_code, and expiry
-	Typed   map[string][]byte // what the payer typed, of the fields that a refused form shows again
-	Left    time.Duration     // until the page expires
+	Typed   map[string][]byte // what the payer typed into the fields that a refused form shows again, by the field's name
+	Left    time.Duration     // time until the page expires
 	Brands  []CardBrand       // the card schemes whose names the page shows
 
-	HasExpired   bool   // the expiry date is refused because it is past
+	HasExpired   bool   // the expiry date is refused because it has passed
 	WrongMethod  bool   // the payer chose no method, or one that is not offered
 	TotalRose    bool   // the total is higher than when the form was shown
 	Declined     string // error_code of the last attempt; empty: there was none
-	AttemptsLeft int    // attempts that are left after a declined one; 0: not shown
+	AttemptsLeft int    // how many attempts remain after a declined attempt; 0: the page does not show the number
 }
 
-// IsWrong tells whether the form is refused because of what the payer typed.
+// IsWrong tells whether the form was refused because of what the payer typed or chose.
 func (c Checkout) IsWrong() bool { return len(c.Wrong) > 0 || c.WrongMethod }
 
 // ReloadAfter is the time until the page reloads.
@@ -82,12 +82,12 @@ func (c Checkout) ReloadAfter() time.Duration { return c.Left + time.Second }
 // Method is a way to pay, or to receive a payout.
 type Method struct {
 	Type   string   // money_storage type: the value of the form's control
-	Total  Sum      // what the payer pays, fee included, or the recipient gets
-	Fee    *Sum     // part of Total that is the fee; nil: none
+	Total  Sum      // the amount that the payer pays, including the fee, or that the recipient gets
+	Fee    *Sum     // the fee in Total; nil: none
 	Fields []string // names of the fields that the payer fills in, other than those of a card
 }
 
-// IsCard tells whether the method is a card, whose fields the page knows.
+// IsCard tells whether the method is a card. The template has the fields of a card, so Fields does not list them.
 func (m Method) IsCard() bool { return m.Type == "bank_card" }
 
 // TotalField is the name of the hidden field with the method's total, in minor units.
@@ -111,7 +111,7 @@ type Password struct {
 	Order
 	Self  string // the page's own path, where the form posts to
 	Step  string
-	Left  time.Duration // until the payer can act no more
+	Left  time.Duration // until the payer's time to act ends
 	Wrong bool          // the payer typed no password
 }
 
@@ -124,25 +124,25 @@ type Signature struct {
 	Self     string // the page's own path, where the form posts to
 	Step     string
 	Payload  string
-	Sequence string        // the payload's number; empty: not shown
-	Left     time.Duration // until the payer can act no more
+	Sequence string        // the sequence number of the payload; empty: the page shows none
+	Left     time.Duration // until the payer's time to act ends
 	Wrong    bool          // the payer typed no signature
 }
 
 // ReloadAfter is the time until the page reloads.
 func (p Signature) ReloadAfter() time.Duration { return p.Left + time.Second }
 
-// Scan shows a QR code: a link for the payer's other device, or an address to pay to. It reloads to show the current
-// state.
+// Scan shows a QR code, which contains a link for the payer's other device or a blockchain address to pay to. The page reloads to
+// show the current state.
 type Scan struct {
 	Order
 	Self    string // the page's own path
 	Code    Code
-	Deposit string        // the address on a chain that the code contains; empty: the code contains a link
-	Link    string        // link for a payer without another device, valid by IsWebAddress; empty: none
-	Left    time.Duration // until the payer can act no more
+	Deposit string        // the blockchain address that the code contains; empty: the code contains a link
+	Link    string        // link for a payer without another device, an address that IsWebAddress accepts; empty: none
+	Left    time.Duration // until the payer's time to act ends
 
-	Simulated *SimulatedForm // nil: the provider is a real one
+	Simulated *SimulatedForm // the buttons of the provider simulator; nil: the provider is a real one
 }
 
 // ReloadAfter is the time until the page reloads.
@@ -160,9 +160,9 @@ type Choice struct {
 	Order
 	Self  string // the page's own path, where the form posts to
 	Step  string
-	Left  time.Duration // until the recipient can act no more
+	Left  time.Duration // until the recipient's time to act ends
 	Banks []Bank
-	Wrong bool // the payer chose none, or one that is not offered
+	Wrong bool // the recipient chose no institution, or one that is not offered
 }
 
 // ReloadAfter is the time until the page reloads.
@@ -171,8 +171,8 @@ func (c Choice) ReloadAfter() time.Duration { return c.Left + time.Second }
 // Bank is a receiving institution.
 type Bank struct{ ID, Name string }
 
-// Forward is a form for the provider, which the payer sends with a button.
-type Forward struct {
+// ProviderForm has a form with hidden fields, which the payer posts to the provider with a button.
+type ProviderForm struct {
 	Order
 	Self   string // the page's own path
 	Target string // an address that IsWebAddress accepts
@@ -182,17 +182,17 @@ type Forward struct {
 // Field is a hidden field of a form.
 type Field struct{ Name, Value string }
 
-// Leaving sends the payer on to Next, a path of the service. It is not a redirect: a browser also checks
-// redirects after a form against the Content-Security-Policy of the page that had the form, and Next may
-// lead to a site that this policy does not allow.
-type Leaving struct {
+// ContinuePage sends the payer on to Next. It is a page and not a redirect, because a browser checks a
+// redirect after a form against the Content-Security-Policy of the page with the form, and that policy may not
+// allow the site of Next.
+type ContinuePage struct {
 	Order
 	Next  string
-	Waits bool   // until the payer presses the button
-	Self  string // the page's own path, where the cancel button posts to; only if it waits
+	Waits bool   // true: the payer must press a button; false: the page leaves by itself
+	Self  string // URL path of the page itself, to which the cancel button posts; only if Waits is true
 }
 
-// Processing is shown while the provider is at work and the payer has nothing to do. It reloads.
+// Processing is shown while the provider processes the transaction and the payer has nothing to do. The page reloads itself.
 type Processing struct {
 	Order
 	Self string // the page's own path
@@ -207,31 +207,31 @@ type Result uint8
 // The results.
 const (
 	Done     Result = iota + 1 // settled
-	Approved                   // the money is held for the merchant
+	Approved                   // authorized: the money is held for the merchant
 	NotDone                    // no money moved
-	Returned                   // settled, then returned, or on its way back
+	Returned                   // settled, and then returned or being returned
 )
 
-// Outcome shows how the transaction ended, and after a few seconds sends the payer to Back. With Result Returned the order's
-// Sum is what was returned, or is on its way back.
+// Outcome shows how the transaction ended, and after a few seconds sends the payer to Back. With Result Returned, the order's
+// Sum is the amount that was returned or is being returned.
 type Outcome struct {
 	Order
 	Result  Result
 	Reason  string // an error_code; shown if the pages have a text for it
-	Back    string // the merchant's address; empty, or refused by IsWebAddress: no link
-	Waits   bool   // the page leads to Back only when the payer presses the button
-	Receipt string // path of the receipt; empty: none
+	Back    string // the merchant's URL; if it is empty or IsWebAddress refuses it, the page has no link back
+	Waits   bool   // true: the page goes to Back only when the payer presses the button
+	Receipt string // URL path of the receipt; empty: none
 
-	Refunded *Sum // part of a payment that went back to the payer, with Result Done; nil: nothing
+	Refunded *Sum // with Result Done, the part of a payment that was refunded to the payer; nil: nothing
 }
 
-// Leads tells whether the page leads anywhere.
+// Leads tells whether the page has a link to Back.
 func (p Outcome) Leads() bool { return IsWebAddress(p.Back) }
 
 // LeavesAfter is the number of seconds after which the page sends the payer to Back.
 func (p Outcome) LeavesAfter() int { return 5 }
 
-// Receipt confirms what was paid, or paid out.
+// Receipt confirms a payment or a payout.
 type Receipt struct {
 	Order
 	Number   string    // the transaction's id
@@ -239,52 +239,52 @@ type Receipt struct {
 	Result   Result
 	Method   string // money_storage type; empty: not known
 	Card     string // scheme and last digits of the card; empty: none
-	Price    *Sum   // what was sold, without the fee; nil: there was no fee
-	Fee      *Sum   // what the payer paid besides
-	Refunded *Sum   // what was returned of the sum; nil: nothing
+	Price    *Sum   // the price without the fee; nil: there was no fee
+	Fee      *Sum   // the fee, which the order's Sum includes
+	Refunded *Sum   // the part of the order's Sum that was returned; nil: nothing
 }
 
-// Stop explains why there is nothing else to show.
+// Stop is the page that explains to a visitor why there is nothing else to show.
 type Stop struct {
 	Shop
 	Notice Notice
-	InTest bool   // the notice is about something in the test environment
-	Back   string // the merchant's address; empty: no link
+	InTest bool   // the notice is about a link or transaction in the test environment
+	Back   string // the merchant's URL for the visitor; empty: the page has no link back
 
-	// With the notice TooMany:
-	Self string        // path of the page on which the person may try again
-	Left time.Duration // until the person may try again
+	// These two fields are set with the notice TooMany.
+	Self string        // URL path of the page on which the visitor may try again
+	Left time.Duration // time until the visitor may try again
 }
 
-// Test tells whether the notice is about something in the test environment.
+// Test tells whether the notice is about a link or transaction in the test environment.
 func (s Stop) Test() bool { return s.InTest }
 
 // ReloadAfter is the time until the page goes back to Self.
 func (s Stop) ReloadAfter() time.Duration { return s.Left + time.Second }
 
-// Notice is why there is nothing to show. The zero value is invalid.
+// Notice is the reason why there is nothing to show. The zero value is invalid.
 type Notice uint8
 
 // The notices.
 const (
-	NotFound    Notice = iota + 1 // unknown, or the token belongs to another page
+	NotFound    Notice = iota + 1 // the URL is unknown, or its token belongs to another page
 	Gone                          // the link has expired
 	TooLate                       // the time to act has passed
 	Malformed                     // the request is not a form of these pages
-	Unavailable                   // try again
+	Unavailable                   // the service is overloaded or stopping; the visitor may try again
 	Fault                         // a bug of the service
 	Closed                        // a payment link or a product that accepts no payments
-	TooMany                       // the address has begun too many payments
+	TooMany                       // the visitor's IP address has begun too many payments
 	NoMethod                      // no method is offered for a payment at present
-	StillOpen                     // the link has expired, and the payment may yet be confirmed
+	StillOpen                     // the link has expired, but the payment may still be confirmed
 )
 
-// IsAboutTime tells whether the notice is about time that has passed, or that has to pass.
+// IsAboutTime tells whether the reason is that a time has passed, or that the visitor must wait.
 func (n Notice) IsAboutTime() bool {
 	return n == Gone || n == StillOpen || n == TooLate || n == Unavailable || n == TooMany
 }
 
-// IsClosed tells whether nobody can pay here.
+// IsClosed tells whether the page accepts no payments at all.
 func (n Notice) IsClosed() bool { return n == Closed || n == NoMethod }
 
 // Challenge is the simulator's page, on which the payer's bank asks the payer to approve or refuse.
@@ -293,22 +293,22 @@ type Challenge struct {
 	Post   string
 	Fields []Field
 	Open   bool   // true: the payer has not decided yet
-	Back   string // the payer's next address if the challenge is not open; empty: none
+	Back   string // the URL to which the payer goes next if the challenge is not open; empty: none
 }
 
-func (Checkout) file() string   { return "checkout" }
-func (Password) file() string   { return "password" }
-func (Signature) file() string  { return "signature" }
-func (Scan) file() string       { return "scan" }
-func (Choice) file() string     { return "choice" }
-func (Forward) file() string    { return "forward" }
-func (Leaving) file() string    { return "leaving" }
-func (Processing) file() string { return "processing" }
-func (Outcome) file() string    { return "outcome" }
-func (Receipt) file() string    { return "receipt" }
-func (Stop) file() string       { return "notice" }
-func (Challenge) file() string  { return "challenge" }
+func (Checkout) file() string     { return "checkout" }
+func (Password) file() string     { return "password" }
+func (Signature) file() string    { return "signature" }
+func (Scan) file() string         { return "scan" }
+func (Choice) file() string       { return "choice" }
+func (ProviderForm) file() string { return "forward" }
+func (ContinuePage) file() string { return "leaving" }
+func (Processing) file() string   { return "processing" }
+func (Outcome) file() string      { return "outcome" }
+func (Receipt) file() string      { return "receipt" }
+func (Stop) file() string         { return "notice" }
+func (Challenge) file() string    { return "challenge" }
 
 var allPages = []Page{
-	Checkout{}, Password{}, Signature{}, Scan{}, Choice{}, Forward{}, Leaving{}, Processing{}, Outcome{}, Receipt{}, Stop{}, Challenge{}, Offer{},
+	Checkout{}, Password{}, Signature{}, Scan{}, Choice{}, ProviderForm{}, ContinuePage{}, Processing{}, Outcome{}, Receipt{}, Stop{}, Challenge{}, Offer{},
 }

@@ -39,11 +39,11 @@ func pagesWithText(text string) []Page {
 		Scan{Order: order, Self: "/pay/a?token=b.c-_", Code: Code{Side: 29, Path: "M4 4h7v1h-7z"}, Deposit: text, Link: "https://rail.example/?a=b&c=d", Left: time.Minute,
 			Simulated: &SimulatedForm{Post: "/simulator/challenge", Fields: fields}},
 		Choice{Order: order, Self: "/pay/a?token=b.c-_", Banks: []Bank{{ID: text, Name: text}}, Wrong: true},
-		Forward{Order: order, Target: "https://acs.example/step?a=b&c=d", Fields: fields},
-		Leaving{Order: order, Next: "/pay/a?token=b.c-_"},
+		ProviderForm{Order: order, Target: "https://acs.example/step?a=b&c=d", Fields: fields},
+		ContinuePage{Order: order, Next: "/pay/a?token=b.c-_"},
 		Processing{Order: order, Self: "/pay/a?token=b.c-_"},
 		Receipt{Order: order, Number: text, Ended: time.Unix(1_800_000_000, 0), Result: Returned, Method: "bank_card", Card: text, Price: &dollars, Fee: &dollars, Refunded: &dollars},
-		Offer{Order: order, Title: text, Description: text, Items: []Item{{Header: text, Text: text, Price: &dollars, Quantity: "3"}}, Post: "/pay/l/a", IsOpen: true, Typed: text, Problem: AmountMalformed},
+		Offer{Order: order, Title: text, Description: text, Items: []Item{{Header: text, Text: text, Price: &dollars, Quantity: "3"}}, Post: "/pay/l/a", IsOpen: true, Typed: text, Problem: locale.AmountMalformed},
 		Challenge{Order: order, Post: "/simulator/challenge", Fields: fields, Open: true},
 		Challenge{Order: order, Back: "https://pay.example/pay/a/return?token=b.c-_"},
 	}
@@ -69,7 +69,7 @@ func render(t *testing.T, lang string, p Page) string {
 
 var headingPattern = regexp.MustCompile(`(?s)<title>([^<]+)</title>.*<h1>(?:<bdi>)?([^<]+)(?:</bdi>)?</h1>`)
 
-// A page is in the language that was asked for, written in its direction, and its title is its heading.
+// A page is in the requested language, has the language's direction of writing, and its title equals its heading.
 func TestEveryPageRendersInEveryLanguage(t *testing.T) {
 	for _, lang := range locale.Languages() {
 		direction := "ltr"
@@ -172,7 +172,7 @@ func TestTestMoneyIsMarkedOnThePage(t *testing.T) {
 
 var inlinePattern = regexp.MustCompile(`(?s)<(style|script type="module")>(.*?)</`)
 
-// A page has one script and one style, which its policy names by their hashes. The page loads nothing.
+// A page has one script and one style, which its Content-Security-Policy allows by their hashes. The page loads no other file.
 func TestPolicyNamesTheOnlyScriptAndStyle(t *testing.T) {
 	for _, p := range pagesWithText("x") {
 		html := render(t, "ar", p)
@@ -205,7 +205,7 @@ func TestPageIsSmall(t *testing.T) {
 	}
 }
 
-// directives returns the values of a policy by the names of its directives.
+// directives parses a Content-Security-Policy: it maps the name of each directive to its value.
 func directives(policy string) map[string]string {
 	values := map[string]string{}
 	for _, directive := range strings.Split(policy, "; ") {
@@ -226,7 +226,7 @@ func TestPolicyAllowsOnlyTheFormsTargets(t *testing.T) {
 		"//a":                            "'self'",
 		"https://банк.example/":          "'self'",
 	} {
-		got := directives(Policy(Forward{Target: target}))
+		got := directives(Policy(ProviderForm{Target: target}))
 		if got["form-action"] != want || got["default-src"] != "'none'" || got["base-uri"] != "'none'" || got["frame-ancestors"] != "'none'" || len(got) != 7 {
 			t.Errorf("%q: %q", target, got)
 		}
@@ -287,8 +287,8 @@ func TestPayoutFormHasTheCardNumberOnly(t *testing.T) {
 	}
 }
 
-// With several methods, each control carries its type. If their totals differ, each has its total and its button. The
-// browser requires no field that the style may hide.
+// If there are several payment methods, each has a control with the method's type as its value. If the methods' totals differ,
+// each method shows its total and has its own button. No field that the style may hide is required by the browser.
 func TestSeveralMethodsAreAChoice(t *testing.T) {
 	cheaper := dollars
 	cheaper.Amount = money.MustParse("1200")
@@ -305,7 +305,7 @@ func TestSeveralMethodsAreAChoice(t *testing.T) {
 			t.Errorf("no %s in %s", want, html)
 		}
 	}
-	// The first button is the one that the Enter key presses.
+	// The Enter key presses the first button of a form.
 	buttons := regexp.MustCompile(`<button type="submit"[^>]*>[^<]*`).FindAllString(html, -1)
 	if want := []string{
 		`<button type="submit" class="enter">Continue`, `<button type="submit" name="pay" value="bank_card">Pay $12.50`,
@@ -355,7 +355,7 @@ func TestCancelButtonIsShownWhereThePayerMayCancel(t *testing.T) {
 		order := Order{Sum: dollars, MayCancel: mayCancel}
 		for _, p := range []Page{
 			Checkout{Order: order, Methods: byCard}, Password{Order: order}, Signature{Order: order}, Scan{Order: order}, Choice{Order: order},
-			Forward{Order: order, Target: "https://acs.example/"}, Processing{Order: order},
+			ProviderForm{Order: order, Target: "https://acs.example/"}, Processing{Order: order},
 		} {
 			if got := strings.Count(render(t, "en", p), `type="submit" name="cancel" value="1" formnovalidate>Cancel</button>`); got != want {
 				t.Errorf("%T: %d", p, got)
@@ -465,7 +465,7 @@ func TestWaitingPagesReloadThemselves(t *testing.T) {
 	}{
 		{Processing{Order: Order{Sum: dollars}, Self: "/pay/a?token=b"}, []string{`<noscript><meta http-equiv="refresh" content="3; url=/pay/a?token=b"></noscript>`, `<a href="/pay/a?token=b">`, ` data-poll="processing"`}},
 		{Scan{Order: Order{Sum: dollars}, Self: "/pay/a?token=b"}, []string{`<noscript><meta http-equiv="refresh" content="5; url=/pay/a?token=b"></noscript>`, ` data-poll="scan"`}},
-		{Leaving{Order: Order{Sum: dollars}, Next: "/pay/a?token=b"}, []string{`<noscript><meta http-equiv="refresh" content="0; url=/pay/a?token=b"></noscript>`, `<a class="button" data-go="0" href="/pay/a?token=b">`}},
+		{ContinuePage{Order: Order{Sum: dollars}, Next: "/pay/a?token=b"}, []string{`<noscript><meta http-equiv="refresh" content="0; url=/pay/a?token=b"></noscript>`, `<a class="button" data-go="0" href="/pay/a?token=b">`}},
 		{Checkout{Order: Order{Sum: dollars}, Self: "/pay/a?token=b", Methods: byCard, Left: 90 * time.Second}, []string{`<noscript><meta http-equiv="refresh" content="91; url=/pay/a?token=b"></noscript>`, `data-left="90">1 minute left<`}},
 	} {
 		html := render(t, "en", c.page)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// styleHash and scriptHash are the hashes of style and script in the form in which a policy names them (CSP 3,
+// styleHash and scriptHash are the hashes of style and script in the syntax of a Content-Security-Policy (CSP 3,
 // "hash-source").
 var styleHash, scriptHash = hashOf(style), hashOf(script)
 
@@ -15,10 +15,10 @@ func hashOf(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Policy returns the Content-Security-Policy of a page. It allows no script and no style but those of this package. The
-// page's forms may be posted only to the service and, for a Forward, to the provider. No site may show the page in a frame,
-// except a Challenge, which merchants may show in one. The forms of the simulator may lead to any address, because a
-// browser applies the policy also to the redirects after a form, and these lead back to any merchant.
+// Policy returns the Content-Security-Policy of a page. It allows only the script and the style of this package. The page's forms
+// may be posted only to the service and, for a ProviderForm, to the provider. Only a Challenge may be shown in a frame, by any
+// site. The simulator's forms may lead to any URL, because browsers also apply the policy to the redirects after a form, and
+// these redirects lead to the merchants' sites.
 func Policy(p Page) string {
 	directives := []string{
 		"default-src 'none'", "base-uri 'none'", "require-trusted-types-for 'script'", "script-src " + scriptHash, "style-src " + styleHash,
@@ -33,7 +33,7 @@ func Policy(p Page) string {
 		mayLoad = true
 	case Checkout:
 		mayLoad = mayLoad || len(p.Items) > 0
-	case Forward:
+	case ProviderForm:
 		if origin := originOf(p.Target); origin != "" {
 			mayPost += " " + origin
 		}

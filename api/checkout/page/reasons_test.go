@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The recipient of a payout has not paid, has confirmed no payment and collects nothing, so reasons about these are not shown.
+// A payout's recipient does not pay, so the page hides failure reasons that concern a payment, its confirmation or its collection.
 func TestRecipientSeesOnlyReasonsThatAreTheirs(t *testing.T) {
 	for reason, want := range map[string]string{
 		"card_declined": "The card was declined.", "expired_card": "The card has expired.", "payer_action_expired": "Time ran out before you confirmed.",

@@ -7,16 +7,17 @@ import (
 	"strings"
 
 	"mizan/api/checkout/texts"
+	"mizan/api/web/design"
 	"mizan/internal/assert"
 )
 
 //go:embed templates
 var templates embed.FS
 
-// style is the one inline style, and script the one inline script. They must not contain anything that html/template
-// removes.
+// style is the only inline style, and script the only inline script. They must not contain anything that html/template removes,
+// such as comments, because the Content-Security-Policy has their hashes.
 var (
-	style  = strings.TrimSpace(readTemplateFile("style.css"))
+	style  = strings.TrimSpace(design.Tokens + readTemplateFile("style.css"))
 	script = strings.TrimSpace(readTemplateFile("page.js"))
 )
 
@@ -39,9 +40,9 @@ func parseTemplates() map[string]*template.Template {
 	return parsedPages
 }
 
-// Render returns the page as an HTML document in UTF-8. After it returns, what the payer typed is in memory only in p and
-// in the document. lang is a language tag; the page is in English if there are no texts for that language. An error means a
-// bug in a template.
+// Render returns the page as an HTML document in UTF-8. It leaves no copies of the values that the payer typed in memory, except
+// in the document. lang is a language tag; the page is in English if there are no texts for that language. An error means a bug
+// in a template.
 func Render(lang string, p Page) ([]byte, error) {
 	var out bytes.Buffer
 	shop := shopOf(p)
@@ -54,7 +55,7 @@ func Render(lang string, p Page) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// langOf returns the language of a page: English for a Challenge, whose texts are for developers only.
+// langOf returns the language of a page: English for a Challenge, which only developers see, else lang.
 func langOf(lang string, p Page) string {
 	if _, isChallenge := p.(Challenge); isChallenge {
 		return "en"
@@ -62,7 +63,7 @@ func langOf(lang string, p Page) string {
 	return lang
 }
 
-// shopOf returns how a page presents the merchant; the zero value for a page without one.
+// shopOf returns the merchant that a page presents; the zero value for a page without a merchant.
 func shopOf(p Page) Shop {
 	if presenting, ok := p.(interface{ Presented() Shop }); ok {
 		return presenting.Presented()

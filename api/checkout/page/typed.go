@@ -6,14 +6,15 @@ import (
 	"maps"
 )
 
-// typedMark, the name of a field and typedEnd mark a place in a rendered page. fillTyped puts what the payer typed into that field
-// there. html/template does not, because it would leave copies of the value in memory that nobody could overwrite.
+// A mark in a rendered page consists of typedMark, the name of a field, and typedEnd. fillTyped replaces the mark by the value
+// that the payer typed into the field. If html/template wrote the value itself, it would leave copies in memory that can't be
+// overwritten.
 const (
 	typedMark = "\x1atyped "
 	typedEnd  = "\x1a"
 )
 
-// Typed returns the mark for what the payer typed into a field of a Checkout; empty if the payer typed nothing.
+// Typed returns the mark for the value that the payer typed into a field of a Checkout; empty if the payer typed nothing.
 func (v view) Typed(field string) string {
 	if len(v.Page.(Checkout).Typed[field]) == 0 {
 		return ""
@@ -21,8 +22,8 @@ func (v view) Typed(field string) string {
 	return typedMark + field + typedEnd
 }
 
-// fillTyped puts what the payer typed into a rendered page. If a text of the merchant looks like a mark, it only
-// shows the payer's own words.
+// fillTyped replaces the marks in a rendered page by the values that the payer typed. If a text of the merchant looks like a
+// mark, the page shows the payer's own value there, which does no harm.
 func fillTyped(document []byte, typed map[string][]byte) []byte {
 	const longest = 6 // bytes of an escaped character
 	typed = maps.Clone(typed)
@@ -39,7 +40,7 @@ func fillTyped(document []byte, typed map[string][]byte) []byte {
 		}
 		field, after, _ := bytes.Cut(rest, []byte(typedEnd))
 		template.HTMLEscape(filled, typed[string(field)])
-		delete(typed, string(field)) // a second place would outgrow the buffer, which would leave a copy behind
+		delete(typed, string(field)) // a second copy of the value could outgrow the buffer; a reallocation would leave it in memory
 		document = after
 	}
 }

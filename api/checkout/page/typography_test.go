@@ -28,7 +28,7 @@ func TestColonsAreThoseOfTheLanguage(t *testing.T) {
 	}
 }
 
-// The last digits of a card stay behind the dots that stand for the others.
+// The last digits of a card number remain to the right of the dots that replace the other digits, also in Arabic text.
 func TestCardOfAReceiptIsIsolated(t *testing.T) {
 	for lang, want := range map[string]string{"en": "<bdi>Card •••• 9995</bdi>", "ar": "<bdi>بطاقة بنكية \u2068•••• 9995\u2069</bdi>"} {
 		html := render(t, lang, Receipt{Order: Order{Sum: dollars}, Ended: time.Unix(1_800_000_000, 0), Result: Done, Method: "bank_card", Card: "•••• 9995"})
@@ -38,7 +38,7 @@ func TestCardOfAReceiptIsIsolated(t *testing.T) {
 	}
 }
 
-// A name is written from left to right or from right to left as its letters are, whatever the page's language is.
+// The direction of a name depends on its own letters and not on the page's language.
 func TestNameOnTheCardHasItsOwnDirection(t *testing.T) {
 	for _, lang := range []string{"en", "ar"} {
 		if html := render(t, lang, Checkout{Order: Order{Sum: dollars}, Methods: byCard}); !strings.Contains(html, ` name="cardholder" dir="auto" `) {
@@ -55,7 +55,7 @@ func TestLabelOfTheClockNeedsTheScript(t *testing.T) {
 	}
 }
 
-// Only notices about time, which has passed or has to pass, have a clock.
+// Only notices that the time is over, or that the payer must wait, have a clock as their symbol.
 func TestNoticesHaveTheirSymbols(t *testing.T) {
 	const clock, shut, alert = `M32 14v18l12 8`, `M18 32h28`, `M32 16v20M32 47v1`
 	for notice, want := range map[Notice]string{
@@ -70,7 +70,7 @@ func TestNoticesHaveTheirSymbols(t *testing.T) {
 	}
 }
 
-// A long number is written smaller.
+// A long number is shown in a smaller font.
 func TestSizeOfAnAmountFollowsItsLength(t *testing.T) {
 	for _, c := range []struct{ minor, lang, want string }{
 		{"123456789", "en", `"><bdi>$1,234,567.89</bdi>`}, {"1234567890", "en", ` long"><bdi>$12,345,678.90</bdi>`}, {"123456789", "fa", "\"><bdi>\u200e$۱٬۲۳۴٬۵۶۷٫۸۹</bdi>"},
@@ -85,7 +85,8 @@ func TestSizeOfAnAmountFollowsItsLength(t *testing.T) {
 
 var patternPattern = regexp.MustCompile(`name="(\w+)"[^>]* pattern="([^"]+)"`)
 
-// Without scripts the browser checks the fields of a card by their patterns, which accept whatever digits the server reads.
+// Without scripts the browser checks the fields of a card by their patterns. The patterns accept all digits that the server
+// reads.
 func TestPatternsAcceptTheDigitsOfPayers(t *testing.T) {
 	patterns := make(map[string]*regexp.Regexp)
 	for _, match := range patternPattern.FindAllStringSubmatch(render(t, "fa", Checkout{Order: Order{Sum: dollars}, Methods: byCard}), -1) {
@@ -120,7 +121,7 @@ func TestPatternsAcceptTheDigitsOfPayers(t *testing.T) {
 	}
 }
 
-// Arabic says two of a thing with the dual, without a number.
+// Arabic expresses two of a thing by the dual of the noun, without a number.
 func TestTwoPiecesAreADualInArabic(t *testing.T) {
 	for quantity, want := range map[string]string{"2": "<p>قطعتان</p>", "3": "<p>\u20683\u2069 قطع</p>", "11": "<p>\u206811\u2069 قطعة</p>"} {
 		html := render(t, "ar", Offer{Order: Order{Sum: dollars}, Items: []Item{{Header: "x", Text: "x", Quantity: quantity}}, IsOpen: true})

@@ -16,7 +16,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// view is the data of a page's template. Its methods return the parts of a page that are put together from several texts.
+// view is the data of a page's template. Its methods return the parts of a page that combine several texts.
 type view struct {
 	T          *texts.Texts
 	Style      template.CSS
@@ -48,7 +48,7 @@ func (v view) Initial() string {
 	return visible
 }
 
-// Sum formats an amount for people, in the page's language. If it may not fit into a line, the line may break between the
+// Sum formats an amount for people, in the page's language. If the amount may not fit into a line, the line may break between the
 // number and the currency.
 func (v view) Sum(s Sum) string {
 	if text := v.T.Amount(s.Amount, s.Asset); utf8.RuneCountInString(text) <= longNumber {
@@ -57,7 +57,7 @@ func (v view) Sum(s Sum) string {
 	return v.T.BreakableAmount(s.Amount, s.Asset)
 }
 
-// sumInText formats an amount for a sentence or a button, in which only a long one may break.
+// sumInText formats an amount for a sentence or a button. Only a long amount may break across lines.
 func (v view) sumInText(s Sum) string {
 	if v.SumClass(s) != "" {
 		return v.Sum(s)
@@ -65,13 +65,14 @@ func (v view) sumInText(s Sum) string {
 	return v.T.Amount(s.Amount, s.Asset)
 }
 
-// Bounds of the characters of a number or an amount that fits into a line of a page that is 320 pixels wide, by the style's sizes.
+// Bounds of the characters of a number or an amount that fits into one line of a page 320 pixels wide.
 const (
-	longNumber    = 12 // at the usual size
-	longestNumber = 20 // at the size of the class long
+	longNumber    = 12 // characters that fit at the normal font size
+	longestNumber = 20 // characters that fit at the font size of the CSS class long
 )
 
-// SumClass is the class of an amount that has to be written smaller, so that its number stays in one line; empty for others.
+// SumClass returns the CSS class that makes a long amount small enough for its number to fit into one line; empty for other
+// amounts.
 func (v view) SumClass(s Sum) string {
 	number, _ := v.T.Decimal(s.Amount, s.Asset)
 	switch length := utf8.RuneCountInString(number); {
@@ -83,19 +84,19 @@ func (v view) SumClass(s Sum) string {
 	return ""
 }
 
-// Plain formats an amount so that it can be pasted: digits, a point, no currency.
+// Plain formats an amount so that the payer can copy and paste it: digits, a point, no currency.
 func (v view) Plain(s Sum) string {
 	number, _ := s.number()
 	return number
 }
 
-// Label is a name before a value, with a colon as the language writes it.
+// Label returns the name before a value, with a colon as the language writes it.
 func (v view) Label(name string) string { return v.T.Fill(v.T.Common.Label, "name", name) }
 
 // Seconds is a time in whole seconds. It is rounded down, so that a page never shows more time than is left.
 func (v view) Seconds(d time.Duration) int64 { return int64(d / time.Second) }
 
-// Left writes a remaining time.
+// Left formats a remaining time.
 func (v view) Left(d time.Duration) string { return v.T.Left(d) }
 
 // Count formats a number of things.
@@ -104,7 +105,7 @@ func (v view) Count(forms locale.Plural, n int) string { return v.T.Count(forms,
 // Pieces formats a number of pieces.
 func (v view) Pieces(i Item) string { return v.T.Count(v.T.Offer.Pieces, i.Pieces()) }
 
-// Forms is a JSON object for the script: the forms of a text with a number, such as one and other, by their names in CLDR.
+// Forms returns the plural forms of a text as a JSON object for the script, by their names in CLDR, such as one and other.
 func (v view) Forms(forms locale.Plural) string { return toJSON(forms) }
 
 func toJSON(value any) string {
@@ -113,10 +114,11 @@ func toJSON(value any) string {
 	return string(text)
 }
 
-// payoutReasons are the failure codes whose texts the recipient of a payout sees. The other texts are about what a payer does or has.
+// payoutReasons are the failure codes whose texts the recipient of a payout sees. The texts of other codes make sense only for a
+// payer.
 var payoutReasons = []string{"card_declined", "expired_card", "payer_action_expired"}
 
-// Reason is the text for the code of a failure; empty for a code whose text the person at the page must not see.
+// Reason returns the text for the code of a failure; empty if the visitor of the page must not see the reason.
 func (v view) Reason(code string, payout bool) string {
 	if payout && !slices.Contains(payoutReasons, code) {
 		return ""
@@ -133,7 +135,7 @@ func (v view) Notice() texts.Notice {
 	}[v.Page.(Stop).Notice]
 }
 
-// Suggested is the text in the field for the amount of an Offer: what the payer typed, else what the page suggests.
+// Suggested returns the text in the field for the amount of an Offer: the text that the payer typed, else the suggested amount.
 func (v view) Suggested() string {
 	o := v.Page.(Offer)
 	if o.Typed != "" || o.Problem != 0 || o.Sum.Amount.IsZero() {
@@ -168,15 +170,15 @@ func (v view) AmountHint() string {
 func (v view) AmountRefusal() string {
 	o := v.Page.(Offer)
 	switch o.Problem {
-	case AmountMissing:
+	case locale.AmountMissing:
 		return v.T.Offer.AmountMissing
-	case AmountTooLow:
+	case locale.AmountTooLow:
 		return v.T.Fill(v.T.Offer.AmountAtLeast, "amount", v.sumInText(Sum{o.Min, o.Sum.Asset}))
-	case AmountTooHigh:
+	case locale.AmountTooHigh:
 		return v.T.Fill(v.T.Offer.AmountAtMost, "amount", v.sumInText(Sum{o.Max, o.Sum.Asset}))
 	}
 	example, _ := v.T.Decimal(exampleAmount, o.Sum.Asset)
-	if o.Problem == AmountTooPrecise {
+	if o.Problem == locale.AmountTooPrecise {
 		return v.T.Fill(v.T.Offer.AmountTooPrecise, "example", example)
 	}
 	return v.T.Fill(v.T.Offer.AmountMalformed, "example", example)
@@ -194,7 +196,7 @@ func (v view) CheckoutTitle() string {
 	return v.T.Fill(v.T.Common.PayTo, "merchant", c.Merchant)
 }
 
-// Again tells a payer whose last attempt was declined how to go on.
+// Again tells a payer whose last attempt was declined what to try next.
 func (v view) Again() string {
 	c, t := v.Page.(Checkout), &v.T.Checkout
 	switch {
@@ -214,7 +216,7 @@ func (v view) ExpiryRefusal() string {
 	return v.T.Checkout.WrongExpiry
 }
 
-// PayText is the text of the button of a Checkout that pays a total.
+// PayText returns the text of the button with which the payer of a Checkout pays a total.
 func (v view) PayText(total Sum) string {
 	return v.T.Fill(textFor(v.Page.(Checkout).Payout, v.T.Checkout.Receive, v.T.Checkout.Pay), "amount", v.sumInText(total))
 }
@@ -245,7 +247,7 @@ type bankField struct {
 	IsWrong, IsRequired       bool
 }
 
-// Field returns the field with a name, for a method other than a card.
+// Field returns the field with the name, for a method other than a card.
 func (v view) Field(name string) bankField {
 	c, t := v.Page.(Checkout), &v.T.Checkout
 	labels := map[string]string{
@@ -255,9 +257,9 @@ func (v view) Field(name string) bankField {
 	return bankField{Name: name, Label: labels[name], Value: v.Typed(name), Wrong: t.WrongField, IsWrong: c.Wrong[name], IsRequired: !c.IsChoice()}
 }
 
-// ending is what a page tells about the end of a transaction.
+// ending has the texts that tell how a transaction ended.
 type ending struct {
-	Class     string // of the style: good, bad or back
+	Class     string // CSS class: good, bad or back
 	Title     string
 	Sentences []string
 }
@@ -286,7 +288,7 @@ func (v view) Outcome() ending {
 	return end
 }
 
-// sentences returns the text for the direction of the order, if there is one.
+// sentences returns payoutText for a payout and paymentText for a payment, or nothing if that text is empty.
 func sentences(payout bool, payoutText, paymentText string) []string {
 	if text := textFor(payout, payoutText, paymentText); text != "" {
 		return []string{text}
@@ -330,7 +332,7 @@ func (v view) ReceiptRows() (rows []row) {
 		method = v.MethodName(r.Method)
 	}
 	if r.Card != "" {
-		method += " " + v.T.Fill("{card}", "card", r.Card) // isolated, so that the last digits stay behind the dots
+		method += " " + v.T.Fill("{card}", "card", r.Card) // Fill isolates the direction of the card's text, so that the last digits follow the dots
 	}
 	add(textFor(r.Payout, t.PaidTo, t.PaidWith), strings.TrimSpace(method))
 	addSum(v.T.Common.Price, r.Price)
@@ -340,7 +342,7 @@ func (v view) ReceiptRows() (rows []row) {
 	return rows
 }
 
-// statusOf is the state of what a receipt confirms.
+// statusOf returns the text for the transaction's state on a receipt.
 func (v view) statusOf(r Receipt) string {
 	if r.Result == Returned {
 		return v.T.Outcome.Returned

@@ -2,8 +2,8 @@ package texts
 
 import "mizan/api/web/locale"
 
-// Texts are the texts of the payers' pages in one language, and how it writes numbers and times. locale.Load explains the tags
-// of the fields.
+// Texts are the texts of the payers' pages in one language, with the formats of its numbers and times. locale.Load explains the
+// tags of the fields.
 type Texts struct {
 	*locale.Locale `json:"-"`
 
@@ -15,7 +15,7 @@ type Texts struct {
 		Price      string `json:"price"`
 		Fee        string `json:"fee"`
 		Total      string `json:"total"`
-		Label      string `json:"label" holds:"name"` // a name before a value
+		Label      string `json:"label" holds:"name"` // the form of a name before its value, such as with a colon
 		Continue   string `json:"continue" on:"button"`
 		Confirm    string `json:"confirm" on:"button"`
 		Cancel     string `json:"cancel" on:"button"`
@@ -64,9 +64,9 @@ type Texts struct {
 		WrongMethod       string        `json:"wrongMethod"`
 		TotalRose         string        `json:"totalRose"`
 		Declined          string        `json:"declined"`
-		TryAgain          string        `json:"tryAgain"`       // where only one method is offered, which is no card
-		TryAnotherCard    string        `json:"tryAnotherCard"` // after a card
-		TryAnotherWay     string        `json:"tryAnotherWay"`  // after another method, where several are offered
+		TryAgain          string        `json:"tryAgain"`       // shown if only one method is offered and this is not a card
+		TryAnotherCard    string        `json:"tryAnotherCard"` // shown if a card was declined
+		TryAnotherWay     string        `json:"tryAnotherWay"`  // shown if a method other than a card was declined and several methods are offered
 		AttemptsLeft      locale.Plural `json:"attemptsLeft" holds:"n"`
 		Secure            string        `json:"secure"`
 		AccountNumber     string        `json:"accountNumber"`
@@ -122,7 +122,7 @@ type Texts struct {
 		Failed         string        `json:"failed"`
 		FailedPayout   string        `json:"failedPayout"`
 		NothingCharged string        `json:"nothingCharged"`
-		AnotherWay     string        `json:"anotherWay"` // after a failure whose reason is not shown
+		AnotherWay     string        `json:"anotherWay"` // shown after a failure whose reason the payer must not see
 		Returned       string        `json:"returned"`
 		ReturnedHint   string        `json:"returnedHint"`
 		SecondsToBack  locale.Plural `json:"secondsToBack" holds:"n"`
@@ -153,13 +153,13 @@ type Texts struct {
 		Closed      Notice `json:"closed"`
 		TooMany     Notice `json:"tooMany"`
 
-		StillOpen string `json:"stillOpen"` // in place of the body of Gone
+		StillOpen string `json:"stillOpen"` // the body of the notice StillOpen, whose title is that of Gone
 	} `json:"notices"`
 	Methods map[string]string `json:"methods"` // names of the ways to pay, by the type of a money_storage
-	Reasons map[string]string `json:"reasons"` // by error_code; other reasons are not shown to a payer
+	Reasons map[string]string `json:"reasons"` // texts by error_code; a payer does not see other reasons
 }
 
-// Notice is the text of a page that only explains why there is nothing else to show.
+// Notice has the texts of a page that only explains why there is nothing else to show.
 type Notice struct {
 	Title string `json:"title"`
 	Body  string `json:"body"`

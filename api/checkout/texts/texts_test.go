@@ -31,7 +31,8 @@ func TestTextsAreOfTheLanguageAsked(t *testing.T) {
 	}
 }
 
-// The struct tags of Texts say what a text must have; a field without its tag would allow "Pay" without the amount.
+// The struct tags of Texts are rules for the texts in the catalogs. Without them, a text such as "Pay" that lacks the amount
+// would be accepted.
 func TestTextsThatAFormOrALetterCannotUseAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ old, replacement, want string }{
 		"amount of a button":      {`"Оплатить {amount}"`, `"Оплатить"`, "ru: checkout.pay: the placeholder {amount} is missing"},
@@ -73,7 +74,7 @@ func changed(t *testing.T, old, replacement string) fstest.MapFS {
 var ofPayers = localetest.Catalogs{
 	Files: files,
 	SameWords: map[string][]string{
-		"ar": {"MM/YY"}, "fa": {"MM/YY"}, "ur": {"MM/YY"}, // in a field from left to right, where words in Arabic letters change places
+		"ar": {"MM/YY"}, "fa": {"MM/YY"}, "ur": {"MM/YY"}, // the field is written from left to right, in which words in Arabic letters would change places
 		"az": {"Status"}, "de": {"Status"}, "fr": {"Signature"}, "id": {"Status", "Total"}, "ms": {"Status"},
 	},
 	ForeignWords: []string{"QR", "SEPA", "SBP", "routing", "number", "sort", "code", "institution", "transit", "CVV", "CVC", "MM", "YY"},

@@ -23,7 +23,7 @@ import (
 
 // Exchange is a request and its response.
 type Exchange struct {
-	Method, Path   string // the path has the query
+	Method, Path   string // the path includes the query
 	RequestHeader  http.Header
 	RequestBody    []byte
 	Status         int
@@ -31,15 +31,15 @@ type Exchange struct {
 	ResponseBody   []byte
 }
 
-// Checker checks exchanges against a document. It is safe for concurrent use.
+// Checker checks requests and their responses against an OpenAPI document. It is safe for concurrent use.
 type Checker struct {
 	document   *openapi3.T
-	asOlder    *openapi3.T // the same document, for the validator
+	asOlder    *openapi3.T // the same document, marked as OpenAPI 3.0 (see New)
 	operations []route
 	refusals   []*openapi3.Schema
 }
 
-// route is a path of the document.
+// route is a path of the document, such as /links/{id}.
 type route struct {
 	path     string
 	segments []string
@@ -48,24 +48,24 @@ type route struct {
 
 func init() {
 	openapi3.DefineStringFormatValidator("uuid", openapi3.NewRegexpFormatValidator(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`))
-	openapi3.RegisterArrayUniqueItemsChecker(func([]any) bool { return true }) // it is set without a lock when it is first needed
+	openapi3.RegisterArrayUniqueItemsChecker(func([]any) bool { return true }) // otherwise kin-openapi sets it without a lock at the first use
 }
 
-// New reads a document, in JSON or YAML.
+// New returns a Checker for an OpenAPI document in JSON or YAML.
 func New(content []byte) (*Checker, error) {
 	document, err := openapi3.NewLoader().LoadFromData(content)
 	if err != nil {
 		return nil, err
 	}
-	// For a document of version 3.1 the library compiles the schema again for each value, and fails at references. Its
-	// other validator knows the keywords that our schemas have, lists of types among them.
+	// For a document of version 3.1, kin-openapi compiles a schema again for each value, and fails at references. Its validator
+	// for version 3.0 supports all keywords of our schemas, including lists of types.
 	older := *document
 	older.OpenAPI = "3.0.3"
 	c := &Checker{document: document, asOlder: &older}
 	for path, item := range document.Paths.Map() {
 		c.operations = append(c.operations, route{path, strings.Split(path, "/"), item})
 	}
-	// A path with literal segments goes before one with parameters.
+	// A path with literal segments is tried before a path with parameters.
 	slices.SortFunc(c.operations, func(a, b route) int {
 		if n := strings.Count(a.path, "{") - strings.Count(b.path, "{"); n != 0 {
 			return n
@@ -78,7 +78,7 @@ func New(content []byte) (*Checker, error) {
 	return c, nil
 }
 
-// Validate returns what is wrong with the document itself.
+// Validate returns an error if the document itself is invalid.
 func (c *Checker) Validate() error {
 	return c.document.Validate(context.Background(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaPatternValidation())
 }
@@ -93,10 +93,10 @@ func (c *Checker) Paths() (names []string) {
 	return names
 }
 
-// Check returns how an exchange differs from the document.
+// Check returns an error if a request that was carried out, or any response, differs from the document.
 func (c *Checker) Check(x *Exchange) error {
 	if x.Method == http.MethodHead {
-		return nil // a response without a body
+		return nil // the response has no body
 	}
 	address, err := url.ParseRequestURI(x.Path)
 	if err != nil {
@@ -115,7 +115,7 @@ func (c *Checker) Check(x *Exchange) error {
 		return c.checkUnknown(x)
 	}
 	request.Header = x.RequestHeader.Clone()
-	query, _ := url.ParseQuery(strings.ReplaceAll(address.RawQuery, "+", "%2B")) // the server reads a plus sign as it is
+	query, _ := url.ParseQuery(strings.ReplaceAll(address.RawQuery, "+", "%2B")) // the server does not decode a plus sign to a space
 	input := &openapi3filter.RequestValidationInput{
 		Request: request, PathParams: parameters, QueryParams: query,
 		Route: &routers.Route{Spec: c.asOlder, Path: found.path, PathItem: found.item, Method: x.Method, Operation: operation},
@@ -142,13 +142,13 @@ func (c *Checker) Check(x *Exchange) error {
 	return nil
 }
 
-// isUsualHeader has the headers that are not described: those of HTTP itself, and those that tell a browser what it may do.
+// isUsualHeader has the headers that need no description: those of HTTP itself, and security policies for browsers.
 var isUsualHeader = map[string]bool{
 	"Allow": true, "Cache-Control": true, "Connection": true, "Content-Length": true, "Content-Type": true, "Date": true, "Etag": true, "Vary": true,
 	"Content-Security-Policy": true, "Referrer-Policy": true, "Strict-Transport-Security": true, "X-Content-Type-Options": true, "X-Frame-Options": true,
 }
 
-// describesHeader tells whether the response with a status has a header, in any case.
+// describesHeader tells whether the response with a status is described with a header. The case of the name does not matter.
 func describesHeader(operation *openapi3.Operation, status int, name string) bool {
 	response := operation.Responses.Status(status)
 	for described := range response.Value.Headers {
@@ -159,7 +159,8 @@ func describesHeader(operation *openapi3.Operation, status int, name string) boo
 	return false
 }
 
-// checkRequest checks a request that was carried out. The query of a command is ignored, so it may have anything.
+// checkRequest checks a request that was carried out. It allows unknown query parameters unless the method is GET, because
+// the server ignores the query of other methods.
 func (c *Checker) checkRequest(input *openapi3filter.RequestValidationInput, operation *openapi3.Operation, x *Exchange) error {
 	for name := range input.QueryParams {
 		if x.Method == http.MethodGet && operation.Parameters.GetByInAndName("query", name) == nil {
@@ -171,17 +172,17 @@ func (c *Checker) checkRequest(input *openapi3filter.RequestValidationInput, ope
 	}
 	media := operation.RequestBody.Value.Content["application/json"]
 	if media == nil {
-		input.Options.ExcludeRequestBody = true // a form
+		input.Options.ExcludeRequestBody = true // the body is a form, which is not checked
 		return openapi3filter.ValidateRequest(context.Background(), input)
 	}
 	inner := simplified(x.RequestBody, media.Schema.Value)
 	input.Request.Body, input.Request.GetBody = io.NopCloser(bytes.NewReader(inner)), nil
-	input.Request.Header.Set("content-type", "application/json") // an optional body may come with any type
+	input.Request.Header.Set("content-type", "application/json") // the server accepts any content type for an optional body
 	return openapi3filter.ValidateRequest(context.Background(), input)
 }
 
-// simplified returns a body in the form that the schema has. The members of a record may also be inside params, and an empty
-// text counts as null in an optional member.
+// simplified converts a body to the form that the schema describes. The server accepts two more forms, which the schema does not
+// describe: the members of a record inside an object params, and an empty text in place of null in an optional member.
 func simplified(body []byte, schema *openapi3.Schema) []byte {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(body, &members) != nil {
@@ -216,7 +217,7 @@ func hasCredential(_ context.Context, input *openapi3filter.AuthenticationInput)
 	return nil
 }
 
-// find returns the path of the document that matches a request's path and has the method, with the values of its
+// find returns the path of the document that matches a request's path and has the method, and the values of the path's
 // parameters.
 func (c *Checker) find(path, method string) (found *route, parameters map[string]string) {
 	segments := strings.Split(path, "/")
@@ -249,7 +250,7 @@ func (r *route) match(segments []string) (parameters map[string]string, ok bool)
 	return parameters, true
 }
 
-// checkUnknown checks the response to a request for what is not described.
+// checkUnknown checks the response to a request whose path or method is not described.
 func (c *Checker) checkUnknown(x *Exchange) error {
 	if x.Status < http.StatusBadRequest {
 		return fmt.Errorf("%s %s is not described, and the response is %d", x.Method, x.Path, x.Status)
@@ -268,8 +269,8 @@ func (c *Checker) checkUnknown(x *Exchange) error {
 	return nil
 }
 
-// CheckNotification returns how a notification to a merchant differs from the webhook that describes it. The schemas of
-// notifications are open, because receivers have to ignore unknown members; here all members must be described.
+// CheckNotification returns an error if a notification to a merchant differs from its webhook in the document. The schemas of
+// notifications allow unknown members, because receivers must ignore these. But here all members must be described.
 func (c *Checker) CheckNotification(header http.Header, body []byte) error {
 	var kind struct{ Type, Event string }
 	if err := json.Unmarshal(body, &kind); err != nil {
@@ -308,8 +309,8 @@ func (c *Checker) CheckNotification(header http.Header, body []byte) error {
 	return nil
 }
 
-// undescribed returns the name of a member that no object of the schema has; empty: there is none. An object without
-// described members may have any.
+// undescribed returns the name of a member that the schema does not describe; empty: there is none. An object without
+// described members may have any members.
 func undescribed(schema *openapi3.Schema, value any) string {
 	members, _ := value.(map[string]any)
 	for name, member := range members {
@@ -326,7 +327,7 @@ func undescribed(schema *openapi3.Schema, value any) string {
 	return ""
 }
 
-// Canonical returns a document, in JSON or YAML, in one form.
+// Canonical converts a document in JSON or YAML to a canonical form, so that two documents can be compared.
 func Canonical(content []byte) ([]byte, error) {
 	document, err := openapi3.NewLoader().LoadFromData(content)
 	if err != nil {

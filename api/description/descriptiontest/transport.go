@@ -7,13 +7,14 @@ import (
 	"net/http"
 )
 
-// Transport checks every exchange. An exchange that is not as described is an error of the request.
+// Transport sends requests and checks each of them, with its response, against the description of the API. If one of them differs
+// from the description, RoundTrip returns an error.
 type Transport struct {
 	Base    http.RoundTripper
-	Checker func() *Checker // nil, or returns nil: nothing is checked
+	Checker func() *Checker // if Checker is nil or returns nil, nothing is checked
 }
 
-// RoundTrip implements http.RoundTripper. The body of a response is read if it is JSON; a stream stays one.
+// RoundTrip implements http.RoundTripper. It reads the body of a response only if it is JSON, so that a stream remains a stream.
 func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	checker := t.Checker()
 	if checker == nil {

@@ -99,20 +99,20 @@ var (
 	idParameter     = spec.InPath("id", spec.UUID(), "The id of the record.")
 )
 
-// limitParameter is the number of rows of a page.
+// limitParameter is the parameter for the number of rows on a page, with its default and its maximum.
 func limitParameter(usual, most int64) spec.Parameter {
 	return spec.InQuery("limit", spec.IntegerUpTo(1, most).Or(usual), "How many rows a page has at most.")
 }
 
-// ok is the response of status 200.
+// ok returns a response of status 200.
 func ok(s *spec.Schema) []spec.Answer {
 	return []spec.Answer{{Status: 200, Schema: s}}
 }
 
-// created is the response of status 201.
+// created returns a response of status 201.
 func created(s *spec.Schema, headers ...spec.Header) []spec.Answer {
 	return []spec.Answer{{Status: 201, Schema: s, Headers: headers}}
 }
 
-// locationHeader is the path of what was created.
+// locationHeader has the path of the created record.
 var locationHeader = spec.Header{Name: "location", Schema: spec.Text(), Text: "The path of the new record.", Required: true}

@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// contractKind is a product in a reading.
+// contractKind is a product in one reading: the secular or the religious contract API.
 type contractKind struct {
 	product *contract.Product
 	reading *contract.Reading
@@ -28,7 +28,7 @@ func contractKinds() (kinds []contractKind) {
 	return kinds
 }
 
-// name is the product's name in addresses, such as certificate-issues.
+// name is the product's name in URL paths, such as certificate-issues.
 func (k contractKind) name() string { return k.product.Variants[k.reading].Name }
 
 // schemaName is the name of the component with a contract: CertificateIssue.
@@ -45,7 +45,7 @@ func (k contractKind) title() string {
 	return strings.ReplaceAll(strings.TrimSuffix(k.name(), "s"), "-", " ")
 }
 
-// tag is the title of the page: Certificate issues.
+// tag is the title of the product's page in the reference: Certificate issues.
 func (k contractKind) tag() string {
 	title := strings.ReplaceAll(k.name(), "-", " ")
 	return strings.ToUpper(title[:1]) + title[1:]
@@ -53,11 +53,11 @@ func (k contractKind) tag() string {
 
 func (k contractKind) isSecular() bool { return k.reading == contract.Secular }
 
-// path is the path of the product's contracts, and route the pattern of its route.
+// path is the URL path of the product's contracts.
 func (k contractKind) path() string { return v1 + k.product.Path(k.reading) }
 
-// routeOf returns the pattern of the route that serves a path below that of the product. One set of routes serves all
-// products of the religious reading, and one route all actions.
+// routeOf returns the pattern of the route that serves a path below that of the product. In the religious reading, one set of
+// routes serves all products, and one route serves all actions.
 func (k contractKind) routeOf(below string) string {
 	if k.isSecular() {
 		return spec.RoutePath(k.path() + below)
@@ -73,17 +73,22 @@ func contractTags() (tags []spec.Tag) {
 		}
 		tags = append(tags, spec.Tag{Name: k.tag(), Group: group})
 	}
-	return append(tags, spec.Tag{Name: tagBank, Group: groupBank})
+	return append(tags, spec.Tag{Name: tagSecular, Group: groupSecular}, spec.Tag{Name: tagBank, Group: groupBank})
 }
 
-// tagBank is the tag of what all religious products share.
-const tagBank = "Screening and charity"
+// The tags of the operations that all products of a reading share.
+const (
+	tagSecular = "Counts"
+	tagBank    = "Screening and charity"
+)
 
 func contractOperations() (list []spec.Operation) {
 	for _, k := range contractKinds() {
 		list = append(list, k.operations()...)
 	}
-	return list
+	stats := withModule([]spec.Operation{contractStats("getSecularContractStats", v1+contract.Secular.Path, contract.Secular)})
+	stats[0].Tag = tagSecular
+	return append(list, stats...)
 }
 
 // operations are all operations of a product in a reading.
@@ -99,9 +104,16 @@ func (k contractKind) operations() []spec.Operation {
 		{ID: "get" + name, Method: "GET", Path: path + "/{id}", Route: k.routeOf("/{id}"), Summary: "Read " + article(k.title()),
 			Parameters: []spec.Parameter{id}, Answers: ok(shown), Refusals: []spec.Refusal{unknown},
 			Examples: []spec.Example{{As: "session", Path: map[string]string{"id": "$" + name}}}},
+		{ID: "list" + name + "Actions", Method: "GET", Path: path + "/{id}/actions", Route: k.routeOf("/{id}/actions"),
+			Summary:    "List what may be done with the contract now",
+			Text:       "Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.",
+			Parameters: []spec.Parameter{id}, Answers: ok(spec.Object(spec.M("data", spec.List(spec.Ref("ContractAction")), "the product's actions"))),
+			Refusals: []spec.Refusal{unknown}, Examples: k.availabilityExample()},
 		k.list(),
 		{ID: "list" + name + "Entries", Method: "GET", Path: path + "/{id}/entries", Route: k.routeOf("/{id}/entries"), Summary: "List the contract's entries",
 			Parameters: append([]spec.Parameter{id}, ledgerPage...), Answers: ok(spec.Page(spec.Ref("Entry"), "seq")), Refusals: []spec.Refusal{unknown}},
+		{ID: "list" + name + "Events", Method: "GET", Path: path + "/{id}/events", Route: k.routeOf("/{id}/events"), Summary: "List the contract's events",
+			Parameters: append([]spec.Parameter{id}, ledgerPage...), Answers: ok(spec.Page(spec.Ref("Event"), "seq")), Refusals: []spec.Refusal{unknown}},
 	}
 	if k.product.RegisterExtract != nil {
 		list = append(list, k.registers(id, unknown)...)
@@ -168,7 +180,7 @@ func (k contractKind) list() spec.Operation {
 	return o
 }
 
-// typeFilter filters by the product's own type.
+// typeFilter is the parameter that filters by the product's own type.
 func (k contractKind) typeFilter() spec.Parameter {
 	if words := k.product.Types(); len(words) > 0 {
 		return spec.InQuery("type", spec.Words(words...), "Only this `"+k.product.Type+"`.")
@@ -212,7 +224,7 @@ func (k contractKind) schedule(id spec.Parameter, unknown spec.Refusal) spec.Ope
 	return o
 }
 
-// contractAction is an action with its name in addresses.
+// contractAction is an action with its name in paths.
 type contractAction struct {
 	name    string
 	handler *contract.ActionHandler
@@ -220,12 +232,8 @@ type contractAction struct {
 
 // actions are the product's actions in the reading, in the order of their declaration.
 func (k contractKind) actions() (actions []contractAction) {
-	variant := k.product.Variants[k.reading]
-	for _, handler := range k.product.Handlers {
-		name := k.product.ActionName(k.reading, handler.Name)
-		if action, isOffered := k.product.Action(k.reading, name); isOffered && action == handler.Name && (variant.Actions == nil || variant.Actions[name] == handler.Name) {
-			actions = append(actions, contractAction{name, handler})
-		}
+	for _, handler := range k.product.Offered(k.reading) {
+		actions = append(actions, contractAction{k.product.ActionName(k.reading, handler.Name), handler})
 	}
 	return actions
 }
@@ -240,7 +248,7 @@ func (k contractKind) action(a contractAction, id spec.Parameter, unknown spec.R
 			{Code: ledger.Invalid, When: "`details` has the faults of the body or, if it has none, the conditions that do not hold"}},
 		Examples: k.actionExamples(a.handler.Name),
 	}
-	if body := k.bodyOf(a.handler); body != nil {
+	if body := k.product.BodyOf(k.reading, a.handler); body != nil {
 		s := spec.ForCreate(body.Columns, k.reading.Requests)
 		o.Body = &spec.Body{Schema: s, Optional: true}
 		for _, m := range s.Members {
@@ -252,15 +260,7 @@ func (k contractKind) action(a contractAction, id spec.Parameter, unknown spec.R
 	return o
 }
 
-// bodyOf returns the columns of an action's body; nil if it takes none.
-func (k contractKind) bodyOf(handler *contract.ActionHandler) *schema.Table {
-	if handler.Name == contract.Pass {
-		return k.product.Reviews(k.reading)
-	}
-	return handler.Body
-}
-
-// transitionsOf says from which states an action leads where, and why.
+// transitionsOf returns a text with the transitions of an action: the states before and after, and the reason.
 func (k contractKind) transitionsOf(handler *contract.ActionHandler) string {
 	var text strings.Builder
 	machine := k.product.Machine(k.reading)
@@ -298,10 +298,46 @@ func contractSchemas() (list []spec.Component) {
 			spec.Component{Name: k.schemaName() + "Create", Schema: k.createBody()},
 		)
 	}
-	return append(list, religiousSchemas()...)
+	return append(append(list, actionSchemas()...), religiousSchemas()...)
 }
 
-// shown is a contract as responses show it.
+// refusalOfAction is the body of the response that an action would get now; null if the action is possible.
+func refusalOfAction() *spec.Schema {
+	return spec.Nullable(spec.OpenObject(spec.M("error", spec.Text(), "the code"), spec.Optional("message", spec.Text(), "for people"),
+		spec.Optional("details", spec.OpenObject(), "the conditions that do not hold, by field")))
+}
+
+// actionSchemas are the schemas of the list of actions that are possible on a contract now.
+func actionSchemas() []spec.Component {
+	digits := spec.Text()
+	digits.Pattern = "^[0-9]+$"
+	field := func(more ...spec.Member) *spec.Schema {
+		return spec.Object(append([]spec.Member{
+			spec.M("name", spec.Text(), "its name"), spec.M("kind", spec.Text(), "the kind of its values"),
+			spec.M("required", spec.Bool(), "whether it must be sent"), spec.M("help", spec.Text(), "what it means"),
+			spec.Optional("minimum", digits, "the smallest number; amounts in minor units"),
+			spec.Optional("maximum", digits, "the largest number that the contract allows now; amounts in minor units"),
+			spec.Optional("min_length", spec.Integer(1), "fewest characters or entries"), spec.Optional("max_length", spec.Integer(1), "most characters or entries"),
+			spec.Optional("words", spec.List(spec.Text()), "the possible values"), spec.Optional("default", spec.Anything(), "the value if none is sent"),
+		}, more...)...)
+	}
+	return []spec.Component{
+		{Name: "ContractAction", Schema: spec.Object(
+			spec.M("action", spec.Text(), "its name in addresses"),
+			spec.M("allowed", spec.Bool(), "whether the caller may take it now"),
+			spec.M("refusal", refusalOfAction(), "why not: the body of the response that the action would get"),
+			spec.M("after", spec.Nullable(spec.List(spec.Text())), "the actions that come first, in their order; null: no action leads there any more"),
+			spec.M("from", spec.List(spec.Text()), "the statuses in which it is possible"),
+			spec.M("leads_to", spec.List(spec.Object(spec.M("status", spec.Text(), "the status"), spec.M("why", spec.Text(), "what has happened then"))),
+				"the statuses to which it may lead from the present one"),
+			spec.M("fields", spec.List(spec.Ref("ContractField")), "what its body takes"),
+		)},
+		{Name: "ContractField", Schema: field(spec.Optional("fields", spec.List(spec.Ref("ContractMember")), "the members of an object"))},
+		{Name: "ContractMember", Schema: field()},
+	}
+}
+
+// shown is the schema of a contract in responses.
 func (k contractKind) shown(inList bool) *spec.Schema {
 	style := k.reading.Answers
 	s := spec.Object(spec.M("id", spec.UUID(), "id of the contract"))
@@ -342,7 +378,7 @@ func (k contractKind) shown(inList bool) *spec.Schema {
 	return s
 }
 
-// createBody is the body of a request for a contract.
+// createBody is the body of a request that creates a contract.
 func (k contractKind) createBody() *spec.Schema {
 	s := spec.ForCreate(k.product.Columns.Columns, k.reading.Requests)
 	for i := range s.Members {
@@ -382,7 +418,8 @@ func currencyOfContract() *spec.Schema {
 	return s
 }
 
-// withModule adds the refusal of an organization without the module, in the form of contracts.
+// withModule puts the operations under the tag tagBank, gives their refusals the form {error, details}, and adds the refusal that
+// organizations without the module get.
 func withModule(list []spec.Operation) []spec.Operation {
 	for i := range list {
 		list[i].Tag, list[i].Refused = tagBank, spec.WithDetails

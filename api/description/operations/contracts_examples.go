@@ -7,8 +7,9 @@ import (
 	"mizan/ledger/contract"
 )
 
-// contractRun is a way through a product's machine: the body that creates the contract, and the actions with their bodies, of
-// which "" is none. $today is the clock's day. An action "+27" advances the sandbox's clock by as many times 100,000 seconds.
+// contractRun is a sequence of requests for a contract: the body that creates the contract, and the actions with their bodies.
+// The body "" means none, and $today is the clock's day. The action "+27" advances the sandbox's clock by 27 times 100,000
+// seconds.
 type contractRun struct {
 	create string
 	steps  [][2]string
@@ -23,7 +24,8 @@ const (
 	refusal  = `{"reason":"the asset is not described well enough"}`
 )
 
-// contractRuns are the ways that the examples go. Each action's example is in the first run that has it.
+// contractRuns are the sequences from which examples are made. The example of an action comes from the first run that has the
+// action.
 var contractRuns = map[*contract.Product][]contractRun{
 	contract.Certificate: {
 		{certificates, [][2]string{{"submit", ""}, {"review", approval},
@@ -98,12 +100,20 @@ func lease(kind, option string) string {
 	return `{` + customer + `"lease_type":"` + kind + `","asset_description":"A lorry of 12 t","asset_cost":"12000000","lease_term_months":24,` + option + `"monthly_rental":"600000",` + test
 }
 
-// createExamples has the example of the creation.
+// createExamples returns the example of a creation.
 func (k contractKind) createExamples() []spec.Example {
 	return []spec.Example{{As: "session", Body: k.createExample(contractRuns[k.product][0].create), Keep: map[string]string{k.schemaName(): "data.id"}}}
 }
 
-// createExample returns the body of a creation in the reading.
+// availabilityExample returns the example of the list of possible actions. Only the product with the shortest list has one.
+func (k contractKind) availabilityExample() []spec.Example {
+	if k.product != contract.Safekeeping {
+		return nil
+	}
+	return []spec.Example{{As: "session", Path: map[string]string{"id": "$" + k.schemaName()}}}
+}
+
+// createExample returns the body of a creation, with the members that the reading requires in addition.
 func (k contractKind) createExample(body string) string {
 	if len(k.product.Variants[k.reading].Opening) > 0 {
 		return strings.TrimSuffix(body, "}") + `,"compliance_review":` + fatwa + `}`
@@ -111,7 +121,7 @@ func (k contractKind) createExample(body string) string {
 	return body
 }
 
-// actionExamples has the example of an action, in the first run that has it.
+// actionExamples returns the example of an action, from the first run that has the action.
 func (k contractKind) actionExamples(action contract.Action) []spec.Example {
 	for _, run := range contractRuns[k.product] {
 		kept := "of " + k.schemaName()
@@ -122,13 +132,13 @@ func (k contractKind) actionExamples(action contract.Action) []spec.Example {
 				before = append(before, spec.Request{As: "admin", Method: "PUT", Path: v1 + "/sandbox/clock", Body: `{"advance_seconds":` + time + `00000}`})
 				continue
 			}
-			if !k.isSecular() && name == contract.Pass {
+			if !k.isSecular() && name == contract.Approve {
 				body = fatwa
 			}
 			if name == action {
 				return []spec.Example{{As: "session", Path: map[string]string{"id": "$" + kept}, Body: body, Before: before}}
 			}
-			if k.isDoneInRun(name) {
+			if k.needsRequest(name) {
 				before = append(before, spec.Request{As: "session", Method: "POST",
 					Path: k.path() + "/$" + kept + "/" + k.product.ActionName(k.reading, name), Body: body})
 			}
@@ -137,9 +147,9 @@ func (k contractKind) actionExamples(action contract.Action) []spec.Example {
 	return nil
 }
 
-// isDoneInRun tells whether an action of a run is one that requests of the reading make: some readings have no such action,
-// or their creation performs it.
-func (k contractKind) isDoneInRun(action contract.Action) bool {
+// needsRequest tells whether a run sends a request for the action. It does not if the reading has no such action, or performs the
+// action when the contract is created.
+func (k contractKind) needsRequest(action contract.Action) bool {
 	for _, a := range k.actions() {
 		if a.handler.Name == action {
 			return true

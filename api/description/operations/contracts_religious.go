@@ -6,7 +6,7 @@ import (
 	"mizan/ledger/contract"
 )
 
-// religiousOperations are what all products of the religious reading share.
+// religiousOperations are the operations that all products of the religious reading share.
 func religiousOperations() []spec.Operation {
 	base := v1 + contract.Religious.Path
 	anything := []spec.Parameter{
@@ -16,19 +16,15 @@ func religiousOperations() []spec.Operation {
 		spec.InQuery("amount", spec.Positive(), "Minor units."), spec.InQuery("currency", spec.Text(), ""),
 		spec.InQuery("debt_percent", percent(), ""), spec.InQuery("impure_income_percent", percent(), ""),
 	}
-	return withModule([]spec.Operation{{
-		ID: "getContractStats", Method: "GET", Path: base + "/stats", Summary: "Count the contracts", Parameters: []spec.Parameter{envFilter},
-		Answers: ok(spec.Data(spec.Object(spec.M("products", spec.List(spec.Object(spec.M("product_type", productTypes(), "the product"),
-			spec.M("count", spec.Integer(0), "number of contracts"))), "the products"), spec.M("total", spec.Integer(0), "the sum")))),
-		Examples: []spec.Example{{As: "session"}},
-	}, {
+	stats := contractStats("getContractStats", base, contract.Religious)
+	return withModule([]spec.Operation{stats, {
 		ID: "listRegions", Method: "GET", Path: base + "/regions", Summary: "List the regions", Refusals: []spec.Refusal{noParameters},
 		Answers: ok(spec.Data(spec.Object(
 			spec.M("regions", spec.List(spec.Object(spec.M("code", regionCode(), "the code"), spec.M("name", spec.Text(), "the name"),
 				spec.M("currencies", spec.List(spec.Text()), "currencies of contracts"),
 				spec.M("product_types", spec.List(productTypes()), "products that are offered"),
-				spec.M("chart_version", spec.Integer(1), "number of the chart of accounts"))), "those in which the organization works"),
-			spec.M("dual_banking", spec.List(spec.Text()), "those that have secular and religious banks"),
+				spec.M("chart_version", spec.Integer(1), "number of the chart of accounts"))), "the regions in which the organization works"),
+			spec.M("dual_banking", spec.List(spec.Text()), "the regions that have secular and religious banks"),
 		))), Examples: []spec.Example{{As: "session"}},
 	}, {
 		ID: "listCharity", Method: "GET", Path: base + "/charity", Summary: "List what went to charity",
@@ -40,6 +36,10 @@ func religiousOperations() []spec.Operation {
 		)), "of all pages, a row for each asset")), ""))),
 		Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "a parameter is wrong, or the report would read more than 5,000 events (`from`)"}},
 		Examples: []spec.Example{{As: "session", Query: "env=test"}},
+	}, {
+		ID: "listReviews", Method: "GET", Path: base + "/reviews", Summary: "List the contracts that wait for a review",
+		Parameters: []spec.Parameter{envFilter, limitParameter(50, 200), cursorParameter},
+		Answers:    ok(spec.Page(spec.Ref("WaitingContract"), "inserted_at")), Examples: []spec.Example{{As: "session", Query: "env=test"}},
 	}, {
 		ID: "screen", Method: "GET", Path: base + "/screen", Summary: "Screen an asset or a transaction", Parameters: anything,
 		Answers: ok(spec.Data(spec.Ref("Screening"))),
@@ -53,18 +53,36 @@ func religiousOperations() []spec.Operation {
 	}})
 }
 
+// contractStats is the operation that counts the contracts of a reading.
+func contractStats(id, base string, reading *contract.Reading) spec.Operation {
+	return spec.Operation{
+		ID: id, Method: "GET", Path: base + "/stats", Summary: "Count the contracts", Parameters: []spec.Parameter{envFilter},
+		Answers: ok(spec.Data(spec.Object(spec.M("products", spec.List(spec.Object(spec.M("product_type", productNames(reading), "the product"),
+			spec.M("count", spec.Integer(0), "number of contracts"))), "the products"), spec.M("total", spec.Integer(0), "the sum")))),
+		Examples: []spec.Example{{As: "session"}},
+	}
+}
+
 func percent() *spec.Schema {
 	return &spec.Schema{Types: []string{"string"}, Pattern: `^([0-9]+(\.[0-9]+)?)?$`}
 }
 
-func productTypes() *spec.Schema {
+func productTypes() *spec.Schema { return productNames(contract.Religious) }
+
+// productNames are the names of a reading's products in paths.
+func productNames(reading *contract.Reading) *spec.Schema {
 	s := spec.Text()
 	for _, k := range contractKinds() {
-		if !k.isSecular() {
+		if k.reading == reading {
 			s.Words = append(s.Words, k.name())
 		}
 	}
 	return s
+}
+
+// requester is the user who requested a contract. The name is missing if the user was deleted.
+func requester() *spec.Schema {
+	return spec.Object(spec.M("id", spec.UUID(), "id of the user"), spec.Optional("login", spec.Text(), "login of the user"), spec.Optional("name", spec.Text(), "name of the user"))
 }
 
 func religiousSchemas() []spec.Component {
@@ -79,13 +97,14 @@ func religiousSchemas() []spec.Component {
 	for _, name := range []string{"subject", "region", "asset_type", "activity", "description", "currency", "debt_percent", "impure_income_percent"} {
 		given.Members = append(given.Members, spec.Optional(name, spec.Text(), ""))
 	}
-	given.Members = append(given.Members, spec.Optional("amount", spec.Integer(1), "minor units"))
+	given.Members = append(given.Members, spec.Optional("amount", spec.AmountAsNumber(), ""))
 	return []spec.Component{
 		{Name: "Screening", Schema: spec.Object(screened...)},
 		{Name: "StoredScreening", Schema: spec.Object(append(screened, spec.M("given", given, "the query"))...)},
 		{Name: "Review", Schema: spec.Object(
 			spec.M("id", spec.UUID(), "id of the contract"), spec.M("contract_number", spec.Text(), "number of the contract"),
 			spec.M("product_type", productTypes(), "the product"), spec.M("status", spec.Text(), "state of the contract"),
+			spec.Optional("requested_by", requester(), "the user who has created the contract"),
 			spec.M("conclusion", spec.Nullable(spec.Words("approved", "rejected")), "null while there is none"),
 			spec.Optional("approved_by", spec.Text(), "who approved it"), spec.Optional("signed_at", spec.Text(), "date or time of the signature"),
 			spec.Optional("document_ref", spec.Text(), "reference of the document"), spec.Optional("note", spec.Text(), "a remark"),
@@ -96,6 +115,13 @@ func religiousSchemas() []spec.Component {
 				spec.M("ruleset_version", spec.Integer(1), "number of the set of rules"), spec.M("screened_at", spec.Instant(), "when it was made")),
 				"the screening on which the contract is based"),
 		)},
+		{Name: "WaitingContract", Schema: spec.OpenObject(
+			spec.M("id", spec.UUID(), "id of the contract"), spec.M("product_type", productTypes(), "the product"),
+			spec.M("contract_number", spec.Text(), "number of the contract"), spec.M("status", spec.Text(), "state of the contract"),
+			spec.M("env", envName(), "environment"), spec.Optional("region", spec.Text(), "code of the region"), spec.Optional("currency", spec.Text(), "currency code"),
+			spec.Optional("requested_by", requester(), "the user who has created the contract"),
+			spec.M("refusal", refusalOfAction(), "why the caller may not approve it: the body of the response that the approval would get"), spec.M("inserted_at", spec.Instant(), "when it was created"),
+		).Is("the contract as its product's list shows it, and who has asked for it")},
 		{Name: "CharityPosting", Schema: spec.Object(
 			spec.M("seq", spec.Integer(1), "number of the event"), spec.M("source", spec.UUID(), "id of the contract"),
 			spec.M("product_type", productTypes(), "the product"), spec.M("contract_number", spec.Text(), "number of the contract"),

@@ -6,7 +6,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// failureTexts says of each error_code which statuses have it, what it means, and what a merchant can do.
+// failureTexts has three texts for each error_code: the statuses that have it, its meaning, and the remedy for the merchant.
 var failureTexts = map[payment.Code][3]string{
 	payment.UnexpectedCard:    {"rejected", "a create that is not hosted had no money_storage", "send the credentials, or create the transaction hosted"},
 	payment.ReturnURLsMissing: {"rejected", "a payment that is not hosted has no returnUrl or failUrl", "send both"},

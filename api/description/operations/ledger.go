@@ -3,6 +3,7 @@ package operations
 import (
 	"mime"
 	"slices"
+	"strings"
 
 	"mizan/api/description/spec"
 	"mizan/api/ledger/export"
@@ -16,7 +17,7 @@ const ledgerPath = v1 + "/ledger"
 var (
 	pathParameter  = spec.InPath("path", spec.Text(), "The account, such as `L:partner:1:available`.")
 	currencyFilter = spec.InQuery("currency", spec.Text(), "Only this currency.")
-	networkFilter  = spec.InQuery("network", spec.Text(), "Only this network; an empty value selects what has none.").OrEmpty()
+	networkFilter  = spec.InQuery("network", spec.Text(), "Only this network; an empty value selects assets without a network.").OrEmpty()
 	atParameter    = spec.InQuery("at", instantOrDay(), "The moment of the balances, with `by=effective` also a day. Now if absent.")
 	byParameter    = spec.InQuery("by", spec.Words("booked", "effective").Or("booked"),
 		"By which of their times entries are included: when they were stored, or the day to which they belong.")
@@ -49,8 +50,23 @@ func ledgerOperations() []spec.Operation {
 		Examples: []spec.Example{{Path: account, Query: "env=test&currency=USD&limit=2"}},
 	}, {
 		ID: "getTrialBalance", Method: "GET", Path: ledgerPath + "/trial-balance", Tag: tagLedger, Summary: "Read the trial balance at any time",
-		Parameters: append([]spec.Parameter{envParameter, currencyFilter, networkFilter, atParameter, byParameter}, ledgerPage...),
-		Answers:    ok(rows), Examples: []spec.Example{{Query: "env=test&currency=USD"}},
+		Parameters: append([]spec.Parameter{
+			envParameter, currencyFilter, networkFilter, atParameter, byParameter,
+			spec.InQuery("since", instantOrDay(), "An earlier moment, not after `at`: each row also has its totals then."),
+			spec.InQuery("totals", spec.Words("false", "true").Or("false"), "Whether the first page also has the sums over all accounts."),
+		}, ledgerPage...),
+		Answers: ok(rows.With(spec.Optional("totals", spec.List(spec.Ref("GroupBalance")),
+			"with `totals=true` on the first page: the sums over all accounts in each asset, at the moment of all pages"))), Examples: []spec.Example{{Query: "env=test&currency=USD"}, {Name: "totals", As: "auditor", Query: "env=test&currency=USD&totals=true&since=2026-09-01T00:00:00Z&limit=1"}},
+	}, {
+		ID: "getTotals", Method: "GET", Path: ledgerPath + "/totals", Tag: tagLedger, Summary: "Read the totals of groups of accounts at any time",
+		Parameters: append([]spec.Parameter{
+			spec.InQuery("group", spec.Words("asset", "segment").Or("asset"),
+				"Which accounts are one group: all of them, or those whose paths have the same next segment after `prefix`."),
+			spec.InQuery("prefix", spec.Text(), "Only accounts whose paths begin so."),
+			currencyFilter, networkFilter, envParameter, atParameter, byParameter,
+		}, ledgerPage...),
+		Answers:  ok(spec.Page(spec.Ref("GroupBalance"), "path")),
+		Examples: []spec.Example{{As: "auditor", Query: "env=test&group=segment&prefix=L:&currency=USD"}},
 	}}
 }
 
@@ -73,8 +89,18 @@ func journalOperations() []spec.Operation {
 		Examples: []spec.Example{{As: "auditor", Path: map[string]string{"seq": "$seq"}}},
 	}, {
 		ID: "listEvents", Method: "GET", Path: ledgerPath + "/events", Tag: tagJournal, Summary: "List all events",
-		Parameters: append([]spec.Parameter{spec.InQuery("source", spec.Text(), "Of this record.")}, ledgerPage...),
-		Answers:    ok(spec.Page(spec.Ref("Event"), "seq")), Examples: []spec.Example{{As: "auditor", Query: "source=$payment"}},
+		Parameters: append([]spec.Parameter{
+			spec.InQuery("source", spec.Text(), "Of this record."),
+			spec.InQuery("author", spec.Words(authorWords()...), "By authors of this kind."),
+			spec.InQuery("kind", spec.Words("administration"),
+				"Changes of the records of the administration that somebody asked for: "+administrationWords()+"."),
+		}, ledgerPage...),
+		Answers: ok(spec.Page(spec.Ref("Event"), "seq")), Examples: []spec.Example{{As: "auditor", Query: "source=$payment"}},
+	}, {
+		ID: "getEvent", Method: "GET", Path: ledgerPath + "/events/{seq}", Tag: tagJournal, Summary: "Read an event",
+		Parameters: []spec.Parameter{spec.InPath("seq", spec.Text(), "The number of the event.")}, Answers: ok(spec.Data(spec.Ref("Event"))),
+		Refusals: []spec.Refusal{{Code: ledger.NotFound}},
+		Examples: []spec.Example{{As: "auditor", Path: map[string]string{"seq": "$seq"}}},
 	}, {
 		ID: "getHead", Method: "GET", Path: ledgerPath + "/head", Tag: tagJournal, Summary: "Read the signed head of the journal",
 		Answers: ok(spec.Data(spec.Object(
@@ -89,12 +115,12 @@ func journalOperations() []spec.Operation {
 	}, {
 		ID: "proveInclusion", Method: "GET", Path: ledgerPath + "/proofs/inclusion", Tag: tagJournal, Summary: "Prove that an event is in the journal",
 		Parameters: []spec.Parameter{size("seq", "The number of the event.").Needed(),
-			size("size", "The tree: that of the first so many events; of all if absent.")},
+			size("size", "The size of the tree: its first so many events; all events if absent.")},
 		Answers: ok(spec.Data(spec.Object(
 			spec.M("seq", spec.Integer(1), "number of the event, which is leaf seq − 1"),
 			spec.M("size", spec.Integer(1), "number of events in the tree"), spec.M("leaf", spec.Bytes(), "the event's canonical bytes"),
 			spec.M("root", spec.Bytes(), "the root of the tree"), spec.M("proof", spec.List(spec.Bytes()), "the hashes that lead from the leaf to the root"),
-		))), Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "a parameter is missing or wrong, or names what is not in the journal"}},
+		))), Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "a parameter is missing or wrong, or names an event or a size that the journal does not have"}},
 		Examples: []spec.Example{{Query: "seq=1&size=4"}},
 	}, {
 		ID: "proveConsistency", Method: "GET", Path: ledgerPath + "/proofs/consistency", Tag: tagJournal, Summary: "Prove that the journal only grew",
@@ -103,12 +129,12 @@ func journalOperations() []spec.Operation {
 			spec.M("from", spec.Integer(1), "the earlier number of events"), spec.M("to", spec.Integer(1), "the later number of events"),
 			spec.M("from_root", spec.Bytes(), "the root of the earlier tree"), spec.M("to_root", spec.Bytes(), "the root of the later tree"),
 			spec.M("proof", spec.List(spec.Bytes()), "the hashes that prove it"),
-		))), Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "a parameter is missing or wrong, or names what is not in the journal"}},
+		))), Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "a parameter is missing or wrong, or names a size that the journal does not have"}},
 		Examples: []spec.Example{{Query: "from=2&to=4"}},
 	}}
 }
 
-// periodOperations are those of closed months and exports.
+// periodOperations are the operations of closed months, checks of the store and exports.
 func periodOperations() []spec.Operation {
 	return []spec.Operation{{
 		ID: "listPeriods", Method: "GET", Path: ledgerPath + "/periods", Tag: tagPeriods, Summary: "List the closed months",
@@ -120,6 +146,9 @@ func periodOperations() []spec.Operation {
 		Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "`month` is no month, or is before the books began"},
 			{Code: ledger.Conflict, When: "the month is closed already, has not ended, or follows one that is open; or work that was due in it is not done. The message tells which"},
 			{Code: ledger.Unavailable, When: "the month is not closed yet: repeat the request"}},
+	}, {
+		ID: "getLastCheck", Method: "GET", Path: ledgerPath + "/check", Tag: tagPeriods, Summary: "Read the result of the last check of the store",
+		Answers: ok(spec.Data(spec.Nullable(checkResult()))), Refusals: []spec.Refusal{noParameters}, Examples: []spec.Example{{As: "auditor"}},
 	}, {
 		ID: "exportLedger", Method: "GET", Path: ledgerPath + "/export", Tag: tagPeriods, Summary: "Export the entries",
 		Parameters: []spec.Parameter{
@@ -134,7 +163,17 @@ func periodOperations() []spec.Operation {
 	}}
 }
 
-// exported is the response to an export, in the type of its format.
+// checkResult is the result of a check of the store.
+func checkResult() *spec.Schema {
+	return spec.Object(spec.M("at", spec.Instant(), "when the store was checked"),
+		spec.M("rules", spec.List(spec.Object(
+			spec.M("rule", spec.Integer(1), "number of the rule"),
+			spec.M("outcome", spec.Words("ok", "FAIL", "skipped"), "whether the store keeps the rule"),
+			spec.M("name", spec.Text(), "what the rule says"),
+		)), "the rules"))
+}
+
+// exported is the response to an export, with the media types of all formats.
 func exported() spec.Answer {
 	a := spec.Answer{Status: 200, Text: "The export, of unknown length. An export that breaks off is incomplete: the connection ends without its last chunk.",
 		Headers: []spec.Header{{Name: "content-disposition", Schema: spec.Text(), Text: "The name of the file.", Required: true},
@@ -165,24 +204,37 @@ func ledgerSchemas() []spec.Component {
 		spec.M("postings", spec.List(posting), "the postings that the caller sees; all of them balance for each asset"),
 	}
 	seq := spec.M("seq", spec.Integer(1), "number of the event in the organization's journal")
+	kind := spec.M("kind", spec.Words(kindWords(ledger.Kinds())...), "kind of the record")
 	source, event := spec.M("source", spec.Text(), "id of the record"), spec.M("event", spec.Text(), "name of the event")
 	booked := spec.M("booked_at", spec.Instant(), "when it was stored")
+	totals := []spec.Member{
+		spec.M("asset", spec.Ref("Asset"), ""),
+		spec.M("debits_posted", spec.Amount(), "posted"), spec.M("credits_posted", spec.Amount(), "posted"),
+		spec.M("debits_pending", spec.Amount(), "held"), spec.M("credits_pending", spec.Amount(), "held"),
+	}
+	since := spec.Optional("since", spec.Object(append(slices.Clone(totals[1:]), spec.M("balance", spec.Signed(), "the posted balance"))...),
+		"in a trial balance with `since`: the same at that moment")
 	return []spec.Component{
 		{Name: "Asset", Schema: spec.Object(spec.M("currency", spec.Text(), "currency code"),
 			spec.M("network", spec.Text(), "empty for none, or if it is not known"), spec.M("env", envName(), "environment"))},
-		{Name: "AccountBalance", Schema: spec.Object(
-			spec.M("account", spec.Text(), "path of the account"), spec.M("asset", spec.Ref("Asset"), ""),
-			spec.M("debits_posted", spec.Amount(), "posted"), spec.M("credits_posted", spec.Amount(), "posted"),
-			spec.M("debits_pending", spec.Amount(), "held"), spec.M("credits_pending", spec.Amount(), "held"),
-			spec.M("balance", spec.Signed(), "the posted balance, positive on the account's normal side"),
-		)},
-		{Name: "StatementLine", Schema: spec.Object(seq, source, event, booked, spec.M("side", side, "whether it is debited or credited"),
+		{Name: "AccountBalance", Schema: spec.Object(slices.Concat([]spec.Member{spec.M("account", spec.Text(), "path of the account")}, totals,
+			[]spec.Member{spec.M("balance", spec.Signed(), "the posted balance, positive on the account's normal side"), since})...)},
+		{Name: "GroupBalance", Schema: spec.Object(slices.Concat([]spec.Member{
+			spec.M("path", spec.Text(), "what the paths of the group's accounts begin with; without a colon at its end it is one account's path, or the parameter `prefix`")}, totals,
+			[]spec.Member{spec.M("balance", spec.Signed(), "the posted balance, positive on the normal side of `path`; on the debit side if `path` is empty"), since})...)},
+		{Name: "StatementLine", Schema: spec.Object(seq, kind, source, event, booked, spec.M("side", side, "whether it is debited or credited"),
 			spec.M("amount", spec.Positive(), "minor units"),
 			spec.M("phase", phase, "what the entry does: `pending` holds money, `capture` and `void` end a hold"),
 			spec.M("balance", spec.Signed(), "the posted balance after the line"))},
-		{Name: "Entry", Schema: spec.Object(append([]spec.Member{seq, source, event,
+		{Name: "Entry", Schema: spec.Object(append([]spec.Member{seq, kind, source, event,
 			spec.M("phase", phase, "what the entry does: `pending` holds money, `capture` and `void` end a hold"), booked}, moved...)...)},
-		{Name: "Event", Schema: spec.Object(seq, source, spec.M("version", spec.Integer(1), "the record's version after it"), event,
+		{Name: "Author", Schema: spec.Object(
+			spec.M("kind", spec.Words(authorWords()...), "`admin_token`: an operator; `api_key`: a partner's server; `session`: a person who has logged in; `payer`: the payer's page; "+
+				"`provider`: a provider's answer or report; `system`: the service itself, such as a timer"),
+			spec.Optional("id", spec.Text(), "id of the key or user, or number of the partner, as far as the caller may see it"),
+			spec.Optional("name", spec.Text(), "its name or login at the time of the response"))},
+		{Name: "Event", Schema: spec.Object(seq, spec.M("author", spec.Ref("Author"), "who asked for it"),
+			kind, source, spec.M("version", spec.Integer(1), "the record's version after it"), event,
 			spec.M("from", spec.Nullable(spec.Text()), "the record's state before"),
 			spec.M("to", spec.Nullable(spec.Text()), "the record's state after"), booked,
 			spec.Optional("entry", spec.Object(append([]spec.Member{spec.M("phase", phase,
@@ -198,4 +250,25 @@ func ledgerSchemas() []spec.Component {
 				"SHA-256 of the month's trial balance by effective date"), spec.M("rows", spec.Integer(0), "rows of that trial balance"),
 		)},
 	}
+}
+
+// authorWords returns the words of the kinds of authors.
+func authorWords() (words []string) {
+	for _, kind := range ledger.AuthorKinds() {
+		words = append(words, kind.String())
+	}
+	return words
+}
+
+func kindWords(kinds []ledger.Kind) (words []string) {
+	for _, kind := range kinds {
+		words = append(words, kind.Word())
+	}
+	return words
+}
+
+// administrationWords returns the kinds of records of the administration as a list of words for a sentence.
+func administrationWords() string {
+	administration := slices.DeleteFunc(ledger.Kinds(), func(k ledger.Kind) bool { return !k.IsAdministration() })
+	return "`" + strings.Join(kindWords(administration), "`, `") + "`"
 }

@@ -7,7 +7,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// limitOperations are the usage of limits, and the blocklist. The other operations of limits are those of records.
+// limitOperations are the operations of the usage of limits and of the blocklist. The other operations of limits are in
+// recordTypes.
 func limitOperations() []spec.Operation {
 	entry := spec.Data(spec.Ref("BlocklistEntry"))
 	unknown := spec.Refusal{Code: ledger.NotFound}

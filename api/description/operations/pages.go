@@ -1,12 +1,14 @@
 package operations
 
 import (
+	"mizan/actors/directory/logins"
 	"mizan/api/description/spec"
 	"mizan/api/web"
 	"mizan/ledger"
+	"mizan/ledger/directory"
 )
 
-// pageOperations are the payers' pages.
+// pageOperations are the operations of the payers' pages.
 func pageOperations() []spec.Operation {
 	id := spec.InPath("id", spec.Text(), "The id of the transaction.")
 	token := spec.InQuery("token", spec.Text(), "The token in the address; without a right one the response is 404.")
@@ -93,7 +95,7 @@ func pageOperations() []spec.Operation {
 	return list
 }
 
-// offerPages are the public pages of links or products.
+// offerPages are the operations of the public pages of links or products.
 func offerPages(name, path, title string, page, redirect func(string) spec.Answer, form func(...spec.Member) *spec.Body, wrong,
 	tooMany spec.Answer) []spec.Operation {
 	id := spec.InPath("id", spec.Text(), "The id of the "+title+".")
@@ -119,11 +121,11 @@ func offerPages(name, path, title string, page, redirect func(string) spec.Answe
 	}}
 }
 
-// sessionOperations are logging in and out.
+// sessionOperations are the operations that begin, read and end a session.
 func sessionOperations() []spec.Operation {
 	const current = v1 + "/sessions/current"
 	roles := recordRoles()
-	return []spec.Operation{{
+	return append([]spec.Operation{{
 		ID: "logIn", Method: "POST", Path: v1 + "/sessions", Tag: tagSessions, Summary: "Log in",
 		Parameters: []spec.Parameter{spec.InHeader("x-organization-id", spec.Text(), "The organization. Other credentials in the request are ignored.")},
 		Body: spec.Record(spec.OpenObject(spec.M("login", &spec.Schema{Types: []string{"string"}, MinLength: 1, MaxLength: 255},
@@ -150,5 +152,55 @@ func sessionOperations() []spec.Operation {
 	}, {
 		ID: "logOut", Method: "DELETE", Path: current, Tag: tagSessions, Summary: "Log out",
 		Answers: []spec.Answer{{Status: 204, Text: "The token is invalid at once."}}, Examples: []spec.Example{{As: "$session"}},
+	}}, ownOperations()...)
+}
+
+// ownOperations are the operations on a person's own sessions and settings, and the list of attempts to log in for the operator.
+func ownOperations() []spec.Operation {
+	const current = v1 + "/users/current"
+	address := func(text string) spec.Member { return spec.M("source", spec.Nullable(spec.Text()), text) }
+	failures := spec.Object(spec.M("count", spec.Integer(1), "how many"), spec.M("last_at", spec.Instant(), "when the last one failed"),
+		spec.M("last_source", spec.Nullable(spec.Text()), "the address from which the last one came"))
+	session := spec.Object(spec.M("id", spec.UUID(), "the session's id, which is not its token"), spec.M("created_at", spec.Instant(), "when it began"),
+		spec.M("last_used_at", spec.Nullable(spec.Instant()), "its last use; null if it was not used yet"),
+		spec.M("expires_at", spec.Nullable(spec.Instant()), "null for the sessions of `sandbox.json`"), address("the address from which the login came"),
+		spec.M("console", spec.Bool(), "whether it is a session of the console, which the API does not accept"),
+		spec.M("current", spec.Bool(), "whether the request was made with it"),
+		spec.M("failures_before", spec.Nullable(failures), "attempts to log in that failed since the login before; null if there were none"))
+	own := spec.Data(spec.Object(spec.M("id", spec.Nullable(spec.UUID()), "the user's id; null for a partner"), spec.M("login", spec.Nullable(spec.Text()), "the login"),
+		spec.M("name", spec.Nullable(spec.Text()), "the name"), spec.M("email", spec.Nullable(spec.Text()), "the e-mail address"),
+		spec.M("lang", spec.Nullable(spec.Text()), "the language"), spec.M("partner_id", spec.Nullable(spec.Integer(1)), "the partner as which the person acts"),
+		spec.M("roles", recordRoles(), "the roles")))
+	return []spec.Operation{{
+		ID: "listSessions", Method: "GET", Path: v1 + "/sessions", Tag: tagSessions, Summary: "List your own sessions",
+		Answers: ok(spec.Page(session, "id")), Examples: []spec.Example{{As: "auditor"}},
+	}, {
+		ID: "endSession", Method: "DELETE", Path: v1 + "/sessions/{id}", Tag: tagSessions, Summary: "End one of your own sessions",
+		Parameters: []spec.Parameter{idParameter}, Answers: []spec.Answer{{Status: 204, Text: "The session is invalid at once."}},
+		Refusals: []spec.Refusal{{Code: ledger.NotFound, When: "you have no such session"}},
+	}, {
+		ID: "endOtherSessions", Method: "DELETE", Path: v1 + "/sessions", Tag: tagSessions, Summary: "End all of your own sessions but this one",
+		Answers: ok(spec.Data(spec.Object(spec.M("ended", spec.Integer(0), "how many have ended")))), Examples: []spec.Example{{As: "auditor"}},
+	}, {
+		ID: "getOwnUser", Method: "GET", Path: current, Tag: tagSessions, Summary: "Read who you are", Answers: ok(own), Examples: []spec.Example{{As: "auditor"}},
+	}, {
+		ID: "patchOwnUser", Method: "PATCH", Path: current, Tag: tagSessions, Summary: "Change your own language or password",
+		Body: spec.Record(spec.OpenObject(
+			spec.Optional("lang", spec.Nullable(spec.Words(directory.ConsoleLanguages...)), "the language of the console; null is the browser's. Not for a partner"),
+			spec.Optional("pass", &spec.Schema{Types: []string{"string"}, WriteOnly: true}, "the new password, by the rule for a user's"),
+			spec.Optional("current_pass", &spec.Schema{Types: []string{"string"}, WriteOnly: true}, "the present password; required with `pass`"),
+		)),
+		Answers: ok(own), Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "a field is wrong; `current_pass` if it is not the present password"},
+			{Code: web.RateLimited, When: "too many failed attempts at this login, or too many attempts at once from this address"}},
+	}, {
+		ID: "listLogins", Method: "GET", Path: v1 + "/logins", Tag: tagSessions, Summary: "List the last attempts to log in",
+		Parameters: []spec.Parameter{limitParameter(50, web.ListMax), cursorParameter},
+		Answers: ok(spec.Page(spec.Object(spec.M("number", spec.Integer(1), "higher for later attempts"), spec.M("at", spec.Instant(), "when"),
+			spec.M("login", spec.Nullable(spec.Text()), "the login; null if no account has it"),
+			spec.M("user_id", spec.Nullable(spec.UUID()), "the user whose login it is"), spec.M("partner_id", spec.Nullable(spec.Integer(1)), "the partner whose own login it is"),
+			spec.M("outcome", spec.Words(logins.Succeeded, logins.Failed, logins.LockedOut, logins.Deactivated), "how it ended"),
+			address("the address from which it came"), spec.M("console", spec.Bool(), "whether it was made at the console"),
+			spec.M("count", spec.Integer(1), "how many attempts it stands for: those on a login that is locked out are counted together"),
+		), "number")), Examples: []spec.Example{{Query: "limit=1"}},
 	}}
 }

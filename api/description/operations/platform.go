@@ -1,12 +1,13 @@
 package operations
 
 import (
+	paymentactor "mizan/actors/payment"
 	"mizan/api/description/spec"
 	"mizan/api/web"
 	"mizan/ledger"
 )
 
-// platformOperations are backups, the sandbox's clock, the checks, and a provider's notifications.
+// platformOperations are the operations of backups, of the sandbox's clock, of health checks, and of providers' notifications.
 func platformOperations() []spec.Operation {
 	clock := spec.Object(spec.M("now", spec.Instant(), "the clock's time"))
 	state := spec.Object(spec.M("status", spec.Words("ok", "starting", "stopping", "low_space"), "`ok` if it accepts commands"))
@@ -36,6 +37,33 @@ func platformOperations() []spec.Operation {
 			{Code: ledger.Unavailable, When: "the disk is nearly full, or the server stops"},
 			{Code: web.VersionNotSupported, When: "the request came over HTTP/1.0, which has no chunks"},
 		},
+	}, {
+		ID: "getSystem", Method: "GET", Path: v1 + "/system", Tag: tagPlatform, Summary: "Read figures of the process and its store", PlatformWide: true,
+		Answers: ok(spec.Data(systemSchema())), Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "the query has a parameter"}}, Examples: []spec.Example{{}},
+	}, {
+		ID: "listCircuits", Method: "GET", Path: v1 + "/circuits", Tag: tagTerminals, Summary: "List the circuit breakers of terminals",
+		Answers: ok(spec.Data(spec.List(spec.Object(
+			spec.M("terminal_id", spec.UUID(), "the terminal"), spec.M("name", spec.Text(), "name of the terminal"),
+			spec.M("partner_id", spec.Integer(1), "number of the partner"), spec.M("provider", spec.Text(), "provider of the terminal"),
+			spec.M("state", spec.Words(paymentactor.CircuitStates...), "`closed`: charges pass; `open`: the terminal is skipped; `half_open`: its next charge is a probe"),
+			spec.M("failures", spec.Integer(0), "charges in a row that the provider did not answer"),
+		)))),
+		Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "the query has a parameter"}}, Examples: []spec.Example{{}},
+	}, {
+		ID: "search", Method: "GET", Path: v1 + "/search", Tag: tagOrganizations, Summary: "Find records by what identifies them",
+		Parameters: []spec.Parameter{spec.InQuery("q", &spec.Schema{Types: []string{"string"}, MinLength: 1, MaxLength: 200},
+			"An id, a partner's number, a login, an e-mail address, a part of a name, the beginning of an API key, a txid, an rrn, a provider's reference or the last four digits of a card.").Needed()},
+		Answers: ok(spec.Data(spec.Object(
+			spec.M("hits", spec.List(spec.Object(
+				spec.M("kind", spec.Words("partner", "terminal", "api_key", "user", "limit", "blocklist_entry", "rate", "settlement", "transaction",
+					"subscription", "link", "product", "contract", "delivery"), "kind of the record"), spec.M("id", spec.Text(), "id of the record; of a partner its number"),
+				spec.M("name", spec.Nullable(spec.Text()), "name, login or txid; null if it is not read"),
+				spec.M("partner_id", spec.Nullable(spec.Integer(1)), "number of the partner; null if it is not read, or there is none"),
+				spec.M("field", spec.Text(), "the field that has the text"),
+			)), "at most 50 records"),
+			spec.M("complete", spec.Bool(), "false if there may be more: the response is full, or the index of transactions is behind under heavy load, or very many transactions have to be compared"),
+		))),
+		Examples: []spec.Example{{Query: "q=tea-shop"}},
 	}, {
 		ID: "getClock", Method: "GET", Path: v1 + "/sandbox/clock", Tag: tagPlatform, Summary: "Read the sandbox's clock", PlatformWide: true,
 		Answers: ok(clock), Examples: []spec.Example{{}},
@@ -75,7 +103,38 @@ func platformOperations() []spec.Operation {
 	}}
 }
 
-// descriptionOperations are this description and the pages that lead to it.
+// systemSchema is the response to GET /system.
+func systemSchema() *spec.Schema {
+	figure := func(name, text string) spec.Member { return spec.M(name, spec.Integer(0), text) }
+	mayBeUnknown := func(name, text string) spec.Member { return spec.M(name, spec.Nullable(spec.Integer(0)), text) }
+	return spec.Object(
+		spec.M("version", spec.Text(), "version of the program"), spec.M("env", spec.Words("sandbox", "production"), "a sandbox moves no money"),
+		spec.M("status", spec.Words("ok", "starting", "stopping", "low_space"), "`ok` if it accepts commands"),
+		spec.M("started_at", spec.Instant(), "when the process started, in real time"),
+		spec.M("store", spec.Object(
+			figure("bytes", "size of the store"), figure("unverified_bytes", "bytes of long values that were not compared with their checksums since the start"),
+			figure("lag_groups", "groups that a start would replay from the log"), figure("lag_bytes", "bytes of these groups"),
+			figure("compactions_waiting", "compactions that wait for disk space or file handles"),
+		), "the store"),
+		spec.M("log", spec.Object(figure("bytes", "size of the log"), figure("segments", "segments of the log that have groups")), "the log of groups"),
+		spec.M("queue", spec.Object(
+			figure("depth", "changes that wait for the writer"), figure("groups", "groups made durable since the start"), figure("changes", "changes answered since the start"),
+			figure("refused", "commands refused since the start for a full queue or a nearly full disk"), figure("provider_calls", "calls of providers in progress"),
+		), "the writer and its queue"),
+		spec.M("backups", spec.Object(
+			mayBeUnknown("every_seconds", "how often the server takes a backup; null if it takes none by itself"),
+			spec.M("last_success_at", spec.Nullable(spec.Instant()), "when the newest backup of the schedule was complete; null if there is none"),
+			mayBeUnknown("last_bytes", "its size; null if an earlier process took it"), mayBeUnknown("last_seconds", "how long it took; null if an earlier process took it"),
+			figure("succeeded", "backups of the schedule since the start"), figure("failed", "backups of the schedule that failed since the start"),
+		), "the backups"),
+		spec.M("deliveries", spec.List(spec.Object(
+			spec.M("receivers", spec.Words("merchants", "operators", "payers"), "to whom they go"), spec.M("state", spec.Words("pending", "parked"), "waiting for another attempt, or given up"),
+			figure("count", "number of deliveries"), figure("oldest_seconds", "age of the oldest one's event"),
+		)), "deliveries that failed or were postponed"),
+	)
+}
+
+// descriptionOperations are the operations that return this description, the pages of the reference, and the start page.
 func descriptionOperations() []spec.Operation {
 	tag := spec.Header{Name: "etag", Schema: spec.Text(), Text: "Changes with the content.", Required: true}
 	file := func(id, path, media, summary string) spec.Operation {
@@ -97,6 +156,5 @@ func descriptionOperations() []spec.Operation {
 	return []spec.Operation{
 		file("getOpenAPI", "/openapi.json", "application/json", "Read this description as JSON"),
 		file("getOpenAPIYAML", "/openapi.yaml", "application/yaml", "Read this description as YAML"), index, search, page, start,
-		file("getConsole", "/console", spec.PageMedia, "Read that there is no console yet"),
 	}
 }

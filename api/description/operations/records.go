@@ -10,12 +10,12 @@ import (
 	"mizan/ledger/schema"
 )
 
-// recordType says how a record of the directory is created, read and changed.
+// recordType describes the operations that create, read and change a type of record of the directory.
 type recordType struct {
 	name, plural string // Partner, Partners
-	title        string // in sentences
+	title        string // the name in sentences: partner
 	tag          string
-	create, list string // paths
+	create, list string // paths of the creation and of the list
 	one          string // path of a record
 	key          spec.Parameter
 	columns      interface {
@@ -24,16 +24,16 @@ type recordType struct {
 	}
 	atTopLevel   bool // the response to a creation has the fields at the top level too
 	platformWide bool
-	filters      []spec.Parameter // of the list, besides limit and cursor
+	filters      []spec.Parameter // parameters of the list in addition to limit and cursor
 
-	body, change string // of the examples
+	body, change string // bodies of the examples: of a creation and of a change
 }
 
 var numberParameter = spec.InPath("id", spec.Integer(1), "The number of the partner.")
 
 var ofPartner = spec.InQuery("partner_id", spec.Integer(1), "Only the records of this partner.")
 
-// recordTypes are the records with the usual operations.
+// recordTypes are the types of records that have the usual operations.
 func recordTypes() []recordType {
 	return []recordType{
 		{name: "Organization", plural: "Organizations", title: "organization", tag: tagOrganizations, create: "/organizations",
@@ -115,14 +115,14 @@ func article(title string) string {
 	return "a " + title
 }
 
-// atTopLevel is the response to a creation that has the fields of the record twice.
+// atTopLevel is the response to a creation that has the fields of the record twice: at the top level and in data.
 func atTopLevel(columns []*schema.Column, of *spec.Schema) *spec.Schema {
 	s := spec.ShownWhenNew(columns)
 	s.Members = append(s.Members, spec.M("data", of, "the same fields"))
 	return s
 }
 
-// keyOperations are those of API keys and of the admin token.
+// keyOperations are the operations of API keys and of the admin token.
 func keyOperations() []spec.Operation {
 	return []spec.Operation{{
 		ID: "createApiKey", Method: "POST", Path: v1 + "/api_keys", Tag: tagKeys, Summary: "Create an API key",
@@ -133,6 +133,10 @@ func keyOperations() []spec.Operation {
 		ID: "listApiKeys", Method: "GET", Path: v1 + "/api_keys", Tag: tagKeys, Summary: "List API keys",
 		Parameters: []spec.Parameter{ofPartner, limitParameter(50, web.ListMax), cursorParameter},
 		Answers:    ok(spec.Page(spec.Ref("ApiKey"), "created_at")), Examples: []spec.Example{{Query: "limit=1"}},
+	}, {
+		ID: "getApiKey", Method: "GET", Path: v1 + "/api_keys/{id}", Tag: tagKeys, Summary: "Read an API key",
+		Parameters: []spec.Parameter{idParameter}, Answers: ok(spec.Data(spec.Ref("ApiKey"))), Refusals: []spec.Refusal{{Code: ledger.NotFound}},
+		Examples: []spec.Example{{Path: map[string]string{"id": "$exampleKey"}}},
 	}, {
 		ID: "revokeApiKey", Method: "DELETE", Path: v1 + "/api_keys/{id}", Tag: tagKeys, Summary: "Revoke an API key",
 		Parameters: []spec.Parameter{idParameter}, Answers: ok(spec.Data(spec.Ref("ApiKey"))), Refusals: []spec.Refusal{{Code: ledger.NotFound}},

@@ -7,7 +7,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// settlementOperations are those of settlements and rates.
+// settlementOperations are the operations of settlements and rates.
 func settlementOperations() []spec.Operation {
 	shown, page := spec.Data(spec.Ref("Settlement")), spec.Page(spec.Ref("Settlement"), "created_at")
 	terminal := spec.InPath("id", spec.UUID(), "The id of the terminal.")
@@ -57,15 +57,19 @@ func settlementOperations() []spec.Operation {
 	}, {
 		ID: "putRate", Method: "PUT", Path: v1 + "/rates", Tag: tagRates, Summary: "Set an exchange rate",
 		Body: spec.Record(spec.Ref("RatePut")), Answers: ok(spec.Data(spec.Ref("Rate"))), Refusals: []spec.Refusal{{Code: ledger.Invalid}},
-		Examples: []spec.Example{{Body: `{"from":"USD","to":"EUR","rate":"0.92"}`}},
+		Examples: []spec.Example{{Body: `{"from":"USD","to":"EUR","rate":"0.92"}`, Keep: map[string]string{"rate": "data.id"}}},
 	}, {
 		ID: "listRates", Method: "GET", Path: v1 + "/rates", Tag: tagRates, Summary: "List exchange rates",
 		Parameters: []spec.Parameter{limitParameter(50, web.ListMax), cursorParameter}, Answers: ok(spec.Page(spec.Ref("Rate"), "created_at")),
 		Examples: []spec.Example{{}},
+	}, {
+		ID: "getRate", Method: "GET", Path: v1 + "/rates/{id}", Tag: tagRates, Summary: "Read an exchange rate",
+		Parameters: []spec.Parameter{idParameter}, Answers: ok(spec.Data(spec.Ref("Rate"))), Refusals: []spec.Refusal{{Code: ledger.NotFound}},
+		Examples: []spec.Example{{Path: map[string]string{"id": "$rate"}}},
 	}}
 }
 
-// settledAsset are the members of a settlement that say what was settled.
+// settledAsset has the members of a settlement that name the asset and the reference.
 func settledAsset() []spec.Member {
 	return []spec.Member{
 		spec.M("currency", currency(), "currency code"),

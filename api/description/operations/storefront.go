@@ -57,7 +57,7 @@ func storefrontRecord(name, path, title, create, change string) []spec.Operation
 
 // storefrontSchemas are the schemas of links, products and images.
 func storefrontSchemas() []spec.Component {
-	ofPartner := func(s *spec.Schema) *spec.Schema { // a partner's key says which partner it is
+	ofPartner := func(s *spec.Schema) *spec.Schema { // makes partner_id optional, because a partner's key identifies the partner
 		for i := range s.Members {
 			if s.Members[i].Name == "partner_id" {
 				s.Members[i].Required = false

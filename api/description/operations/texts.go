@@ -9,7 +9,7 @@ import (
 	"mizan/internal/assert"
 )
 
-// texts has the long texts in Markdown: "# " begins the text of a tag, and "## " that of an operation, named by its id.
+// texts has the long texts in Markdown: "# " and a tag begins the text of the tag, and "## " and an id that of an operation.
 //
 //go:embed texts
 var texts embed.FS
@@ -34,8 +34,8 @@ func sections() map[string]string {
 	return found
 }
 
-// addTexts sets the texts of tags and operations. A text without a tag or an operation panics, because nobody would
-// ever see it.
+// addTexts sets the texts of tags and operations. It panics if a text has no tag or operation, because the text would
+// never be shown.
 func addTexts(contents *spec.Contents) {
 	found := sections()
 	take := func(name string, text *string) {

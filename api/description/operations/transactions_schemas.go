@@ -7,6 +7,7 @@ import (
 	"mizan/ledger/columns"
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
+	"mizan/ledger/turnover"
 )
 
 func currency() *spec.Schema { return spec.Words(columns.AcceptedCurrencies()...) }
@@ -61,12 +62,13 @@ func transactionSchemas() []spec.Component {
 		{Name: "FailureCode", Schema: spec.Words(payment.Codes()...).Is("Why a transaction or a refund did not succeed.")},
 		{Name: "RoutingStep", Schema: routingStep()},
 		{Name: "TransactionSums", Schema: transactionSums()},
+		{Name: "Turnover", Schema: turnoverRow()},
 		{Name: "Balance", Schema: spec.Object(
 			spec.M("currency", spec.Text(), "currency code"),
 			spec.M("network", spec.Text(), "network of the currency; empty for none, or if it is not known"), spec.M("env", envName(), "environment"),
 			spec.M("scale", spec.Nullable(spec.Integer(0)), "number of decimals; null while the network is not known"),
 			spec.M("available", spec.Signed(), "what you can pay out, in minor units"),
-			spec.M("pending", spec.Amount(), "what is under way to you, in minor units"),
+			spec.M("pending", spec.Amount(), "the amount that is on its way to you, in minor units"),
 		)},
 	}
 }
@@ -99,7 +101,7 @@ func transactionCreate() *spec.Schema {
 	)
 }
 
-// moneyStorage is the payer's means of payment. A card needs all keys for a payment, and only the number for a payout.
+// moneyStorage is the payer's means of payment. A card needs all keys for a payment, but only the number for a payout.
 func moneyStorage() *spec.Schema {
 	key := func(name, text string) spec.Member { return spec.Optional(name, spec.Nullable(spec.Text()), text) }
 	s := spec.OpenObject(
@@ -233,4 +235,20 @@ func transactionSums() *spec.Schema {
 		spec.M("merchant_amount", spec.Signed(), "in minor units"), spec.M("fee_amount", spec.Amount(), "in minor units"),
 		spec.M("refunded_amount", spec.Amount(), "in minor units"),
 	).Is("The sums of one group, in minor units.")
+}
+
+func turnoverRow() *spec.Schema {
+	number, sum := spec.Integer(0), "in minor units; 0 while `scale` is null"
+	return spec.Object(
+		spec.M("day", spec.Day(), "UTC day"), spec.M("type", transactionType(), "what was charged: payments or payouts"),
+		spec.M("currency", spec.Text(), "currency code"), spec.M("network", spec.Text(), "empty for none, or if it is not known"), spec.M("env", envName(), "environment"),
+		spec.M("scale", spec.Nullable(number), "number of decimals; null if the currency does not have this network"),
+		spec.M("attempts", number, "charges that ended on this day: `charged` and all `declines`"),
+		spec.M("charged", number, "charges that succeeded"), spec.M("charged_amount", spec.Amount(), sum),
+		spec.M("refunds", number, "refunds that succeeded on this day"), spec.M("refunded_amount", spec.Amount(), sum),
+		spec.M("reversals", number, "payments that were reversed (chargebacks) on this day"), spec.M("reversed_amount", spec.Amount(), "what no refund had returned, "+sum),
+		spec.M("declines", spec.List(spec.Object(spec.M("error_code", spec.Words(turnover.Codes()...), "why; `other` for all other reasons"), spec.M("count", spec.Integer(1), "how many"))),
+			"charges that did not succeed, the most frequent reason first"),
+		spec.M("last_at", spec.Instant(), "when the last of these things happened"),
+	).Is("What a partner's transactions did on one day.")
 }

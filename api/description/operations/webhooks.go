@@ -48,10 +48,10 @@ func webhooks() (hooks []spec.Webhook) {
 	return append(hooks, subscriptionHooks(origin, answers)...)
 }
 
-// withoutSecret ends the text of each header that goes with a signature.
+// withoutSecret is the last sentence in the descriptions of the headers that exist only with a signature.
 const withoutSecret = " Absent if no secret is set."
 
-// notified says when each notification is sent.
+// notified has the summary of the notification for each status.
 var notified = map[payment.Status]string{
 	payment.ActionRequired:   "The payer has to act: 3-D Secure, a one-time password, a page to visit",
 	payment.PaymentHeld:      "A payment is authorised and its money held, until you commit or cancel",
@@ -76,7 +76,7 @@ func hexadecimal() *spec.Schema {
 	return &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9a-f]{64}$"}
 }
 
-// envelopeMembers are the members of every notification of a transaction, besides its data.
+// envelopeMembers are the members of every notification of a transaction, except data.
 func envelopeMembers(kind string) []spec.Member {
 	return []spec.Member{
 		spec.M("event_id", spec.UUID(), "the same in every attempt and unique to the event: use it to recognize repetitions"),

@@ -4,7 +4,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Shown is an object with the columns that responses show.
+// Shown returns the schema of an object with the columns that responses show.
 func Shown(columns []*schema.Column, style schema.Style) *Schema {
 	s := Object()
 	for _, c := range columns {
@@ -16,7 +16,7 @@ func Shown(columns []*schema.Column, style schema.Style) *Schema {
 	return s
 }
 
-// ShownWhenNew is Shown for the response to a creation, which lacks what no new record has.
+// ShownWhenNew does what Shown does for the response to a creation. It leaves out the columns that a new record can't have yet.
 func ShownWhenNew(columns []*schema.Column) *Schema {
 	var present []*schema.Column
 	for _, c := range columns {
@@ -27,7 +27,7 @@ func ShownWhenNew(columns []*schema.Column) *Schema {
 	return Shown(present, schema.Style{})
 }
 
-// ShownMember is the member of a response for a column. In an object that is partial, members without a value are left out.
+// ShownMember returns the member of a response for a column. In a partial object, responses leave out members without a value.
 func ShownMember(c *schema.Column, style schema.Style, partial bool) Member {
 	s := ofForm(c.Kind.Form(c, schema.Use{Style: style}), schema.Use{Style: style})
 	if c.Secret {
@@ -37,15 +37,17 @@ func ShownMember(c *schema.Column, style schema.Style, partial bool) Member {
 	if !mayBeAbsent && !alwaysHasValue(c) || c.Secret {
 		s = Nullable(s)
 	}
-	return Member{Name: c.Name, Schema: s.Is(c.Help), Required: !mayBeAbsent && !c.AbsentWhenNew}
+	s = s.Is(c.Help)
+	s.Secret = c.Secret
+	return Member{Name: c.Name, Schema: s, Required: !mayBeAbsent && !c.AbsentWhenNew}
 }
 
-// alwaysHasValue tells whether no record lacks a value in the column.
+// alwaysHasValue tells whether every record has a value in the column.
 func alwaysHasValue(c *schema.Column) bool {
 	return c.Required || c.NotNull || c.Default != nil || c.Kind == schema.KindRows && !c.Single
 }
 
-// ForCreate is an object with the columns that a request for a new record can set.
+// ForCreate returns the schema of an object with the columns that a request for a new record can set.
 func ForCreate(columns []*schema.Column, reader schema.Reader) *Schema {
 	s := OpenObject()
 	for _, c := range columns {
@@ -56,7 +58,7 @@ func ForCreate(columns []*schema.Column, reader schema.Reader) *Schema {
 	return s
 }
 
-// requestMember is the member of a request for a column. null counts as absent.
+// requestMember returns the member of a request for a column. null counts as absent.
 func requestMember(c *schema.Column, reader schema.Reader) Member {
 	use := schema.Use{InRequest: true, Reader: reader}
 	s := ofForm(c.Kind.Form(c, use), use).Is(c.Help)
@@ -64,12 +66,12 @@ func requestMember(c *schema.Column, reader schema.Reader) Member {
 	if !isRequired {
 		s = Nullable(s)
 	}
-	s.Default, s.WriteOnly = c.Default, c.InputOnly
+	s.Default, s.WriteOnly, s.Secret = c.Default, c.InputOnly, c.Secret
 	return Member{Name: c.Name, Schema: s, Required: isRequired}
 }
 
-// ForPatch is an object with the columns that a merge patch (RFC 7396) can change. A fixed column may be sent too, with its
-// present value.
+// ForPatch returns the schema of an object with the columns that a merge patch (RFC 7396) can change. An immutable column may be
+// sent too, with its present value.
 func ForPatch(columns []*schema.Column) *Schema {
 	use := schema.Use{InRequest: true}
 	s := OpenObject()
@@ -81,21 +83,21 @@ func ForPatch(columns []*schema.Column) *Schema {
 		if !c.Required && (!c.NotNull || c.Kind != schema.KindBool) {
 			member = Nullable(member)
 		}
-		member.WriteOnly = c.InputOnly
+		member.WriteOnly, member.Secret = c.InputOnly, c.Secret
 		clearRequired(member)
 		s.Members = append(s.Members, Member{Name: c.Name, Schema: member})
 	}
 	return s
 }
 
-// clearRequired makes the members of an object optional: a patch changes only those that it has.
+// clearRequired makes the members of an object optional, because a patch changes only the members that it contains.
 func clearRequired(s *Schema) {
 	for i := range s.Members {
 		s.Members[i].Required = false
 	}
 }
 
-// ofForm is the schema of a column's values.
+// ofForm returns the schema of a column's values.
 func ofForm(f schema.Form, use schema.Use) *Schema {
 	s := &Schema{
 		Format: f.Format, Pattern: f.Pattern, Words: f.Words, Min: f.Min, Max: f.Max, MinLength: f.MinLength, MaxLength: f.MaxLength, Open: f.Open || use.InRequest,
@@ -108,7 +110,7 @@ func ofForm(f schema.Form, use schema.Use) *Schema {
 		s.Entry = ofForm(*f.Entry, use)
 	}
 	for _, c := range f.Members {
-		if use.InRequest || f.Open { // an open object is shown as it was sent
+		if use.InRequest || f.Open { // a response shows an open object as it was sent
 			s.Members = append(s.Members, memberOfOpen(c, use, f.Open))
 		} else {
 			s.Members = append(s.Members, ShownMember(c, use.Style, f.Partial))
@@ -120,8 +122,8 @@ func ofForm(f schema.Form, use schema.Use) *Schema {
 	return s
 }
 
-// memberOfOpen is the member of an object in a request, or of one that responses show as it was sent, in which a secret is
-// masked.
+// memberOfOpen returns the member of an object in a request, or of an object that responses show as it was sent. Responses mask
+// its secrets.
 func memberOfOpen(c *schema.Column, use schema.Use, shownAsSent bool) Member {
 	m := requestMember(c, use.Reader)
 	if shownAsSent && !use.InRequest {

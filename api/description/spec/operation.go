@@ -8,40 +8,40 @@ import (
 
 // Operation is one method of one path.
 type Operation struct {
-	ID     string // its name in programs: createTransaction
+	ID     string // the operation's name in generated clients: createTransaction
 	Method string
 	Path   string // /api/v1/transactions/{id}
 
-	// Route is the pattern of the route that serves the path, if it serves others too: one route serves all actions of
-	// contracts, and each action is an operation. Empty: the pattern is that of the path.
+	// Route is the pattern of the route that serves the path, if that route serves other operations too. For example, one route
+	// serves all actions of contracts. Empty: the path itself is the route's pattern.
 	Route string
 
-	Tag     string // the name of a Tag
+	Tag     string // the name of the operation's Tag
 	Summary string // one line
-	Text    string // what a caller has to know, in Markdown
+	Text    string // explanation for callers, in Markdown
 
-	Parameters []Parameter // of the path, the query and headers; those that follow from the route are added
+	Parameters []Parameter // parameters of the path and of the query, and headers; package description adds those that it derives from the route
 	Body       *Body       // nil: none
-	Answers    []Answer    // responses that are no refusals
-	Refusals   []Refusal   // besides those that every such route has
+	Answers    []Answer    // responses that are not refusals
+	Refusals   []Refusal   // package description adds those that it derives from the route
 
-	// PlatformWide operations of the operator concern no organization.
+	// PlatformWide tells whether the operation concerns the whole platform, so that the operator names no organization.
 	PlatformWide bool
 
-	// Refused is the form of the refusals; the zero value is that of most routes.
+	// Refused is the form of the refusals. The zero value, AsJSON, is the form of most routes.
 	Refused RefusalForm
 
 	Examples []Example
 }
 
-// RefusalForm says how a route writes refusals.
+// RefusalForm is the form in which a route writes refusals.
 type RefusalForm uint8
 
 // The forms.
 const (
-	AsJSON      RefusalForm = iota // the form that package web has for the code
-	WithDetails                    // a 422 has {error, details}: contracts
-	AsPage                         // a page for a payer
+	AsJSON      RefusalForm = iota // the form of the refusal's code in package web
+	WithDetails                    // the form of contracts: a 422 has {error, details}
+	AsPage                         // an HTML page for a payer
 )
 
 // PageMedia is the type of pages.
@@ -55,11 +55,11 @@ type Parameter struct {
 	Text     string
 	Required bool
 
-	// MayBeEmpty tells that an empty value selects something, and an absent one everything.
+	// MayBeEmpty tells whether an empty value differs from an absent one: it selects, for example, assets without a network.
 	MayBeEmpty bool
 }
 
-// InPath is a parameter of the path, and InQuery one of the query.
+// InPath is a required parameter of the path.
 func InPath(name string, s *Schema, text string) Parameter {
 	return Parameter{Name: name, In: "path", Schema: s, Text: text, Required: true}
 }
@@ -74,13 +74,13 @@ func InHeader(name string, s *Schema, text string) Parameter {
 	return Parameter{Name: name, In: "header", Schema: s, Text: text}
 }
 
-// OrEmpty returns the parameter as one whose empty value selects something.
+// OrEmpty returns a copy of the parameter with MayBeEmpty set.
 func (p Parameter) OrEmpty() Parameter {
 	p.MayBeEmpty = true
 	return p
 }
 
-// Needed is the parameter as a required one.
+// Needed returns a copy of the parameter with Required set.
 func (p Parameter) Needed() Parameter {
 	p.Required = true
 	return p
@@ -93,15 +93,15 @@ type Body struct {
 	Text     string
 	Optional bool
 
-	// AlsoInParams tells that the members may also be inside an object params.
+	// AlsoInParams tells whether the members may also be inside an object params.
 	AlsoInParams bool
 }
 
-// JSON is a required body, and OptionalJSON one that may be absent.
+// JSON is a required body, and OptionalJSON is a body that may be absent.
 func JSON(s *Schema) *Body         { return &Body{Schema: s} }
 func OptionalJSON(s *Schema) *Body { return &Body{Schema: s, Optional: true} }
 
-// Record is the body of a request about a record, whose members may also be inside params.
+// Record is the body of a request about a record. The members of the body may also be inside params.
 func Record(s *Schema) *Body { return &Body{Schema: s, AlsoInParams: true} }
 
 // Answer is a response.
@@ -131,27 +131,28 @@ type Header struct {
 	Required bool
 }
 
-// Refusal is a response to a request that is not carried out. Its status and form follow from its code.
+// Refusal is a response to a request that is not carried out. Package web maps the refusal's code to the status and the form of
+// the response.
 type Refusal struct {
 	Code ledger.Code
-	When string // in Markdown; empty: the usual sentence for the code
+	When string // which requests get the refusal, in Markdown; empty: the usual sentence for the code
 }
 
 // Example is a request whose response the document shows. A test sends it, and compares the response with the one in
 // examples.json.
 type Example struct {
-	Name string // unique in its operation; empty for the only one
-	Text string // what it shows; empty: the operation's summary
+	Name string // unique in its operation; empty if the operation has only one example
+	Text string // description of the example; empty: the operation's summary
 
-	As    string            // the caller: "partner", "admin", "auditor" …; empty: the first that may call the operation
+	As    string            // the caller: "partner", "admin", "auditor" …; empty: the first caller that may call the operation
 	Path  map[string]string // values of the path's parameters
 	Query string
 	Body  string // the JSON; for another media type the body as it is sent
 
-	// Keep names values of the response that later examples use as $name, by their paths in the response.
+	// Keep maps names to paths of values in the response. Later examples refer to such a value as $name.
 	Keep map[string]string
 
-	// Before are requests that make what the example needs. They are not shown.
+	// Before are requests that create the records that the example needs. The document does not show them.
 	Before []Request
 }
 
@@ -159,17 +160,17 @@ type Example struct {
 type Request struct {
 	As, Method, Path, Body string
 	Keep                   map[string]string
-	AwaitStatus            string // repeat until the response has this status in the member "status"
+	AwaitStatus            string // the request is repeated until the response's member "status" has this value
 }
 
 // Tag is a group of operations: a page of the reference.
 type Tag struct {
-	Name  string // the title
-	Group string // groups of tags: "Payments"
+	Name  string // the title of the page
+	Group string // the group of tags to which the tag belongs: "Payments"
 	Text  string // in Markdown
 }
 
-// Slug is the tag's name in addresses.
+// Slug returns the tag's name in paths.
 func (t Tag) Slug() string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -182,7 +183,7 @@ func (t Tag) Slug() string {
 	}, strings.ToLower(t.Name))
 }
 
-// Contents is all that is declared about an API.
+// Contents has everything that is declared about an API.
 type Contents struct {
 	Title, Text string
 	Tags        []Tag
@@ -194,15 +195,15 @@ type Contents struct {
 	Failures  []Failure
 }
 
-// Failure is a reason why a transaction or a refund did not succeed: its error_code, the statuses that have it, what it means,
-// and what a merchant can do.
+// Failure is a reason why a transaction or a refund did not succeed: its error_code, the statuses that have it, its meaning, and
+// the remedy for the merchant.
 type Failure struct{ Code, Status, Meaning, Remedy string }
 
 // Component is a schema with a name.
 type Component struct {
 	Name   string
 	Schema *Schema
-	Tag    string // whose page shows it although no operation refers to it; empty: the pages of the operations that do
+	Tag    string // the tag whose page shows the component; empty: the pages of the operations that refer to the component show it
 }
 
 // Webhook is a request that the service sends.
@@ -213,8 +214,8 @@ type Webhook struct {
 	Text    string
 	Headers []Parameter
 	Body    *Schema
-	Answers []Answer // what the receiver responds
-	Example string   // a body
+	Answers []Answer // responses of the receiver
+	Example string   // an example of the body
 }
 
 // RoutePath returns the pattern of a path in the form of the router: {id} becomes :id.

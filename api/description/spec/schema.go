@@ -4,29 +4,33 @@ import "slices"
 
 // Schema is a JSON Schema (2020-12) with the keywords that the description needs.
 type Schema struct {
-	Ref  string // the name of a component, which is the schema; only Text may be set besides
-	Text string // what the value is, in Markdown
+	Ref  string // the name of a component, which has the schema; then no other field except Text may be set
+	Text string // description of the value, in Markdown
 
-	Types   []string // JSON types, of which "null" is the last; nil: any, or AnyOf
+	Types   []string // JSON types; "null" is the last; nil: any type, or AnyOf decides
 	Format  string
 	Pattern string
 	Words   []string // the allowed texts
-	Default any      // what an absent member counts as; nil: none
+	Default any      // the value that the server takes for an absent member; nil: none
 
-	Min, Max             *int64 // of a number
+	Min, Max             *int64 // bounds of a number, both included
 	MinLength, MaxLength int    // characters of a text, or entries of a list; 0: no bound
 
 	Entry   *Schema  // the entries of a list
-	Members []Member // of an object
+	Members []Member // members of an object
 	Open    bool     // an object may have other members too
 	Others  *Schema  // the values of other members of an Open object; nil: any
 
 	AnyOf []*Schema
 
-	WriteOnly bool // only in requests
+	WriteOnly bool // the value occurs only in requests
 
-	// MinorUnits tells that the value is an amount of money in minor units, a text or an integer. JSON Schema has no word
-	// for that; the generated clients have a type for amounts.
+	// Secret tells whether responses show a mask in place of the value. JSON Schema has no keyword for that. The console's forms
+	// never show a secret.
+	Secret bool
+
+	// MinorUnits tells whether the value is an amount of money in minor units, as a text or an integer. JSON Schema has no
+	// keyword for that. The generated clients have a type for amounts.
 	MinorUnits bool
 }
 
@@ -57,12 +61,12 @@ func IntegerUpTo(low, high int64) *Schema {
 	return &Schema{Types: []string{"integer"}, Min: &low, Max: &high}
 }
 
-// Amount is an amount as a string of minor units, Positive one above zero, and Signed one that may be below zero.
+// Amount is an amount as a string of minor units. Positive is an amount above zero, and Signed may be below zero.
 func Amount() *Schema   { return amountMatching(`^(0|[1-9][0-9]{0,77})$`) }
 func Positive() *Schema { return amountMatching(`^[1-9][0-9]{0,77}$`) }
 func Signed() *Schema   { return amountMatching(`^(0|-?[1-9][0-9]*)$`) }
 
-// AmountAsNumber is a positive amount that is written as a JSON number of minor units.
+// AmountAsNumber is a positive amount as a JSON number of minor units.
 func AmountAsNumber() *Schema {
 	s := Integer(1)
 	s.MinorUnits = true
@@ -77,7 +81,7 @@ func amountMatching(pattern string) *Schema {
 	return &Schema{Types: []string{"string"}, Pattern: pattern, MinorUnits: true}
 }
 
-// Words is one of several texts.
+// Words is an enumeration: one of several texts.
 func Words[T ~string](words ...T) *Schema {
 	s := Text()
 	for _, word := range words {
@@ -105,13 +109,13 @@ func Anything() *Schema {
 	return &Schema{Types: []string{"object", "array", "string", "number", "boolean", "null"}, Open: true}
 }
 
-// Ref is a component.
+// Ref is a reference to a component.
 func Ref(name string) *Schema { return &Schema{Ref: name} }
 
-// AnyOf has one of several schemas.
+// AnyOf is a value that matches one of several schemas.
 func AnyOf(alternatives ...*Schema) *Schema { return &Schema{AnyOf: alternatives} }
 
-// Nullable is the schema, or null.
+// Nullable is a value that matches the schema, or null.
 func Nullable(s *Schema) *Schema {
 	nullable := *s
 	switch {
@@ -128,14 +132,14 @@ func Nullable(s *Schema) *Schema {
 // IsNullable tells whether null is one of the schema's types.
 func (s *Schema) IsNullable() bool { return slices.Contains(s.Types, "null") }
 
-// Is returns the schema with a text.
+// Is returns a copy of the schema with a description, in Markdown.
 func (s *Schema) Is(text string) *Schema {
 	described := *s
 	described.Text = text
 	return &described
 }
 
-// Or returns the schema with a default.
+// Or returns a copy of the schema with a default value.
 func (s *Schema) Or(value any) *Schema {
 	withDefault := *s
 	withDefault.Default = value
@@ -160,7 +164,7 @@ func Optional(name string, s *Schema, text string) Member {
 // Data is the usual body of a response with one value.
 func Data(of *Schema) *Schema { return Object(M("data", of, "")) }
 
-// Page is the usual body of a list. The cursor is made of one of the fields. Its value is null on the last page.
+// Page is the usual body of a list. The cursor is made from one of the named fields. Its value is null on the last page.
 func Page(row *Schema, cursorFields ...string) *Schema {
 	return Object(M("data", List(row), ""), cursorOf(cursorFields))
 }
@@ -172,7 +176,7 @@ func cursorOf(fields []string) Member {
 	), "where the next page begins")
 }
 
-// With is the object with further members before its last one.
+// With returns a copy of the object with further members, before its last member.
 func (s *Schema) With(members ...Member) *Schema {
 	extended := *s
 	extended.Members = slices.Insert(slices.Clone(s.Members), len(s.Members)-1, members...)

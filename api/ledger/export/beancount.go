@@ -13,8 +13,8 @@ import (
 // openingDay is the day on which accounts open in beancount, before any entry.
 const openingDay = "1970-01-01"
 
-// beancount writes a ledger for beancount 2 and 3. Dates are the effective days; the booked
-// time is metadata. Links join an entry to the one that it reverses or closes.
+// beancount writes a ledger for beancount 2 and 3. The date of an entry is its effective day; its booked time is in the metadata.
+// A beancount link joins an entry to the one that it reverses or closes.
 type beancount struct {
 	*exporter
 	out         io.Writer
@@ -65,7 +65,7 @@ func (b *beancount) preamble() error {
 		if containsHash(c.name) {
 			dst = append(quoted(append(dst, "  asset: "...), c.asset.String()), '\n')
 		}
-		if !c.resolved {
+		if !c.hasScale {
 			dst = append(quoted(append(dst, "  comment: "...), inMinorUnits), '\n')
 		}
 		b.buf = dst
@@ -87,6 +87,14 @@ func (b *beancount) entry(e *ledger.Event) error {
 	dst = reference(dst, "\n  seq: ", e.Seq)
 	dst = append(dst, "\n  source: "...)
 	dst = quoted(dst, kindOf(e.Source.Kind)+" "+e.Source.ID.String())
+	author, authorID, err := b.authorOf(e)
+	if err != nil {
+		return err
+	}
+	dst = quoted(append(dst, "\n  author: "...), author)
+	if authorID != "" {
+		dst = quoted(append(dst, "\n  author-id: "...), authorID)
+	}
 	dst = append(dst, "\n  booked: \""...)
 	dst = e.Booked.Time().AppendFormat(dst, instant)
 	dst = append(dst, "\"\n  phase: "...)
@@ -94,7 +102,6 @@ func (b *beancount) entry(e *ledger.Event) error {
 	dst = reference(dst, "\n  reverses: ", e.Entry.Reverses)
 	dst = reference(dst, "\n  closes: ", e.Entry.Closes)
 	dst = append(dst, '\n')
-	var err error
 	if e.Entry.Phase != ledger.Void {
 		if dst, err = b.postings(dst, e.Entry.Postings, !movesPostedTotals(e.Entry.Phase), false); err != nil {
 			return err

@@ -72,8 +72,8 @@ type Book struct {
 	Last         uint64 // seq of the last event in the range; 0: none
 	Prefix       string // only entries with an account whose path has this prefix
 
-	// Accounts yields all accounts of the environment that have ever had a line, ordered by
-	// path, even if no entry in Entries is on the account.
+	// Accounts yields all accounts of the environment that have ever had a posting, ordered by
+	// path, even if no entry in Entries has a posting on the account.
 	Accounts iter.Seq2[ledger.Account, error]
 
 	// Entries yields the events of the range, ordered by seq. The export skips events without an
@@ -83,13 +83,17 @@ type Book struct {
 	// Held returns the postings of the pending entry with the seq, which may be before the
 	// range.
 	Held func(seq uint64) ([]ledger.Posting, error)
+
+	// AuthorID returns the id of an author's record: that of a key or a user, or the number of a partner. It is called only for
+	// authors that have a record. Names are not exported, because they change and an export does not.
+	AuthorID func(ledger.Author) (string, error)
 }
 
 // Count is the size of an export.
 type Count struct{ Entries, Postings uint64 }
 
-// Write writes the book in the format. An error is the Book's, the Writer's, or that of an
-// asset without a unique name in the format. After an error the output is incomplete.
+// Write writes the book in the format. An error comes from the Book or the Writer, or means that an
+// asset has no unique name in the format. After an error the output is incomplete.
 func Write(w io.Writer, f Format, b *Book) (Count, error) {
 	if f < HLedger || int(f) >= len(formatInfos) {
 		return Count{}, fmt.Errorf("export: format %d", f)
@@ -118,7 +122,7 @@ func (x *exporter) eachEntry(fn func(*ledger.Event) error) error {
 		if err != nil {
 			return err
 		}
-		if e.Entry == nil || e.Entry.Postings[0].Asset.Env != x.Env { // no entry crosses environments
+		if e.Entry == nil || e.Entry.Postings[0].Asset.Env != x.Env { // all postings of an entry have the same environment
 			continue
 		}
 		included, err := x.includes(e.Entry)
@@ -140,8 +144,16 @@ func (x *exporter) eachEntry(fn func(*ledger.Event) error) error {
 	return nil
 }
 
-// includes tells whether an entry has an account with the prefix, in its own postings or in those
-// of the hold that it releases. So the capture or void of every exported hold is exported too.
+// authorOf returns the kind of an event's author and, if the author has a record, its id.
+func (x *exporter) authorOf(e *ledger.Event) (kind, id string, err error) {
+	if e.Author.Kind.HasRecord() {
+		id, err = x.AuthorID(e.Author)
+	}
+	return e.Author.Kind.String(), id, err
+}
+
+// includes tells whether an entry has an account with the prefix, in its own postings or in the postings
+// of the hold that it releases. So if a hold is exported, its capture or void is exported too.
 func (x *exporter) includes(entry *ledger.Entry) (bool, error) {
 	if x.Prefix == "" || anyBelow(x.Prefix, entry.Postings) {
 		return true, nil
@@ -181,8 +193,8 @@ func (x *exporter) released(entry *ledger.Entry) ([]ledger.Posting, error) {
 	return nil, nil
 }
 
-// eachPath calls fn with the path and assets of every account, because entries with an account below the
-// prefix may also have any other account. If no account has the prefix, it does not call fn.
+// eachPath calls fn with the path and the assets of every account. It does not leave out accounts without the prefix, because an
+// exported entry may have postings on any account. But if no account at all has the prefix, it does not call fn.
 func (x *exporter) eachPath(fn func(path ledger.Path, assets []money.Asset) error) error {
 	hasPrefix := x.Prefix == ""
 	for a, err := range x.Accounts {
@@ -217,14 +229,14 @@ func (x *exporter) eachPath(fn func(path ledger.Path, assets []money.Asset) erro
 	return fn(path, assets)
 }
 
-// maxHolds is how many holds (entries that reserve money) are cached in memory. That is enough because most are captured or
-// voided soon; Book.Held returns the others.
+// maxHolds is how many holds (entries that reserve money) are cached in memory. That is enough, because most holds are captured
+// or voided soon. Book.Held returns the postings of the others.
 const maxHolds = 4096
 
 // holds keeps the postings of the newest pending entries.
 type holds struct {
 	postings map[uint64][]ledger.Posting
-	order    [maxHolds]uint64 // a ring of the entries' seqs
+	order    [maxHolds]uint64 // ring buffer of the seqs of these entries, oldest first
 	next     int
 }
 

@@ -3,6 +3,7 @@ package export_test
 import (
 	"bytes"
 	"encoding/csv"
+	"fmt"
 	"iter"
 	"os"
 	"os/exec"
@@ -36,6 +37,15 @@ var (
 
 var source = ledger.Source{Kind: ledger.Transaction, ID: uuid.MustParse("7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01")}
 
+// authorOf returns the author of the event with the seq: the API key that event 9 has created for odd seqs, and the service
+// itself for even ones.
+func authorOf(seq uint64) ledger.Author {
+	if seq%2 == 1 {
+		return ledger.Author{Kind: ledger.ByAPIKey, Seq: 9}
+	}
+	return ledger.BySystem.Author()
+}
+
 // journal is a list of events; the first has seq 1.
 type journal []ledger.Event
 
@@ -51,11 +61,11 @@ func (j *journal) books(name string, phase ledger.Phase, asset money.Asset, post
 		entry.Postings = append(entry.Postings, ledger.Posting{Side: side, Account: ledger.Path(parts[1]), Asset: asset, Amount: money.MustParse(parts[2])})
 	}
 	seq := uint64(len(*j) + 1)
-	*j = append(*j, ledger.Event{Seq: seq, Source: source, Version: seq, Booked: ledger.Micros(1_788_430_530_123_456 + seq), Name: name, Entry: entry})
+	*j = append(*j, ledger.Event{Seq: seq, Source: source, Author: authorOf(seq), Version: seq, Booked: ledger.Micros(1_788_430_530_123_456 + seq), Name: name, Entry: entry})
 	return entry
 }
 
-// book returns the journal as a Book, which counts in lookups (unless nil) how often a hold is looked up.
+// book returns the journal as a Book. The Book counts the look-ups of holds in lookups, unless it is nil.
 func (j journal) book(lookups *int) *export.Book {
 	seen := map[ledger.Account]bool{}
 	for _, e := range j {
@@ -77,6 +87,7 @@ func (j journal) book(lookups *int) *export.Book {
 				}
 			}
 		},
+		AuthorID: func(a ledger.Author) (string, error) { return fmt.Sprintf("author-%d", a.Seq), nil },
 		Held: func(seq uint64) ([]ledger.Posting, error) {
 			if lookups != nil {
 				*lookups++
@@ -163,6 +174,6 @@ func everyEntryKind() (j journal) {
 	j.books("settle", ledger.Posted, bsc, "Dr A:bank 1", "Cr Q:fx_position 1")
 	j.books("fund", ledger.Posted, usd, "Dr M:venture_assets:c 40", "Cr M:partner_capital:c 40", "Dr E:owner_expense 3", "Cr L:customer:A.b_9-x:current 3")
 	j.books("settle", ledger.Posted, testUSD, "Dr A:bank 999", "Cr I:fees 999")
-	j = append(j, ledger.Event{Seq: uint64(len(j) + 1), Source: source, Name: "create", To: "draft"})
+	j = append(j, ledger.Event{Seq: uint64(len(j) + 1), Source: source, Author: ledger.BySystem.Author(), Name: "create", To: "draft"})
 	return j
 }

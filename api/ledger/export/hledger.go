@@ -14,7 +14,7 @@ import (
 const instant = "2006-01-02T15:04:05.000000Z"
 
 // hledgerTypes declares the classes of accounts to hledger, for its balance sheet and income statement.
-// hledger has no type for memorandum accounts. They are equity here, where their pairs cancel out.
+// hledger has no type for memorandum accounts. They are declared as equity, in which their balances cancel each other out.
 const hledgerTypes = `account A  ; type:A
 account L  ; type:L
 account Q  ; type:E
@@ -93,7 +93,7 @@ func (h *hledger) preamble() error {
 		}
 		h.buf = append(h.buf, ' ')
 		h.buf = append(h.buf, c.name...)
-		if !c.resolved {
+		if !c.hasScale {
 			h.buf = append(h.buf, "  ; "+inMinorUnits...)
 		}
 		h.buf = append(h.buf, '\n')
@@ -119,6 +119,14 @@ func (h *hledger) entry(e *ledger.Event) error {
 	buf = append(buf, kindOf(e.Source.Kind)...)
 	buf = append(buf, ' ')
 	buf = append(buf, e.Source.ID.String()...)
+	author, authorID, err := h.authorOf(e)
+	if err != nil {
+		return err
+	}
+	buf = append(append(buf, "\n    ; author:"...), author...)
+	if authorID != "" {
+		buf = append(append(buf, "\n    ; author_id:"...), authorID...)
+	}
 	buf = append(buf, "\n    ; booked:"...)
 	buf = e.Booked.Time().AppendFormat(buf, instant)
 	buf = append(buf, "\n    ; phase:"...)
@@ -126,7 +134,6 @@ func (h *hledger) entry(e *ledger.Event) error {
 	buf = reference(buf, "\n    ; reverses:", e.Entry.Reverses)
 	buf = reference(buf, "\n    ; closes:", e.Entry.Closes)
 	buf = append(buf, '\n')
-	var err error
 	if movesPostedTotals(e.Entry.Phase) {
 		buf, err = h.postings(buf, e.Entry.Postings, false, false)
 	} else if e.Entry.Phase == ledger.Pending {

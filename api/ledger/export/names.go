@@ -34,7 +34,7 @@ func decimal(dst []byte, a money.Amount, scale int) []byte {
 	return append(dst, minor[point:]...)
 }
 
-// signed is decimal with the sign that plain text accounting gives a side: debits are positive.
+// signed does what decimal does, with the sign of the side in plain text accounting: credits are negative.
 func signed(dst []byte, a money.Amount, scale int, side ledger.Side) []byte {
 	if side == ledger.Credit {
 		dst = append(dst, '-')
@@ -43,13 +43,13 @@ func signed(dst []byte, a money.Amount, scale int, side ledger.Side) []byte {
 }
 
 // commodity is an asset's name and scale in a format. If the number of decimals is unknown,
-// because the network of the money is missing, the amounts are in minor units, which are whole
-// numbers. Such money is legal and must be exported.
+// because the asset's network is missing, the amounts are in minor units, which are whole
+// numbers. Such assets are valid and must be exported.
 type commodity struct {
 	asset    money.Asset
 	name     string
 	scale    int // decimals; 0 for minor units
-	resolved bool
+	hasScale bool
 }
 
 // inMinorUnits is the remark on a commodity with unknown decimals.
@@ -66,8 +66,8 @@ func newCommodities(name func(money.Asset) (string, error)) *commodities {
 	return &commodities{name: name, seen: make(map[money.Asset]commodity), assetNamed: make(map[string]money.Asset)}
 }
 
-// lookup returns the asset's commodity. The error is for an asset without a name, or with the name
-// that another asset already has.
+// lookup returns the asset's commodity. The error means that the asset has no name in the format, or that another asset already
+// has the name.
 func (c *commodities) lookup(a money.Asset) (commodity, error) {
 	if known, ok := c.seen[a]; ok {
 		return known, nil
@@ -80,7 +80,7 @@ func (c *commodities) lookup(a money.Asset) (commodity, error) {
 		return commodity{}, fmt.Errorf("export: assets %v and %v are both %s", other, a, name)
 	}
 	found := commodity{asset: a, name: name}
-	found.scale, found.resolved = a.Scale()
+	found.scale, found.hasScale = a.Scale()
 	c.seen[a], c.assetNamed[name] = found, a
 	return found, nil
 }
@@ -107,8 +107,8 @@ func hledgerName(a money.Asset) (string, error) {
 	return `"` + name + `"`, nil
 }
 
-// The commodities that beancount accepts, and the currencies and networks from which a name is
-// built. Networks have no capital letters, so that writing them in capitals loses nothing.
+// Patterns of the commodities that beancount accepts, and of the currencies and networks from which their names are built.
+// Networks have no capital letters, so two of them can't become equal when they are written in capitals.
 const beancountLength = 24
 
 var (
@@ -120,8 +120,8 @@ var (
 // beancountName returns an asset's commodity in beancount, which allows capital letters only:
 // "USD", "USDT.TRON", "USD'TEST". A network may be longer than a beancount name, or end with a
 // character that a name can't end with. The name is then the currency, an underscore, which no
-// other name has at that place, and the beginning of a hash of all three parts: at least 75
-// bits of it, and 95 for a currency of four letters.
+// other name has at that place, and the beginning of a hash of currency, network and environment: at least 75
+// bits of the hash, and 95 bits for a currency of four letters.
 func beancountName(a money.Asset) (string, error) {
 	if !beancountCurrency.MatchString(string(a.Currency)) {
 		return "", fmt.Errorf("export: beancount takes no commodity for asset %v", a)
@@ -161,8 +161,8 @@ var beancountRoots = map[ledger.Class]string{
 // beancountPending is the root of accounts of holds; the class's letter follows.
 const beancountPending = "Equity:Pending"
 
-// escape precedes the two hexadecimal digits of a byte that beancount does not accept at its place. It is a
-// capital letter, with which every segment may begin, and no path contains it.
+// escape precedes the two hexadecimal digits of a byte that beancount does not accept at that place. It is a
+// capital letter, so a segment may begin with it, and no path contains it.
 const escape = "Ξ"
 
 // regionCode matches segments that beancount accepts unchanged: a region's code. In other

@@ -34,6 +34,8 @@ type parquetRow struct {
 	Scale       *int32  `parquet:"scale,optional"`
 	AmountMinor string  `parquet:"amount_minor"`
 	Amount      string  `parquet:"amount"`
+	Author      string  `parquet:"author,dict"`
+	AuthorID    *string `parquet:"author_id,optional,dict"`
 }
 
 func writeParquet(out io.Writer, x *exporter) error {
@@ -52,7 +54,7 @@ func writeParquet(out io.Writer, x *exporter) error {
 			Phase: r.phase, Event: r.event, SourceKind: r.kind, Source: r.source.String(), Version: int64(r.version),
 			Reverses: optionalSeq(r.reverses), Closes: optionalSeq(r.closes), Account: r.account, Side: r.side,
 			Currency: r.currency, Network: optionalText(r.network), Env: r.env, Scale: optionalScale(r),
-			AmountMinor: r.amount.String(), Amount: string(buf),
+			AmountMinor: r.amount.String(), Amount: string(buf), Author: r.author, AuthorID: optionalText(r.authorID),
 		})
 		if len(batch) < batchRows {
 			return nil
@@ -77,7 +79,7 @@ func optionalSeq(seq uint64) *int64 {
 }
 
 func optionalScale(r *row) *int32 {
-	if !r.resolved {
+	if !r.hasScale {
 		return nil
 	}
 	n := int32(r.scale)

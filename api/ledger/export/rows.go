@@ -12,7 +12,7 @@ import (
 // columns are the columns of every table. A row is a posting.
 var columns = [...]string{
 	"seq", "line", "booked_at", "effective_date", "phase", "event", "source_kind", "source", "version", "reverses", "closes",
-	"account", "side", "currency", "network", "env", "scale", "amount_minor", "amount",
+	"account", "side", "currency", "network", "env", "scale", "amount_minor", "amount", "author", "author_id",
 }
 
 // row is a posting with the fields of its entry. Its texts are safe in a spreadsheet.
@@ -21,22 +21,27 @@ type row struct {
 	line                                  int // number within the entry, from 1
 	booked                                ledger.Micros
 	effective                             ledger.Date
-	phase, event, kind                    string
+	phase, event, kind, author, authorID  string
 	source                                ledger.ID
 	account, side, currency, network, env string
 	scale                                 int
-	resolved                              bool // false: the scale is absent, and the amount is in minor units
+	hasScale                              bool // false: the scale is absent, and the amount is in minor units
 	amount                                money.Amount
 }
 
-// eachRow calls fn with every posting of the export. The row is valid until fn returns.
+// eachRow calls fn with every posting of the export. The row is valid only until fn returns.
 func (x *exporter) eachRow(fn func(*row) error) error {
 	known := newCommodities(func(a money.Asset) (string, error) { return a.String(), nil })
 	var r row
 	return x.eachEntry(func(e *ledger.Event) error {
+		author, authorID, err := x.authorOf(e)
+		if err != nil {
+			return err
+		}
 		r = row{
 			seq: e.Seq, version: e.Version, reverses: e.Entry.Reverses, closes: e.Entry.Closes, booked: e.Booked, effective: e.Entry.Effective,
 			phase: e.Entry.Phase.String(), event: escapeFormula(e.Name), kind: escapeFormula(kindOf(e.Source.Kind)), source: e.Source.ID,
+			author: author, authorID: authorID,
 		}
 		for i := range e.Entry.Postings {
 			p := &e.Entry.Postings[i]
@@ -46,7 +51,7 @@ func (x *exporter) eachRow(fn func(*row) error) error {
 			}
 			r.line, r.account, r.side = i+1, escapeFormula(string(p.Account)), p.Side.String()
 			r.currency, r.network, r.env = escapeFormula(string(p.Asset.Currency)), escapeFormula(string(p.Asset.Network)), p.Asset.Env.String()
-			r.scale, r.resolved, r.amount = c.scale, c.resolved, p.Amount
+			r.scale, r.hasScale, r.amount = c.scale, c.hasScale, p.Amount
 			if err := fn(&r); err != nil {
 				return err
 			}
@@ -68,8 +73,8 @@ func escapeFormula(s string) string {
 	return s
 }
 
-// writeCSV writes RFC 4180 with a heading, except that lines end with LF: with CRLF the library
-// would drop a CR inside a cell. Absent values are empty.
+// writeCSV writes CSV with a heading by RFC 4180, except that lines end with LF: with CRLF, encoding/csv would drop a CR inside a
+// cell. Absent values are empty.
 func writeCSV(out io.Writer, x *exporter) error {
 	w := csv.NewWriter(out)
 	if err := w.Write(columns[:]); err != nil {
@@ -83,7 +88,7 @@ func writeCSV(out io.Writer, x *exporter) error {
 		cells = append(cells[:0],
 			number(r.seq), strconv.Itoa(r.line), at, day(r.effective), r.phase, r.event, r.kind, r.source.String(),
 			number(r.version), optionalNumber(r.reverses), optionalNumber(r.closes), r.account, r.side, r.currency, r.network, r.env,
-			scaleCell(r), r.amount.String(), amount)
+			scaleCell(r), r.amount.String(), amount, r.author, r.authorID)
 		return w.Write(cells)
 	})
 	if err != nil {
@@ -95,7 +100,7 @@ func writeCSV(out io.Writer, x *exporter) error {
 
 // scaleCell returns an asset's number of decimals; empty if it is unknown.
 func scaleCell(r *row) string {
-	if !r.resolved {
+	if !r.hasScale {
 		return ""
 	}
 	return strconv.Itoa(r.scale)

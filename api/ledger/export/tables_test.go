@@ -19,18 +19,18 @@ import (
 
 var heading = []string{
 	"seq", "line", "booked_at", "effective_date", "phase", "event", "source_kind", "source", "version", "reverses", "closes",
-	"account", "side", "currency", "network", "env", "scale", "amount_minor", "amount",
+	"account", "side", "currency", "network", "env", "scale", "amount_minor", "amount", "author", "author_id",
 }
 
 // first and capture are two rows of everyEntryKind as they are in every table.
 var (
 	first = []string{
 		"1", "2", "2026-09-03T10:15:30.123457Z", "2024-10-03", "posted", "settle", "transaction", "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01", "1", "", "",
-		"L:partner:1:available", "credit", "USD", "", "prod", "2", "980", "9.80",
+		"L:partner:1:available", "credit", "USD", "", "prod", "2", "980", "9.80", "api_key", "author-9",
 	}
 	capture = []string{
 		"3", "1", "2026-09-03T10:15:30.123459Z", "2024-10-03", "capture", "commit", "transaction", "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01", "3", "", "2",
-		"L:partner:1:available", "debit", "USDT", "tron", "prod", "6", "3000000", "3.000000",
+		"L:partner:1:available", "debit", "USDT", "tron", "prod", "6", "3000000", "3.000000", "api_key", "author-9",
 	}
 )
 
@@ -136,7 +136,7 @@ func TestXLSXIsReadBack(t *testing.T) {
 	}
 }
 
-// A sheet has 1,048,576 rows, its heading included; then the next begins.
+// A sheet has at most 1,048,576 rows, including its heading. Then the next sheet begins.
 func TestXLSXContinuesInANewSheet(t *testing.T) {
 	t.Parallel()
 	if export.SheetRows != 1_048_576 {

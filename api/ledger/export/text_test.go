@@ -35,7 +35,7 @@ func TestHLedgerFindsTheBalances(t *testing.T) {
 	}
 }
 
-// Holds are virtual postings, so without virtual postings only posted amounts are left.
+// Holds are virtual postings in hledger, so its reports without virtual postings have only posted amounts.
 func TestHLedgerLeavesHoldsOutOfRealPostings(t *testing.T) {
 	t.Parallel()
 	requireProgram(t, "hledger")
@@ -61,8 +61,8 @@ func TestHLedgerSeesHoldsAsPending(t *testing.T) {
 	}
 }
 
-// Beancount's own assertions check its balances to the last digit; a wrong assertion shows that
-// beancount checks them.
+// Beancount's balance assertions compare its balances to the last digit. A wrong assertion, which must fail, shows that
+// beancount does so.
 func TestBeancountFindsTheBalances(t *testing.T) {
 	t.Parallel()
 	requireProgram(t, "bean-check")
@@ -148,7 +148,7 @@ func TestAssetWithoutANameIsNotExported(t *testing.T) {
 	}
 }
 
-// A beancount name stands for one path only.
+// No two paths have the same beancount name.
 func TestBeancountAccountNamesAreDistinct(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[ledger.Path]string{
@@ -200,7 +200,7 @@ func TestEntryNamesTheEntriesItReversesAndCloses(t *testing.T) {
 	}
 }
 
-// The date is the effective day; the booked day is metadata.
+// An entry's date is its effective day. The booked day is in the metadata.
 func TestDatesAreTheEffectiveAndTheBookedDay(t *testing.T) {
 	t.Parallel()
 	if text := string(written(t, export.HLedger, everyEntryKind().book(nil))); !strings.Contains(text, "\n2024-10-03=2026-09-03 * (1) settle\n") {
@@ -212,8 +212,8 @@ func TestDatesAreTheEffectiveAndTheBookedDay(t *testing.T) {
 	}
 }
 
-// Names of events come from the program. If a name ever contained other characters, it would
-// still stay on its line.
+// Names of events come from the program and have only plain characters. If a name ever contained others, it would
+// still not extend beyond its line.
 func TestNamesAreEscapedWithinTheirLine(t *testing.T) {
 	t.Parallel()
 	var j journal

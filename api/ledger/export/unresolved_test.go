@@ -27,9 +27,9 @@ var unknownNetworks = []money.Network{"", "foo", "-", "_", "1inch", "foo-", long
 // at most 24 characters.
 var beancountCommodity = regexp.MustCompile(`^[A-Z][A-Z0-9'._-]{0,22}[A-Z0-9]$`)
 
-// unresolvedJournal returns a journal with dollars and with money on unknownNetworks. On the n-th network,
+// unknownScaleJournal returns a journal with dollars and with money on unknownNetworks. On the n-th network,
 // counted from 0, it moves 1234567 + n minor units.
-func unresolvedJournal() (j journal) {
+func unknownScaleJournal() (j journal) {
 	j.books("settle", ledger.Posted, usd, "Dr A:bank 1000", "Cr I:fees 1000")
 	for n, network := range unknownNetworks {
 		asset := money.Asset{Currency: "USDT", Network: network, Env: money.Prod}
@@ -39,11 +39,11 @@ func unresolvedJournal() (j journal) {
 	return j
 }
 
-// Money with unknown decimals is in minor units, and its commodity says so.
+// Amounts with unknown decimals are in minor units, and the commodity's name says so.
 func TestHLedgerReadsMoneyWithUnknownScale(t *testing.T) {
 	t.Parallel()
 	requireProgram(t, "hledger")
-	path := writeFile(t, export.HLedger, unresolvedJournal().book(nil))
+	path := writeFile(t, export.HLedger, unknownScaleJournal().book(nil))
 	run(t, "hledger", "-f", path, "check", "--strict")
 	got := parseBalances(t, run(t, "hledger", "-f", path, "balance", "A:bank", "--flat", "--no-total", "--layout", "bare", "-O", "csv"))
 	want := map[string]string{
@@ -60,7 +60,7 @@ func TestHLedgerReadsMoneyWithUnknownScale(t *testing.T) {
 func TestBeancountReadsMoneyWithUnknownScale(t *testing.T) {
 	t.Parallel()
 	requireProgram(t, "bean-check")
-	path := writeFile(t, export.Beancount, unresolvedJournal().book(nil))
+	path := writeFile(t, export.Beancount, unknownScaleJournal().book(nil))
 	var claims strings.Builder
 	for _, text := range []string{
 		"10.00 ~ 0 USD", "1234567 ~ 0 USDT", "1234568 ~ 0 USDT.FOO", "1234569 ~ 0 USDT_PL4IHSYKS5T2VABYUFE", "1234571 ~ 0 USDT.1INCH", "1234572 ~ 0 USDT_Z7KO22NJXDB6YOEK2ML", "1234573 ~ 0 USDT_QGNFG6RVR5AIQTJRQTJ",
@@ -73,8 +73,8 @@ func TestBeancountReadsMoneyWithUnknownScale(t *testing.T) {
 	}
 }
 
-// A comment at the commodity says that its amounts are in minor units, and in beancount a line names its asset
-// if its name does not.
+// A comment at the commodity says that its amounts are in minor units. In beancount a further line names the asset
+// if the commodity's name does not.
 func TestCommodityCommentNamesMinorUnits(t *testing.T) {
 	t.Parallel()
 	const words = "amounts are in minor units: how many decimals it has is not known"
@@ -85,7 +85,7 @@ func TestCommodityCommentNamesMinorUnits(t *testing.T) {
 			"1970-01-01 commodity USDT_PL4IHSYKS5T2VABYUFE\n  asset: \"prod/USDT/-\"\n  comment: \"" + words + "\"\n",
 		},
 	} {
-		text := string(written(t, form, unresolvedJournal().book(nil)))
+		text := string(written(t, form, unknownScaleJournal().book(nil)))
 		for _, line := range lines {
 			if !strings.Contains(text, line) {
 				t.Errorf("%v has no %q:\n%s", form, line, text)
@@ -94,11 +94,11 @@ func TestCommodityCommentNamesMinorUnits(t *testing.T) {
 	}
 }
 
-// Tables leave the scale of an asset with unknown decimals empty. They quote a network that begins like a
-// formula.
+// In tables, the scale of an asset with unknown decimals is empty, and a network that begins like a formula is
+// quoted.
 func TestTablesLeaveAnUnknownScaleEmpty(t *testing.T) {
 	t.Parallel()
-	b := unresolvedJournal().book(nil)
+	b := unknownScaleJournal().book(nil)
 	rows, err := csv.NewReader(bytes.NewReader(written(t, export.CSV, b))).ReadAll()
 	must(t, err)
 	_, sheet, _ := sheets(t, written(t, export.XLSX, b))
@@ -115,10 +115,10 @@ func TestTablesLeaveAnUnknownScaleEmpty(t *testing.T) {
 		3: {"USDT", "", "prod", "", "1234567", "1234567"},
 		7: {"USDT", "'-", "prod", "", "1234569", "1234569"},
 	} {
-		if got := rows[line][13:]; !slices.Equal(got, want) {
+		if got := rows[line][13:19]; !slices.Equal(got, want) {
 			t.Errorf("CSV has %q, want %q", got, want)
 		}
-		if got := sheet["Entries 1"][line][13:]; !slices.Equal(got, want) {
+		if got := sheet["Entries 1"][line][13:19]; !slices.Equal(got, want) {
 			t.Errorf("XLSX has %q, want %q", got, want)
 		}
 		if got := stored[line-1]; (got.Scale == nil) != (want[3] == "") || got.AmountMinor != want[4] || got.Amount != want[5] {

@@ -52,7 +52,7 @@ func TestXLSXRowsAndCellsHaveTheirReferences(t *testing.T) {
 				t.Fatalf("%s: row %d is %q of %d cells", part.Name, i+1, row.Ref, len(row.Cells))
 			}
 			for k, cell := range row.Cells {
-				if want := fmt.Sprintf("%c%d", "ABCDEFGHIJKLMNOPQRS"[k], i+1); cell.Ref != want {
+				if want := fmt.Sprintf("%c%d", "ABCDEFGHIJKLMNOPQRSTU"[k], i+1); cell.Ref != want {
 					t.Errorf("%s: cell %s is %q", part.Name, want, cell.Ref)
 				}
 			}
@@ -63,7 +63,7 @@ func TestXLSXRowsAndCellsHaveTheirReferences(t *testing.T) {
 	}
 }
 
-// The date of a part is valid, and always the same.
+// The date of a part is valid, and the same in every workbook.
 func TestXLSXPartsHaveALegalDate(t *testing.T) {
 	t.Parallel()
 	content := written(t, export.XLSX, everyEntryKind().book(nil))
@@ -77,7 +77,7 @@ func TestXLSXPartsHaveALegalDate(t *testing.T) {
 	}
 }
 
-// Gnumeric reads from XLSX the values that CSV has.
+// The values that Gnumeric reads from XLSX equal those in CSV.
 func TestGnumericReadsXLSX(t *testing.T) {
 	t.Parallel()
 	requireProgram(t, "ssconvert")
@@ -95,7 +95,7 @@ func TestGnumericReadsXLSX(t *testing.T) {
 	must(t, err)
 	for _, row := range want {
 		if row[18] == "10.00" {
-			row[18] = "10" // the spreadsheet drops trailing decimals
+			row[18] = "10" // Gnumeric does not write zeros at the end of a fraction
 		}
 	}
 	if !slices.EqualFunc(got, want, slices.Equal) {

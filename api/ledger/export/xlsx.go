@@ -33,10 +33,10 @@ type workbook struct {
 
 func writeXLSX(out io.Writer, x *exporter) error { return writeSheets(out, x, sheetRows) }
 
-// writeSheets is writeXLSX with a bound on the rows of a sheet.
+// writeSheets does what writeXLSX does, with at most limit rows in a sheet.
 func writeSheets(out io.Writer, x *exporter, limit int) error {
 	w := &workbook{zip: zip.NewWriter(out), limit: limit}
-	// Such repetitive XML compresses well at any level; the lowest level costs a third of the
+	// Such repetitive XML compresses well at any level, and the lowest level needs only a third of the
 	// time.
 	w.zip.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
 		return flate.NewWriter(out, flate.BestSpeed)
@@ -137,13 +137,15 @@ func (w *workbook) row(r *row) error {
 	for _, text := range [...]string{r.account, r.side, r.currency, r.network, r.env} {
 		buf = w.textCell(buf, text)
 	}
-	if r.resolved {
+	if r.hasScale {
 		buf = w.numberCell(buf, uint64(r.scale))
 	} else {
 		buf = w.emptyCell(buf)
 	}
 	buf = w.amountCell(buf, r.amount, 0)
 	buf = w.amountCell(buf, r.amount, r.scale)
+	buf = w.textCell(buf, r.author)
+	buf = w.textCell(buf, r.authorID)
 	w.buf = append(buf, "</row>"...)
 	_, err := w.sheet.Write(w.buf)
 	return err

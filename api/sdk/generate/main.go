@@ -12,7 +12,7 @@ import (
 	"mizan/api/sdk/generate/typescript"
 )
 
-// generators are the folders of api/sdk, each with what returns the contents of its generated files by their names.
+// generators are the folders of api/sdk, each with a function that returns the contents of its generated files by their names.
 var generators = []struct {
 	folder string
 	files  func(*description.Document) (map[string][]byte, error)

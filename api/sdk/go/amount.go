@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Amount is money in minor units: 1000 is 10.00 USD. It is exact at any size, and amounts are compared with ==. The zero value
-// is no money. It is not a number, so that a program cannot mix it with floating-point numbers by mistake.
+// Amount is money in minor units: 1000 is 10.00 USD. It is exact at any size. Compare amounts with ==. The zero value
+// is the amount zero. Amount is not a numeric type, so that a program cannot mix it with floating-point numbers by mistake.
 //
 // An Amount does not know its currency; adding cents to yen is the caller's mistake.
 type Amount struct {
@@ -31,10 +31,10 @@ var (
 	ErrCurrency  = errors.New("mizan: the currency, or its network, is not known")
 )
 
-// MinorUnits returns an amount of minor units.
+// MinorUnits returns the amount of n minor units.
 func MinorUnits(n int64) Amount { return amountOf(big.NewInt(n)) }
 
-// AmountOf returns an amount of minor units.
+// AmountOf returns the amount of n minor units.
 func AmountOf(n *big.Int) Amount { return amountOf(n) }
 
 func amountOf(n *big.Int) Amount {
@@ -48,7 +48,7 @@ func amountOf(n *big.Int) Amount {
 func ParseMinorUnits(text string) (Amount, error) { return ParseDecimal(text, 0) }
 
 // ParseAmount reads an amount of a currency in major units: "10.00" of USD is 1000 minor units. It refuses more decimals than
-// the currency has, because it would have to round. Name the network of a currency that is on several.
+// the currency has, because it would have to round. The network is required if the currency exists on several networks.
 func ParseAmount(text, currency string, network ...string) (Amount, error) {
 	decimals, err := Decimals(currency, network...)
 	if err != nil {
@@ -57,7 +57,7 @@ func ParseAmount(text, currency string, network ...string) (Amount, error) {
 	return ParseDecimal(text, decimals)
 }
 
-// ParseDecimal reads an amount in major units, of which each has 10^decimals minor units. It accepts digits with at most one
+// ParseDecimal reads an amount in major units. A major unit has 10^decimals minor units. It accepts digits with at most one
 // point between them and a minus sign before them: no spaces, exponents, plus signs or separators of thousands.
 func ParseDecimal(text string, decimals int) (Amount, error) {
 	digits, isNegative := strings.CutPrefix(text, "-")
@@ -96,7 +96,8 @@ func isDigits(text string) bool {
 	return text != ""
 }
 
-// Decimals returns how many decimals a currency has. The network matters for a currency that is on several, such as USDT.
+// Decimals returns how many decimals a currency has. The network is required if the currency exists on several networks, such as
+// USDT.
 func Decimals(currency string, network ...string) (int, error) {
 	networks, ok := currencyDecimals[currency]
 	name := strings.Join(network, "")
@@ -117,7 +118,7 @@ func (a Amount) Add(b Amount) Amount { return amountOf(new(big.Int).Add(a.BigInt
 // Sub returns the difference.
 func (a Amount) Sub(b Amount) Amount { return amountOf(new(big.Int).Sub(a.BigInt(), b.BigInt())) }
 
-// Times returns the amount n times, such as that of n equal things.
+// Times returns the amount multiplied by n.
 func (a Amount) Times(n int64) Amount {
 	return amountOf(new(big.Int).Mul(a.BigInt(), big.NewInt(n)))
 }
@@ -125,10 +126,10 @@ func (a Amount) Times(n int64) Amount {
 // Cmp returns -1, 0 or 1 for an amount that is less than, equal to or more than b.
 func (a Amount) Cmp(b Amount) int { return a.BigInt().Cmp(b.BigInt()) }
 
-// Sign returns -1, 0 or 1 for an amount below, of or above zero.
+// Sign returns -1, 0 or 1 for an amount below, equal to or above zero.
 func (a Amount) Sign() int { return a.BigInt().Sign() }
 
-// IsZero tells whether it is no money.
+// IsZero tells whether the amount is zero.
 func (a Amount) IsZero() bool { return a == Amount{} }
 
 // BigInt returns the minor units.
@@ -163,7 +164,7 @@ func (a Amount) Format(currency string, network ...string) (string, error) {
 	return a.Decimal(decimals), nil
 }
 
-// Decimal returns the amount in major units, of which each has 10^decimals minor units.
+// Decimal returns the amount in major units. A major unit has 10^decimals minor units.
 func (a Amount) Decimal(decimals int) string {
 	digits, isNegative := strings.CutPrefix(a.String(), "-")
 	if decimals > 0 {
@@ -179,7 +180,8 @@ func (a Amount) Decimal(decimals int) string {
 // AsNumber returns the amount for a field that is a JSON number.
 func (a Amount) AsNumber() NumberAmount { return NumberAmount{a} }
 
-// MarshalJSON implements json.Marshaler: a string of minor units. It refuses what the service could not read.
+// MarshalJSON implements json.Marshaler: a string of minor units. The error is ErrTooLarge for an amount that the service does
+// not accept.
 func (a Amount) MarshalJSON() ([]byte, error) {
 	if a.BigInt().CmpAbs(maxAmount) > 0 {
 		return nil, ErrTooLarge
@@ -195,7 +197,7 @@ func (a NumberAmount) MarshalJSON() ([]byte, error) {
 	return []byte(a.String()), nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It reads strings and numbers of minor units; null leaves the amount as it is.
+// UnmarshalJSON implements json.Unmarshaler. It reads strings and numbers of minor units; null leaves the amount unchanged.
 func (a *Amount) UnmarshalJSON(content []byte) error {
 	if bytes.Equal(content, []byte("null")) {
 		return nil

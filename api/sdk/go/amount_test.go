@@ -65,7 +65,7 @@ func TestAmountsAreWrittenInMajorUnits(t *testing.T) {
 	}
 }
 
-// Against integers of any size, with random amounts.
+// Arithmetic with random amounts gives the results of package math/big.
 func TestArithmeticIsExact(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())

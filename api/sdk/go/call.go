@@ -13,33 +13,33 @@ import (
 	"strings"
 )
 
-// maxResponse bounds the bytes of a response that are read. A page of 100 transactions with all that a merchant may attach is
-// smaller.
+// maxResponse bounds the bytes of a response. It is larger than a page of 100 transactions with the largest merchant_meta.
 const maxResponse = 32 << 20
 
 // maxKey is how long an Idempotency-Key may be.
 const maxKey = 255
 
-// errLongResponse is not repeated: the next response would be as long.
+// errLongResponse is the error for a response above maxResponse. The request is not repeated, because the next response would
+// have the same length.
 var errLongResponse = fmt.Errorf("the response has more than %d bytes", maxResponse)
 
 // call is a call of an operation.
 type call struct {
 	method   string
-	path     string   // with {names} of parameters
-	segments []string // the values of the path's parameters, in their order
+	path     string   // the path with the names of its parameters in braces
+	segments []string // the values of the path's parameters, in the order of the path
 	query    url.Values
 	body     any    // nil: none
-	envelope string // the member of the body that has the value of body; empty: the value is the body
+	envelope string // name of the body's only member, which contains the value; empty: the value is the whole body
 
 	fileField string // the body is a form with this file
 	file      []byte
 
-	isKeyed bool // it accepts an Idempotency-Key
+	isKeyed bool // the operation accepts an Idempotency-Key
 	inData  bool // the result is the member data of the response
 }
 
-// prepared is a request whose every attempt is the same.
+// prepared is a request that is sent unchanged in every attempt.
 type prepared struct {
 	method, path, address string
 	header                http.Header
@@ -61,7 +61,7 @@ func single[T any](ctx context.Context, c *Client, o *call, options []Option) (*
 		}{result}
 	}
 	if err := json.Unmarshal(content, into); err != nil {
-		// Perhaps a proxy has answered in the place of the service.
+		// A proxy may have sent the response in place of the service.
 		err = fmt.Errorf("the response with status %d cannot be read: %w", info.Status, err)
 		return nil, &NoResponseError{Method: o.method, Path: o.path, IdempotencyKey: info.IdempotencyKey, Attempts: info.Attempts, Err: err}
 	}
@@ -83,7 +83,7 @@ func nothing(ctx context.Context, c *Client, o *call, options []Option) error {
 	return err
 }
 
-// do makes a call and returns the body of the response, and what its headers tell.
+// do makes a call and returns the body of the response, and the data of its headers.
 func (c *Client) do(ctx context.Context, o *call, options []Option) ([]byte, *ResponseInfo, error) {
 	var settings callOptions
 	for _, option := range options {
@@ -100,7 +100,7 @@ func (c *Client) do(ctx context.Context, o *call, options []Option) ([]byte, *Re
 	return content, settings.info, err
 }
 
-// prepare makes the bytes of a request once, because a repetition with other bytes would be refused.
+// prepare makes the bytes of a request once, because the service refuses a repetition with other bytes.
 func (c *Client) prepare(o *call, key string) (*prepared, error) {
 	path, err := filledPath(o.path, o.segments)
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *Client) prepare(o *call, key string) (*prepared, error) {
 	case o.fileField != "":
 		var form bytes.Buffer
 		writer := multipart.NewWriter(&form)
-		part, _ := writer.CreateFormFile(o.fileField, o.fileField) // a buffer accepts every write
+		part, _ := writer.CreateFormFile(o.fileField, o.fileField) // writing to a buffer never fails
 		_, _ = part.Write(o.file)
 		_ = writer.Close()
 		p.body = form.Bytes()
@@ -144,7 +144,8 @@ func (c *Client) prepare(o *call, key string) (*prepared, error) {
 	return p, nil
 }
 
-// filledPath replaces the parameters of a path. An empty one would give the path of another operation.
+// filledPath replaces the parameters of a path by their values. It refuses an empty value, which would give the path of another
+// operation.
 func filledPath(path string, segments []string) (string, error) {
 	for _, segment := range segments {
 		before, rest, _ := strings.Cut(path, "{")
@@ -157,15 +158,16 @@ func filledPath(path string, segments []string) (string, error) {
 	return path, nil
 }
 
-// isPrintable tells whether a header can have the value. Without this check net/http would fail as if no response had come.
+// isPrintable tells whether a header can have the value. Without this check, the error of net/http would look as if no response
+// had arrived.
 func isPrintable(value string) bool {
 	return strings.IndexFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) < 0
 }
 
-// encoded encodes a query. The service reads a plus sign as it is, so a space must not be written as one.
+// encoded encodes a query. Spaces are written as %20, because the service does not decode a plus sign to a space.
 func encoded(query url.Values) string { return strings.ReplaceAll(query.Encode(), "+", "%20") }
 
-// attempt sends a request once. The error says why no complete response came.
+// attempt sends a request once. The error says why no complete response arrived.
 func (c *Client) attempt(ctx context.Context, p *prepared) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// Config is what New needs.
+// Config has the settings of a Client.
 type Config struct {
-	URL            string // of the server, such as https://pay.example, without a path
+	URL            string // address of the server, such as https://pay.example, without a path
 	APIKey         string // begins with mzk_
 	OrganizationID string // a UUID
 
-	// CAFile is a file with certificates in PEM. Only servers with a certificate of these authorities are trusted; empty:
-	// those of the system's.
+	// CAFile is a file with the certificates of authorities in PEM. Only servers with a certificate from one of them are trusted.
+	// If it is empty, the authorities of the operating system are trusted.
 	CAFile string
 
-	// HTTPClient makes the requests; nil: a client with the usual settings. It excludes CAFile.
+	// HTTPClient makes the requests; nil: a client with default settings. It can't be combined with CAFile.
 	HTTPClient *http.Client
 
-	// Attempts is how often a request is sent at most while it gets no response that counts; 0: 4; 1: no repetitions.
-	// Besides, net/http itself repeats a read, or a write with its key, if the server closes a connection that was kept open.
+	// Attempts is how often a request is sent at most, until it gets a response that is not repeated; 0: 4; 1: no repetitions.
+	// In addition, net/http itself repeats a read, or a write with its key, if the server closes an idle connection.
 	Attempts int
 
 	// Timeout is how long an attempt may take; 0: 60 s. The context of a call bounds all of its attempts.
@@ -41,7 +41,7 @@ const (
 	EnvCAFile         = "MIZAN_CA_FILE" // optional
 )
 
-// ConfigFromEnvironment returns the configuration that the environment has.
+// ConfigFromEnvironment returns the configuration from the environment variables.
 func ConfigFromEnvironment() Config {
 	return Config{URL: os.Getenv(EnvURL), APIKey: os.Getenv(EnvAPIKey), OrganizationID: os.Getenv(EnvOrganizationID), CAFile: os.Getenv(EnvCAFile)}
 }
@@ -57,7 +57,7 @@ type Client struct {
 	wait           waiter
 }
 
-// Usual settings.
+// Default settings.
 const (
 	usualAttempts = 4
 	usualTimeout  = 60 * time.Second
@@ -92,7 +92,7 @@ func New(config Config) (*Client, error) {
 	return client, err
 }
 
-// httpClient returns a client that follows no redirects, because it would send the key to another address.
+// httpClient returns an HTTP client that follows no redirects, because a redirect could send the key to another address.
 func httpClient(config *Config) (*http.Client, error) {
 	client := new(http.Client)
 	if config.HTTPClient != nil {
@@ -124,18 +124,18 @@ type callOptions struct {
 	info *ResponseInfo
 }
 
-// WithIdempotencyKey sets the Idempotency-Key of a write: 1 to 255 printable ASCII characters of your own. Store it before the call
-// if the call has to survive a restart of your program. Without this option each call has a random key.
+// WithIdempotencyKey sets the Idempotency-Key of a write: 1 to 255 printable ASCII characters of your choice. If the call has to
+// survive a restart of your program, store the key before the call. Without this option each call has a random key.
 func WithIdempotencyKey(key string) Option { return func(o *callOptions) { o.key = key } }
 
-// WithResponseInfo tells more about the response, also if the call is refused.
+// WithResponseInfo stores data of the response's headers in info, even if the call is refused.
 func WithResponseInfo(info *ResponseInfo) Option { return func(o *callOptions) { o.info = info } }
 
-// ResponseInfo is what the headers of a response tell.
+// ResponseInfo has the status of a response and data of its headers.
 type ResponseInfo struct {
 	Status         int
 	RequestID      string // also in the log of the service
 	IdempotencyKey string // empty for a read
-	IsReplay       bool   // it is the response to an earlier request with the same key or txid
+	IsReplay       bool   // the response is that to an earlier request with the same key or txid
 	Attempts       int
 }

@@ -143,7 +143,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	if _, err := s.client.RefundAll(t.Context(), "id-1"); err != nil || s.waits[0] < 7*time.Second || s.waits[0] > 8*time.Second {
 		t.Errorf("%v, waited %v", err, s.waits)
 	}
-	// A wait that would outlast the context, or is too long, is left to the caller.
+	// The client does not wait beyond the end of the context, or for too long. The caller gets the error instead.
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	for _, c := range []struct {
@@ -177,7 +177,7 @@ func TestRepetitionsHaveABound(t *testing.T) {
 	}
 }
 
-// A proxy may answer in the place of the service: the write may have been carried out, and only its key makes a repetition safe.
+// A proxy may answer instead of the service. Then the write may have been carried out, and only its key makes a repetition safe.
 func TestAResponseThatIsNotOfTheServiceLeavesTheOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"<html>", "", "[]"} {
@@ -277,7 +277,7 @@ func TestErrorsAreTyped(t *testing.T) {
 	}
 }
 
-// An empty id in the path would read the list, or change something else.
+// With an empty id, the path would be that of another operation, such as the list.
 func TestAnEmptyIDIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, reply{status: 200, body: "{}"})
@@ -295,7 +295,7 @@ func TestAnEmptyIDIsRefused(t *testing.T) {
 	}
 }
 
-// An empty network selects what has none, and an absent one everything.
+// An empty network selects rows without a network, and an absent one selects all rows.
 func TestAnEmptyNetworkIsSent(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, reply{status: 200, body: `{"data":[]}`})
@@ -395,7 +395,7 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// An untrusted certificate will not be a trusted one after a pause.
+// The client does not repeat a call after an untrusted certificate, because a repetition would fail too.
 func TestOnlyTheGivenAuthorityIsTrusted(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int64

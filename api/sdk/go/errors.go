@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Error is a refusal: the service has answered with another status than 2xx.
+// Error is a refusal: a response whose status is not 2xx.
 type Error struct {
 	Status  int
 	Code    string // for programs: one of the Code constants; empty if the response has none
@@ -17,15 +17,15 @@ type Error struct {
 	Fields  []FieldError
 
 	RequestID  string        // also in the log of the service
-	RetryAfter time.Duration // after which the same request may be repeated; 0: the response does not say
+	RetryAfter time.Duration // time after which the same request may be repeated; 0: the response has none
 
 	Method, Path   string
-	IdempotencyKey string // of a write: a repeated call with it is carried out once
+	IdempotencyKey string // key of a write: repeat the call with it, and the write is carried out only once
 }
 
-// FieldError says what is wrong with a field of the request.
+// FieldError describes an error in a field of the request.
 type FieldError struct {
-	Field  string // or the path of a nested field: overdraft_limit.0.network
+	Field  string // name of the field, or path of a nested field: overdraft_limit.0.network
 	Code   string
 	Detail string // for people
 }
@@ -34,7 +34,7 @@ type FieldError struct {
 var (
 	ErrUnauthorized = errors.New("mizan: no valid credential")
 	ErrForbidden    = errors.New("mizan: the caller may not do this")
-	ErrNotFound     = errors.New("mizan: nothing of yours has this id")
+	ErrNotFound     = errors.New("mizan: you have no record with this id")
 	ErrConflict     = errors.New("mizan: the state does not allow it, or another operation is under way")
 	ErrInvalid      = errors.New("mizan: fields of the request are wrong")
 	ErrRateLimited  = errors.New("mizan: too many requests")
@@ -67,12 +67,12 @@ func (e *Error) Error() string {
 	return text
 }
 
-// OutcomeUnknown tells whether the request may have been carried out all the same. Then repeat it with the same
-// IdempotencyKey, or read the record.
+// OutcomeUnknown tells whether the request may have been carried out despite the error. If it may, repeat the request with the
+// same IdempotencyKey, or read the record.
 func (e *Error) OutcomeUnknown() bool { return e.Status >= http.StatusInternalServerError }
 
-// NoResponseError says that no complete response came, or one that is not of the service: it is not known whether the request was carried out. Repeat it with the
-// same IdempotencyKey, or read the record.
+// NoResponseError means that no complete response arrived, or a response that the service did not send. The request may have been
+// carried out. Repeat it with the same IdempotencyKey, or read the record.
 type NoResponseError struct {
 	Method, Path   string
 	IdempotencyKey string // empty for a read
@@ -88,7 +88,7 @@ func (e *NoResponseError) Error() string {
 // Unwrap returns the error of the last attempt.
 func (e *NoResponseError) Unwrap() error { return e.Err }
 
-// refusalOf reads a refusal. Its body has one of three forms; a proxy's has none of them.
+// refusalOf reads a refusal. The body of a refusal by the service has one of three forms; a proxy's body has none of them.
 func refusalOf(p *prepared, response *http.Response, content []byte) *Error {
 	e := &Error{
 		Status: response.StatusCode, RequestID: response.Header.Get("x-request-id"),

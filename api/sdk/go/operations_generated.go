@@ -334,6 +334,51 @@ func (c *Client) ListBalances(ctx context.Context, query ListBalancesQuery, opti
 	return several[Balance](ctx, c, &call{method: "GET", path: "/api/v1/balances", query: query.values(), inData: true}, options)
 }
 
+// GetTurnoverQuery has the parameters of GetTurnover; zero values are left out.
+type GetTurnoverQuery struct {
+	// The first UTC day. Absent: 29 days before `to`.
+	From string
+
+	// The last UTC day. Absent: today.
+	To string
+
+	// The environment. One of: prod, test. Default: prod.
+	Env string
+
+	// Only this currency. One of: RUB, UAH, AZN, USD, EUR, GBP, CHF, TRY, KZT, CAD, SGD, IDR, RUBT, USDT, USDC, EURT,
+	// ETH, TRX, TON, ZOLT.
+	Currency string
+}
+
+func (q *GetTurnoverQuery) values() url.Values {
+	values := url.Values{}
+	setQuery(values, "from", q.From)
+	setQuery(values, "to", q.To)
+	setQuery(values, "env", q.Env)
+	setQuery(values, "currency", q.Currency)
+	return values
+}
+
+// GetTurnover: Read what happened on each day.
+//
+// A row for each day, type and asset on which something happened. Everything counts on the day on which it happened:
+// a refund on the day of the refund, whenever its payment was charged, so the rows of a day that is over never
+// change. `GET /transactions/aggregate` counts by the day of creation instead. The success rate of a day is `charged`
+// of `attempts`.
+//
+// An attempt ends when the charge succeeds, when it is declined for whatever reason, or when nobody pays or it is
+// cancelled. Each attempt of a hosted payment's payer counts. Held money counts once it is captured. Money that moves
+// for a transaction that has ended already, and is returned, is not counted. Different currencies and networks are
+// never summed.
+//
+// The server counts what is durable in the background, so the response takes no longer with millions of transactions.
+// Usually it counts everything; under load it may be some seconds behind, and `meta.as_of` says up to when it counts.
+//
+// GET /api/v1/turnover
+func (c *Client) GetTurnover(ctx context.Context, query GetTurnoverQuery, options ...Option) (*GetTurnoverResult, error) {
+	return single[GetTurnoverResult](ctx, c, &call{method: "GET", path: "/api/v1/turnover", query: query.values()}, options)
+}
+
 // CreateSubscription: Create a subscription.
 //
 // `initial_payment_id` is your own payment that is `charged` by card and has left a token. Every charged or captured
@@ -595,7 +640,7 @@ type ListAccountsQuery struct {
 	// Only this currency.
 	Currency string
 
-	// Only this network; an empty value selects what has none.
+	// Only this network; an empty value selects assets without a network.
 	Network *string
 
 	// The environment. One of: prod, test. Default: prod.
@@ -636,7 +681,7 @@ type GetAccountQuery struct {
 	// Only this currency.
 	Currency string
 
-	// Only this network; an empty value selects what has none.
+	// Only this network; an empty value selects assets without a network.
 	Network *string
 
 	// The environment. One of: prod, test. Default: prod.
@@ -685,7 +730,7 @@ type ListPostingsQuery struct {
 	// Only this currency.
 	Currency string
 
-	// Only this network; an empty value selects what has none.
+	// Only this network; an empty value selects assets without a network.
 	Network *string
 
 	// The environment. One of: prod, test. Default: prod.
@@ -738,7 +783,7 @@ type GetTrialBalanceQuery struct {
 	// Only this currency.
 	Currency string
 
-	// Only this network; an empty value selects what has none.
+	// Only this network; an empty value selects assets without a network.
 	Network *string
 
 	// The moment of the balances, with `by=effective` also a day. Now if absent.
@@ -747,6 +792,12 @@ type GetTrialBalanceQuery struct {
 	// By which of their times entries are included: when they were stored, or the day to which they belong. One of:
 	// booked, effective. Default: booked.
 	By string
+
+	// An earlier moment, not after `at`: each row also has its totals then.
+	Since string
+
+	// Whether the first page also has the sums over all accounts. One of: false, true. Default: false.
+	Totals string
 
 	// How many rows a page has at most. Default: 50.
 	Limit int64
@@ -762,6 +813,8 @@ func (q *GetTrialBalanceQuery) values() url.Values {
 	setQuery(values, "network", q.Network)
 	setQuery(values, "at", q.At)
 	setQuery(values, "by", q.By)
+	setQuery(values, "since", q.Since)
+	setQuery(values, "totals", q.Totals)
 	setQuery(values, "limit", q.Limit)
 	setQuery(values, "cursor", q.Cursor)
 	return values
@@ -769,16 +822,16 @@ func (q *GetTrialBalanceQuery) values() url.Values {
 
 // GetTrialBalance: Read the trial balance at any time.
 //
-// All accounts, or those of one asset.
+// All accounts, or those of one asset. With `since` each row also has its totals at that earlier moment, so that the
+// difference is what was posted in between. With `totals=true` the first page has the sums over all accounts, of the
+// same moment as the rows of all pages: in each asset the debits equal the credits, and the balance is 0. A partner
+// gets the sums of its own accounts. If a session that sees all accounts requests sums without `at` while many events
+// are booked, the moment may be up to a second before the request; then the rows and the sums are those of that
+// moment.
 //
 // GET /api/v1/ledger/trial-balance
-func (c *Client) GetTrialBalance(ctx context.Context, query GetTrialBalanceQuery, options ...Option) (*Page[AccountBalance], error) {
-	return onePage[AccountBalance](ctx, c, &call{method: "GET", path: "/api/v1/ledger/trial-balance", query: query.values()}, options)
-}
-
-// AllTrialBalance returns the rows of all pages of GetTrialBalance. After an error there are no more rows.
-func (c *Client) AllTrialBalance(ctx context.Context, query GetTrialBalanceQuery, options ...Option) iter.Seq2[AccountBalance, error] {
-	return allPages[AccountBalance](ctx, c, &call{method: "GET", path: "/api/v1/ledger/trial-balance", query: query.values()}, options)
+func (c *Client) GetTrialBalance(ctx context.Context, query GetTrialBalanceQuery, options ...Option) (*GetTrialBalanceResult, error) {
+	return single[GetTrialBalanceResult](ctx, c, &call{method: "GET", path: "/api/v1/ledger/trial-balance", query: query.values()}, options)
 }
 
 // ListEntriesQuery has the parameters of ListEntries; zero values are left out.
@@ -847,6 +900,13 @@ type ListEventsQuery struct {
 	// Of this record.
 	Source string
 
+	// By authors of this kind. One of: admin_token, api_key, session, payer, provider, system.
+	Author string
+
+	// Changes of the records of the administration that somebody asked for: `platform`, `organization`, `partner`,
+	// `terminal`, `api_key`, `user`, `settlement`, `limit`, `blocklist_entry`, `rate`, `period`.
+	Kind string
+
 	// How many rows a page has at most. Default: 50.
 	Limit int64
 
@@ -857,6 +917,8 @@ type ListEventsQuery struct {
 func (q *ListEventsQuery) values() url.Values {
 	values := url.Values{}
 	setQuery(values, "source", q.Source)
+	setQuery(values, "author", q.Author)
+	setQuery(values, "kind", q.Kind)
 	setQuery(values, "limit", q.Limit)
 	setQuery(values, "cursor", q.Cursor)
 	return values
@@ -874,4 +936,11 @@ func (c *Client) ListEvents(ctx context.Context, query ListEventsQuery, options 
 // AllEvents returns the rows of all pages of ListEvents. After an error there are no more rows.
 func (c *Client) AllEvents(ctx context.Context, query ListEventsQuery, options ...Option) iter.Seq2[Event, error] {
 	return allPages[Event](ctx, c, &call{method: "GET", path: "/api/v1/ledger/events", query: query.values()}, options)
+}
+
+// GetEvent: Read an event.
+//
+// GET /api/v1/ledger/events/{seq}
+func (c *Client) GetEvent(ctx context.Context, seq string, options ...Option) (*Event, error) {
+	return single[Event](ctx, c, &call{method: "GET", path: "/api/v1/ledger/events/{seq}", segments: []string{seq}, inData: true}, options)
 }

@@ -28,7 +28,8 @@ func onePage[T any](ctx context.Context, c *Client, o *call, options []Option) (
 	return &Page[T]{Data: body.Data, Next: body.Cursor.Value}, nil
 }
 
-// allPages returns the rows of a list, and reads a page when its rows are wanted. After an error there are no more rows.
+// allPages returns the rows of a list. It reads a page when the caller asks for its first row. After an error there are no more
+// rows.
 func allPages[T any](ctx context.Context, c *Client, o *call, options []Option) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T

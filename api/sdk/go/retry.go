@@ -15,10 +15,10 @@ import (
 const (
 	firstBackOff = 250 * time.Millisecond
 	maxBackOff   = 8 * time.Second
-	maxWait      = 2 * time.Minute // a longer retry-after is left to the caller
+	maxWait      = 2 * time.Minute // if retry-after is longer, the call returns the error
 )
 
-// waiter waits, until the context ends at the latest.
+// waiter waits for a time, or until the context ends.
 type waiter func(ctx context.Context, d time.Duration) error
 
 func realWait(ctx context.Context, d time.Duration) error {
@@ -32,7 +32,7 @@ func realWait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// send sends a request until it gets a response that counts.
+// send sends a request until it succeeds, must not be repeated, or the attempts are used up.
 func (c *Client) send(ctx context.Context, p *prepared, info *ResponseInfo) ([]byte, error) {
 	*info = ResponseInfo{IdempotencyKey: p.header.Get("Idempotency-Key")}
 	for {
@@ -56,7 +56,7 @@ func (c *Client) send(ctx context.Context, p *prepared, info *ResponseInfo) ([]b
 		}
 		pause := max(retryAfter, 0) + backOff(info.Attempts)
 		if deadline, ok := ctx.Deadline(); retryAfter > maxWait || ok && time.Until(deadline) < pause {
-			return nil, err // nothing is gained by waiting for the end of the context
+			return nil, err // the context would end during the wait
 		}
 		if c.wait(ctx, pause) != nil {
 			return nil, err
@@ -64,8 +64,8 @@ func (c *Client) send(ctx context.Context, p *prepared, info *ResponseInfo) ([]b
 	}
 }
 
-// backOff returns a random time, twice as long after each attempt. At random, because clients that were refused together would
-// come back together.
+// backOff returns the time to wait after an attempt. It doubles with each attempt, and half of it is random: otherwise clients
+// that were refused at the same time would all retry at the same time.
 func backOff(attempt int) time.Duration {
 	limit := maxBackOff
 	if attempt <= 5 {
@@ -74,7 +74,7 @@ func backOff(attempt int) time.Duration {
 	return limit/2 + rand.N(limit/2)
 }
 
-// mayRepeat tells whether a request that ended so may be sent again, unchanged.
+// mayRepeat tells whether a request that ended with the error may be sent again, unchanged.
 func mayRepeat(err error) bool {
 	var refusal *Error
 	if errors.As(err, &refusal) {
@@ -92,7 +92,7 @@ func mayRepeat(err error) bool {
 	return !errors.Is(err, errLongResponse) && !errors.As(err, &untrusted) && !errors.As(err, &authority) && !errors.As(err, &name) && !errors.As(err, &notTLS)
 }
 
-// retryAfterOf returns how long to wait, by a header in seconds or with a time.
+// retryAfterOf returns how long to wait by the header retry-after, which has seconds or a time.
 func retryAfterOf(header http.Header, now time.Time) time.Duration {
 	text := header.Get("retry-after")
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {

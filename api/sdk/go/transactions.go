@@ -7,7 +7,7 @@ const (
 	TypePayment = "payment" // money comes in
 	TypePayout  = "payout"  // money goes out
 	EnvProd     = "prod"    // moves money
-	EnvTest     = "test"    // does not
+	EnvTest     = "test"    // moves no money
 )
 
 // Refund returns a part of the money of a charged payment. Its outcome is in the transaction's Refunds, and may still be
@@ -16,7 +16,7 @@ func (c *Client) Refund(ctx context.Context, id string, amount Amount, options .
 	return c.ChangeTransaction(ctx, id, ChangeTransactionRequest{Type: "refund", Amount: &amount}, options...)
 }
 
-// RefundAll returns all that is left of the money of a charged payment.
+// RefundAll returns all money of a charged payment that was not returned yet.
 func (c *Client) RefundAll(ctx context.Context, id string, options ...Option) (*Transaction, error) {
 	return c.ChangeTransaction(ctx, id, ChangeTransactionRequest{Type: "refund"}, options...)
 }

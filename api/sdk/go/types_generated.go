@@ -491,8 +491,87 @@ type Balance struct {
 	// What you can pay out, in minor units.
 	Available Amount `json:"available"`
 
-	// What is under way to you, in minor units.
+	// The amount that is on its way to you, in minor units.
 	Pending Amount `json:"pending"`
+}
+
+// GetTurnoverResult is a part of a response.
+type GetTurnoverResult struct {
+	// Ordered by day, currency, network and type; a day on which nothing happened has no row.
+	Data []Turnover            `json:"data"`
+	Meta GetTurnoverResultMeta `json:"meta"`
+}
+
+// Turnover: What a partner's transactions did on one day.
+type Turnover struct {
+	// UTC day.
+	Day string `json:"day"`
+
+	// What was charged: payments or payouts. One of: payment, payout.
+	Type string `json:"type"`
+
+	// Currency code.
+	Currency string `json:"currency"`
+
+	// Empty for none, or if it is not known.
+	Network string `json:"network"`
+
+	// Environment. One of: prod, test.
+	Env string `json:"env"`
+
+	// Number of decimals; null if the currency does not have this network.
+	Scale *int64 `json:"scale"`
+
+	// Charges that ended on this day: `charged` and all `declines`.
+	Attempts int64 `json:"attempts"`
+
+	// Charges that succeeded.
+	Charged int64 `json:"charged"`
+
+	// In minor units; 0 while `scale` is null.
+	ChargedAmount Amount `json:"charged_amount"`
+
+	// Refunds that succeeded on this day.
+	Refunds int64 `json:"refunds"`
+
+	// In minor units; 0 while `scale` is null.
+	RefundedAmount Amount `json:"refunded_amount"`
+
+	// Payments that were reversed (chargebacks) on this day.
+	Reversals int64 `json:"reversals"`
+
+	// What no refund had returned, in minor units; 0 while `scale` is null.
+	ReversedAmount Amount `json:"reversed_amount"`
+
+	// Charges that did not succeed, the most frequent reason first.
+	Declines []TurnoverDecline `json:"declines"`
+
+	// When the last of these things happened.
+	LastAt time.Time `json:"last_at"`
+}
+
+// TurnoverDecline is a part of a response.
+type TurnoverDecline struct {
+	// Why; `other` for all other reasons. One of: unexpected_card, return_urls_missing, no_terminal,
+	// insufficient_balance, fee_exceeds_amount, amount_out_of_range, no_exchange_rate, limit_exceeded, anti_fraud,
+	// card_declined, insufficient_funds, expired_card, processing_error, authentication_failed, payer_action_expired,
+	// interrupted, forced_by_terminal, hold_expired, cancelled, other.
+	ErrorCode string `json:"error_code"`
+
+	// How many.
+	Count int64 `json:"count"`
+}
+
+// GetTurnoverResultMeta is a part of a response.
+type GetTurnoverResultMeta struct {
+	// The first day.
+	From string `json:"from"`
+
+	// The last day.
+	To string `json:"to"`
+
+	// Time of the organization's last event that is counted; null if none is.
+	AsOf time.Time `json:"as_of"`
 }
 
 // CreateSubscriptionRequest is sent with a request.
@@ -916,6 +995,9 @@ type AccountBalance struct {
 
 	// The posted balance, positive on the account's normal side.
 	Balance Amount `json:"balance"`
+
+	// In a trial balance with `since`: the same at that moment.
+	Since *AccountBalanceSince `json:"since"`
 }
 
 // Asset is a part of a response.
@@ -930,10 +1012,33 @@ type Asset struct {
 	Env string `json:"env"`
 }
 
+// AccountBalanceSince: In a trial balance with `since`: the same at that moment.
+type AccountBalanceSince struct {
+	// Posted.
+	DebitsPosted Amount `json:"debits_posted"`
+
+	// Posted.
+	CreditsPosted Amount `json:"credits_posted"`
+
+	// Held.
+	DebitsPending Amount `json:"debits_pending"`
+
+	// Held.
+	CreditsPending Amount `json:"credits_pending"`
+
+	// The posted balance.
+	Balance Amount `json:"balance"`
+}
+
 // StatementLine is a part of a response.
 type StatementLine struct {
 	// Number of the event in the organization's journal.
 	Seq int64 `json:"seq"`
+
+	// Kind of the record. One of: transaction, platform, organization, partner, terminal, api_key, session, user,
+	// settlement, limit, blocklist_entry, rate, admin_reply, reply, subscription, contract, screening, period,
+	// retention, link, product, image, transfer.
+	Kind string `json:"kind"`
 
 	// Id of the record.
 	Source string `json:"source"`
@@ -958,10 +1063,79 @@ type StatementLine struct {
 	Balance Amount `json:"balance"`
 }
 
+// GetTrialBalanceResult is a part of a response.
+type GetTrialBalanceResult struct {
+	Data []AccountBalance `json:"data"`
+
+	// With `totals=true` on the first page: the sums over all accounts in each asset, at the moment of all pages.
+	Totals []GroupBalance `json:"totals"`
+
+	// Where the next page begins.
+	Cursor GetTrialBalanceResultCursor `json:"cursor"`
+}
+
+// GroupBalance is a part of a response.
+type GroupBalance struct {
+	// What the paths of the group's accounts begin with; without a colon at its end it is one account's path, or the
+	// parameter `prefix`.
+	Path  string `json:"path"`
+	Asset Asset  `json:"asset"`
+
+	// Posted.
+	DebitsPosted Amount `json:"debits_posted"`
+
+	// Posted.
+	CreditsPosted Amount `json:"credits_posted"`
+
+	// Held.
+	DebitsPending Amount `json:"debits_pending"`
+
+	// Held.
+	CreditsPending Amount `json:"credits_pending"`
+
+	// The posted balance, positive on the normal side of `path`; on the debit side if `path` is empty.
+	Balance Amount `json:"balance"`
+
+	// In a trial balance with `since`: the same at that moment.
+	Since *GroupBalanceSince `json:"since"`
+}
+
+// GroupBalanceSince: In a trial balance with `since`: the same at that moment.
+type GroupBalanceSince struct {
+	// Posted.
+	DebitsPosted Amount `json:"debits_posted"`
+
+	// Posted.
+	CreditsPosted Amount `json:"credits_posted"`
+
+	// Held.
+	DebitsPending Amount `json:"debits_pending"`
+
+	// Held.
+	CreditsPending Amount `json:"credits_pending"`
+
+	// The posted balance.
+	Balance Amount `json:"balance"`
+}
+
+// GetTrialBalanceResultCursor: Where the next page begins.
+type GetTrialBalanceResultCursor struct {
+	// The field from which the cursor is made.
+	CursorField string `json:"cursor_field"`
+
+	// Send it as `cursor` to get the next page; null on the last page.
+	CursorValue string `json:"cursor_value"`
+}
+
 // Entry is a part of a response.
 type Entry struct {
 	// Number of the event in the organization's journal.
 	Seq int64 `json:"seq"`
+
+	// Kind of the record. One of: transaction, platform, organization, partner, terminal, api_key, session, user,
+	// settlement, limit, blocklist_entry, rate, admin_reply, reply, subscription, contract, screening, period,
+	// retention, link, product, image, transfer.
+	Kind string `json:"kind"`
 
 	// Id of the record.
 	Source string `json:"source"`
@@ -1010,6 +1184,14 @@ type Event struct {
 	// Number of the event in the organization's journal.
 	Seq int64 `json:"seq"`
 
+	// Who asked for it.
+	Author Author `json:"author"`
+
+	// Kind of the record. One of: transaction, platform, organization, partner, terminal, api_key, session, user,
+	// settlement, limit, blocklist_entry, rate, admin_reply, reply, subscription, contract, screening, period,
+	// retention, link, product, image, transfer.
+	Kind string `json:"kind"`
+
 	// Id of the record.
 	Source string `json:"source"`
 
@@ -1030,6 +1212,20 @@ type Event struct {
 
 	// If it moved money.
 	Entry *EventEntry `json:"entry"`
+}
+
+// Author is a part of a response.
+type Author struct {
+	// `admin_token`: an operator; `api_key`: a partner's server; `session`: a person who has logged in; `payer`: the
+	// payer's page; `provider`: a provider's answer or report; `system`: the service itself, such as a timer. One of:
+	// admin_token, api_key, session, payer, provider, system.
+	Kind string `json:"kind"`
+
+	// Id of the key or user, or number of the partner, as far as the caller may see it.
+	ID string `json:"id"`
+
+	// Its name or login at the time of the response.
+	Name string `json:"name"`
 }
 
 // EventEntry: If it moved money.

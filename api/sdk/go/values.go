@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Object is a JSON object of yours, such as merchant_meta. Numbers of a response are json.Number, which keeps all their digits.
+// Object is a JSON object with your own data, such as merchant_meta. Numbers of a response are json.Number, which keeps all
+// digits.
 type Object map[string]any
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -19,7 +20,7 @@ func (o *Object) UnmarshalJSON(content []byte) error {
 	return decoder.Decode((*map[string]any)(o))
 }
 
-// Change is a field of a merge patch. Its zero value keeps the field as it is.
+// Change is a field of a merge patch. Its zero value leaves the field unchanged.
 type Change[T any] struct {
 	isSet bool
 	value *T // nil: the field is removed
@@ -31,7 +32,7 @@ func Set[T any](value T) Change[T] { return Change[T]{isSet: true, value: &value
 // Remove removes the value of a field.
 func Remove[T any]() Change[T] { return Change[T]{isSet: true} }
 
-// IsZero tells whether the field is kept; such a field is not sent.
+// IsZero tells whether the field stays unchanged. Such a field is not sent.
 func (c Change[T]) IsZero() bool { return !c.isSet }
 
 // MarshalJSON implements json.Marshaler.
@@ -50,7 +51,7 @@ func setQuery[T comparable](query url.Values, name string, value T) {
 	case int64:
 		query.Set(name, strconv.FormatInt(v, 10))
 	case *string:
-		query.Set(name, *v) // also if it is empty
+		query.Set(name, *v) // a pointer to an empty text sends an empty parameter
 	case time.Time:
 		query.Set(name, v.UTC().Format(time.RFC3339Nano))
 	default:

@@ -16,7 +16,7 @@ import (
 // Bounds of notifications.
 const (
 	maxNotification = 1 << 20         // bytes of a body
-	maxAge          = 5 * time.Minute // by which a timestamp may differ from the clock, in either direction
+	maxAge          = 5 * time.Minute // greatest difference between the timestamp and the clock, in either direction
 	maxStampDigits  = 12
 )
 
@@ -26,8 +26,8 @@ type Verifier struct {
 	now     func() time.Time
 }
 
-// NewVerifier returns a verifier for a secret, and for the previous one while the secret is being changed. An empty secret is
-// refused, because anybody can sign with it.
+// NewVerifier returns a verifier for a secret and, while the secret is being changed, for the previous secret. It refuses an
+// empty secret, because anybody can sign with it.
 func NewVerifier(secret string, previous ...string) (*Verifier, error) {
 	v := &Verifier{secrets: append([]string{secret}, previous...), now: time.Now}
 	for _, s := range v.secrets {
@@ -38,7 +38,7 @@ func NewVerifier(secret string, previous ...string) (*Verifier, error) {
 	return v, nil
 }
 
-// Notification is a verified notification of a transaction, or a hint of the subscription stream: one of the two is set.
+// Notification is a verified notification of a transaction, or a hint of the subscription stream. Exactly one field is set.
 type Notification struct {
 	// Transaction is signed. Recognize repetitions by its EventID, and read the transaction before you do anything important.
 	Transaction *TransactionEvent
@@ -47,15 +47,15 @@ type Notification struct {
 	Subscription *SubscriptionEvent
 }
 
-// Reasons why a body is no notification.
+// Reasons why a body is refused.
 var (
 	ErrNotGenuine      = errors.New("mizan: the notification is not signed by a known secret within five minutes")
 	ErrNotNotification = errors.New("mizan: the body is no notification")
 	ErrTooLong         = errors.New("mizan: the body of the notification has more than 1 MiB")
 )
 
-// WebhookStatus returns the status with which a receiver responds: 200 without an error, 400, 401 or 413 for an error of
-// ReadNotification or Verify, and 500, after which the service sends the notification again, for any other one.
+// WebhookStatus returns the status with which a receiver should respond: 200 without an error, 400, 401 or 413 for an error of
+// ReadNotification or Verify, and 500 for any other error. After a 500 the service sends the notification again.
 func WebhookStatus(err error) int {
 	switch {
 	case err == nil:
@@ -82,7 +82,7 @@ func (v *Verifier) ReadNotification(r *http.Request) (*Notification, error) {
 	return v.Verify(r.Header, body)
 }
 
-// Verify verifies a notification. The body must be the bytes as they were received.
+// Verify verifies a notification. The body must have exactly the received bytes.
 func (v *Verifier) Verify(header http.Header, body []byte) (*Notification, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(body, &members); err != nil || members == nil {
@@ -110,7 +110,7 @@ func hint(members map[string]json.RawMessage, body []byte) (*Notification, error
 	return n, nil
 }
 
-// isGenuine tells whether the owner of a secret has signed these very bytes within five minutes of now.
+// isGenuine tells whether exactly these bytes were signed with a known secret, within five minutes of now.
 func (v *Verifier) isGenuine(header http.Header, body []byte) bool {
 	stamp := header.Get("x-webhook-timestamp")
 	if !isDigits(stamp) || len(stamp) > maxStampDigits {

@@ -22,10 +22,10 @@ const (
 	maxBody            = 1 << 20         // bytes of a body from a caller whose credential was checked
 	maxOpenBody        = 64 << 10        // bytes of a body on a route for anyone
 	FirstBuffer        = 4 << 10         // bytes of a body that are read without being reserved in a budget
-	Grace              = 5 * time.Second // time for the first byte; a whole body may take this much longer than minRate allows
+	Grace              = 5 * time.Second // time for the first byte; it is also added to the time that a body may take at minRate
 	minRate            = 8 << 10         // bytes a second that have to arrive
 	maxDiscard         = 64 << 10        // bytes of a refused body that are read so that the connection can be reused
-	discardTime        = time.Second     // for reading the rest of a refused body
+	discardTime        = time.Second     // how long reading the rest of a refused body may take
 	AuthenticatedBytes = 128 << 20       // bytes of bodies held at once for callers whose credentials were checked
 	AnonymousBytes     = 32 << 20        // bytes of bodies held at once on routes for anyone
 	Shares             = 4               // one organization, or one address, gets at most 1/Shares of a budget
@@ -45,27 +45,27 @@ type buffer struct {
 
 var bufferPool = sync.Pool{New: func() any { return new(buffer) }}
 
-// Bodies reads the bodies of requests. Each body is reserved in one of two budgets: that of callers
-// whose credentials were checked, or that of all others.
+// Bodies reads the bodies of requests. Memory for a body is reserved in one of two budgets: one for callers
+// whose credentials were checked, and one for all others.
 type Bodies struct {
 	proxies                  *web.Proxies
 	authenticated, anonymous *budget
 }
 
-// New makes a reader that holds at most authenticatedBytes at once for callers whose credentials
+// New makes a reader of bodies. It holds at most authenticatedBytes at once for callers whose credentials
 // were checked, and at most anonymousBytes for all others.
 func New(proxies *web.Proxies, authenticatedBytes, anonymousBytes int) *Bodies {
 	return &Bodies{proxies: proxies, authenticated: newBudget(authenticatedBytes), anonymous: newBudget(anonymousBytes)}
 }
 
-// owner is for whom a body is reserved: the organization of an authenticated caller (zero: the
-// administration token), or the source (an address, of IPv6 a network) that calls a route for anyone.
+// owner is the caller for whom memory is reserved: the organization of an authenticated caller (zero: the
+// administration token) or, on a route for anyone, the caller's network (package source).
 type owner struct {
 	org    ledger.ID
 	source netip.Prefix
 }
 
-// budget bounds the bytes of bodies that are held at once, in all and for one owner.
+// budget bounds the bytes of bodies that are held at once, in total and for one owner.
 type budget struct {
 	total, maxOfOwner int
 
@@ -145,8 +145,8 @@ func (bodies *Bodies) Read(req *web.Request) error {
 		err = io.ErrUnexpectedEOF
 	}
 	if chunked {
-		// The transport adds trailers to the headers. They come after the caller was admitted,
-		// and proxies do not check them, so they are dropped.
+		// fasthttp adds trailers to the headers. Trailers arrive after the caller was admitted, and proxies do not check them, so
+		// they are dropped.
 		headers.CopyTo(&req.Request.Header)
 	}
 	if err == nil {
@@ -164,7 +164,7 @@ func (bodies *Bodies) Read(req *web.Request) error {
 	return ledger.Refuse(op, web.BadRequest, "the request could not be read")
 }
 
-// budgetOf returns the budget in which the body of a request is reserved, and for whom.
+// budgetOf returns the budget in which memory for the body of a request is reserved, and the owner.
 func (bodies *Bodies) budgetOf(req *web.Request) (*budget, owner) {
 	if req.Route.Access.Callers == web.Anyone {
 		return bodies.anonymous, owner{source: source.Of(bodies.proxies.Source(req.RequestCtx))}
@@ -214,7 +214,7 @@ func (b *buffer) fill(from io.Reader, length, bound int, conn net.Conn) error {
 	return nil
 }
 
-// grow doubles the buffer, up to the size that the body may still need.
+// grow doubles the capacity of the buffer, up to the largest size that the body may have.
 func (b *buffer) grow(length, bound int) error {
 	if len(b.buf) > bound {
 		return tooLarge(bound)
@@ -282,5 +282,5 @@ func LimitFirstByteWait(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
 	return c
 }
 
-// chunkedLength is the length that the transport reports for a chunked body.
+// chunkedLength is the length that fasthttp reports for a chunked body.
 const chunkedLength = -1

@@ -57,7 +57,7 @@ func TestSlowBodyTimesOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, last := conn.deadlines[0], conn.deadlines[len(conn.deadlines)-1]
-	// The deadline is Grace after the beginning, and a second later for each 8 KiB that have arrived.
+	// The deadline is Grace after the beginning, plus a second for each 8 KiB that have arrived.
 	if allowed := first.Sub(began); allowed < Grace || allowed > Grace+time.Minute {
 		t.Errorf("after 4 bytes the next may come for %v", allowed)
 	}
@@ -69,11 +69,11 @@ func TestSlowBodyTimesOut(t *testing.T) {
 	}
 }
 
-// Memory is allocated for bytes that have arrived, not for the announced length.
+// Memory is allocated for the bytes that have arrived, and not for the length in the header.
 func TestAnnouncedLengthIsNotAllocated(t *testing.T) {
 	for arrived, charged := range map[int]int{
 		4:                 0,
-		FirstBuffer:       2 * FirstBuffer, // full: the next byte needs a larger buffer
+		FirstBuffer:       2 * FirstBuffer, // the first buffer is full, so the next byte needs a larger one
 		3 * FirstBuffer:   4 * FirstBuffer,
 		maxBody/2 - 1:     maxBody / 2,
 		maxBody - 1:       maxBody,
@@ -102,7 +102,7 @@ func TestBodyAtTheBoundIsAcceptedAboveItRefused(t *testing.T) {
 			if chunked {
 				length = chunkedLength
 			} else if size > bound {
-				continue // refused before anything is read
+				continue // such a body is refused before anything of it is read
 			}
 			err := b.fill(bytes.NewReader(sent), length, bound, new(deadlineRecorder))
 			if size > bound {
@@ -141,7 +141,7 @@ func TestOneBodyCannotUseTheWholeBudget(t *testing.T) {
 	}
 }
 
-// One visitor has all addresses of an IPv6 network, so they share one part of the budget.
+// One client may have all addresses of an IPv6 network, so the addresses share one part of the budget.
 func TestANetworkOfIPv6IsChargedAsOne(t *testing.T) {
 	bodies := New(nil, maxBody, Shares*maxBody)
 	isCharged := func(address string) bool {

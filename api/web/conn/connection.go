@@ -51,8 +51,7 @@ func socketOf(c net.Conn) net.Conn {
 	return c
 }
 
-// NoteState wipes the buffer of a connection that has ended. The transport calls it when a
-// connection's state changes.
+// NoteState wipes the buffer of a connection that has ended. fasthttp calls it when a connection's state changes.
 func NoteState(c net.Conn, state fasthttp.ConnState) {
 	if wiper, isOurs := c.(interface{ wipe() }); isOurs && state == fasthttp.StateClosed {
 		wiper.wipe()
@@ -65,7 +64,7 @@ type connection struct {
 	*base
 }
 
-// wipe is called when the transport no longer uses the connection.
+// wipe is called when fasthttp no longer uses the connection.
 func (c *connection) wipe() { c.base.wipe() }
 
 // Read implements net.Conn.
@@ -86,8 +85,7 @@ func (c *connection) SetDeadline(t time.Time) error { return c.base.deadlines.wa
 // Close implements net.Conn.
 func (c *connection) Close() error { return c.base.close() }
 
-// secureConnection is a connection over TLS. It has the methods by which the transport
-// recognizes TLS.
+// secureConnection is a connection over TLS. It has the methods by which fasthttp recognizes TLS.
 type secureConnection struct {
 	*wiping.Conn
 	*base
@@ -111,7 +109,7 @@ func (c *secureConnection) SetDeadline(t time.Time) error { return c.base.deadli
 // Close implements net.Conn.
 func (c *secureConnection) Close() error { return c.base.close() }
 
-// wipe is called when the transport no longer uses the connection.
+// wipe is called when fasthttp no longer uses the connection.
 func (c *secureConnection) wipe() {
 	c.base.wipe()
 	c.Conn.Wipe()
@@ -121,22 +119,22 @@ func (c *secureConnection) wipe() {
 type base struct {
 	raw     net.Conn // the accepted connection
 	silent  *SilentConnections
-	place   *connlimit.Conn // its share of the bounded number of connections; nil: the number is not bounded
+	place   *connlimit.Conn // the connection's place in the gate that bounds the number of connections; nil: there is no such gate
 	hasSent atomic.Bool     // the caller has sent something
-	ended   atomic.Bool     // the caller sends nothing more
+	ended   atomic.Bool     // the caller has closed its side
 	hungUp  atomic.Bool
-	buffer  []byte // the buffer of the transport's reader; nil before the first read
+	buffer  []byte // the buffer of fasthttp's reader; nil before the first read
 	used    int    // buffer has requests' bytes only before this index
 
 	deadlines deadlines
 }
 
-// read fills p, a part of the buffer of the transport's reader whose content is no longer needed. It
-// first overwrites what the previous request has left there.
+// read reads from the connection into p, which is a part of the buffer of fasthttp's reader. First it overwrites the bytes that
+// the previous request has left there.
 func (b *base) read(p []byte) (int, error) {
 	if b.buffer == nil {
 		b.buffer = p[:cap(p)]  // an empty reader passes its whole buffer
-		b.used = len(b.buffer) // an earlier connection may have used all of it
+		b.used = len(b.buffer) // an earlier connection may have used the whole buffer
 		readerBuffers.take(b)
 	}
 	reuses, at := b.reuses(p), len(b.buffer)-cap(p)
@@ -157,7 +155,7 @@ func (b *base) read(p []byte) (int, error) {
 		b.ended.Store(true)
 	}
 	if n > 0 && !b.hasSent.Load() && !b.silent.remove(b) {
-		return 0, net.ErrClosed // CloseAll has closed the connection at this moment: its request must not begin
+		return 0, net.ErrClosed // CloseAll has just closed the connection: its request must not begin
 	}
 	return n, err
 }
@@ -180,7 +178,7 @@ func (b *base) reuses(p []byte) bool {
 // close first reads the caller's data for a bounded time.
 func (b *base) close() error {
 	b.silent.remove(b)
-	if b.hungUp.Load() { // set by a handler: the transport has finished the request and closes the connection
+	if b.hungUp.Load() { // a handler has called HangUp; now fasthttp has finished the request and closes the connection
 		b.wipe()
 		halfCloser, ok := b.raw.(interface{ CloseWrite() error })
 		if ok && halfCloser.CloseWrite() == nil && b.raw.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
@@ -190,18 +188,18 @@ func (b *base) close() error {
 	return b.raw.Close()
 }
 
-// wipe overwrites the reader's buffer when the connection ends. The transport gives the reader
-// to another connection, whose reads overwrite the buffer too, but later.
+// wipe overwrites the reader's buffer when the connection ends. fasthttp gives the reader to another connection, whose reads
+// overwrite the buffer too, but later.
 func (b *base) wipe() { readerBuffers.leave(b) }
 
-// readerBuffers records which connection owns each buffer of the transport's readers.
+// readerBuffers records which connection owns the buffer of each of fasthttp's readers.
 var readerBuffers = bufferOwners{owners: make(map[*byte]*base)}
 
-// bufferOwners records which connection last read into a buffer. A connection may be notified of its
-// end after another connection has taken over its reader.
+// bufferOwners records which connection last read into each buffer. NoteState may be called for the end of a connection after
+// another connection has taken over its reader and buffer.
 type bufferOwners struct {
 	mu     sync.Mutex
-	owners map[*byte]*base // by the buffer's first byte; guarded by mu
+	owners map[*byte]*base // the owners of the buffers, by the address of a buffer's first byte; guarded by mu
 }
 
 // take makes the connection the owner of its buffer.
@@ -253,15 +251,15 @@ func WasHungUp(ctx *fasthttp.RequestCtx) bool {
 	return ok && c.wasHungUp()
 }
 
-// HasEnded tells whether a read has found that the caller closed the connection. The transport mistakes
-// this for the end of a chunked body.
+// HasEnded tells whether a read has found that the caller closed the connection. fasthttp would take that for the end of a
+// chunked body.
 func HasEnded(c net.Conn) bool {
 	b, ok := c.(interface{ hasEnded() bool })
 	return ok && b.hasEnded()
 }
 
-// SilentConnections holds the connections that have not sent anything yet. The transport regards them as
-// busy until their read time-out, so the server's stop would wait for them.
+// SilentConnections holds the connections whose callers have not sent anything yet. fasthttp regards them as busy until their
+// read timeout, so the server's shutdown would wait for them.
 type SilentConnections struct {
 	mu     sync.Mutex
 	conns  map[*base]struct{} // guarded by mu
@@ -310,7 +308,7 @@ const discardSize = 4 << 10
 var discardBuffers = sync.Pool{New: func() any { return new([discardSize]byte) }}
 
 // Discard reads about n bytes and wipes them, because they may contain card numbers. The error
-// is never nil: it is io.ErrShortBuffer if n bytes came before the end.
+// is never nil: it is io.ErrShortBuffer if n bytes arrived before the end.
 func Discard(from io.Reader, n int) (total int, err error) {
 	b := discardBuffers.Get().(*[discardSize]byte)
 	defer discardBuffers.Put(b)

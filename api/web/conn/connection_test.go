@@ -22,13 +22,14 @@ func TestReadWipesThePreviousData(t *testing.T) {
 	}
 }
 
-// A read overwrites what earlier reads have left in the buffer, and nothing before it, at whatever position it begins.
+// A read may begin at any position of the buffer. It overwrites what earlier reads have left from there on, and leaves the bytes
+// before this position unchanged.
 func TestEachReadWipesWhatEarlierReadsHaveLeft(t *testing.T) {
 	client, server := net.Pipe()
 	defer func() { _ = client.Close() }()
 	b := &base{raw: server, silent: new(SilentConnections)}
 	b.silent.add(b)
-	buffer := bytes.Repeat([]byte("4"), 64) // left by another connection
+	buffer := bytes.Repeat([]byte("4"), 64) // the content that another connection has left
 	for _, step := range []struct {
 		keep int // bytes at the beginning that the reader has not used yet
 		sent string
@@ -44,8 +45,8 @@ func TestEachReadWipesWhatEarlierReadsHaveLeft(t *testing.T) {
 	}
 }
 
-// The transport reuses the buffered reader of an ended connection for another connection, possibly before
-// this package learns that the first connection has ended. Then the buffer belongs to the other connection.
+// fasthttp reuses the buffered reader of an ended connection for another connection, possibly before this package learns that the
+// first connection has ended. Then the buffer belongs to the other connection.
 func TestReaderBufferIsWipedUnlessAnotherConnectionHasIt(t *testing.T) {
 	buffer := make([]byte, 64)
 	readText := func(text string) *base {

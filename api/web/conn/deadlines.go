@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// deadlines are a connection's deadlines for reads and writes. The transport sets several of them for each request, and each one that
-// the socket gets costs a timer of the runtime. So the socket gets a deadline only before a read or a write to which it applies. Only
-// one goroutine uses the connection.
+// deadlines are a connection's deadlines for reads and writes. fasthttp sets several deadlines for each request, and each
+// deadline of the socket costs a timer of the runtime. So the socket gets a deadline only just before a read or a write. Only one
+// goroutine may use a connection.
 type deadlines struct {
-	wantedRead, read   time.Time // read and write are what the socket has
+	wantedRead, read   time.Time // the deadline that fasthttp has set, and the socket's present deadline
 	wantedWrite, write time.Time
 }
 
-// writeSlack is how much too early a write may time out, because the socket still has the deadline of an earlier write.
+// writeSlack is how much earlier than its deadline a write may time out, because the socket still has the deadline of a previous
+// write.
 const writeSlack = time.Second
 
 func (d *deadlines) wantRead(t time.Time) error {
@@ -40,7 +41,7 @@ func (d *deadlines) beforeRead(socket net.Conn) error {
 	return socket.SetReadDeadline(d.read)
 }
 
-// beforeWrite gives the socket the deadline for a write, unless the one that it has is at most writeSlack earlier.
+// beforeWrite gives the socket the deadline for a write, unless the socket's present deadline is at most writeSlack earlier.
 func (d *deadlines) beforeWrite(socket net.Conn) error {
 	isNone, wasNone := d.wantedWrite.IsZero(), d.write.IsZero()
 	if earlier := d.wantedWrite.Sub(d.write); isNone == wasNone && earlier >= 0 && earlier <= writeSlack {

@@ -29,7 +29,7 @@ func newRecordedConnection() (*connection, *socket) {
 
 var noon = time.Date(2026, 9, 3, 12, 0, 0, 0, time.UTC)
 
-// Of several deadlines only the last before a read counts.
+// If several deadlines are set before a read, only the last one applies.
 func TestReadDeadlineIsThatOfTheLastCall(t *testing.T) {
 	c, s := newRecordedConnection()
 	want := []time.Time{noon.Add(time.Minute), noon.Add(time.Second), {}}

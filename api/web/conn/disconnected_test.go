@@ -64,7 +64,7 @@ func newCertificate(t *testing.T) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// TLS sends close_notify before it closes, so unread data precedes the end.
+// TLS sends close_notify before it closes the connection, so there is unread data before the end of the connection.
 func TestDisconnectedCallerIsNoticed(t *testing.T) {
 	for name, secure := range map[string]bool{"in the clear": false, "over TLS": true} {
 		server, caller := connect(t, secure)

@@ -1,14 +1,14 @@
-// Package credentials reads a payer's money_storage: the fields of each method, the parts that
-// may be stored, and the card for the provider.
+// Package credentials reads a payer's means of payment (money_storage in the API): the fields of each payment method,
+// the parts that may be stored, and the card for the provider.
 //
 // Invariants:
-//  1. Of a card only the first six and last four digits and a keyed fingerprint of its number
-//     are stored openly.
+//  1. Only three parts of a card are stored unencrypted: the first six digits, the last four digits, and a keyed
+//     fingerprint of the number.
 //  2. A card's verification value is never stored.
 //  3. Text that was unescaped from the request is overwritten after use.
 //
-// Callers: api/payments, for creates and continuations; api/checkout, for the form of the
-// payer's page.
+// Callers: api/payments (creates and continuations), api/checkout (the payer's form).
 //
-// Rejected: encoding/json into a struct. Strings cannot be overwritten.
+// Rejected: Another design would decode the JSON into a struct with encoding/json. It was not chosen because its
+// strings cannot be overwritten after use.
 package credentials

@@ -8,17 +8,17 @@ import (
 	"mizan/ledger/payment"
 )
 
-// How many digits of a card number may be stored openly, at its beginning and its end.
+// How many digits of a card number may be stored unencrypted, at its beginning and its end.
 const (
 	BINDigits  = 6
 	LastDigits = 4
 )
 
-// MoneyStorage is a money_storage object, which has a payer's payment credentials, in a create or in
+// MoneyStorage is a money_storage object, which has a payer's payment credentials, in a create request or in
 // the continuation of a hosted transaction.
 type MoneyStorage struct {
 	Storage  payment.Storage     // aliases the body
-	Storable payment.Credentials // what may be stored
+	Storable payment.Credentials // the parts that may be stored
 	Card     *secret.Card        // nil: the method is not a card
 }
 
@@ -67,12 +67,12 @@ func (c *MoneyStorage) Keep(t payment.Type, fingerprint func([]byte) string) {
 	}
 	c.Card = &secret.Card{Number: copyOf(number), Holder: copyOf(s.CardHolder), ExpMonth: copyOf(s.ExpMonth), ExpYear: copyOf(s.ExpYear)}
 	if t == payment.Payment {
-		c.Card.CVV = copyOf(s.CVV) // a payout does not use it
+		c.Card.CVV = copyOf(s.CVV) // a payout does not use the CVV
 	}
 }
 
-// Wipe overwrites text that was unescaped from the object; the server wipes the body itself. The copy in
-// Card stays.
+// Wipe overwrites text that was unescaped from the object. The server wipes the body itself, and the copy in
+// Card is kept.
 func (c *MoneyStorage) Wipe() {
 	s := &c.Storage
 	for _, part := range [...][]byte{

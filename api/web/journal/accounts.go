@@ -16,7 +16,7 @@ type AccountFilter struct {
 	Env    money.Env
 
 	Currency, Network       string
-	HasCurrency, HasNetwork bool // false: any currency, any network
+	HasCurrency, HasNetwork bool // whether the account must have this currency, and this network
 
 	After *ledger.Account // the last account of the previous page; nil: the first page
 }
@@ -44,18 +44,18 @@ func (f *AccountFilter) Each(view *posting.View, caller *auth.Principal, fn func
 	return nil
 }
 
-// Matches tells whether the filter selects an account.
+// Matches tells whether the filter selects an account, regardless of who the caller is.
 func (f *AccountFilter) Matches(a ledger.Account) bool {
 	return (f.Path == "" || a.Path == f.Path) &&
 		(!f.HasCurrency || string(a.Asset.Currency) == f.Currency) &&
 		(!f.HasNetwork || string(a.Asset.Network) == f.Network)
 }
 
-// Visible returns the path prefixes to search if a caller asks for the accounts with a prefix. For a
-// caller who sees all accounts that is the prefix itself. For a partner they are the prefixes of its own
-// accounts, as far as they overlap with the requested prefix, in the order of paths.
+// Visible returns the path prefixes to search if a caller requests the accounts with a prefix. For a
+// caller who may see all accounts, the result is the prefix itself. For a partner, it has the prefixes of the partner's own
+// accounts that overlap with the requested prefix, in the order of paths.
 func Visible(caller *auth.Principal, prefix string) []string {
-	if caller.Partner == nil {
+	if caller.SeesAll() {
 		return []string{prefix}
 	}
 	var prefixes []string

@@ -17,27 +17,64 @@ import (
 
 // Bounds of one page of entries or events.
 const (
-	maxExamined = 5_000 // events examined; a page that ends early has a cursor, with which the list continues
+	maxExamined = 5_000 // events examined for one page; then the page ends early, with a cursor to continue
 	minBatch    = 100   // events fetched at a time
 )
 
-// EventQuery holds the conditions of a list of entries or events.
+// EventQuery has the conditions that the entries or events of a list must meet.
 type EventQuery struct {
-	Entries bool        // only events that moved money
-	Env     money.Env   // 0: both
-	Source  *ledger.ID  // nil: any
-	Account ledger.Path // empty: any
-	Name    string      // name of the event; empty: any
+	Entries bool              // only events that moved money
+	Env     money.Env         // 0: both
+	Source  *ledger.ID        // nil: any
+	Account ledger.Path       // empty: any
+	Name    string            // name of the event; empty: any
+	Author  ledger.AuthorKind // 0: any
+	Changes bool              // only the administration's changes (ledger.AdministrationChanges)
 	From    ledger.Micros
-	To      ledger.Micros // included
+	To      ledger.Micros // upper bound of the booked time, included
 	Before  uint64        // only events with a lower seq (number in the journal); 0: from the newest
 	Limit   int
 	Who     *auth.Principal
 }
 
-// WritePage responds with a page of the events that meet the conditions. writeFields writes
-// the fields of one event.
-func WritePage(req *web.Request, journal web.Journal, q *web.Query, conditions *EventQuery, writeFields func(*schema.Encoder, *ledger.Event, *jsonform.Balances)) error {
+// Row is an event as responses show it.
+type Row struct {
+	*ledger.Event
+	Author   *jsonform.Author
+	Balances *jsonform.Balances // nil: the event has no entry
+}
+
+// AppendEvent appends the fields of an event, AppendEntry those of an event that has an entry.
+func (r *Row) AppendEvent(out *schema.Encoder) {
+	jsonform.AppendEvent(out, r.Event, r.Author, r.Balances)
+}
+
+// AppendEntry appends the fields of the event's entry.
+func (r *Row) AppendEntry(out *schema.Encoder) { jsonform.AppendEntry(out, r.Event, r.Balances) }
+
+// NewRows returns events as responses show them. Entries in which the caller sees no posting are removed.
+func NewRows(view *posting.View, caller *auth.Principal, records Directory, events []ledger.Event) ([]Row, error) {
+	for i := range events {
+		if entry := events[i].Entry; entry != nil && !SeesAny(caller, entry) {
+			events[i].Entry = nil // the event belongs to the partner's transaction, but moved only other owners' money
+		}
+	}
+	balances, err := NewBalances(view, caller, events)
+	if err != nil {
+		return nil, err
+	}
+	authors, rows := AuthorsFor(view, caller, records), make([]Row, len(events))
+	for i := range events {
+		rows[i] = Row{Event: &events[i], Balances: balances[i]}
+		if rows[i].Author, err = authors.Of(events[i].Author); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// WritePage responds with a page of the events that meet the conditions. appendFields is a method of Row.
+func WritePage(req *web.Request, journal web.Journal, records Directory, q *web.Query, conditions *EventQuery, appendFields func(*Row, *schema.Encoder)) error {
 	if id, sent := q.ID("source"); sent {
 		conditions.Source = &id
 	}
@@ -50,14 +87,14 @@ func WritePage(req *web.Request, journal web.Journal, q *web.Query, conditions *
 	if err != nil {
 		return err
 	}
-	balances, err := NewBalances(view, &req.Principal, events)
+	rows, err := NewRows(view, &req.Principal, records, events)
 	if err != nil {
 		return err
 	}
 	l := web.NewList()
-	for i := range events {
+	for i := range rows {
 		l.BeginRow()
-		writeFields(&l.Encoder, &events[i], balances[i])
+		appendFields(&rows[i], &l.Encoder)
 		l.Close('}')
 	}
 	cursor := ""
@@ -106,7 +143,7 @@ func (q *EventQuery) find(view *posting.View) (events []ledger.Event, next uint6
 }
 
 // startBelow returns the seq below which the search starts: the lower of the cursor and the first seq
-// after the requested time range. 0: from the newest.
+// after the requested time range. 0 means that the search starts with the newest event.
 func (q *EventQuery) startBelow(view *posting.View) (uint64, error) {
 	if q.To == web.Forever {
 		return q.Before, nil
@@ -130,6 +167,9 @@ func (q *EventQuery) matches(e *ledger.Event) bool {
 		return false
 	}
 	if q.Account != "" && !slices.ContainsFunc(e.Entry.Postings, func(p ledger.Posting) bool { return p.Account == q.Account }) {
+		return false
+	}
+	if q.Author != 0 && e.Author.Kind != q.Author || q.Changes && !e.IsAdministrationChange() {
 		return false
 	}
 	return (q.Source == nil || e.Source.ID == *q.Source) && (q.Name == "" || e.Name == q.Name)

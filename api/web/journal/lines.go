@@ -11,7 +11,7 @@ import (
 )
 
 // LineCursor names the last line on the previous page of an account's lines: Seq is the sequence
-// number of the line's entry, and Index tells the lines of that entry apart.
+// number of the line's entry, and Index is the index of the line's posting in the entry.
 type LineCursor struct {
 	Seq   uint64
 	Index int
@@ -34,8 +34,8 @@ func ReadLineCursor(q *web.Query) (at LineCursor) {
 	return at
 }
 
-// Before returns the seq below which the next page's entries lie. These include the cursor's own entry,
-// which may have further lines. 0 means that the page begins with the newest entry.
+// Before returns an upper bound (exclusive) of the seqs of the next page's entries. The bound includes the cursor's own entry,
+// which may have more lines. 0 means that the page begins with the newest entry.
 func (at LineCursor) Before() uint64 {
 	if at.Seq == 0 {
 		return 0

@@ -8,16 +8,18 @@ import (
 	"mizan/posting"
 )
 
-// eventReader fetches at most n events whose seq is lower than before (0: no bound), newest first. It
-// returns fewer than n only if there are no more.
+// eventReader fetches at most n events whose seq is lower than before (0: no bound), newest first. If it
+// returns fewer than n, there are no more events.
 type eventReader func(before uint64, n int) ([]ledger.Event, error)
 
-// reader chooses the shortest source of matching events: one record's events, the lines of the
-// requested accounts, or the whole journal.
+// reader chooses the shortest source of matching events: one record's events, the list of the administration's changes, the
+// lines of the requested accounts, or the whole journal.
 func (q *EventQuery) reader(view *posting.View) (eventReader, error) {
 	switch {
 	case q.Source != nil:
 		return sourceReader(view, q.Who.Org, *q.Source)
+	case q.Changes:
+		return changesReader(view, q.Who.Org), nil
 	case q.Account != "" || q.Who.Partner != nil:
 		accounts, err := q.accounts(view)
 		return LineReader(view, q.Who.Org, accounts), err
@@ -31,17 +33,10 @@ func (q *EventQuery) reader(view *posting.View) (eventReader, error) {
 	}, nil
 }
 
-// recordKinds are the kinds of records that have events.
-var recordKinds = []ledger.Kind{
-	ledger.Transaction, ledger.Settlement, ledger.Partner, ledger.Terminal, ledger.APIKey,
-	ledger.Organization, ledger.Session, ledger.User, ledger.Platform, ledger.Reply, ledger.Rate, ledger.AdminReply,
-	ledger.Subscription, ledger.Contract, ledger.Screening, ledger.Period, ledger.Retention, ledger.Link, ledger.Product, ledger.Image,
-}
-
 // sourceReader reads the events of the record that has the id, whatever its kind is.
 func sourceReader(view *posting.View, org, id ledger.ID) (eventReader, error) {
 	source := ledger.Source{ID: id}
-	for _, kind := range recordKinds {
+	for _, kind := range ledger.Kinds() {
 		_, found, err := view.Record(org, ledger.Source{Kind: kind, ID: id})
 		if err != nil {
 			return nil, err
@@ -60,6 +55,32 @@ func sourceReader(view *posting.View, org, id ledger.ID) (eventReader, error) {
 		})
 		return batch, err
 	}, nil
+}
+
+// changesReader reads the administration's changes by the list that the writer keeps of them.
+func changesReader(view *posting.View, org ledger.ID) eventReader {
+	return func(before uint64, n int) (batch []ledger.Event, err error) {
+		var walk posting.Walk
+		if before != 0 {
+			next, _, found, err := view.Event(org, before)
+			if err != nil {
+				return nil, err
+			}
+			if found {
+				walk.Before = next.Booked
+			}
+		}
+		err = view.List(org, ledger.AdministrationChanges, walk, func(row posting.ListRow) (bool, error) {
+			seq, _ := ledger.SeqOf(row.ID)
+			e, _, found, err := view.Event(org, seq)
+			if err != nil || !found {
+				return false, err
+			}
+			batch = append(batch, e)
+			return len(batch) < n, nil
+		})
+		return batch, err
+	}
 }
 
 // accounts returns the accounts on which the requested events have lines: the requested account in all
@@ -84,9 +105,6 @@ func (q *EventQuery) accounts(view *posting.View) (accounts []ledger.Account, er
 // LineReader reads the events that have lines on any of the accounts, each event once.
 func LineReader(view *posting.View, org ledger.ID, accounts []ledger.Account) eventReader {
 	return func(before uint64, n int) ([]ledger.Event, error) {
-		if err := view.PreloadBuffer(org, accounts); err != nil {
-			return nil, err
-		}
 		var seqs []uint64
 		for _, a := range accounts {
 			count := 0

@@ -10,28 +10,28 @@ import (
 	"mizan/ledger/money"
 )
 
-// Decimals of amounts. No currency of ISO 4217 has more than maxMinorDigits; tokens have up to 18, most of which are
-// zeros in most amounts.
+// Decimals of amounts. No currency of ISO 4217 has more than maxMinorDigits decimals. Tokens have up to 18 decimals, and most
+// of their amounts end with many zeros, which are not written.
 const (
 	maxMinorDigits = 4
-	leastDigits    = 2 // decimals that an amount of a token keeps, even if they are zeros
+	leastDigits    = 2 // decimals of a token's amount that are always written, even if they are zeros
 )
 
-// Amount writes an amount as the language does, with the currency's sign or code: "$1,234.50", "1 234,50 ₽". An asset on a
-// network is followed by the network, as in "0.000001 USDT (tron)". The amount has all decimals of its currency; only an
-// asset with more than four loses the zeros at the end, down to two decimals. If the scale of the asset is unknown, the
-// text says that the amount is in minor units.
+// Amount formats an amount in the language, with the currency's sign or code: "$1,234.50", "1 234,50 ₽". An asset on a
+// network is followed by the network, as in "0.000001 USDT (tron)". The amount has all decimals of its currency. Only for an
+// asset with more than four decimals, zeros at the end are left out, down to two decimals. If the number of the asset's decimals
+// is unknown, the text says that the amount is in minor units.
 //
-// Where an amount stands in a page, <bdi> has to surround it. Fill isolates it in a text.
+// In HTML, surround an amount with <bdi>. In a text, Fill isolates the amount.
 func (l *Locale) Amount(a money.Amount, asset money.Asset) string { return l.amount(a, asset, space) }
 
-// BreakableAmount is Amount, but a line may break between the number and the currency, for places where the whole does not
-// fit into a line. Number and currency have no other place to break.
+// BreakableAmount does what Amount does, but lets a line break between the number and the currency. It is for places where the
+// whole amount does not fit into a line.
 func (l *Locale) BreakableAmount(a money.Amount, asset money.Asset) string {
 	return l.amount(a, asset, " ")
 }
 
-// amount writes an amount, with a kind of space between the number and the currency.
+// amount formats an amount. gap is the space between the number and the currency.
 func (l *Locale) amount(a money.Amount, asset money.Asset, gap string) string {
 	number, scaled := l.Decimal(a, asset)
 	text := l.format.withSign(number, string(asset.Currency), gap)
@@ -44,8 +44,8 @@ func (l *Locale) amount(a money.Amount, asset money.Asset, gap string) string {
 	return text
 }
 
-// Decimal writes an amount without its currency, as Amount does: "1,234.50". ok is false if the scale of the asset is unknown;
-// then the amount is in minor units.
+// Decimal does what Amount does, but without the currency: "1,234.50". If the number of the asset's decimals is unknown, ok is
+// false and the amount is in minor units.
 func (l *Locale) Decimal(a money.Amount, asset money.Asset) (number string, ok bool) {
 	whole, fraction, ok := majorUnits(a, asset)
 	return l.format.number(whole, withoutZeros(fraction)), ok
@@ -59,8 +59,8 @@ func withoutZeros(fraction string) string {
 	return fraction[:leastDigits] + strings.TrimRight(fraction[leastDigits:], "0")
 }
 
-// Ungrouped is Decimal without separators between groups of digits: "1234.50". A payer who changes such a number types no
-// separator that could be mistaken for the decimal one.
+// Ungrouped does what Decimal does, but without separators between groups of digits: "1234.50". It is for form fields: a group
+// separator in an edited number could be mistaken for the decimal separator.
 func (l *Locale) Ungrouped(a money.Amount, asset money.Asset) (number string, ok bool) {
 	whole, fraction, ok := majorUnits(a, asset)
 	if fraction = withoutZeros(fraction); fraction != "" {
@@ -69,13 +69,13 @@ func (l *Locale) Ungrouped(a money.Amount, asset money.Asset) (number string, ok
 	return l.format.withDigits(whole), ok
 }
 
-// Number writes a number of things as the language does: "9,999".
+// Number formats a whole number in the language: "9,999".
 func (l *Locale) Number(n int) string {
 	return l.format.number(strconv.Itoa(n), "")
 }
 
-// majorUnits returns the digits of an amount before and after the decimal point. ok is false if the scale is unknown, and then
-// all digits of the minor units are in whole.
+// majorUnits returns the digits of an amount before and after the decimal point. If the number of decimals is unknown, ok is
+// false and whole has all digits of the minor units.
 func majorUnits(a money.Amount, asset money.Asset) (whole, fraction string, ok bool) {
 	scale, ok := asset.Scale()
 	whole, fraction = split(string(a.AppendDecimal(nil)), scale)
@@ -91,7 +91,7 @@ func split(minor string, scale int) (whole, fraction string) {
 	return minor[:point], minor[point:]
 }
 
-// number writes a number, whose digits before and after the decimal point are given.
+// number formats a number that is given by its digits before and after the decimal point.
 func (f *format) number(whole, fraction string) string {
 	text := f.grouped(whole)
 	if fraction != "" {
@@ -117,7 +117,7 @@ func (f *format) grouped(digits string) string {
 	return head + f.group + tail
 }
 
-// withDigits writes the digits of a number in the language's script.
+// withDigits replaces the digits 0–9 of a number by those of the language's script.
 func (f *format) withDigits(number string) string {
 	if f.zero == 0 {
 		return number
@@ -130,8 +130,8 @@ func (f *format) withDigits(number string) string {
 	}, number)
 }
 
-// withSign adds the sign of a currency to a number. A space separates letters from digits (CLDR, "currencySpacing"); gap is the
-// kind of that space.
+// withSign adds the sign of a currency to a number. If the sign has letters beside the number, gap separates them (CLDR,
+// "currencySpacing").
 func (f *format) withSign(number, currency, gap string) string {
 	sign := cmp.Or(f.signs[currency], commonSigns[currency], currency)
 	first, _ := utf8.DecodeRuneInString(sign)
@@ -144,7 +144,7 @@ func (f *format) withSign(number, currency, gap string) string {
 		pattern = strings.Replace(pattern, "0¤", "0"+space+"¤", 1)
 	}
 	if f.rightToLeft && unicode.Is(unicode.Latin, first) && unicode.IsSymbol(last) {
-		sign += leftToRight // else the "$" of "US$" stands to the left of "US", as browsers show it
+		sign += leftToRight // without this mark browsers would show the "$" of "US$" to the left of "US"
 	}
 	return strings.NewReplacer("0", number, "¤", sign, space, gap).Replace(pattern)
 }

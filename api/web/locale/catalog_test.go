@@ -15,7 +15,7 @@ func TestCatalogsAreComplete(t *testing.T) {
 
 var catalogs = localetest.Catalogs{
 	Files: files, ForeignWords: []string{"UTC"},
-	Alike: []string{"months.", "shortMonths.", "shortDateTime"}, // April is April in many languages
+	Alike: []string{"months.", "shortMonths.", "shortDateTime"}, // for example, April has the same name in many languages
 }
 
 func TestNoTextIsLeftInEnglish(t *testing.T) { catalogs.CheckTranslations(t) }

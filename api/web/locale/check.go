@@ -13,7 +13,7 @@ import (
 // checker collects the faults of a catalog.
 type checker struct {
 	lang   string
-	counts map[string]int // how many of the tried numbers are of each plural category
+	counts map[string]int // result of format.counts: how many numbers belong to each plural category
 	maps   mapKeys
 	faults []error
 }
@@ -36,7 +36,7 @@ func (c *checker) check(key string, tag reflect.StructTag, value reflect.Value) 
 			c.check(fmt.Sprintf("%s[%d]", key, i), "", value.Index(i))
 		}
 	case reflect.Map:
-		c.maps[key] = nil // so that an empty map is compared too
+		c.maps[key] = nil // an entry, so that compareKeys also compares an empty map
 		for _, name := range value.MapKeys() {
 			c.maps[key] = append(c.maps[key], name.String())
 			c.check(key+"."+name.String(), "", value.MapIndex(name))
@@ -57,10 +57,10 @@ func (c *checker) check(key string, tag reflect.StructTag, value reflect.Value) 
 	}
 }
 
-// maxButton is the longest text of a button, in characters: what fits into a page that is 320 pixels wide.
+// maxButton is the length of the longest text of a button, in characters. It fits into a page that is 320 pixels wide.
 const maxButton = 32
 
-// letters counts the characters of a text that take up space. Vowel signs above or below a letter do not.
+// letters counts the characters of a text that take up width. Combining marks, such as vowel signs, do not.
 func letters(text string) (count int) {
 	for _, r := range text {
 		if !unicode.In(r, unicode.Mn, unicode.Cf) {
@@ -70,8 +70,8 @@ func letters(text string) (count int) {
 	return count
 }
 
-// checkPlural demands a text for exactly the categories of the language. The text of a category with a single number may lack
-// the number.
+// checkPlural requires a text for each plural category of the language, and none for other categories. The text must contain the
+// number, unless its category has only a single number.
 func (c *checker) checkPlural(key string, p Plural) {
 	for _, category := range categories {
 		text := p.byCategory(category)
@@ -88,7 +88,7 @@ func (c *checker) checkPlural(key string, p Plural) {
 
 var placeholder = regexp.MustCompile(`\{[^{}]*\}|[{}]`)
 
-// checkText demands that a text has each placeholder of required once, and others only if they are in optional.
+// checkText requires that a text has each placeholder of required exactly once. Other placeholders must be in optional.
 func (c *checker) checkText(key, text string, required, optional []string) {
 	if text == "" {
 		c.add(key, "the text is missing or empty")
@@ -114,13 +114,13 @@ func (c *checker) checkText(key, text string, required, optional []string) {
 	c.checkCharacters(key, text)
 }
 
-// checkCharacters refuses what a translator cannot see: control and format characters, unusual spaces, spaces at the ends and
-// double spaces, and letters of one script in a word of another, such as a Cyrillic а in a Latin word.
+// checkCharacters refuses characters that a translator cannot see: control and format characters, unusual spaces, spaces at the
+// ends, double spaces, and letters of another script in a word, such as a Cyrillic а in a Latin word.
 func (c *checker) checkCharacters(key, text string) {
 	if strings.TrimSpace(text) != text || strings.Contains(text, "  ") {
 		c.add(key, "a space at an end, or two spaces")
 	}
-	letters, script := []rune(text), "" // script is that of the letters of a word
+	letters, script := []rune(text), "" // script is the script of the present word's letters
 	for i, r := range letters {
 		if isInvisible(r) && !isJoiner(letters, i) {
 			c.add(key, "the invisible character %U", r)
@@ -137,7 +137,7 @@ func (c *checker) checkCharacters(key, text string) {
 	}
 }
 
-// isInvisible tells whether a character cannot be seen or told from an ordinary space. The two spaces that do not break a line
+// isInvisible tells whether a character is invisible, or looks like an ordinary space. The two no-break spaces
 // are allowed, because French has them before a colon.
 func isInvisible(r rune) bool {
 	switch string(r) {
@@ -147,20 +147,21 @@ func isInvisible(r rune) bool {
 	return !unicode.IsGraphic(r) || unicode.IsSpace(r)
 }
 
-// isJoiner tells whether a character is a ZERO WIDTH NON-JOINER between two letters, where Persian and Bengali spell with it.
+// isJoiner tells whether a character is a ZERO WIDTH NON-JOINER between two letters, as the spelling of Persian and Bengali
+// requires it.
 func isJoiner(text []rune, i int) bool {
 	const nonJoiner = '\u200c'
 	joined := func(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Bengali) }
 	return text[i] == nonJoiner && i > 0 && i+1 < len(text) && joined(text[i-1]) && joined(text[i+1])
 }
 
-// scripts are the scripts of the service's languages, and those whose letters look like theirs.
+// scripts are the scripts of the service's languages, and other scripts with similar letters.
 var scripts = []struct {
 	name  string
 	table *unicode.RangeTable
 }{{"Latin", unicode.Latin}, {"Cyrillic", unicode.Cyrillic}, {"Arabic", unicode.Arabic}, {"Bengali", unicode.Bengali}, {"Greek", unicode.Greek}}
 
-// scriptOf returns the script of a letter; empty if it is none of scripts.
+// scriptOf returns the name of a letter's script; empty if the script is not in scripts.
 func scriptOf(letter rune) string {
 	for _, script := range scripts {
 		if unicode.Is(script.table, letter) {

@@ -1,22 +1,24 @@
-// Package locale is how each language of the service writes numbers, amounts, dates and remaining times, and where the texts
-// of pages come from: it loads and checks their catalogs.
+// Package locale formats numbers, amounts, dates and remaining times in each language of the service. It also loads and checks
+// the catalogs with the texts of pages.
 //
-// A language is one file, catalog/LANG.json, with the words of numbers and times, and one row of the table formats, with its
-// numbers. The texts of pages are catalogs of the packages that have the pages; Load reads them.
+// A language consists of one file, catalog/LANG.json, with the words of numbers and times, and of one row of the table formats.
+// The texts of pages are in catalogs of the packages that have the pages. Load reads them.
 //
 // Invariants:
-//  1. The program does not start, and its build fails, if a catalog lacks a text, has a key that no other has, lacks
-//     a placeholder, or has other plural categories than the language.
-//  2. An amount is written with all its digits. It never becomes a float.
-//  3. An amount and a short date are written as the Intl objects of browsers write them: testdata/intl.json has their results.
-//  4. A value inside a text cannot reorder the words around it: Fill isolates values in texts from right to left, and
-//     values from right to left in any text (Unicode Standard Annex 9, U+2068 and U+2069).
+//  1. Neither the program nor its tests start if a catalog has one of four faults: a missing text, an unknown key, a
+//     missing placeholder, or other plural categories than the language.
+//  2. Formatting an amount is exact. An amount never becomes a float.
+//  3. Amounts and short dates have the same format as in the Intl objects of browsers. testdata/intl.json has the
+//     results of these objects.
+//  4. A value inside a text cannot reorder the words around it. Fill isolates all values in right-to-left texts, and
+//     right-to-left values in any text (Unicode Standard Annex 9, U+2068 and U+2069).
 //  5. Texts are plain text. They have no markup, and html/template escapes them.
 //
-// Callers: api/checkout, api/checkout/page and api/checkout/texts.
+// Callers: api/checkout, api/console and the packages below them.
 //
-// Rejected: golang.org/x/text/message and number, because they convert amounts to float64, which has too few digits.
-// Rejected: github.com/bojanz/currency, whose patterns and signs differ from those of today's browsers in many
-// languages; the table of this package is shorter than the exceptions would be.
-// Rejected: one catalog for all pages, because route families do not share their texts, and not every family has all languages.
+// Rejected: golang.org/x/text/message and number were not chosen because they convert amounts to float64, which has
+// too few digits. github.com/bojanz/currency was not chosen because its patterns and signs differ from those of
+// today's browsers in many languages, and the exceptions would be longer than the table of this package. Another
+// design would have one catalog for all pages. It was not chosen because packages do not share their texts, and not
+// every package has all languages.
 package locale

@@ -15,7 +15,7 @@ const (
 )
 
 // Fill replaces placeholders: Fill(t.Checkout.Pay, "amount", amount) replaces {amount}. The arguments after the text are
-// names and values in turn. Braces in a value are not placeholders.
+// alternating names and values. Braces in a value are not placeholders.
 func (l *Locale) Fill(text string, namesAndValues ...string) string {
 	isolated := make([]string, len(namesAndValues))
 	for i, part := range namesAndValues {
@@ -26,7 +26,7 @@ func (l *Locale) Fill(text string, namesAndValues ...string) string {
 	return fill(text, isolated...)
 }
 
-// fill replaces placeholders by values as they are.
+// fill does what Fill does, but does not isolate the values.
 func fill(text string, namesAndValues ...string) string {
 	pairs := make([]string, 0, len(namesAndValues))
 	for pair := range slices.Chunk(namesAndValues, 2) {
@@ -35,7 +35,7 @@ func fill(text string, namesAndValues ...string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// isolate keeps a value together: in a text from right to left, or if the value itself is written from right to left.
+// isolate surrounds a value with isolating characters if the language, or the value itself, is written from right to left.
 func (l *Locale) isolate(value string) string {
 	if !l.format.rightToLeft && !isRightToLeft(value) {
 		return value

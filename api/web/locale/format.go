@@ -6,29 +6,29 @@ import (
 	"golang.org/x/text/language"
 )
 
-// format is how a language writes numbers.
+// format has the rules by which a language writes numbers.
 type format struct {
-	lang        string // its code, with which its catalogs are named
+	lang        string // code of the language, which is also the name of its catalogs
 	tag         language.Tag
 	rightToLeft bool
-	amount      string            // the order of the number (0) and the sign of a currency (¤), with what stands between and before them
-	decimal     string            // before the fraction
-	group       string            // between groups of digits
-	zero        rune              // the digit zero of its script; 0: that of ASCII
-	lakhs       bool              // groups before the last one have two digits instead of three
-	loneDigit   bool              // a single digit is not grouped: 1234, but 12.345
-	millions    bool              // round millions are of the plural category "many"
-	signs       map[string]string // by currency, where they differ from commonSigns
+	amount      string            // the pattern of an amount: 0 is the number, ¤ the sign of the currency
+	decimal     string            // the decimal separator
+	group       string            // the separator between groups of digits
+	zero        rune              // the digit zero of the language's script; 0: the ASCII digit
+	lakhs       bool              // groups before the last group have two digits instead of three
+	loneDigit   bool              // a group of a single digit is not separated: 1234, but 12.345
+	millions    bool              // round millions have the plural category "many"
+	signs       map[string]string // signs of currencies that differ from commonSigns
 }
 
-// The spaces of numbers. Neither breaks a line.
+// The spaces in numbers: NO-BREAK SPACE and NARROW NO-BREAK SPACE.
 const (
 	space       = "\u00a0"
 	narrowSpace = "\u202f"
 )
 
-// The marks before an amount that give it a direction if nothing else does. The mark also follows Arabic abbreviations,
-// whose last full stop has no direction of its own.
+// The characters LEFT-TO-RIGHT MARK and RIGHT-TO-LEFT MARK. A mark before an amount sets the direction of the amount. A mark also
+// follows Arabic abbreviations, because their last full stop has no direction of its own.
 const (
 	leftToRight = "\u200e"
 	rightToLeft = "\u200f"
@@ -39,8 +39,8 @@ var commonSigns = map[string]string{
 	"USD": "$", "EUR": "€", "GBP": "£", "JPY": "JP¥", "CNY": "CN¥", "INR": "₹", "CAD": "CA$",
 }
 
-// formats are the languages of the service. Numbers and signs are those of Chromium, and of CLDR 48 for the languages that
-// Chromium lacks (Azerbaijani, Kazakh and Uzbek); testdata/intl.json has both.
+// formats are the languages of the service. Numbers and signs are those of Chromium or, for the languages that
+// Chromium lacks (Azerbaijani, Kazakh and Uzbek), those of CLDR 48; testdata/intl.json has both.
 var formats = withTags([]format{
 	{lang: "en", amount: "¤0", decimal: ".", group: ",", signs: map[string]string{"JPY": "¥"}},
 	{lang: "ru", amount: "0" + space + "¤", decimal: ",", group: space, signs: map[string]string{
@@ -74,7 +74,7 @@ var formats = withTags([]format{
 	}},
 })
 
-// withTags sets the tags of the languages, by which the library of plural categories knows them.
+// withTags sets the tags of the languages, which golang.org/x/text needs to find plural categories.
 func withTags(table []format) []format {
 	for i := range table {
 		table[i].tag = language.MustParse(table[i].lang)

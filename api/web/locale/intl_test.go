@@ -20,17 +20,17 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/intl.json anew with the installed browser")
 
-// intlRequest is what testdata/intl.js is asked for.
+// intlRequest is the input of testdata/intl.js.
 type intlRequest struct {
 	Languages []string       `json:"languages"`
-	Decimals  map[string]int `json:"decimals"` // by currency
-	Amounts   []string       `json:"amounts"`  // in minor units
+	Decimals  map[string]int `json:"decimals"` // number of decimals of each currency
+	Amounts   []string       `json:"amounts"`  // amounts in minor units
 	Numbers   []int          `json:"numbers"`
 }
 
-// intlAnswer is what a browser writes in one language.
+// intlAnswer has the texts that a browser writes in one language.
 type intlAnswer struct {
-	By         string              `json:"by"` // the program that answered
+	By         string              `json:"by"` // the program that has written the texts
 	Direction  string              `json:"direction"`
 	Months     []string            `json:"months"`
 	ShortDates []string            `json:"short_dates"` // the fifth of each month of 2026
@@ -48,8 +48,8 @@ type intlFile struct {
 
 const intlPath = "testdata/intl.json"
 
-// request returns what the table has to hold: every currency with a sign or a scale, some codes of tokens, and amounts up to
-// the largest ones.
+// request returns the input for which testdata/intl.json has the texts: every currency with a sign or a scale, some codes of
+// tokens, and amounts up to the largest ones.
 func request() intlRequest {
 	r := intlRequest{Languages: Languages(), Decimals: map[string]int{
 		"USD": 2, "EUR": 2, "RUB": 2, "UAH": 2, "KZT": 2, "UZS": 2, "AZN": 2, "TRY": 2, "SAR": 2, "AED": 2, "IRR": 2, "PKR": 2, "BDT": 2,
@@ -68,7 +68,7 @@ func request() intlRequest {
 	return r
 }
 
-// readIntl reads testdata/intl.json, which -update writes before.
+// readIntl reads testdata/intl.json. With the flag -update it writes the file first.
 func readIntl(t *testing.T) intlFile {
 	t.Helper()
 	if *update {
@@ -92,8 +92,8 @@ func readIntl(t *testing.T) intlFile {
 	return table
 }
 
-// writeIntl asks Chromium, and node for the languages that Debian's Chromium lacks: it then answers with the data of no language,
-// in which August is M08.
+// writeIntl runs testdata/intl.js in Chromium, and in node for the languages that Debian's Chromium lacks. For these languages
+// Chromium writes texts without a language, in which August is M08.
 func writeIntl(t *testing.T) {
 	t.Helper()
 	table := intlFile{Request: request(), Answers: make(map[string]intlAnswer)}
@@ -141,7 +141,7 @@ func askNode(t *testing.T, r intlRequest) map[string]intlAnswer {
 	return parseAnswers(t, run(t, "node", "-e", script(t, r)+"\nconsole.log(answer)"))
 }
 
-// script returns a program that leaves the answer in the constant answer, as JSON.
+// script returns a program that sets the constant answer to the result as JSON.
 func script(t *testing.T, r intlRequest) string {
 	t.Helper()
 	source, err := os.ReadFile("testdata/intl.js")
@@ -194,8 +194,8 @@ func TestAmountsAreWrittenAsBrowsersWriteThem(t *testing.T) {
 	}
 }
 
-// markedSign adds to the amount of a browser the mark that keeps the "$" of "US$" to the right of "US" in languages that are
-// written from right to left.
+// markedSign adds a mark to an amount that a browser has written. The mark keeps the "$" of "US$" to the right of "US" in
+// languages that are written from right to left.
 func markedSign(f *format, amount string) string {
 	if f.rightToLeft {
 		for _, sign := range []string{"US$", "CA$", "UK£", "CN¥", "JP¥"} {
@@ -205,7 +205,8 @@ func markedSign(f *format, amount string) string {
 	return amount
 }
 
-// isFiat tells whether the ledger knows a currency and its network is none.
+// isFiat tells whether an asset is a state currency: it has no network, and its number of decimals is known and at most
+// maxMinorDigits.
 func isFiat(asset money.Asset) bool {
 	scale, known := asset.Scale()
 	return known && scale <= maxMinorDigits && asset.Network == ""

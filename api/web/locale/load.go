@@ -10,16 +10,16 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Load reads catalogs: the texts of each language, which are the fields of T, from the file catalog/LANG.json. A field is a
-// string, a Plural, an array, a map or a struct of these; a catalog also says "lang", its language. English is the master copy
-// and has to be among the languages. The error lists every fault of every catalog with its language and key:
+// Load reads catalogs. The texts of a language are the fields of T, in the file catalog/LANG.json. A field is a
+// string, a Plural, an array, a map or a struct of these. A catalog also has its language in the member "lang". English is the
+// master copy and must be among the languages. The error lists every fault of every catalog with its language and key:
 //
-//   - a catalog that is missing, or is there for another language;
-//   - a text that is missing, empty or unknown; in a map, one that English does not have, or the other way round;
-//   - a placeholder that is missing, unknown or there twice. The struct tag holds lists the placeholders that a text must have in
+//   - a catalog that is missing, or that exists for a language not in languages;
+//   - a text that is missing, empty or unknown; in a map, a key that English does not have, or that only English has;
+//   - a placeholder that is missing, unknown or repeated. The struct tag holds lists the placeholders that a text must have in
 //     braces, as in "Pay {amount}", separated by spaces; Fill replaces them;
-//   - a long text where the struct tag on is "button";
-//   - other plural categories than the language has;
+//   - a text that is too long for a button, if the struct tag on is "button";
+//   - other plural categories than those of the language;
 //   - characters that a translator cannot see, and letters of two scripts in one word.
 //
 // T may embed *Locale with the tag `json:"-"`, which Load leaves nil.
@@ -76,7 +76,8 @@ func parse[T any](content []byte, lang string) (*T, mapKeys, error) {
 	return &catalog.Texts, c.maps, errors.Join(c.faults...)
 }
 
-// mapKeys has the keys of each map of a catalog, by the key of the map. All other keys are fields, whose texts check demands.
+// mapKeys has the keys of each map of a catalog, by the key of the map itself. All other keys of a catalog are fields of the
+// struct.
 type mapKeys map[string][]string
 
 // compareKeys compares the keys of the maps in a language with the English ones.

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// sample are texts of every kind.
+// sample has a text of every kind.
 type sample struct {
 	*Locale `json:"-"`
 
@@ -25,7 +25,7 @@ type sample struct {
 	} `json:"notices"`
 }
 
-// samples returns sound catalogs of sample, with one replacement in one of them.
+// samples returns valid catalogs of sample, with one replacement in one of them.
 func samples(t *testing.T, lang, old, replacement string) fstest.MapFS {
 	t.Helper()
 	catalogs := fstest.MapFS{

@@ -6,7 +6,7 @@ import (
 	"mizan/internal/assert"
 )
 
-// fallback is the language of a page if there are no texts in the reader's, and the master copy of every catalog.
+// fallback is the language of a page if there are no texts in the reader's language. It is also the master copy of every catalog.
 const fallback = "en"
 
 // Locale is a language of the service, in which it writes numbers, amounts, dates and remaining times.
@@ -17,14 +17,14 @@ type Locale struct {
 	words  *words
 }
 
-// words are the words of numbers and times in one language. The tag holds is that of Load.
+// words are the words of numbers and times in one language. Load explains the tag holds.
 type words struct {
 	MinorUnits    string     `json:"minorUnits" holds:"amount"`
 	MinutesLeft   Plural     `json:"minutesLeft"`
 	SecondsLeft   Plural     `json:"secondsLeft"`
-	Months        [12]string `json:"months"` // as they stand in a date, January first
+	Months        [12]string `json:"months"` // names of the months in the grammatical form of a date, beginning with January
 	Moment        string     `json:"moment" holds:"d month y hour minute"`
-	ShortMonths   [12]string `json:"shortMonths"` // as they stand in a short date
+	ShortMonths   [12]string `json:"shortMonths"` // names of the months in the form of a short date
 	ShortDate     string     `json:"shortDate" holds:"d month y"`
 	ShortDateTime string     `json:"shortDateTime" holds:"date hour minute"`
 }
@@ -52,7 +52,7 @@ func Languages() []string {
 	return codes
 }
 
-// In returns the language of a language tag (RFC 5646), of which only the language counts, not its script or region. It is
+// In returns the language of a language tag (RFC 5646). It ignores the tag's script and region. The result is
 // English if the service does not have the language.
 func In(tag string) *Locale {
 	if l := locales[baseOf(tag)]; l != nil {
@@ -69,15 +69,15 @@ func (l *Locale) Direction() string {
 	return "ltr"
 }
 
-// Separators are what a language writes in numbers.
+// Separators are the separators in the numbers of a language.
 type Separators struct {
-	Decimal byte // before the fraction: a point or a comma
-	Group   byte // between groups of digits: a point, a comma or a space
-	Slash   bool // people also type a slash before the fraction, where their keyboard lacks the language's own separator
+	Decimal byte // the separator before the fraction: a point or a comma
+	Group   byte // the separator between groups of digits: a point, a comma or a space
+	Slash   bool // people may also type a slash before the fraction, because many keyboards lack the language's own separator
 }
 
-// Separators returns what the language writes in numbers. The Arabic separators count as the point and the comma, which
-// they resemble.
+// Separators returns the separators in the language's numbers. It returns the point and the comma in place of the Arabic
+// separators, which resemble them.
 func (l *Locale) Separators() Separators {
 	f := l.format
 	return Separators{Decimal: plainSeparator(f.decimal), Group: plainSeparator(f.group), Slash: f.rightToLeft}

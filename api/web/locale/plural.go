@@ -6,8 +6,8 @@ import (
 	"golang.org/x/text/feature/plural"
 )
 
-// Plural is a text with a number of things, in the form of each category that CLDR names for the cardinal numbers of the
-// language. The other forms are empty. {n} stands for the number.
+// Plural is a text with a number. It has a form for each plural category that CLDR defines for the cardinal numbers of the
+// language. The other forms are empty. {n} is replaced by the number.
 type Plural struct {
 	Zero  string `json:"zero,omitzero"`
 	One   string `json:"one,omitzero"`
@@ -17,10 +17,10 @@ type Plural struct {
 	Other string `json:"other,omitzero"`
 }
 
-// categories are the names of the categories, as CLDR orders them.
+// categories are the names of the plural categories, in the order of CLDR.
 var categories = []string{"zero", "one", "two", "few", "many", "other"}
 
-// categoryOf is the name of each category of the library.
+// categoryOf maps the plural categories of golang.org/x/text to their names.
 var categoryOf = map[plural.Form]string{
 	plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few", plural.Many: "many", plural.Other: "other",
 }
@@ -30,11 +30,11 @@ func (p Plural) byCategory(name string) string {
 	return []string{p.Zero, p.One, p.Two, p.Few, p.Many, p.Other}[slices.Index(categories, name)]
 }
 
-// million is the number from which on languages like French put "de" between a round number and a thing.
+// million is the number from which languages like French put "de" between a round number and the noun.
 const million = 1_000_000
 
-// category returns the name of the category of n things. The library has CLDR 32; the category of round millions in
-// French and Spanish came with CLDR 38.
+// category returns the name of the plural category of n. golang.org/x/text has the data of CLDR 32, which lacks the category of
+// round millions in French and Spanish (CLDR 38).
 func (f *format) category(n int) string {
 	if f.millions && n != 0 && n%million == 0 {
 		return "many"
@@ -42,8 +42,8 @@ func (f *format) category(n int) string {
 	return categoryOf[plural.Cardinal.MatchPlural(f.tag, n, 0, 0, 0, 0)]
 }
 
-// counts returns how many of the numbers 0 to 200 are of each of the language's categories. A category of fractions such as 1.5,
-// or of round millions, may have none of them.
+// counts returns how many of the numbers 0 to 200 belong to each of the language's categories. The result may be 0 for a category
+// of fractions, such as 1.5, or of round millions.
 func (f *format) counts() map[string]int {
 	const last = 200
 	counts := map[string]int{categoryOf[plural.Cardinal.MatchPlural(f.tag, 1, 1, 1, 5, 5)]: 0, f.category(million): 0}
@@ -53,7 +53,7 @@ func (f *format) counts() map[string]int {
 	return counts
 }
 
-// Count returns the text for n things, with the number in the language's digits. A number below zero counts as zero.
+// Count returns the form of the text for n, with the number in the language's digits. A number below zero counts as zero.
 func (l *Locale) Count(p Plural, n int) string {
 	n = max(n, 0)
 	return l.Fill(p.byCategory(l.format.category(n)), "n", l.Number(n))

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// formerCodes are codes of languages that ISO 639 has replaced and that browsers and devices still send.
+// formerCodes maps codes that ISO 639 has replaced, but browsers and devices still send, to the present codes.
 var formerCodes = map[string]string{"in": "id"}
 
 // baseOf returns the code of a tag's language, in lower case.
@@ -22,8 +22,8 @@ func baseOf(tag string) string {
 // maxEntries bounds how many entries of Accept-Language are read.
 const maxEntries = 32
 
-// Preferred returns the first language of a header Accept-Language (RFC 9110, 12.5.4) that is among the given ones, by
-// descending weight; empty if there is none. An entry with a malformed weight is ignored.
+// Preferred returns the language with the highest weight in a header Accept-Language (RFC 9110, 12.5.4) that is among the given
+// languages; empty if there is none. An entry with a malformed weight is ignored.
 func Preferred(acceptLanguage string, among ...string) string {
 	preferred, best, read := "", 0.0, 0
 	for entry := range strings.SplitSeq(acceptLanguage, ",") {
@@ -39,7 +39,7 @@ func Preferred(acceptLanguage string, among ...string) string {
 	return preferred
 }
 
-// weightOf returns the weight that a parameter "q=0.5" gives: 1 if there is no parameter, and 0 for a malformed one.
+// weightOf returns the weight in a parameter such as "q=0.5": 1 if there is no parameter, and 0 if it is malformed.
 func weightOf(parameter string) float64 {
 	name, value, found := strings.Cut(strings.TrimSpace(parameter), "=")
 	if name == "" && !found {

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Date writes a moment for a receipt: "August 5, 2026, 14:07 UTC". The calendar is the Gregorian one and the time zone is UTC in
-// every language.
+// Date formats an instant for a receipt: "August 5, 2026, 14:07 UTC". In every language the calendar is Gregorian and the time
+// zone is UTC.
 func (l *Locale) Date(at time.Time) string {
 	return fill(l.words.Moment, append(l.dayOf(at, &l.words.Months), l.timeOf(at)...)...)
 }
 
-// ShortDate writes the date of a moment for a table, with a short name of the month: "Aug 5, 2026". Calendar and time zone are those
-// of Date.
+// ShortDate formats the date of an instant for a table, with a short name of the month: "Aug 5, 2026". Calendar and time zone are
+// those of Date.
 func (l *Locale) ShortDate(at time.Time) string {
 	return fill(l.words.ShortDate, l.dayOf(at, &l.words.ShortMonths)...)
 }
 
-// ShortDateTime is ShortDate with the time: "Aug 5, 2026, 14:07 UTC".
+// ShortDateTime does what ShortDate does, and adds the time: "Aug 5, 2026, 14:07 UTC".
 func (l *Locale) ShortDateTime(at time.Time) string {
 	return fill(l.words.ShortDateTime, append(l.timeOf(at), "date", l.ShortDate(at))...)
 }
@@ -37,8 +37,8 @@ func (l *Locale) timeOf(at time.Time) []string {
 	return []string{"hour", twoDigits(at.Hour()), "minute", twoDigits(at.Minute())}
 }
 
-// Left writes a remaining time in whole minutes, or in whole seconds below a minute. It is rounded down, so that a page never shows
-// more time than is left.
+// Left formats a remaining time in whole minutes, or in whole seconds below a minute. The time is rounded down, so that a page
+// never shows more time than is left.
 func (l *Locale) Left(d time.Duration) string {
 	if d >= time.Minute {
 		return l.Count(l.words.MinutesLeft, int(d/time.Minute))

@@ -1,17 +1,16 @@
-// Package payerpage makes and opens the addresses of payers' pages.
+// Package payerpage makes the addresses of the pages on which payers pay, and checks such an address when a payer
+// opens it.
 //
 // Invariants:
-//  1. An address contains a token that is valid for one transaction, until one instant. The token is the only
-//     credential of a payer.
-//  2. A token that is forged, or belongs to another transaction, does not reveal whether the
-//     transaction exists.
-//  3. Addresses to which the pages themselves lead have a separate kind of token, the lasting token. Once it has expired it opens
-//     nothing, but still proves that a page has led its holder there: while the payer may act, api/checkout redirects such a payer
-//     to a new lasting address.
+//  1. An address contains a token that is valid for one transaction and until one instant. The token is the payer's
+//     only credential.
+//  2. A token that is forged or belongs to another transaction does not reveal whether the transaction exists.
+//  3. Links on the pages themselves have a separate kind of token, the lasting token. An expired lasting token opens
+//     nothing, but still proves that its holder was on a page. While the payer may still act, api/checkout redirects
+//     the holder of an expired lasting token to an address with a new one.
 //
-// Callers: api/payments shows addresses, api/checkout opens them, cmd/mizan passes them to the
-// actors that send payers back from a provider.
+// Callers: api/payments (shows addresses), api/checkout (opens addresses), cmd/mizan (passes addresses to actors).
 //
-// Rejected: stored tokens. Each address would cost a write, and each page a read before its
-// caller is known.
+// Rejected: another design would store the tokens. It was not chosen because each address would cost a write, and
+// each page would cost a read before the caller is known.
 package payerpage

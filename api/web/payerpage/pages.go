@@ -32,7 +32,7 @@ const (
 	organizationChars = 22 // base64url of an organization's id
 )
 
-// ErrToken is the error for a token that was not issued here, or not for this transaction. The
+// ErrToken is the error for a token that was not issued by this service, or not for this transaction. The
 // two cases have the same response.
 var ErrToken = errors.New("payerpage: not a token of this page")
 
@@ -58,9 +58,9 @@ func (p Pages) Return(org, id ledger.ID, until time.Time) string {
 	return p.Base + p.Path(org, id, ReturnEnd, until)
 }
 
-// Lasting returns the path of a transaction's page to which the pages themselves lead a payer. Its token expires at until.
-// Unlike the token of an address that the API has shown, it proves even then that a payer was on the page.
-func (p Pages) Lasting(org, id ledger.ID, until time.Time) string {
+// PageLink returns the path of a transaction's page for links on the pages themselves. Its lasting token expires at until.
+// Unlike other tokens, it still proves afterwards that its holder was on the page.
+func (p Pages) PageLink(org, id ledger.ID, until time.Time) string {
 	return PathOf(id, "", p.issue(lastingPurpose, org, id, until))
 }
 
@@ -70,7 +70,7 @@ func (p Pages) Path(org, id ledger.ID, suffix string, until time.Time) string {
 	return PathOf(id, suffix, p.issue(tokenPurpose, org, id, until))
 }
 
-// Receipt returns the path of a transaction's receipt. Its token expires at until and opens nothing but the receipt.
+// Receipt returns the path of a transaction's receipt. Its token expires at until and opens only the receipt.
 func (p Pages) Receipt(org, id ledger.ID, until time.Time) string {
 	return PathOf(id, ReceiptEnd, p.issue(receiptPurpose, org, id, until))
 }
@@ -90,8 +90,8 @@ func (p Pages) Open(id ledger.ID, token string, now time.Time) (org ledger.ID, e
 	return p.open(tokenPurpose, id, token, now)
 }
 
-// OpenLasting does what Open does, for the token of a path that Lasting has returned.
-func (p Pages) OpenLasting(id ledger.ID, token string, now time.Time) (org ledger.ID, err error) {
+// OpenPageLink does what Open does, for the token of a path that PageLink has returned.
+func (p Pages) OpenPageLink(id ledger.ID, token string, now time.Time) (org ledger.ID, err error) {
 	return p.open(lastingPurpose, id, token, now)
 }
 

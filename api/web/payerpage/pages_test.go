@@ -45,17 +45,18 @@ func TestTokenOpensItsOwnPageUntilItExpires(t *testing.T) {
 	}
 }
 
-// An address to which the pages lead proves that a payer was on them. An address that the API shows does not prove that.
+// Links on the pages have a lasting token, which proves that its holder was on a page. A token in a response of the API does not
+// prove that. So a token of one kind is not accepted in place of the other kind.
 func TestTokenOfALastingAddressIsItsOwn(t *testing.T) {
 	p := newPages(t)
 	org, id, expires := uuid.New(), uuid.New(), time.Date(2026, 9, 3, 10, 30, 0, 0, time.UTC)
-	_, lasting, _ := strings.Cut(p.Lasting(org, id, expires), "?token=")
+	_, lasting, _ := strings.Cut(p.PageLink(org, id, expires), "?token=")
 	_, shown, _ := strings.Cut(p.Path(org, id, "", expires), "?token=")
 	for now, want := range map[time.Time]error{expires.Add(-time.Microsecond): nil, expires: ErrExpired} {
-		if got, err := p.OpenLasting(id, lasting, now); got != org || err != want {
+		if got, err := p.OpenPageLink(id, lasting, now); got != org || err != want {
 			t.Errorf("opens %v %v", got, err)
 		}
-		if _, err := p.OpenLasting(id, shown, now); err != ErrToken {
+		if _, err := p.OpenPageLink(id, shown, now); err != ErrToken {
 			t.Errorf("an address that the API shows: %v", err)
 		}
 		if _, err := p.Open(id, lasting, now); err != ErrToken {

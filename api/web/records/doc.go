@@ -1,7 +1,9 @@
-// Package records serves writes of records whose types are tables of columns (ledger/schema): it reads forms, reports all
-// wrong fields at once, and repeats the cached reply to a request whose Idempotency-Key has been used before.
+// Package records handles requests that write records whose types are tables of columns (package
+// ledger/schema). It reads request bodies and reports all wrong fields at once. If a request's Idempotency-Key
+// was used before, it repeats the stored reply.
 //
 // Callers: api/admin, api/storefront.
 //
-// Rejected: this code in package web. Routes of payments and contracts have bodies and idempotency keys of their own.
+// Rejected: Putting this code into package web was considered; it was not chosen because the routes of payments
+// and contracts, which also use web, handle bodies and idempotency keys in other ways.
 package records

@@ -10,11 +10,11 @@ import (
 )
 
 // Form reads the fields of a request body by their exact names. A value of the wrong type adds
-// a problem; whether a value is allowed is checked later, by the rules of the record. A method returns
+// a problem. The rules of the record check later whether a value is allowed. A method returns
 // nil, zero or an empty text for a field that is absent or null. Results do not alias the body.
 type Form struct {
 	Object   []byte   // the JSON object with the fields
-	Order    []string // the fields in the order of the documentation
+	Order    []string // the names of the fields, in the order in which the response reports problems
 	Problems web.Problems
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 // Decide calls change and returns the refusals of all wrong fields at once (specification, "Errors":
-// one element per field). If some fields have the wrong type, change still checks the others, but
-// only as a dry run, which changes nothing.
+// one element per field). If some fields have the wrong type, it calls change as a dry run, which only checks
+// the other fields.
 func Decide[T any](ctx context.Context, f *Form, change func(context.Context) (T, error)) (T, error) {
 	if len(f.Problems) > 0 {
 		ctx = directoryactor.WithDryRun(ctx)
@@ -49,8 +49,8 @@ func (f *Form) allRefusals(err error) error {
 	return refusals
 }
 
-// position returns where the form lists a field, or the object that contains the field. Fields that
-// the form does not list come last.
+// position returns the index of a field, or of the object that contains the field, in the form's Order. Fields that
+// are not in Order come last.
 func (f *Form) position(field string) int {
 	root, _, _ := strings.Cut(field, ".")
 	if index := slices.Index(f.Order, root); index >= 0 {

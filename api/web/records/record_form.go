@@ -52,14 +52,14 @@ func (f *RecordForm[R]) Draft() R {
 	return *r
 }
 
-// Change returns the change that the request asks for. When the change is made, it reports
+// Change returns the change that the request describes. When it is applied to a record, it reports
 // the faults of the body together with those of the record.
 func (f *RecordForm[R]) Change() schema.Change[R] {
 	return func(r *R, faults *schema.Faults) { f.columns.Patch(f.input, r, faults) }
 }
 
-// Style is how records are shown. A reply is stored with its idempotency key before the change is booked, so it has
-// gaps for the values that are known only afterwards.
+// Style is the format of records in replies. A reply is stored with its idempotency key before the change is booked, so it has
+// placeholders (gaps) for the values that are known only afterwards.
 var Style = schema.Style{Unbooked: instantGap, Unnumbered: seqGap}
 
 // FieldsOf returns the function that writes the fields of a record.

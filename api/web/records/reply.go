@@ -18,7 +18,7 @@ import (
 // Idempotency-Key gets the same response.
 type Reply[T any] struct {
 	Status     int
-	AtTopLevel bool                     // the record's fields are at the top level too, besides in data
+	AtTopLevel bool                     // the record's fields are both in data and at the top level
 	Append     func(*schema.Encoder, T) // writes the fields of a record
 	Show       func(T) any              // if Append is nil: returns a struct with json tags
 	Warn       func(T) []string         // warnings for the caller about the result; nil: none
@@ -30,19 +30,19 @@ type CachedReplies struct {
 	Reply func(actors.Key) (reply directoryactor.Answer, found bool, err error) // the reply to the write that claimed the key
 }
 
-// CommandWait is how long a request waits, in real time, for a change. If that is not long enough, the
+// CommandWait is how long a request waits, in real time, for a change. After that time the request fails, and the
 // caller can't know whether the change was made.
 const CommandWait = 15 * time.Second
 
-// Run makes a change once. A request whose Idempotency-Key has been used before gets the
-// cached reply. change must copy what it needs of the request, because it may still run after the request
+// Run makes a change once. A request whose Idempotency-Key was used before gets the
+// cached reply. change must copy the data that it needs from the request, because it may still run after the request
 // has ended.
 func (reply Reply[T]) Run(c CachedReplies, req *web.Request, change func(context.Context) (T, error)) error {
 	key, err := c.Key(req)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), CommandWait)
+	ctx, cancel := context.WithTimeout(directoryactor.WithAuthor(context.Background(), req.Author()), CommandWait)
 	defer cancel()
 	if !key.IsZero() {
 		if answered, err := c.replay(req, key); answered || err != nil {
@@ -83,7 +83,7 @@ func (reply Reply[T]) body(result T) []byte {
 	if len(warnings) == 0 {
 		return body
 	}
-	e := schema.Encoder{Buf: body[:len(body)-1]} // the object is still open
+	e := schema.Encoder{Buf: body[:len(body)-1]} // the body without its closing brace, so that a member can be added
 	e.Texts("warnings", warnings)
 	e.Close('}')
 	return e.Buf
@@ -95,8 +95,8 @@ func (reply Reply[T]) answerToStore(result any) directoryactor.Answer {
 	return directoryactor.Answer{Status: reply.Status, Body: reply.body(result.(T))}
 }
 
-// replayOrRefuse handles a refused write. If a concurrent request has used the key meanwhile, the
-// response is that request's reply; otherwise the refusal is returned.
+// replayOrRefuse handles a refused write. If a concurrent request has used the key in the meantime, the
+// response is that request's reply. Otherwise the refusal is returned.
 func (c CachedReplies) replayOrRefuse(req *web.Request, key actors.Key, refusal error) error {
 	if key.IsZero() {
 		return refusal
@@ -119,8 +119,8 @@ func (c CachedReplies) replay(req *web.Request, key actors.Key) (answered bool, 
 	return true, nil
 }
 
-// Gaps in a reply that is stored before its change is booked: for the booked time and for the
-// sequence number in the journal. JSON never contains such bytes.
+// Placeholders for the booked time and for the sequence number in the journal, in a reply that is stored before its change is
+// booked. JSON never contains such bytes.
 var (
 	instantGap = bytes.Repeat([]byte{0}, len(schema.InstantLayout))
 	seqGap     = []byte{1}

@@ -9,14 +9,14 @@ import (
 
 func init() { steps.Enable() }
 
-// A parser may take stepsPerByte for each byte of its input, and freeSteps for an input of any size. Work
-// that grows with the square of the size exceeds these bounds by far at the sizes that fuzz targets use.
+// A parser may take stepsPerByte steps for each byte of its input, and freeSteps more for an input of any size. Work that grows
+// with the square of the size exceeds these bounds by far at the sizes that fuzz targets use.
 const (
 	stepsPerByte = 100
 	freeSteps    = 64 << 10
 )
 
-// Linear fails the test if parse, which has to parse the input, takes more steps than the bounds allow.
+// Linear fails the test if parse takes more steps than the bounds allow. parse must parse the input.
 func Linear(t *testing.T, input []byte, parse func()) {
 	t.Helper()
 	before := steps.Total()

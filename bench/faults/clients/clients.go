@@ -22,11 +22,11 @@ type Access struct {
 	OrganizationID string
 	PartnerID      int64
 	APIKey         string // of the merchant
-	SessionToken   string // of a user with role admin, who works on contracts
+	SessionToken   string // of a user who works on contracts, with role admin
 }
 
-// Clients are the clients of a server over all its starts. A client works on stories; a story is the sequence of
-// requests about one transaction or contract.
+// Clients are the clients of one server, which may be stopped and started meanwhile. A client works on stories; a story is
+// the sequence of requests about one transaction or contract.
 type Clients struct {
 	HasLargeData bool // half of the transactions have tens of KiB of the merchant's data; set before Work
 
@@ -37,8 +37,8 @@ type Clients struct {
 	answers   *bufio.Writer
 	next      int               // number of the next transaction or contract
 	idle      []*story          // stories that no client works on
-	errs      []error           // responses that must not be
-	statuses  map[string]string // the last status that a response showed of each transaction, by its id
+	errs      []error           // one for each response that no server may give
+	statuses  map[string]string // id of a transaction → its status in the last response
 	answered  int
 	unknown   int
 	awaited   int // number of the response with which onAwaited is called
@@ -47,7 +47,7 @@ type Clients struct {
 	kinds     map[string]int
 }
 
-// Open makes the file of responses.
+// Open creates the file in which the requests and responses are recorded.
 func Open(path string) (*Clients, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -62,7 +62,8 @@ func (c *Clients) Path() string { return c.path }
 // Close closes the file of responses.
 func (c *Clients) Close() error { return errors.Join(c.Flush(), c.file.Close()) }
 
-// Flush writes the recorded responses to the file, and returns the errors since the last call.
+// Flush writes the buffered records to the file. It returns the error of writing, joined with the errors about responses that no
+// server may give, as far as they are new since the last call.
 func (c *Clients) Flush() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,29 +72,29 @@ func (c *Clients) Flush() error {
 	return errors.Join(append(errs, c.answers.Flush())...)
 }
 
-// Answered returns the number of responses so far.
+// Answered returns the number of responses so far, without those with status 503.
 func (c *Clients) Answered() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.answered
 }
 
-// AfterResponses makes a client call fn when it has received the n-th response from now or, if that one is of a read, the next
-// response that is not. The client waits for fn.
+// AfterResponses makes a client call fn when the clients have received n more responses (503 does not count). If the n-th of
+// these is the response to a read, fn is called at the next response to a write instead. The client waits until fn returns.
 func (c *Clients) AfterResponses(n int, fn func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.awaited, c.onAwaited = c.answered+n, fn
 }
 
-// String tells how many requests of each kind had a response, for a log.
+// String returns the numbers of requests with and without a response, for a log.
 func (c *Clients) String() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return fmt.Sprintf("%d responses, %d requests without one, %d times busy; by kind %v", c.answered, c.unknown, c.busy, c.kinds)
 }
 
-// Statuses returns the last status that a response showed of each transaction, by its id.
+// Statuses returns, by the id of each transaction, the status that the last response showed.
 func (c *Clients) Statuses() map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +105,7 @@ func (c *Clients) Statuses() map[string]string {
 	return statuses
 }
 
-// Work lets n clients send requests. Each ends when ctx ends or when one of its requests gets no response.
+// Work lets n clients send requests. A client stops when ctx ends or when one of its requests gets no response.
 func (c *Clients) Work(ctx context.Context, a Access, client *http.Client, n int, random *rand.Rand) {
 	var workers sync.WaitGroup
 	for range n {
@@ -118,7 +119,7 @@ func (c *Clients) Work(ctx context.Context, a Access, client *http.Client, n int
 	workers.Wait()
 }
 
-// take returns a story for a client, mostly one that has already begun.
+// take returns a story for a client, usually one that has already begun.
 func (c *Clients) take(random *rand.Rand) *story {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +127,7 @@ func (c *Clients) take(random *rand.Rand) *story {
 		c.next++
 		return newStory(c.next, c.HasLargeData, random)
 	}
-	// It takes mostly a recent one, so that stories under way at a fault continue soon after it.
+	// It usually takes a recent story, so that the stories that were under way at a fault continue soon after the fault.
 	fromEnd := 1 + min(int(random.ExpFloat64()*20), len(c.idle)-1)
 	i := len(c.idle) - fromEnd
 	s := c.idle[i]
@@ -238,7 +239,7 @@ func (s *session) record(kind string, line *answerLine) error {
 		if s.answered == s.awaited && line.Method != http.MethodGet {
 			s.onAwaited()
 		} else if s.answered == s.awaited {
-			s.awaited++ // a read has changed nothing that could be lost
+			s.awaited++ // the read has changed nothing that could be lost, so the next response is awaited
 		}
 	}
 	return err

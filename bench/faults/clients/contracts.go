@@ -9,7 +9,7 @@ import (
 
 // contractLifecycle is the lifecycle of a contract: how it is created, and its actions.
 type contractLifecycle struct {
-	path, body string // %s stands for a customer's id
+	path, body string // URL path and body of the request that creates the contract; in body, %s stands for a customer's id
 	steps      []contractStep
 }
 
@@ -32,11 +32,11 @@ var contractLifecycles = []contractLifecycle{
 	}},
 }
 
-// customers is the UUID namespace from which, with a contract's number, the id of the contract's customer is derived.
+// customers is a UUID namespace. The id of a contract's customer is the UUID of the contract's number in this namespace.
 var customers = uuid.MustParse("6f1c7b8e-4d60-4c43-9d5a-0f9d3e1a7c55")
 
-// contractRequest returns the contract's creation, its next action or, after the last one, a read. The creation and the actions
-// have idempotency keys, so that a repetition after a fault has no second effect.
+// contractRequest returns the story's next request: the contract's creation, then its actions, then reads. The creation and
+// the actions have idempotency keys, so that a repetition after a fault has no second effect.
 func (s *story) contractRequest() request {
 	key := fmt.Sprintf("contract-%d-%d", s.number, s.step)
 	switch lifecycle := s.contract; {

@@ -9,8 +9,8 @@ import (
 	"net/http"
 )
 
-// Prepare makes the merchant's terminals of env test hold money until a capture, and sets the address for the merchant's
-// notifications, unless notifyURL is empty.
+// Prepare makes the merchant's terminals in the test environment two-phase: they hold the money until it is captured. If notifyURL is not
+// empty, Prepare also sets it as the address for the merchant's notifications.
 func Prepare(ctx context.Context, a Access, client *http.Client, adminToken, notifyURL string) error {
 	call := func(method, path, body string, into any) error {
 		request, err := http.NewRequestWithContext(ctx, method, a.BaseURL+path, bytes.NewReader([]byte(body)))

@@ -9,10 +9,10 @@ import (
 	"slices"
 )
 
-// cardholder is in every card's data; no file of the server may hold it.
+// cardholder is in the data of every card. No file of the server may contain this name.
 const cardholder = "Zebulon Quixworth-Canary"
 
-// Canaries are texts that no file of the server may hold.
+// Canaries returns the texts that no file of the server may contain.
 func Canaries() []string { return append([]string{cardholder}, cards...) }
 
 // cards lead to different outcomes at the simulator: most are charged, some are refused or fail, some are charged some seconds later, and
@@ -25,7 +25,7 @@ var cards = []string{
 // request is one request of a story.
 type request struct {
 	kind, method, path, key string
-	body, recordedBody      []byte // recordedBody has no verification value, and of the card's number only the end
+	body, recordedBody      []byte // recordedBody is body without the CVV and with only the last digits of the card number
 	byUser                  bool   // sent with a user's session instead of the merchant's key
 }
 
@@ -38,7 +38,7 @@ type story struct {
 	metaSize        int // bytes of the merchant's data
 
 	contract *contractLifecycle // nil: a transaction
-	step     int                // number of the contract's steps that are done, or are not possible any more
+	step     int                // number of the contract's requests, creation included, that are done or not possible any more
 
 	id, status string // as the last response showed them; empty: none yet
 	operations int    // number of requests that changed the transaction
@@ -107,10 +107,11 @@ func (s *story) draw(random *rand.Rand) request {
 	return request{kind: "read", method: http.MethodGet, path: path + "/" + s.id}
 }
 
-// maxMeta bounds the merchant's data, of which a transaction may have 64 KiB.
+// maxMeta bounds the merchant's data, in bytes. The server allows 64 KiB for each transaction.
 const maxMeta = 60 << 10
 
-// meta returns the member of a create with the merchant's data, which is the same at each repetition.
+// meta returns the JSON member merchant_meta of the create request; empty if the story has no such data. Repetitions have the
+// same data.
 func (s *story) meta() string {
 	if s.metaSize == 0 {
 		return ""
@@ -130,7 +131,7 @@ func (s *story) createBody(card, cvv, meta string) []byte {
 }
 
 // errUnexpected is the error of a response that no server may give.
-var errUnexpected = errors.New("no server may answer so")
+var errUnexpected = errors.New("no server may give this response")
 
 // take checks a response other than 503, and updates the story with it.
 func (s *story) take(r *request, status int, response json.RawMessage) error {
@@ -138,11 +139,12 @@ func (s *story) take(r *request, status int, response json.RawMessage) error {
 	switch {
 	case status == http.StatusOK, status == http.StatusCreated:
 	case s.contract != nil && s.id != "" && (status == http.StatusConflict || status == http.StatusUnprocessableEntity):
-		// An earlier request without a response has carried out the action, or the action is not possible in this status.
+		// Either an earlier request without a response has carried out this action, or the contract's status does not allow the
+		// action.
 		s.step++
 		return nil
 	case r.kind != "create" && r.kind != "read" && (status == http.StatusConflict || status == http.StatusUnprocessableEntity):
-		s.status = "" // another status than the last response showed: the next request reads it
+		s.status = "" // unknown until the next read, because the status has changed since the last response
 		return nil
 	default:
 		return errUnexpected
@@ -158,7 +160,7 @@ func (s *story) take(r *request, status int, response json.RawMessage) error {
 		shown.ID, shown.Status = shown.Data.ID, shown.Data.Status
 	}
 	if shown.ID == "" || s.id != "" && shown.ID != s.id {
-		return fmt.Errorf("it is about %q and not about %q: %w", shown.ID, s.id, errUnexpected)
+		return fmt.Errorf("the response is about %q instead of %q: %w", shown.ID, s.id, errUnexpected)
 	}
 	if slices.Contains([]string{"rejected", "failed"}, s.status) && shown.Status != s.status {
 		return fmt.Errorf("%s was final: %w", s.status, errUnexpected)

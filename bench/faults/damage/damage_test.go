@@ -30,8 +30,9 @@ const (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// harm is a way to damage a file. It gets the content, an earlier one and that of another file of the kind (nil: there is none), and
-// returns the damaged content; nil: the file can't be damaged in this way. Removal is the harm without a function.
+// harm is a way to damage a file. apply returns the damaged content, or nil if the file can't be damaged in this way. Its
+// arguments are the file's content, an earlier content of the same file, and the content of another file of the same kind. The
+// latter two are nil if there is none. If apply is nil, the file is removed.
 type harm struct {
 	name  string
 	apply func(r *rand.Rand, content, earlier, other []byte) []byte
@@ -56,7 +57,8 @@ var harms = []harm{
 	{"removal", nil},
 }
 
-// changeUsed changes a copy of the content at a random place before the zeros at its end.
+// changeUsed returns a copy of content, changed by the function change at a random position. The position is before the zeros at
+// the end of content, if there are any.
 func changeUsed(r *rand.Rand, content []byte, change func(b []byte, at int)) []byte {
 	used := len(bytes.TrimRight(content, "\x00"))
 	if used == 0 {
@@ -67,7 +69,7 @@ func changeUsed(r *rand.Rand, content []byte, change func(b []byte, at int)) []b
 	return b
 }
 
-// moment is when the file is damaged.
+// moment is the time at which the file is damaged: before a start, or while the server runs.
 type moment string
 
 const (
@@ -100,12 +102,13 @@ func plans(random *rand.Rand) (list []plan) {
 	return list
 }
 
-// newTemplate makes a template that leaves every kind of file.
+// newTemplate makes a template that has a file of every kind.
 func newTemplate(t *testing.T, seed uint64, rounds, requests int) *trial.Template {
 	return trial.NewTemplate(t, seed, trial.Options{ManualClock: true, TLS: "auto", RotatesKeys: true, Rounds: rounds, Requests: requests})
 }
 
-// allFiles lists the files of a case: those of the data directory, and the backups below backups.
+// allFiles lists the names of all files of a case: those in the data directory, relative to it, and the backups, with the prefix
+// "backups/".
 func allFiles(t *testing.T, c *trial.Case) []string {
 	names := trial.Files(t, c.Dir)
 	for _, name := range trial.Files(t, c.Backups) {
@@ -122,7 +125,8 @@ func pathOf(c *trial.Case, name string) string {
 	return filepath.Join(c.Dir, name)
 }
 
-// Every file that a server leaves has a kind, and the server leaves a file of each kind but one.
+// The test fails if the server leaves a file that has no kind in the table. It also fails if the server leaves no file of some
+// kind of the table; one kind is exempt.
 func TestEveryFileHasAKind(t *testing.T) {
 	testkit.NotUnderRace(t, "it is about files")
 	seed := testseed.Seed(t)
@@ -141,7 +145,7 @@ func TestEveryFileHasAKind(t *testing.T) {
 		seen[kind] = nil
 	}
 	for _, k := range kinds {
-		// A server writes it for each 32 MiB of the log. Tests of the simulator damage it.
+		// A server writes simulator.log.checkpoint only once for each 32 MiB of the log. Tests of the simulator damage this file.
 		if _, exists := seen[k.name]; !exists && k.name != "simulator.log.checkpoint" {
 			t.Errorf("no file is of kind %s: %v", k.name, slices.Sorted(maps.Keys(seen)))
 		}
@@ -195,7 +199,7 @@ type run struct {
 	template *trial.Template
 	random   *rand.Rand
 
-	what     string // what was damaged, and how; empty: the file can't be damaged in this way
+	what     string // describes the file and the damage; empty: the file can't be damaged in this way
 	restores func() // undoes the damage
 }
 
@@ -221,7 +225,7 @@ func (r *run) try() (faults.Outcome, string) {
 	}
 	s := r.Launch()
 	switch isReady := r.WaitReady(s, readyTimeout); {
-	case !isReady && trial.IsRunning(s): // it serves, and its clients do not trust its certificate
+	case !isReady && trial.IsRunning(s): // the server serves, but its clients do not trust its certificate
 		outcome, description := r.judgeRefusal(r.End(s))
 		return max(outcome, faults.Caught), description
 	case !isReady:
@@ -246,7 +250,7 @@ func (r *run) tryRunning() (faults.Outcome, string) {
 	return r.judgeServing(s)
 }
 
-// judgeServing judges a server that serves with the damage.
+// judgeServing returns the outcome of a case in which the server serves despite the damage.
 func (r *run) judgeServing(s *server.Server) (faults.Outcome, string) {
 	r.Load(s, trial.LoadOptions{Clients: 2, Requests: 10, MaxUnanswered: 4, Timeout: 10 * time.Second, Random: r.random})
 	watch, backup := testkit.Result{}, testkit.Result{}
@@ -268,7 +272,7 @@ func (r *run) judgeServing(s *server.Server) (faults.Outcome, string) {
 	err := r.Check(r.random)
 	description = fmt.Sprintf("%s; then %v; backup %d %s", description, err, backup.Exit, strings.TrimSpace(backup.Stderr))
 	switch {
-	case errors.Is(err, trial.ErrWrongAnswers), errors.Is(err, trial.ErrNoWords):
+	case errors.Is(err, trial.ErrWrongAnswers), errors.Is(err, trial.ErrNoReason):
 		return faults.Silent, description
 	case err != nil, e.Code > 0:
 		return faults.Caught, description
@@ -278,7 +282,8 @@ func (r *run) judgeServing(s *server.Server) (faults.Outcome, string) {
 	return faults.Held, description
 }
 
-// judgeRefusal judges a server that did not start. With the file as it was, it must start and have everything.
+// judgeRefusal returns the outcome of a case in which the server did not start. When the damage is undone, the server must
+// start and have lost nothing.
 func (r *run) judgeRefusal(e trial.Ending) (faults.Outcome, string) {
 	description := fmt.Sprintf("%s: %v", r.what, e)
 	if err := e.Fault(); err != nil || e.Hung {
@@ -309,7 +314,7 @@ func (r *run) judgeBackups() (faults.Outcome, string) {
 	if restore.Exit != 0 {
 		return faults.Refused, description
 	}
-	// What was restored is a whole earlier state: clients know more, so it is compared with itself.
+	// The backup is older than the last responses, so audit verify is called without the clients' responses.
 	if audit := testkit.Run(r.t, nil, "audit", "verify", "--data", restored, "--keyring", keyring); audit.Exit != 0 {
 		return faults.Caught, fmt.Sprintf("%s; audit verify: %s%s", description, audit.Stdout, audit.Stderr)
 	}
@@ -393,8 +398,8 @@ func (r *run) waitUntilRead(s *server.Server) {
 	}
 }
 
-// clockIsRight tells whether the manual clock is not behind a booking. A copy of an earlier moment may take back the moves after the last
-// booking: nothing else in the directory has them.
+// clockIsRight tells whether the manual clock shows at least the time of the last booking. An earlier clock file is not wrong in
+// itself: it may undo moves of the clock that came after the last booking, because no other file has a record of them.
 func (r *run) clockIsRight() bool {
 	s := r.Start()
 	defer r.End(s)

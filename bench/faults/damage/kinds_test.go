@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// kinds lists the kinds of files, as patterns of paths below the data directory. Backups are below backups.
+// kinds lists the kinds of files. pattern matches a file's path relative to the data directory; for a backup the path is
+// "backups/" and its name.
 var kinds = []struct {
 	name    string
 	pattern *regexp.Regexp
@@ -53,7 +54,7 @@ func kindsOf(t *testing.T, names []string) map[string][]string {
 	for _, name := range names {
 		kind := kindOf(name)
 		if kind == "" {
-			t.Errorf("the file %s has no kind: add one to the table, so that its damage is tried", name)
+			t.Errorf("the file %s has no kind: add one to the table, so that the campaigns damage such files too", name)
 			continue
 		}
 		byKind[kind] = append(byKind[kind], name)

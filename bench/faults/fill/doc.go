@@ -1,13 +1,16 @@
-// Package fill fills the disk of the real server: the data directory is on a small file system in memory, and a file beside it takes the
-// space, at once or in steps, before the start or under load.
+// Package fill tests what the real server does when its disk is full. The data directory is on a small file
+// system in memory, and another file on it takes the space: at once or in steps, before the start or under
+// load.
 //
 // Invariants:
-//  1. While the disk is full the server answers with 503, or ends with code 1 and one line that says why; reads that it answers
-//     are right. Nothing acknowledged is lost.
-//  2. When there is space again, a server that still runs carries out commands, and one that has ended starts.
-//  3. A start on a full disk succeeds, or is refused in words and changes nothing.
+//  1. While the disk is full, the server answers with status 503, or ends with code 1 and one line that says why. Its responses
+//     to reads are right. Nothing that it has acknowledged is lost.
+//  2. When there is space again, a server that still runs carries out commands. A server that has ended starts.
+//  3. A start on a full disk either succeeds or is refused. A refused start changes nothing, and its message
+//     names the cause.
 //
-// Callers: its own tests. MIZAN_SOAK=10m runs new cases for that time, and MIZAN_SEED repeats the choices.
+// Callers: its own tests. MIZAN_SOAK=10m runs new cases for ten minutes, and MIZAN_SEED repeats the choices.
 //
-// Rejected: a quota. It gives another error (EDQUOT), and writes to a file that is mapped into memory fail in another way.
+// Rejected: A quota instead of a full file system was considered; it was not chosen because it gives another
+// error (EDQUOT), and because writes to a file that is mapped into memory fail in another way.
 package fill

@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	diskSize     = "1g" // the server wants some hundred MiB before it carries out a command
+	diskSize     = "1g" // large enough: with less than some hundred MiB free, the server refuses commands
 	readyTimeout = 20 * time.Second
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// way is how the disk fills.
+// way is a way in which the disk is filled.
 type way struct {
 	name        string
 	beforeStart bool
-	inSteps     bool  // the file takes a part at a time, so that the load meets every bound; else all at once
-	maxLeave    int64 // so many bytes stay free at most
+	inSteps     bool  // free space shrinks in steps, so that the load meets each threshold of the server; false: at once
+	maxLeave    int64 // bytes that stay free are a random number below maxLeave; 0: none
 	minFree     string
 }
 
@@ -50,7 +50,7 @@ func TestFullDiskLosesNothing(t *testing.T) {
 	campaign(t, seed, trial.Small, []way{ways[w], ways[len(ways)-1]}, 0)
 }
 
-// TestSoakFill runs all ways again and again, for the time in MIZAN_SOAK.
+// TestSoakFill fills the disk in each of the ways, again and again, for the time in MIZAN_SOAK.
 func TestSoakFill(t *testing.T) {
 	duration := testseed.SoakTime(t)
 	campaign(t, testseed.Seed(t), trial.Options{}, ways, duration)
@@ -96,14 +96,14 @@ func (w *way) try(t *testing.T, template *trial.Template, random *rand.Rand) (fa
 	}
 	if c.WaitReady(s, readyTimeout) {
 		c.Load(s, load)
-		c.Backup(s) // to the same disk
+		c.Backup(s) // the backup goes to the same full disk
 	}
 	whileFull := c.Book.Counts()
 	outcome, description := faults.Held, fmt.Sprintf("%d bytes left: %+v", leave, whileFull)
 	if trial.IsRunning(s) {
 		remove(t, filler)
 		if err := c.AwaitRecovery(s, random); err != nil {
-			t.Errorf("there is space again, and %v\n%s", err, c.Log())
+			t.Errorf("after the disk has space again: %v\n%s", err, c.Log())
 		}
 	} else {
 		outcome = faults.Refused
@@ -132,13 +132,13 @@ func (w *way) try(t *testing.T, template *trial.Template, random *rand.Rand) (fa
 	return outcome, description
 }
 
-// fill takes the space when some requests have been answered.
+// fill fills the disk after some requests have been answered.
 func (w *way) fill(t *testing.T, c *trial.Case, s *server.Server, filler string, leave int64, random *rand.Rand) {
 	wait := func(answers int) {
 		select {
 		case <-c.Book.AfterResponses(answers):
 		case <-s.Exited():
-		case <-time.After(2 * time.Second): // the server refuses, or the load is over
+		case <-time.After(2 * time.Second): // no further response came: the server refuses requests, or the load has ended
 		}
 	}
 	wait(1 + random.IntN(30))

@@ -21,17 +21,17 @@ import (
 
 const (
 	readyTimeout  = 20 * time.Second
-	connections   = 600 // idle ones, more than any of the limits allows
-	maxMore       = 40  // so many handles more than are in use does a lowered limit allow at most
-	inTest        = 1   // random limits from the start in the test without MIZAN_SOAK
+	connections   = 600 // number of idle connections
+	maxMore       = 40  // after a limit is lowered, the server has fewer than maxMore free handles
+	limitsInTest  = 1   // number of limits that the test without MIZAN_SOAK draws from the list
 	leastServing  = 1024
 	limitAsBefore = 20_000
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// limits lists the limits from the start: every one that the Go runtime, the store or the server may stumble over, and the first with which
-// the server serves.
+// limits returns the limits of handles with which the tests start servers. With a limit of leastServing or more, the server must
+// serve. With a lower limit, it must refuse to start: the Go runtime, the store or the server lacks handles.
 func limits() (list []int) {
 	for n := 3; n <= 256; n++ {
 		if n < 16 || n%4 == 0 {
@@ -49,16 +49,17 @@ func TestFewHandlesLoseNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	list := limits()
 	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	campaign(t, trial.NewTemplate(t, seed, trial.Small), random, append(list[:inTest], leastServing), 1, 0)
+	campaign(t, trial.NewTemplate(t, seed, trial.Small), random, append(list[:limitsInTest], leastServing), 1, 0)
 }
 
-// TestSoakHandles tries all limits, and as many lowered ones as the time in MIZAN_SOAK allows.
+// TestSoakHandles tries all limits. For the rest of the time in MIZAN_SOAK it lowers the limit of running servers.
 func TestSoakHandles(t *testing.T) {
 	duration, seed := testseed.SoakTime(t), testseed.Seed(t)
 	campaign(t, trial.NewTemplate(t, seed, trial.Options{}), rand.New(rand.NewPCG(seed, 0)), limits(), 1, duration)
 }
 
-// campaign tries limits from the start, and then lowers the limit of running servers: so many times, or longer if there is time.
+// campaign starts a server with each limit in list. It also lowers the limits of running servers: at least as often as lowered
+// says, and until duration is over.
 func campaign(t *testing.T, template *trial.Template, random *rand.Rand, list []int, lowered int, duration time.Duration) {
 	testkit.NotUnderRace(t, "the detector needs handles of its own")
 	var table faults.Table
@@ -82,7 +83,7 @@ func campaign(t *testing.T, template *trial.Template, random *rand.Rand, list []
 	trial.Report(t, &table)
 }
 
-// fromStart starts a server that may have so many handles, and makes requests beside many connections.
+// fromStart starts a server with a limit of handles, and makes requests while many other connections are open.
 func fromStart(t *testing.T, template *trial.Template, random *rand.Rand, limit int) (faults.Outcome, string) {
 	c := template.Begin(t)
 	t.Cleanup(c.Close)
@@ -110,7 +111,8 @@ func fromStart(t *testing.T, template *trial.Template, random *rand.Rand, limit 
 	return outcome, description
 }
 
-// whileServing lowers the limit of a loaded server to a few more handles than it has, and raises it again.
+// whileServing lowers the limit of a server under load, so that the server has as many free handles as the parameter more says.
+// Later it raises the limit again.
 func whileServing(t *testing.T, template *trial.Template, random *rand.Rand, more int) (faults.Outcome, string) {
 	c := template.Begin(t)
 	t.Cleanup(c.Close)
@@ -127,7 +129,7 @@ func whileServing(t *testing.T, template *trial.Template, random *rand.Rand, mor
 	if trial.IsRunning(s) {
 		setLimit(t, s, limitAsBefore)
 		if err := c.AwaitRecovery(s, random); err != nil {
-			t.Errorf("there are handles again, and %v\n%s", err, c.Log())
+			t.Errorf("after the limit was raised again: %v\n%s", err, c.Log())
 		}
 	}
 	e := c.End(s)

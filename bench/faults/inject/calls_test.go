@@ -2,8 +2,9 @@ package inject
 
 import "strings"
 
-// calls lists every system call that the server makes, with those of the errors EIO, ENOSPC, EMFILE and ENOMEM that Linux may return
-// from it on some file system or socket. Calls with none are there so that a new call is noticed.
+// calls lists every system call that the server makes. The value has those of the errors EIO, ENOSPC, EMFILE and ENOMEM that the
+// call may return in Linux, on some file system or socket. Calls that return none of them are listed too, so that a test can
+// notice a call that is new in the server.
 var calls = map[string]string{
 	// Files.
 	"access": "EIO ENOMEM", "close": "EIO ENOSPC", "fallocate": "EIO ENOSPC", "fchmod": "EIO ENOMEM", "fchmodat": "EIO ENOMEM", "fchown": "EIO ENOMEM", "fcntl": "EMFILE",
@@ -19,15 +20,16 @@ var calls = map[string]string{
 	// Memory and threads.
 	"brk": "ENOMEM", "clone": "ENOMEM", "clone3": "ENOMEM", "execve": "EIO EMFILE ENOMEM", "futex": "ENOMEM", "madvise": "EIO ENOMEM", "mmap": "ENOMEM", "mprotect": "ENOMEM", "mremap": "ENOMEM",
 	"msync": "EIO ENOSPC ENOMEM", "munmap": "ENOMEM", "sigaltstack": "ENOMEM",
-	// What can't fail in these ways.
+	// Calls that can't return any of these errors.
 	"arch_prctl": "", "exit": "", "exit_group": "", "getpid": "", "getppid": "", "getrandom": "", "getrlimit": "", "gettid": "", "kill": "", "nanosleep": "", "poll": "", "ppoll": "", "prctl": "",
 	"prlimit64": "", "restart_syscall": "", "rseq": "", "rt_sigaction": "", "rt_sigprocmask": "", "rt_sigreturn": "", "sched_getaffinity": "", "sched_yield": "",
 	"set_robust_list": "", "set_tid_address": "", "tgkill": "", "timer_create": "", "timer_delete": "", "timer_settime": "", "uname": "",
 	"clock_gettime": "", "clock_nanosleep": "", "getuid": "", "geteuid": "", "getgid": "", "getegid": "", "getcwd": "", "sysinfo": "",
 }
 
-// ofManyKinds are calls that are mostly about sockets. They are made to fail once more on the store's files only.
-var ofManyKinds = map[string]bool{"close": true, "fcntl": true, "fstat": true, "mmap": true, "newfstatat": true, "openat": true, "read": true, "write": true}
+// onFilesAndSockets are calls that the server makes on sockets and on files, but mostly on sockets. Therefore there are also
+// cases in which such a call fails only on files of the store.
+var onFilesAndSockets = map[string]bool{"close": true, "fcntl": true, "fstat": true, "mmap": true, "newfstatat": true, "openat": true, "read": true, "write": true}
 
 // errorsOf lists the errors of a call.
 func errorsOf(call string) []string { return strings.Fields(calls[call]) }

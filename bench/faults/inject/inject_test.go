@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	casesInTest = 2 // of the shuffled list, in the test without MIZAN_SOAK
+	casesInTest = 2 // number of cases from the shuffled list in the test without MIZAN_SOAK
 
 	readyTimeout   = 10 * time.Second
 	requestTimeout = 3 * time.Second
@@ -33,8 +33,8 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 // injection is one fault.
 type injection struct {
 	call, errno, when string
-	atStart           bool // from the start of the process; else from a moment under load
-	filesOnly         bool // only calls about files of the store
+	atStart           bool // calls are counted from the start of the process; false: from a moment under load
+	filesOnly         bool // only calls on files of the store fail
 }
 
 func (i injection) String() string {
@@ -48,16 +48,16 @@ func (i injection) String() string {
 	return fmt.Sprintf("%s:%s:%s,%s%s", i.call, i.errno, i.when, phase, scope)
 }
 
-// silencesStderr tells whether the fault may hit the line with which the server says why it ends.
+// silencesStderr tells whether the fault may prevent the server from writing to stderr why it ends.
 func (i injection) silencesStderr() bool { return i.call == "write" && !i.filesOnly }
 
-// kind is the row of the table.
+// kind returns the name of the row of the table in which the case is counted.
 func (i injection) kind() string { return i.call + " " + i.errno }
 
-// onceFailed are faults after which the server once did what it must not do. They are tried in every run.
+// onceFailed are faults with which earlier versions of the server have failed a test. They are tried in every run.
 var onceFailed = []injection{
-	{call: "getsockname", errno: "ENOMEM", when: "1+", atStart: true}, // a panic: the listener had no address
-	{call: "getdents64", errno: "EIO", when: "17+", atStart: true},    // a line that was not the program's: Badger ended the process
+	{call: "getsockname", errno: "ENOMEM", when: "1+", atStart: true}, // the server panicked, because the listener had no address
+	{call: "getdents64", errno: "EIO", when: "17+", atStart: true},    // Badger ended the process with a message of its own
 }
 
 // injections lists all faults in a random order.
@@ -66,10 +66,10 @@ func injections(random *rand.Rand) (list []injection) {
 		for _, errno := range errorsOf(call) {
 			for _, atStart := range []bool{true, false} {
 				for _, filesOnly := range []bool{false, true} {
-					if filesOnly && !ofManyKinds[call] {
+					if filesOnly && !onFilesAndSockets[call] {
 						continue
 					}
-					nth := 2 + int(random.Int64N(maxNth-1)*random.Int64N(maxNth-1)/(maxNth-1)) // small numbers are more frequent
+					nth := 2 + int(random.Int64N(maxNth-1)*random.Int64N(maxNth-1)/(maxNth-1)) // a small nth is more likely
 					for _, when := range []string{"1", fmt.Sprint(nth), "1+", fmt.Sprintf("%d+", nth)} {
 						list = append(list, injection{call, errno, when, atStart, filesOnly})
 					}
@@ -140,13 +140,14 @@ func TestSoakInject(t *testing.T) {
 	campaign(t, testseed.Seed(t), trial.Options{}, 0, duration)
 }
 
-// campaign runs the first cases of a shuffled list or, if count is 0, as many as there is time for.
+// campaign runs the first count cases of a random list and those in onceFailed. If count is 0, it runs cases until duration is
+// over.
 func campaign(t *testing.T, seed uint64, o trial.Options, count int, duration time.Duration) {
 	tracer := trial.Tracer(t)
 	testkit.NotUnderRace(t, "strace and the detector are too slow together")
 	template := trial.NewTemplate(t, seed, o)
 	var table faults.Table
-	var notReached atomic.Int64 // cases in which no call failed, because the server made none, or not so many
+	var notReached atomic.Int64 // number of cases in which no call failed, because the server made too few of them
 	ends := time.Now().Add(duration)
 	pattern := regexp.MustCompile(os.Getenv("MIZAN_CASE"))
 	t.Run("cases", func(t *testing.T) {
@@ -155,7 +156,7 @@ func campaign(t *testing.T, seed uint64, o trial.Options, count int, duration ti
 			if count > 0 {
 				list = slices.Concat(onceFailed, list[:count])
 			}
-			// A group of its own, so that a round ends before the next one begins.
+			// Each round is a test of its own, so that it ends before the next one begins.
 			t.Run(fmt.Sprint(n), func(t *testing.T) {
 				for k, i := range list {
 					if !pattern.MatchString(i.String()) {
@@ -199,7 +200,8 @@ func try(t *testing.T, template *trial.Template, tracer string, i injection, ran
 		load.Meanwhile = func() { c.Attach(s, tracer, args...) }
 		c.Load(s, load)
 	}
-	if ready && c.Book.Counts().Unanswered < load.MaxUnanswered { // else the server accepts nothing, and the command would wait long
+	// After that many unanswered requests the server does not respond, so the backup command would wait for a long time.
+	if ready && c.Book.Counts().Unanswered < load.MaxUnanswered {
 		c.Backup(s)
 	}
 	e := c.End(s)

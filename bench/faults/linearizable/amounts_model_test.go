@@ -2,11 +2,13 @@ package linearizable
 
 import "github.com/anishathalye/porcupine"
 
-// The model of an account and of a volume limit. Both follow the same rules: what is not available cannot be held, held money
-// is settled or released once, and nothing that is available is refused. Payments add to an account, payouts and refunds take
-// from it. A limit begins with its maximum, and each payment takes from it.
+// This file has the model of an account and of a volume limit. Both follow the same rules. A request can hold only as much as is
+// available. Held money is either settled or released, and only once. A request is not refused if its amount is available.
+// Payments add to an account; payouts and refunds take from it. A limit begins with its maximum; each payment takes from it.
 
-// amountsState has the amounts in minor units, and the takings that hold some of them now or have ended, one bit each.
+// amountsState is the state of the model. The amounts are in minor units. A request that takes an amount (a payout, say) first
+// holds the amount, and later the hold ends. Each such request has a bit: it is set in holding once the amount was held, and in
+// ended once the hold has ended.
 type amountsState struct {
 	added, taken, held int64
 	holding, ended     uint64
@@ -14,8 +16,9 @@ type amountsState struct {
 
 func (s *amountsState) available() int64 { return s.added - s.taken - s.held }
 
-// The inputs of the steps. n is the number of the taking's bit in amountsState. A taking of unknown outcome has three steps with
-// maybe set, a hold, a settlement and a release: each of them may have no effect at all.
+// The inputs of the steps. n is the number of the request's bit in amountsState. A request that takes an amount and whose
+// outcome is unknown has three steps: a hold, a settlement and a release. In these steps maybe is set, which means that the step
+// may also have no effect.
 type (
 	addInput  struct{ amount int64 }
 	holdInput struct {
@@ -34,7 +37,7 @@ type (
 	readInput   struct{}               // its output is an amountsOutput
 )
 
-// amountsOutput is what a read shows. Some reads show only what is available.
+// amountsOutput is the result of a read. Some reads show only the available amount.
 type amountsOutput struct {
 	available          int64
 	hasAll             bool
@@ -80,7 +83,7 @@ func (s *amountsState) step(input, output any, isOver bool) bool {
 	return false
 }
 
-// end ends the hold of a taking, and tells whether there was one.
+// end ends the hold of the request with bit n. It returns false if this request holds nothing.
 func (s *amountsState) end(n, amount int64) bool {
 	if s.holding&(1<<n) == 0 || s.ended&(1<<n) != 0 {
 		return false

@@ -15,7 +15,7 @@ const (
 	failedCard   = "4000000000000119"
 )
 
-// cards has each card as often as it is used.
+// cards are the cards among which clients choose; repeated ones are chosen more often.
 var cards = []string{chargedCard, chargedCard, chargedCard, declinedCard, failedCard}
 
 // transactionBody returns the body of a create, and the same body as it is recorded: without the CVV and with the card's last four
@@ -41,11 +41,12 @@ func (e *epoch) create(a *asset, kind string, amount int64, txid, card, idempote
 	return e.do(partnerCaller(a.key), "POST", "/api/v1/transactions", body, recorded, idempotencyKey)
 }
 
-// unexpected begins the status of what got a response that the specification does not allow here.
+// unexpected is a prefix: the status of a txView begins with it if the specification does not allow the response.
 const unexpected = "unexpected response: "
 
-// takingSteps returns the steps of something that takes an amount: it has been settled, refused, or released after a hold. No
-// status means that the outcome is unknown.
+// takingSteps returns the steps of a request that takes an amount, such as a payout or a refund. status is the transaction's
+// status and reason its error code in the response. From them it follows whether the amount was settled, refused, or held and
+// released. An empty status means that the outcome is unknown.
 func takingSteps(n, amount int64, status, reason string) []step {
 	switch {
 	case strings.HasPrefix(status, unexpected):
@@ -58,13 +59,14 @@ func takingSteps(n, amount int64, status, reason string) []step {
 		return []step{{input: holdInput{n: n, amount: amount}}, {input: releaseInput{n: n, amount: amount}}}
 	}
 	hold := step{input: holdInput{n, amount, true}, isUnknown: true}
-	if status != "" { // it is under way
+	if status != "" { // the transaction is under way, so it has held the amount
 		hold = step{input: holdInput{n: n, amount: amount}}
 	}
 	return []step{hold, {input: settleInput{n, amount, true}, isUnknown: true}, {input: releaseInput{n, amount, true}, isUnknown: true}}
 }
 
-// statusOf returns a response's transaction and whether the server has done anything.
+// statusOf returns the transaction that a response shows. isDone is false if the server was too busy to do anything. If the
+// outcome of the request is unknown, the transaction is empty.
 func statusOf(a *answer) (tx txView, isDone bool) {
 	if a.isNothingDone() {
 		return tx, false
@@ -79,11 +81,11 @@ func statusOf(a *answer) (tx txView, isDone bool) {
 	return tx, true
 }
 
-// accountWork is a new account, of which several clients take more than it has.
+// accountWork is a new account from which several clients try to take more than it has.
 type accountWork struct {
 	asset
 	opening     int64
-	withRefunds bool // then the account always has enough, and payments are refunded too
+	withRefunds bool // payments are refunded too, and the account always has enough
 
 	mu      sync.Mutex
 	charged []txView // payments that can be refunded
@@ -152,7 +154,7 @@ func (w *accountWork) pay(e *epoch, amount int64) ([]step, bool) {
 	return []step{{input: addInput{amount}, isUnknown: true}}, a.status != 0
 }
 
-// takePayment returns a payment that nobody refunds yet.
+// takePayment returns a charged payment that no client has refunded, and removes it from charged.
 func (w *accountWork) takePayment() (tx txView, found bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -209,7 +211,7 @@ func (w *accountWork) read(e *epoch, asAuditor bool) ([]step, bool) {
 	return []step{{input: readInput{}, output: out}}, true
 }
 
-// number parses an amount; what is no number becomes an amount that no model allows.
+// number parses an amount. A text that is not a number becomes an amount that no model allows.
 func number(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
@@ -218,7 +220,7 @@ func number(text string) int64 {
 	return n
 }
 
-// limitWork is a new daily limit of a partner or of a terminal, which several clients reach.
+// limitWork is a new daily limit of a partner or of a terminal. Several clients make payments until the limit is reached.
 type limitWork struct {
 	asset
 	id  string

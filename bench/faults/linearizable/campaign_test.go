@@ -28,7 +28,7 @@ const (
 )
 
 const (
-	clientsOfHistory = 4 // which work on one account, limit, txid, key or contract at once
+	clientsOfHistory = 4 // number of clients that use one account, limit, txid, key or contract at once
 
 	// A kill comes after a random number of responses, or after maxUptime. Every fourth start is killed before the server is
 	// ready, or soon after it.
@@ -37,8 +37,8 @@ const (
 	maxRecoveryTime        = 200 * time.Millisecond
 	readyTimeout           = 2 * time.Minute
 
-	// clockStep moves the manual clock at each start, so that transactions whose outcome is unknown are inquired about. The day
-	// for which the limits count must not end.
+	// clockStep is the time by which the manual clock moves at each start, so that the server inquires about transactions of
+	// unknown outcome. It is so short that the day does not end, because the limits count for one day.
 	clockStep = 15 * time.Second
 )
 
@@ -54,7 +54,7 @@ type campaign struct {
 	today   string
 	supply  supply
 	answers *answersFile
-	running []*station
+	running []*workRunner
 
 	mu      sync.Mutex
 	names   int
@@ -63,24 +63,25 @@ type campaign struct {
 	isOver  bool
 }
 
-// work is a history, and how a client makes its n-th request. A request returns its steps, and false if there was no response.
+// work is a history together with the function that makes its requests. request makes request number n and returns its steps for
+// the model. answered is false if no response came.
 type work struct {
 	*history
 	request func(e *epoch, n int64, random *rand.Rand) (steps []step, answered bool)
 }
 
-// station is a kind of work: it has one history at a time.
-type station struct {
+// workRunner runs one kind of work: its clients work on one history, and on a new one when that is full.
+type workRunner struct {
 	*campaign
 	open func(c *campaign, e *epoch, random *rand.Rand) (*work, error)
 
 	mu      sync.Mutex
 	current *work
-	over    []*history // to be checked
+	over    []*history // full histories, which are still to be checked
 }
 
-// stations lists the kinds of work.
-func (c *campaign) stations() (list []*station) {
+// newRunners returns a runner for each kind of work. Some kinds have two runners.
+func (c *campaign) newRunners() (list []*workRunner) {
 	for _, open := range []func(*campaign, *epoch, *rand.Rand) (*work, error){
 		func(c *campaign, e *epoch, random *rand.Rand) (*work, error) { return openAccount(c, e, random, false) },
 		func(c *campaign, e *epoch, random *rand.Rand) (*work, error) { return openAccount(c, e, random, true) },
@@ -88,7 +89,7 @@ func (c *campaign) stations() (list []*station) {
 		func(c *campaign, e *epoch, random *rand.Rand) (*work, error) { return openLimit(c, e, random, true) },
 		openTxid, openTxid, openKey, openKey, openContract, openContract,
 	} {
-		list = append(list, &station{campaign: c, open: open})
+		list = append(list, &workRunner{campaign: c, open: open})
 	}
 	return list
 }
@@ -109,7 +110,7 @@ func newCampaign(t *testing.T, seed uint64, kills int, r *report) *campaign {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.log.Close() })
-	c.running = c.stations()
+	c.running = c.newRunners()
 	return c
 }
 
@@ -123,7 +124,7 @@ func (c *campaign) run() {
 			clients.Go(func() { s.client(n, random) })
 		}
 	}
-	defer func() { // also after a failure: no goroutine outlives the test
+	defer func() { // deferred, so that no goroutine outlives the test even if it fails
 		c.setEpoch(nil, true)
 		clients.Wait()
 	}()
@@ -155,8 +156,8 @@ func (c *campaign) run() {
 	}
 }
 
-// checkLog fails the test if the servers have logged an error, which includes a panic that one of them has survived, or a race if the
-// binary has the race detector.
+// checkLog fails the test if the servers have logged an error, a panic that was recovered, or a data race (which only a binary
+// with the race detector logs).
 func (c *campaign) checkLog() {
 	c.Helper()
 	content, err := os.ReadFile(c.log.Name())
@@ -204,7 +205,7 @@ func (c *campaign) start() *server.Server {
 	return s
 }
 
-// openDay makes the store, and moves its clock to the beginning of a day.
+// openDay creates the store, and moves its clock to the beginning of a day.
 func (c *campaign) openDay() {
 	c.Helper()
 	s := c.start()
@@ -278,7 +279,8 @@ func (c *campaign) killDuringRecovery() {
 	c.report.countKill("while it recovered")
 }
 
-// setEpoch sets the epoch for the clients; nil: no server runs. After the last epoch the campaign is over.
+// setEpoch tells the clients which server runs; nil means that none does. If isOver is true, the campaign is over and the
+// clients stop.
 func (c *campaign) setEpoch(e *epoch, isOver bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -309,7 +311,7 @@ func (c *campaign) nextName() string {
 }
 
 // client makes requests until the campaign is over.
-func (s *station) client(n int, random *rand.Rand) {
+func (s *workRunner) client(n int, random *rand.Rand) {
 	for {
 		e := s.awaitEpoch()
 		if e == nil {
@@ -326,9 +328,9 @@ func (s *station) client(n int, random *rand.Rand) {
 	}
 }
 
-// awaitEnd waits until the server of an epoch has ended, or the campaign is over. A client that got no response would only make
-// requests of unknown outcome until then.
-func (s *station) awaitEnd(e *epoch) {
+// awaitEnd waits until the server of an epoch has ended, or the campaign is over. It is called by a client that got no response:
+// until then the client would only make requests whose outcome is unknown.
+func (s *workRunner) awaitEnd(e *epoch) {
 	for {
 		s.campaign.mu.Lock()
 		isSame, changed := s.campaign.current == e, s.campaign.changed
@@ -344,8 +346,8 @@ func (s *station) awaitEnd(e *epoch) {
 	}
 }
 
-// request makes one request of the station's history.
-func (s *station) request(e *epoch, client int, random *rand.Rand) (answered bool, err error) {
+// request makes the next request of the runner's current history.
+func (s *workRunner) request(e *epoch, client int, random *rand.Rand) (answered bool, err error) {
 	w, n, err := s.begin(e, random)
 	if err != nil {
 		return false, err
@@ -358,8 +360,9 @@ func (s *station) request(e *epoch, client int, random *rand.Rand) (answered boo
 	return answered, nil
 }
 
-// begin begins a request of the current history, or of a new one if there is none or it is full.
-func (s *station) begin(e *epoch, random *rand.Rand) (*work, int, error) {
+// begin begins a request of the current history. If there is no current history, or if it is full, begin opens a new one. It
+// returns the work and the number of the request.
+func (s *workRunner) begin(e *epoch, random *rand.Rand) (*work, int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
@@ -377,8 +380,8 @@ func (s *station) begin(e *epoch, random *rand.Rand) (*work, int, error) {
 	}
 }
 
-// handOver checks the histories whose last request has ended.
-func (s *station) handOver() {
+// handOver checks the full histories whose last request has ended.
+func (s *workRunner) handOver() {
 	s.mu.Lock()
 	var ended, running []*history
 	for _, h := range s.over {
@@ -395,7 +398,7 @@ func (s *station) handOver() {
 	}
 }
 
-func (s *station) countKill() {
+func (s *workRunner) countKill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current != nil {
@@ -407,7 +410,7 @@ func (s *station) countKill() {
 }
 
 // finish checks the histories that are left when no client works any more.
-func (s *station) finish() {
+func (s *workRunner) finish() {
 	if s.current != nil {
 		s.current.close()
 		s.over = append(s.over, s.current.history)
@@ -415,17 +418,17 @@ func (s *station) finish() {
 	s.handOver()
 }
 
-// report counts what campaigns have checked.
+// report counts the checked histories and the kills of all campaigns.
 type report struct {
 	table faults.Table // a case is a history
 
 	mu         sync.Mutex
 	kills      map[string]int
-	histories  map[string]int // by kind, as the next two
+	histories  map[string]int // number of histories by kind; the next two are by kind too
 	operations map[string]int
 	unknown    map[string]int
-	overKills  int           // histories that were open at a kill
-	slowest    time.Duration // of the searches
+	overKills  int           // number of histories that were open at a kill
+	slowest    time.Duration // time of the slowest search
 
 	slowestRequest, slowestStart time.Duration
 }

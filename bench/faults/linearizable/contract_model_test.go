@@ -1,34 +1,36 @@
 package linearizable
 
-// The model of a managed investment in the secular reading, whose table of transitions is in the specification.
+// This file has the model of a managed investment in the secular reading. The table of transitions is from the specification.
 
-// Terms of the contract. The ratio divides every profit that clients report exactly.
+// Terms of the contract. The profits in the clients' requests are multiples of 100, so the bank's share is always a whole number
+// of minor units.
 const (
 	capital   = 1_000_000 // minor units
 	bankShare = 60        // percent of a profit
 )
 
-// contractState is the contract's status, and its current value in minor units, which has a meaning once the contract is funded.
+// contractState has the contract's status and its current value in minor units. The value has a meaning only after the funding.
 type contractState struct {
 	status string
 	value  int64
 }
 
-// actionInput is the input of an action, with its amount if it has one; action read is a GET. Its output is a contractOutput, or
-// nil if the outcome is unknown.
+// actionInput is an action of a client; amount is 0 if the action has no amount. The action "read" is a GET of the contract. The
+// output is a contractOutput, or nil if the outcome of the action is unknown.
 type actionInput struct {
 	action string
 	amount int64
 }
 
-// contractOutput is a response.
+// contractOutput is what a response shows: the HTTP status, and the contract's status and value.
 type contractOutput struct {
 	httpStatus int
 	status     string
 	value      int64
 }
 
-// contractModel is the model: each transition happens once and from its own status only; everything else is a conflict.
+// contractModel is the model of the contract. An action is possible only in the statuses that the specification names. In every
+// other status it must be refused with 409.
 var contractModel = newModel(contractState{status: "draft"}, func(state, input, output any, isOver bool) (bool, any) {
 	s := state.(contractState)
 	next, isPossible := s.after(input.(actionInput))

@@ -21,7 +21,7 @@ type epoch struct {
 	http     *http.Client
 	answers  *answersFile
 	answered atomic.Int64  // number of responses
-	enough   int64         // responses after which enoughAnswered is closed
+	enough   int64         // number of responses after which reached is closed
 	reached  chan struct{} // closed after enough responses
 	ended    chan struct{} // closed when the process has ended
 }
@@ -40,8 +40,8 @@ type answer struct {
 	body   []byte
 }
 
-// do makes a request, and records its response. recordedBody is the body without what must not be recorded. A key is sent as
-// Idempotency-Key unless it is empty.
+// do makes a request and records it with its response. recordedBody is the form of the body that is recorded, without card data.
+// If key is not empty, it is sent as the Idempotency-Key.
 func (e *epoch) do(as caller, method, path, body, recordedBody, key string) *answer {
 	a := e.exchange(as, method, path, body, key)
 	if a.status != 0 && e.answered.Add(1) == e.enough {
@@ -55,7 +55,7 @@ func (e *epoch) do(as caller, method, path, body, recordedBody, key string) *ans
 func (e *epoch) exchange(as caller, method, path, body, key string) *answer {
 	request, err := http.NewRequest(method, e.sandbox.BaseURL+path, strings.NewReader(body))
 	if err != nil {
-		panic(err) // the paths are of this package
+		panic(err) // the methods and paths are constants of this package
 	}
 	request.Header.Set(as.header, as.value)
 	request.Header.Set("x-organization-id", e.sandbox.OrganizationID)
@@ -77,11 +77,11 @@ func (e *epoch) exchange(as caller, method, path, body, key string) *answer {
 	return &answer{response.StatusCode, response.Header, content}
 }
 
-// unknownOutcomes are parts of the messages of a 503 that does not tell whether the work was done. After a 503 with any other
-// message nothing was done.
+// unknownOutcomes are texts. If the message of a 503 contains one of them, the server may have done the work or not. After any
+// other 503 nothing was done.
 var unknownOutcomes = []string{"not stored yet", "not closed yet", "may or may not be done", "is under way"}
 
-// isUnknown tells whether the response leaves open whether the work was done.
+// isUnknown tells whether, after this response, the server may have done the work or not.
 func (a *answer) isUnknown() bool {
 	if a.status == http.StatusServiceUnavailable {
 		for _, text := range unknownOutcomes {
@@ -149,7 +149,7 @@ func (f *answersFile) add(line answerLine) {
 	}
 }
 
-// close writes what is buffered, and returns the first failure.
+// close writes the buffered lines, closes the file, and returns the first failure.
 func (f *answersFile) close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -12,40 +12,41 @@ import (
 )
 
 const (
-	maxOperations = 40 // of a history; each taking has a bit of amountsState
-	maxHistory    = 2  // kills after which a history ends, because each leaves operations of unknown outcome
+	maxRequests = 40 // maximum number of requests in a history; amountsState has 64 bits, one for each
+	maxKills    = 2  // number of kills after which a history ends, because each kill leaves requests of unknown outcome
 
-	// searchTime bounds the search for an order that explains a history. It takes milliseconds as a rule.
+	// searchTime bounds the search for an order that explains a history. A search usually takes milliseconds.
 	searchTime = time.Minute
 
 	forever = math.MaxInt64 // the end of an operation of unknown outcome
 )
 
-// step is something that a request does at one instant: its parameters and its result, for the model. For example, a payout
-// takes a hold at one instant and settles it at another.
+// step is one effect of a request. It happens at one instant, with an input and an output for the model. A request can have
+// several steps: a payout, for example, holds the amount at one instant and settles it at another.
 type step struct {
 	input, output any
-	isUnknown     bool // it may take effect at any time after the request was sent, or never
+	isUnknown     bool // the step may take effect at any time after the request was sent, or never
 }
 
 // history has the operations of concurrent clients on one account, limit, txid, key or contract.
 type history struct {
 	kind  string // name of the model in the table
-	name  string // what the history is of
+	name  string // names the account, limit, txid, key or contract
 	model porcupine.Model
 	began time.Time
 
 	mu         sync.Mutex
 	operations []porcupine.Operation // guarded by mu, as all fields below
-	requests   int                   // begun so far
-	running    int                   // begun and not ended
-	kills      int                   // since the history began
-	unknown    int                   // requests of unknown outcome
-	isClosed   bool                  // no request begins any more
+	requests   int                   // number of requests that have begun
+	running    int                   // number of requests that have begun and not ended
+	kills      int                   // number of kills since the history began
+	unknown    int                   // number of requests of unknown outcome
+	isClosed   bool                  // no further request may begin
 }
 
-// endInput is the input of an operation after all whose end is known. What has not taken effect before it never does. Without this
-// operation the search would try each operation of unknown outcome without effect at every instant.
+// endInput is the input of an additional operation, which comes after all operations whose end is known. It decides that each
+// operation of unknown outcome that has not taken effect so far never will. Without it, the search would try at each instant
+// that such an operation has no effect.
 type endInput struct{}
 
 // modelState is a model's state, and whether the history has ended.
@@ -54,7 +55,8 @@ type modelState struct {
 	isOver bool
 }
 
-// newModel returns a model. A step without effect, of an operation of unknown outcome, is allowed when the history is over.
+// newModel returns a model for porcupine. Its state begins with initial, and step applies one operation. The argument isOver of
+// step is true after the operation with endInput; only then may an operation of unknown outcome have no effect.
 func newModel(initial any, step func(state, input, output any, isOver bool) (allowed bool, next any)) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return modelState{state: initial} },
@@ -71,8 +73,8 @@ func newModel(initial any, step func(state, input, output any, isOver bool) (all
 	}
 }
 
-// ended returns the operations, with an endInput after those whose end is known.
-func ended(operations []porcupine.Operation) []porcupine.Operation {
+// withEndInput returns the operations and one more with endInput, after all those whose end is known.
+func withEndInput(operations []porcupine.Operation) []porcupine.Operation {
 	last := int64(0)
 	for i := range operations {
 		if last = max(last, operations[i].Call); operations[i].Return != forever {
@@ -90,7 +92,7 @@ func newHistory(kind, name string, model porcupine.Model) *history {
 func (h *history) begin() (n int, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.isClosed = h.isClosed || h.requests == maxOperations || h.kills >= maxHistory; h.isClosed {
+	if h.isClosed = h.isClosed || h.requests == maxRequests || h.kills >= maxKills; h.isClosed {
 		return 0, false
 	}
 	n = h.requests
@@ -99,7 +101,7 @@ func (h *history) begin() (n int, ok bool) {
 	return n, true
 }
 
-// now returns the time for end.
+// now returns the time since the history began, in nanoseconds.
 func (h *history) now() int64 { return time.Since(h.began).Nanoseconds() }
 
 // end records the steps of a request that was sent at the time call. A request that did nothing has none.
@@ -135,7 +137,7 @@ func (h *history) close() {
 	h.isClosed = true
 }
 
-// countKill tells the history that the server was killed.
+// countKill counts a kill of the server.
 func (h *history) countKill() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -145,7 +147,7 @@ func (h *history) countKill() {
 // check searches for an order that explains the history. If there is none, it draws the history, and returns the name of the
 // drawing's file.
 func (h *history) check() (result porcupine.CheckResult, drawing string, err error) {
-	result, details := porcupine.CheckOperationsVerbose(h.model, ended(h.operations), searchTime)
+	result, details := porcupine.CheckOperationsVerbose(h.model, withEndInput(h.operations), searchTime)
 	if result == porcupine.Ok {
 		return result, "", nil
 	}

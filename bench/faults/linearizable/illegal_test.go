@@ -14,7 +14,7 @@ func at(call, end int64, input, output any) porcupine.Operation {
 	return porcupine.Operation{Input: input, Output: output, Call: call, Return: end}
 }
 
-// Each illegal history breaks one rule. In the legal one beside it that fault is corrected.
+// Each illegal history breaks one rule of the model. Beside it stands a legal history that differs only in what breaks the rule.
 func TestEachModelFindsWhatIsNotAllowed(t *testing.T) {
 	hundred := amountsModel(100)
 	all := func(added, taken, held int64) amountsOutput {
@@ -141,10 +141,10 @@ func TestEachModelFindsWhatIsNotAllowed(t *testing.T) {
 			operations{at(0, 1, fund, done("funded", capital)), at(2, 3, activate, done("active", capital)), at(4, 5, actionInput{"profit", 1000}, done("active", capital+1000))},
 			operations{at(0, 1, fund, done("funded", capital)), at(2, 3, activate, done("active", capital)), at(4, 5, actionInput{"profit", 1000}, done("active", capital+600))}},
 	} {
-		if result := porcupine.CheckOperationsTimeout(c.model, ended(c.illegal), searchTime); result != porcupine.Illegal {
+		if result := porcupine.CheckOperationsTimeout(c.model, withEndInput(c.illegal), searchTime); result != porcupine.Illegal {
 			t.Errorf("%s: %s", name, result)
 		}
-		if result := porcupine.CheckOperationsTimeout(c.model, ended(c.legal), searchTime); result != porcupine.Ok {
+		if result := porcupine.CheckOperationsTimeout(c.model, withEndInput(c.legal), searchTime); result != porcupine.Ok {
 			t.Errorf("not %s: %s", name, result)
 		}
 	}

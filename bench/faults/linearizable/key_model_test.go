@@ -1,14 +1,16 @@
 package linearizable
 
-// The model of the requests with one Idempotency-Key. Its state is the request that has used the key, and the response to it.
+// This file has the model of the requests with one Idempotency-Key. The state is the request that has used the key, and the
+// response to it.
 
-// keyState is the body of the request that has used the key, one of those that clients send, and what is known of its response.
-// If that request was not answered, a repetition gets the current state of what was made, so only the id must be the same.
+// keyState has the body of the first request that was carried out, and what is known of the response to it. If that request got
+// no response, its repetitions show the present state of the created record. So only the record's id must be the same in all of
+// them.
 type keyState struct {
 	isUsed       bool
 	body         string
-	id, response string // empty: not known yet
-	isAnswered   bool   // the request itself was answered, so every response is the same
+	id, response string // id of the created record and body of the response; empty: not known yet
+	isAnswered   bool   // the first request got a response, so every repetition must get the same response
 }
 
 // keyInput is the input of a request with the key: its body. Its output is a keyOutput, or nil if the outcome is unknown.
@@ -18,7 +20,7 @@ type keyInput struct{ body string }
 type keyOutput struct {
 	httpStatus   int
 	isReplay     bool
-	id, response string // of what was made; the body of the response
+	id, response string // id of the created record; body of the response
 }
 
 // keyModel is the model: the first request is carried out, the same request gets the same response again, and a request with
@@ -36,7 +38,7 @@ func (s *keyState) step(body string, output any, isOver bool) bool {
 		*s = keyState{isUsed: true, body: body}
 		return true
 	case !isKnown:
-		return isOver // it was a repetition, was refused, or was not carried out
+		return isOver // the request was a repetition, was refused, or was not carried out
 	case !s.isUsed:
 		*s = keyState{isUsed: true, body: body, id: out.id, response: out.response, isAnswered: true}
 		return out.httpStatus == 201 && !out.isReplay && out.id != ""

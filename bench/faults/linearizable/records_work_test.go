@@ -11,7 +11,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// sandboxAsset is money of the sandbox's own partner, which histories share whose models know no amounts of accounts.
+// sandboxAsset returns an asset of the sandbox's own partner. It may be used by several histories at once, because their models
+// do not know the balance.
 func sandboxAsset(e *epoch) *asset {
 	return &asset{key: e.sandbox.APIKey, currency: "USD", env: "test"}
 }
@@ -21,7 +22,7 @@ type txidWork struct {
 	txid string
 
 	mu  sync.Mutex
-	ids []string // that responses have shown
+	ids []string // the ids of transactions that responses have shown
 }
 
 func openTxid(c *campaign, _ *epoch, _ *rand.Rand) (*work, error) {
@@ -65,7 +66,7 @@ func (w *txidWork) output(a *answer) txidOutput {
 	return txidOutput{a.status, tx.ID, tx.Amount, tx.Status, a.header.Get("x-idempotent-replay") == "true", a.header.Get("x-idempotent-mismatch") == "amount"}
 }
 
-// keyWork is a new Idempotency-Key, with which several clients send one of two bodies.
+// keyWork is work on a new Idempotency-Key: several clients send requests with it, each with one of two bodies.
 type keyWork struct {
 	key          string
 	path         string
@@ -134,7 +135,7 @@ func investmentBody(business string) string {
 		`"profit_sharing_ratio":{"bank":%d,"customer":%d},"term_months":12}`, uuid.NewString(), capital, business, bankShare, 100-bankShare)
 }
 
-// contractWork is a new contract, with which several clients act.
+// contractWork is a new contract on which several clients perform actions.
 type contractWork struct {
 	path  string // of the contract
 	today string
@@ -153,8 +154,8 @@ func openContract(c *campaign, e *epoch, _ *rand.Rand) (*work, error) {
 	return &work{newHistory("contract", w.path, contractModel), w.request}, nil
 }
 
-// contractActions has each action as often as clients take it. The first actions of the lifecycle and the last one are rare
-// because they can happen only once.
+// contractActions are the actions among which clients choose; repeated ones are chosen more often. The first actions of the
+// lifecycle and the last one are rare, because they can succeed only once.
 var contractActions = strings.Fields("submit review reject fund fund activate activate profit profit profit profit loss loss loss loss complete read read read read")
 
 func (w *contractWork) request(e *epoch, _ int64, random *rand.Rand) ([]step, bool) {
@@ -171,7 +172,7 @@ func (w *contractWork) request(e *epoch, _ int64, random *rand.Rand) ([]step, bo
 		in.amount = 1 + random.Int64N(capital/2)
 		members["amount"], members["period_end_date"] = strconv.FormatInt(in.amount, 10), w.today
 	case "complete":
-		if in.amount = random.Int64N(2 * capital); random.IntN(4) > 0 { // so that most contracts live for a while
+		if in.amount = random.Int64N(2 * capital); random.IntN(4) > 0 { // otherwise a read, so that most contracts are not completed early
 			in = actionInput{action: "read"}
 		}
 		members["final_value"] = strconv.FormatInt(in.amount, 10)
@@ -182,7 +183,7 @@ func (w *contractWork) request(e *epoch, _ int64, random *rand.Rand) ([]step, bo
 	} else {
 		text, err := json.Marshal(members)
 		if err != nil {
-			panic(err) // a map of strings
+			panic(err) // impossible: members is a map of strings
 		}
 		body = string(text)
 	}

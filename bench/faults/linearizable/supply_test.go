@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// errKilled means that a request got no response, as a rule because the server was killed.
+// errKilled means that a request got no response, usually because the server was killed.
 var errKilled = errors.New("no response")
 
-// asset is a currency of a new partner in one environment, which no other history uses. The partner has terminals for payments and
-// payouts in both environments.
+// asset is a currency in one environment (prod or test), together with a partner on whose account no other history works. The
+// partner has terminals for payments and payouts in both environments.
 type asset struct {
 	partner         int64
 	key             string
@@ -18,7 +18,7 @@ type asset struct {
 	paymentTerminal string // id of the terminal for payments in the environment
 }
 
-// currencies are those without a network.
+// currencies are currencies that need no network (such as a blockchain) in requests.
 var currencies = []string{"RUB", "UAH", "AZN", "USD", "EUR", "GBP", "CHF", "TRY", "KZT", "CAD", "SGD", "IDR"}
 
 // supply hands out assets, and makes a partner when there are none left.
@@ -44,7 +44,8 @@ func (s *supply) next(e *epoch) (asset, error) {
 	return a, nil
 }
 
-// makePartner makes a partner with a key and terminals. After a failure it leaves what it has made, and the next call makes another.
+// makePartner creates a partner with a key and terminals. After a failure the created records stay, and the next call creates
+// another partner.
 func (s *supply) makePartner(e *epoch, login string) error {
 	var partner struct{ ID int64 }
 	if err := e.make("/partners", `{"name":"Merchant","login":"`+login+`","pass":"correct-Horse-battery-71"}`, &partner); err != nil {

@@ -1,6 +1,6 @@
 package linearizable
 
-// The model of the requests with one txid. Its state is the one transaction that has the txid.
+// This file has the model of the requests with one txid. The state is the one transaction that has the txid.
 
 // txidState is the transaction. Its id and its status are empty as long as no response has shown them.
 type txidState struct {
@@ -18,12 +18,12 @@ type (
 type txidOutput struct {
 	httpStatus         int
 	id, amount, status string
-	isReplay           bool // only of creates, as the next field
+	isReplay           bool // set for creates only, like hasOtherAmount
 	hasOtherAmount     bool // the response says that the request's amount differs from the stored one
 }
 
-// txidModel is the model: the first create makes the transaction, for ever. Each later create and each read shows that
-// transaction with the first create's amount, and its status moves forward only.
+// txidModel is the model. The first create makes the only transaction. Each later create and each read shows that transaction
+// with the first create's amount, and its status moves forward only.
 var txidModel = newModel(txidState{}, func(state, input, output any, isOver bool) (bool, any) {
 	s := state.(txidState)
 	allowed := s.step(input, output, isOver)
@@ -32,9 +32,9 @@ var txidModel = newModel(txidState{}, func(state, input, output any, isOver bool
 
 func (s *txidState) step(input, output any, isOver bool) bool {
 	create, isCreate := input.(createInput)
-	if output == nil { // an unknown outcome of a create
+	if output == nil { // the outcome of the create is unknown
 		if s.exists {
-			return isCreate && isOver // it was a repetition, or was not carried out
+			return isCreate && isOver // the create was a repetition, or was not carried out
 		}
 		*s = txidState{exists: true, amount: create.amount}
 		return isCreate
@@ -50,14 +50,14 @@ func (s *txidState) step(input, output any, isOver bool) bool {
 	return out.httpStatus == 201 && out.isReplay && out.hasOtherAmount == (create.amount != s.amount) && s.show(&out)
 }
 
-// show takes over what a response shows, and tells whether the response may follow what earlier ones have shown.
+// show updates the state with a response, and tells whether the response may follow the earlier ones.
 func (s *txidState) show(out *txidOutput) bool {
 	follows := out.id != "" && (s.id == "" || s.id == out.id) && out.amount == s.amount && isForward(s.status, out.status)
 	s.id, s.status = out.id, out.status
 	return follows
 }
 
-// statusOrder orders the statuses of a payment that is neither held nor refunded. Statuses of one number are final.
+// statusOrder orders the statuses of a payment that is neither held nor refunded. The statuses with the number 5 are final.
 var statusOrder = map[string]int{"": 0, "created": 1, "new": 2, "authorizing": 3, "charging": 4, "charged": 5, "rejected": 5, "failed": 5}
 
 // isForward tells whether a transaction with the first status may have the second one at the same time or later.

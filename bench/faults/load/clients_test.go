@@ -15,20 +15,20 @@ const (
 	// slowTick is how often a slow client reads or writes a little.
 	slowTick = 200 * time.Millisecond
 
-	// unreadLists is how many lists of a hundred transactions, 90 KB each, a slow reader asks for. More would load the server with
-	// lists, which is another test.
+	// unreadLists is the number of lists that a slow reader requests. A list has a hundred transactions, 90 KB. With more of
+	// them the test would measure lists instead of slow connections.
 	unreadLists = 4
 )
 
-// crowd is a number of connections that do nothing useful: idle ones, and slow readers and writers. They come from addresses of
-// their own.
+// crowd has connections that do nothing useful: idle ones, slow readers and slow writers. Each of them comes from one of many
+// loopback addresses.
 type crowd struct {
 	clients sync.WaitGroup
 	opened  atomic.Int64
-	closed  atomic.Int64 // by the server
+	closed  atomic.Int64 // number of connections that the server has closed
 }
 
-// idle opens connections that stay open until ctx ends. Every second one has presented a valid key.
+// idle opens n connections that stay open until ctx ends. On every second one it first sends a request with a valid key.
 func (c *crowd) idle(ctx context.Context, s *testServer, n int, key string) {
 	opened := make(chan struct{})
 	for i := range n {
@@ -123,7 +123,7 @@ func (c *crowd) runSlow(ctx context.Context, s *testServer, address int, act fun
 			c.closed.Add(1)
 		}
 	}
-	select { // also when no connection could be opened
+	select { // wait for the next tick, so that failures to connect do not follow each other at once
 	case <-ctx.Done():
 	case <-tick.C:
 	}
@@ -139,7 +139,7 @@ func ignoreTimeout(err error) error {
 // prober asks for the server's health over a new connection each time.
 type prober struct {
 	mu    sync.Mutex
-	took  []time.Duration // since the last call of take
+	took  []time.Duration // latencies since the last call of take
 	wrong []string
 }
 

@@ -20,7 +20,7 @@ type cpuTimes struct {
 	server, client, busy time.Duration // of the server, of this process, and of everything on the machine
 }
 
-// cpuUse is what was used between two instants.
+// cpuUse has the elapsed time and the used CPU times between two instants.
 type cpuUse struct{ elapsed, server, client, busy time.Duration }
 
 func (o *overload) cpuTimes() cpuTimes {

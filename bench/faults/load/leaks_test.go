@@ -30,27 +30,30 @@ const (
 	leakConnections = 64
 	sampleInterval  = 250 * time.Millisecond
 
-	// warmUpRequests are made as fast as the server answers before the samples count. The server keeps the last records, claims and
-	// totals in memory, in caches of twice 65,536 entries, and until these are full its memory grows.
+	// warmUpRequests is the number of requests before the samples count. They are sent as fast as the server responds. They are
+	// needed because the server keeps the last records, claims and totals in caches of twice 65,536 entries, and its memory
+	// grows until these caches are full.
 	warmUpRequests = 400_000
 
-	// leakShare is the even load as a fraction of the rate of the warm-up.
+	// leakShare is the rate of the even load, as a fraction of the rate that the warm-up reached.
 	leakShare = 0.3
 
-	// businessTime passes on the manual clock during the test, so that what is kept for 30 days is removed too.
+	// businessTime is how far the manual clock moves during the test. It is so long that the server also deletes data that is
+	// kept for 30 days.
 	businessTime = 60 * 24 * time.Hour
 
-	// What each request may add. The store keeps indexes and filters of its tables in memory, and a table or a file of values
-	// for at least 2 MiB takes a handle.
+	// What each request may add in memory and on the disk, and for how many bytes on the disk the server may open one more file.
+	// Memory may grow because the store keeps indexes and filters of its tables there. Files are open because each table and
+	// each file of values, which have at least 2 MiB, takes a handle.
 	memoryForEach  = 64    // bytes
 	diskForEach    = 3_000 // bytes
 	bytesForHandle = 2 << 20
 
-	// stray is how many goroutines or threads a run may end with beyond those with which it began.
-	stray = 4
+	// allowedExtra is the number of goroutines or threads by which the end of a run may exceed its beginning.
+	allowedExtra = 4
 )
 
-// quantities are what is sampled, in the order of the table.
+// quantities names the sampled quantities, in the order of the printed table.
 var quantities = []string{"anonymous memory, bytes", "heap goal of the collector, bytes", "open files", "goroutines", "threads", "disk, bytes"}
 
 // leakRun loads a server evenly and takes samples.
@@ -63,11 +66,11 @@ type leakRun struct {
 	advances   atomic.Int64
 
 	mu   sync.Mutex
-	errs []error // guarded by mu, as the samples; of what happens beside the load
+	errs []error // errors of the requests that are not part of the even load; guarded by mu, like samples and warmUp
 }
 
-// TestSampledQuantitiesAreThere runs the load of TestSoakLeaks for a moment, so that each run of the tests exercises
-// it. So short a run gives no verdict.
+// TestSampledQuantitiesAreThere runs the load of TestSoakLeaks for a moment, so that the code of TestSoakLeaks is tried in every
+// run of the tests. The samples of such a short run can't show whether something grows.
 func TestSampledQuantitiesAreThere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("loads a server for some seconds")
@@ -108,7 +111,7 @@ func newLeakRun(t *testing.T) *leakRun {
 	return r
 }
 
-// load makes some requests to warm the server up, and then loads it evenly for a time. It samples all the while.
+// load makes requests to warm the server up, and then loads it evenly for a time. It takes samples in both phases.
 func (r *leakRun) load(duration time.Duration, warmUp uint64) {
 	r.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(1, runtime.NumCPU()/4)))
@@ -185,7 +188,7 @@ func (r *leakRun) advance(ctx context.Context, seconds int) error {
 	return err
 }
 
-// visit opens a connection, asks once, and closes it. A third of the visitors have no valid key.
+// visit opens a connection, makes one request and closes the connection. A third of these requests have no valid key.
 func (r *leakRun) visit(ctx context.Context) error {
 	conn, err := r.dialFrom(ctx, 3)
 	if err != nil {
@@ -303,8 +306,8 @@ func (r *leakRun) judge() {
 	}
 	requests := lines[quantities[0]].Length
 	allowed := map[string]float64{
-		quantities[0]: memoryForEach, quantities[1]: memoryForEach, quantities[2]: lines["disk, bytes"].High/bytesForHandle + stray/requests,
-		quantities[3]: stray / requests, quantities[4]: stray / requests, quantities[5]: diskForEach,
+		quantities[0]: memoryForEach, quantities[1]: memoryForEach, quantities[2]: lines["disk, bytes"].High/bytesForHandle + allowedExtra/requests,
+		quantities[3]: allowedExtra / requests, quantities[4]: allowedExtra / requests, quantities[5]: diskForEach,
 	}
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)

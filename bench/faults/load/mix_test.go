@@ -11,17 +11,17 @@ import (
 	"mizan/bench/server"
 )
 
-// mix is a workload of everything that merchants and employees do all day.
+// mix is a workload with the usual requests of merchants and employees.
 type mix struct {
 	host    string
 	sandbox *server.Sandbox
 }
 
-// mixJob is one connection's part.
+// mixJob makes the requests of one connection.
 type mixJob struct {
 	*mix
-	expected    string // statuses of the request under way that count as good
-	isPayment   bool   // of the request under way
+	expected    string // HTTP statuses that count as good for the request under way
+	isPayment   bool   // the request under way creates a payment that must be charged
 	isContract  bool
 	lastTxid    string
 	paid, contr string // ids of the last charged payment and of the last contract
@@ -53,7 +53,7 @@ func (j *mixJob) Request(n uint64) []byte {
 		return j.transaction("payment", "", "4242424242424242", txid)
 	case 16:
 		if j.paid != "" {
-			j.expected = "200 422 409" // it may be refunded, or be refunded now
+			j.expected = "200 422 409" // 422 and 409: the payment was refunded before, or is being refunded
 			return j.partner("PUT", "/api/v1/transactions/"+j.paid, `{"params":{"type":"refund","amount":"10"}}`, "")
 		}
 	case 17:
@@ -62,7 +62,7 @@ func (j *mixJob) Request(n uint64) []byte {
 			`"business_type":"trade","profit_sharing_ratio":{"bank":60,"customer":40},"term_months":12}`, uuid.NewString()))
 	case 18:
 		if j.contr != "" {
-			j.expected = "200 409" // it may be funded
+			j.expected = "200 409" // 409: the contract was funded before
 			return j.employee("POST", "/api/v1/pfp/managed-investments/"+j.contr+"/fund", "{}")
 		}
 	case 19:

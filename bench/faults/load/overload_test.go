@@ -19,17 +19,17 @@ import (
 	"mizan/internal/testseed"
 )
 
-// scale is how large an overload is.
+// scale has the sizes and bounds of an overload.
 type scale struct {
 	partners    int
-	pending     int           // notifications to dead receivers
-	offering    int           // connections that offer payments
-	idle, slow  int           // connections beside them
-	round       time.Duration // of each load
-	repetitions int           // of the rounds that are compared
+	pending     int           // number of notifications to dead receivers
+	offering    int           // number of connections that offer payments
+	idle, slow  int           // numbers of idle and of slow connections beside them
+	round       time.Duration // duration of each round
+	repetitions int           // how often the compared rounds are repeated
 
-	minGoodput float64       // at five times the capacity, as a fraction of it
-	maxAnswer  time.Duration // of 99% of the charged payments of each load, as measured by a client on the same busy machine
+	minGoodput float64       // least rate of charged payments at five times the capacity, as a fraction of the capacity
+	maxAnswer  time.Duration // maximum p99 latency of charged payments, measured by a client on the same busy machine
 	maxHealth  time.Duration
 	maxMemory  int64
 }
@@ -51,7 +51,7 @@ const (
 	deadPartners        = 40
 	answerTimeout       = time.Minute
 
-	// minOffered is the least number of payments a second that a round offers, for a machine on which none was charged in time.
+	// minOffered is the least number of payments a second that a round offers, even if the measured capacity is zero.
 	minOffered = 20
 
 	// maxByOthers is the fraction of the machine's processors that other processes may use in a round whose times and rates are
@@ -76,8 +76,8 @@ func TestSoakOverload(t *testing.T) {
 type overload struct {
 	*testServer
 	scale    scale
-	keys     []string // of the partners that pay without notifications
-	dead     []string // of those whose receivers are dead
+	keys     []string // API keys of the partners without notifications
+	dead     []string // API keys of the partners whose receivers are dead
 	dialer   *generator.Dialer
 	payments *payments
 	memory   *peakMemory
@@ -88,9 +88,9 @@ type overload struct {
 	rounds   []round
 }
 
-// round is the result of a load.
+// round is the result of one round of load.
 type round struct {
-	factor  float64 // of the capacity; 0: the capacity itself
+	factor  float64 // offered load as a multiple of the capacity; 0: the round has measured the capacity
 	offered float64 // payments a second
 	outcome generator.Outcome
 	slowest time.Duration
@@ -99,8 +99,7 @@ type round struct {
 	used    cpuUse
 }
 
-// isUndisturbed tells whether hardly anything but the server and its clients used the processors, so that times and rates mean
-// something.
+// isUndisturbed tells whether other processes used so little of the processors that times and rates are meaningful.
 func (r *round) isUndisturbed() bool { return r.used.byOthers() <= maxByOthers }
 
 func newOverload(t *testing.T, sc scale) *overload {
@@ -152,7 +151,7 @@ func (o *overload) run() {
 	o.crowd.slow(ctx, o.testServer, o.scale.slow, o.keys[0])
 	companions.Go(func() { o.prober.run(ctx, o.testServer) })
 	companions.Go(func() { o.merchant.run(ctx, o.testServer) })
-	o.load(0, 0, nil) // warms up
+	o.load(0, 0, nil) // a first round warms the server up; its result is dropped
 	o.rounds = nil
 	for repetition := range o.scale.repetitions {
 		capacity := o.load(0, 0, nil)
@@ -186,8 +185,8 @@ func (o *overload) fillNotifications() {
 	o.Logf("%d payments of merchants whose receivers are dead, in %.1f s; errors: %s", outcome.Good, time.Since(began).Seconds(), outcome.ErrorText())
 }
 
-// introduce makes a payment over each connection, as every client does that keeps one open. Otherwise the connections would be those
-// that the server closes to make room for the crowd.
+// introduce makes payments over all open connections, so that the server regards them as connections of active clients.
+// Otherwise it would close these connections to make room for the idle and slow ones.
 func (o *overload) introduce(open *generator.Connections) {
 	o.Helper()
 	l := &generator.Load{
@@ -199,8 +198,8 @@ func (o *overload) introduce(open *generator.Connections) {
 	o.next = l.NextNumber()
 }
 
-// load offers payments for a round: a number a second over the open connections, or as many as the server answers over
-// capacityConnections of its own.
+// load offers payments for one round. If factor is not 0, it offers rate payments a second over the open connections. Otherwise
+// it measures the capacity: it opens capacityConnections connections, each of which sends the next payment after a response.
 func (o *overload) load(factor, rate float64, open *generator.Connections) generator.Outcome {
 	o.Helper()
 	o.prober.take()
@@ -220,8 +219,8 @@ func (o *overload) load(factor, rate float64, open *generator.Connections) gener
 	return r.outcome
 }
 
-// goodput returns, for each round at the factor, its payments a second as a fraction of the capacity, which is the mean of those
-// that were measured before and after it; and whether all these rounds were undisturbed.
+// goodput returns a ratio for each round at the factor: its charged payments a second, divided by the capacity. The capacity is
+// the mean of those measured before and after the round. goodput also returns whether all these rounds were undisturbed.
 func (o *overload) goodput(factor float64) (ratios []float64, isUndisturbed bool) {
 	isUndisturbed = true
 	for i := range o.rounds {
@@ -265,7 +264,7 @@ func (o *overload) print() {
 		o.crowd.opened.Load(), o.crowd.closed.Load(), len(o.merchant.charged), o.merchant.refused, o.merchant.missing(), o.merchant.delays())
 }
 
-// check checks the promises.
+// check checks the invariants in doc.go.
 func (o *overload) check() {
 	o.Helper()
 	if ratios, isUndisturbed := o.goodput(5); isUndisturbed && ratios[len(ratios)/2] < o.scale.minGoodput {

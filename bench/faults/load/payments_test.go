@@ -25,7 +25,7 @@ type payments struct {
 	charged atomic.Uint64 // number of payments that were charged
 	unknown atomic.Uint64 // number of payments of unknown outcome
 	late    atomic.Uint64 // number of accepted payments that took longer than maxAnswerTime
-	slowest atomic.Int64  // nanoseconds of the slowest charged payment
+	slowest atomic.Int64  // nanoseconds that the slowest accepted payment since the last call of takeSlowest took
 }
 
 func newPayments(host string, s *server.Sandbox, prefix string, keys []string) *payments {
@@ -92,5 +92,5 @@ func (j *paymentJob) Check(n uint64, a *generator.Response) string {
 // OnLost implements generator.Job.
 func (j *paymentJob) OnLost(uint64) { j.unknown.Add(1) }
 
-// takeSlowest returns the slowest charged payment since the last call.
+// takeSlowest returns how long the slowest accepted payment since the last call took.
 func (p *payments) takeSlowest() time.Duration { return time.Duration(p.slowest.Swap(0)) }

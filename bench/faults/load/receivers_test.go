@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// deadReceivers returns addresses of receivers that do not work: nothing listens, connections are accepted and never answered,
-// requests fail, and connections wait in the backlog for ever.
+// deadReceivers returns the addresses of four receivers of notifications that do not work. Nothing listens at the first one. The
+// second accepts connections and never responds. The third responds with 500 to every request. The fourth never accepts a
+// connection.
 func deadReceivers(t *testing.T) (addresses []string) {
 	t.Helper()
 	listen := func() *net.TCPListener {
@@ -45,7 +46,7 @@ func deadReceivers(t *testing.T) (addresses []string) {
 	return []string{"http://" + closed.Addr().String() + "/", "http://" + silent.Addr().String() + "/", failing.URL + "/", "http://" + backlog.Addr().String() + "/"}
 }
 
-// livingReceiver is the receiver of a merchant's notifications that works.
+// livingReceiver is a working receiver of a merchant's notifications.
 type livingReceiver struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -71,7 +72,8 @@ func newLivingReceiver(t *testing.T) *livingReceiver {
 	return r
 }
 
-// newForgetfulReceiver returns the address of a receiver that fails every fifth request, and remembers nothing.
+// newForgetfulReceiver returns the address of a receiver that fails every fifth request and keeps no record of requests, so
+// that its memory does not grow.
 func newForgetfulReceiver(t *testing.T) string {
 	var requests atomic.Int64
 	r := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -89,7 +91,7 @@ type merchant struct {
 	receiver *livingReceiver
 
 	mu      sync.Mutex
-	charged map[string]time.Time // when the response arrived, by the transaction's id
+	charged map[string]time.Time // the transaction's id → when the response arrived
 	refused int
 }
 

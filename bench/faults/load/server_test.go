@@ -37,7 +37,7 @@ type testServer struct {
 	log  *os.File
 }
 
-// startServer starts a server, which logs into the directory of the data directory.
+// startServer starts a server. Its log is in the parent directory of the data directory.
 func startServer(t *testing.T, dir string, args ...string) *testServer {
 	t.Helper()
 	log, err := os.Create(filepath.Join(filepath.Dir(dir), "log"))
@@ -171,8 +171,8 @@ func raiseHandles(t *testing.T) int {
 	return int(min(limit.Max, 1<<30))
 }
 
-// dialFrom opens a connection to the server from a loopback address of its own, because one address may have only a share of all
-// connections.
+// dialFrom opens a connection to the server from the loopback address that lastByte selects, because the server allows each
+// address only a part of all connections.
 func (s *testServer) dialFrom(ctx context.Context, lastByte int) (net.Conn, error) {
 	d := net.Dialer{Timeout: 10 * time.Second, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(lastByte))}}
 	return d.DialContext(ctx, "tcp", strings.TrimPrefix(s.Sandbox.BaseURL, "http://"))

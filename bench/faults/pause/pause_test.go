@@ -16,9 +16,9 @@ import (
 
 const (
 	readyTimeout = time.Minute
-	soakRounds   = 4 // starts of one case
+	soakRounds   = 4 // number of starts in one case of a soak test
 	testRounds   = 2
-	maxPauses    = 6 // in one phase
+	maxPauses    = 6 // largest number of pauses in one phase
 	casesInTest  = 1
 
 	shortPause = 60 * time.Millisecond
@@ -111,7 +111,7 @@ func (r *run) round() {
 	}
 }
 
-// pauseSometimes stops the server so many times, each time for a short or, rarely, a long time.
+// pauseSometimes pauses and continues the server as often as times says. Most pauses are short.
 func (r *run) pauseSometimes(s *server.Server, times int) {
 	for range times {
 		r.wait(s, shortPause)
@@ -128,7 +128,7 @@ func (r *run) pauseSometimes(s *server.Server, times int) {
 	}
 }
 
-// kill kills the server, half of the times while it is stopped.
+// kill kills the server, in half of the cases while it is paused.
 func (r *run) kill(s *server.Server) {
 	r.kills++
 	if r.random.IntN(2) == 0 {

@@ -12,11 +12,11 @@ import (
 	"mizan/internal/testkit"
 )
 
-// takeBackups takes backups into the volume, one after the other, until ctx ends, and notes those that were acknowledged.
+// takeBackups takes backups into the volume, one after the other, until ctx ends. It records those that were acknowledged.
 func (c *campaign) takeBackups(ctx context.Context, limit int) {
 	dir := filepath.Join(c.volume.Dir, "backups")
 	for n := 0; ctx.Err() == nil && n < limit; n++ {
-		_ = os.Mkdir(dir, 0o700) // it exists, or the command says what is wrong
+		_ = os.Mkdir(dir, 0o700) // the directory may exist; the backup command reports any other error
 		path := filepath.Join(dir, "backup-"+strconv.FormatUint(c.volume.Operations(), 10)+".mizan")
 		args := []string{"backup", "--sandbox", c.dir, "--to", path}
 		if len(c.backups) > 0 && n%2 == 1 {
@@ -41,14 +41,14 @@ func (c *campaign) cutDuringBackup() func() {
 	return c.verifyBackups
 }
 
-// verifyBackups reads the newest acknowledged backup to its end, with those that it builds on. The older ones must be there; those that
-// nothing builds on are removed, so that the volume does not fill up.
+// verifyBackups checks that all acknowledged backups exist. It then verifies the newest one, together with the backups that this
+// one needs. At the end it removes old backups that no later one needs, so that the volume does not fill up.
 func (c *campaign) verifyBackups() {
 	c.t.Helper()
 	if len(c.backups) == 0 {
 		return
 	}
-	newest := c.backups[len(c.backups)-1] // with the backups that it builds on
+	newest := c.backups[len(c.backups)-1] // backup verify also reads the backups that this one needs
 	for _, path := range c.backups {
 		if _, err := os.Stat(path); err != nil {
 			c.t.Fatalf("an acknowledged backup: %v", err)
@@ -57,7 +57,7 @@ func (c *campaign) verifyBackups() {
 	if r := testkit.Run(c.t, nil, "backup", "verify", "--from", newest, "--keyring", filepath.Join(c.dir, "keyring")); r.Exit != 0 {
 		c.t.Fatalf("an acknowledged backup: exit %d %s%s", r.Exit, r.Stdout, r.Stderr)
 	}
-	for len(c.backups) > 2 { // every second one is full
+	for len(c.backups) > 2 { // every second backup is full, so no backup needs more than one other
 		if err := os.Remove(c.backups[0]); err != nil {
 			c.t.Fatal(err)
 		}
@@ -107,7 +107,8 @@ func (c *campaign) cutDuringRestore() func() {
 	return func() { c.checkRestore(target, args, isDone) }
 }
 
-// checkRestore checks what a restore has left after a cut, and repeats it if it was not acknowledged.
+// checkRestore checks what an interrupted restore has left behind. isDone tells whether the restore was acknowledged. If it was
+// not, checkRestore repeats it.
 func (c *campaign) checkRestore(target string, args []string, isDone bool) {
 	c.t.Helper()
 	defer c.spend("restores", time.Now())
@@ -117,14 +118,15 @@ func (c *campaign) checkRestore(target string, args []string, isDone bool) {
 			if !strings.Contains(again.Stderr, "is in the way, and no unfinished restore") {
 				c.t.Fatalf("the restore can't be repeated: exit %d %s", again.Exit, again.Stderr)
 			}
-			// The cut came between the removal of the mark and the renaming: the directory is complete.
+			// The power failed after the restore had removed its mark and before it renamed the directory. So the directory is
+			// complete.
 			if err := os.Rename(target+".restoring", target); err != nil {
 				c.t.Fatal(err)
 			}
 			c.t.Log("a restore was cut just before it renamed its directory")
 		}
 	}
-	// Without an acknowledgement the directory may have its final name too, and must be complete then.
+	// Even a restore that was not acknowledged may have renamed its directory. Then the directory must be complete.
 	if r := testkit.Run(c.t, nil, "audit", "verify", "--data", target, "--keyring", filepath.Join(c.dir, "keyring")); r.Exit != 0 || r.Stderr != "" {
 		c.t.Fatalf("the restored directory (acknowledged: %v): exit %d\n%s%s", isDone, r.Exit, r.Stdout, r.Stderr)
 	}

@@ -23,11 +23,11 @@ import (
 )
 
 const (
-	volumeSize           = 768 << 20 // bytes of the device; memory is used for what is written only
+	volumeSize           = 768 << 20 // size of the device in bytes; only written parts of the device take memory
 	readyTimeout         = 2 * time.Minute
 	cutTimeout           = time.Minute // longest wait for the write or flush at which the power fails; after that it fails at once
 	maxOperations        = 600         // bound of the number of writes and flushes before a cut under load
-	extraOperations      = 300         // how many more may pass until the device's cache has as many writes as wanted
+	extraOperations      = 300         // bound of the number of further operations until the device's cache has enough writes
 	extraHeavyOperations = 3000
 	maxWait              = 400 * time.Millisecond
 	maxResponses         = 100 // bound of the number of responses before a cut at a response
@@ -38,11 +38,12 @@ const (
 	slowestFlush         = 20 * time.Millisecond
 )
 
-// clientCounts are numbers of clients: one leaves nothing to a sync that comes after its response, many share a sync.
+// clientCounts are the numbers of clients from which a campaign chooses. With one client, no other client's sync can make a
+// write durable that the server has forgotten to sync. With many clients, several requests share a sync.
 var clientCounts = []int{1, 2, 16, 16}
 
-// ext4Options are options of mounts: the defaults, and those with which ext4 does nothing for programs that forget a sync, neither when a file
-// replaces another one by its name nor when a file grows.
+// ext4Options are mount options from which a campaign chooses. The first are the defaults. The second switch off two heuristics
+// of ext4. These protect programs that forget a sync when they rename a file over another one or enlarge a file.
 var ext4Options = []string{"", "noauto_da_alloc,data=writeback"}
 
 // campaign cuts the power of one machine again and again.
@@ -50,11 +51,11 @@ type campaign struct {
 	t      *testing.T
 	seed   uint64
 	random *rand.Rand
-	kind   string // of the file system
+	kind   string // kind of the file system
 	volume *disk.Volume
 	*cases
 
-	root         string // directory outside of the volume
+	root         string // directory outside the volume
 	dir          string // the server's data directory
 	canariesFile string
 	log          *os.File
@@ -62,26 +63,27 @@ type campaign struct {
 	merchant     *merchant
 	binary       string // the server's program
 	isPrepared   bool
-	history      []string    // describes the cuts
-	stopTimer    func() bool // of a cut at an instant
-	losesAll     bool        // the next cut loses everything that was not flushed
-	startLength  uint64      // writes and flushes of the last start
-	backups      []string    // acknowledged ones
+	history      []string    // descriptions of the cuts
+	stopTimer    func() bool // stops the timer of a cut at an instant
+	losesAll     bool        // the next cut loses all writes that were not flushed
+	startLength  uint64      // number of writes and flushes of the last start
+	backups      []string    // paths of the acknowledged backups
 	restoreCount int
-	restoreSize  uint64 // writes and flushes of the last complete restore
+	restoreSize  uint64 // number of writes and flushes of the last complete restore
 }
 
 // cases counts the cuts of several campaigns.
 type cases struct {
 	byPlace, byLoss faults.Table
 	cuts            int
-	lost, torn      int // writes
+	lost, torn      int // numbers of writes
 	unflushed       int
-	filled          int                      // cuts that found at least four writes in the device's cache
-	spent           map[string]time.Duration // by kind of work
+	filled          int                      // number of cuts at which the device's cache had at least four writes
+	spent           map[string]time.Duration // time spent, by kind of work
 }
 
-// newCampaign makes a volume for a campaign. With heavy transactions, the log fills a file of its own every few cuts.
+// newCampaign makes a volume for a campaign. With hasLargeData, the transactions are so large that the log fills a file every few
+// cuts.
 func newCampaign(t *testing.T, kind string, seed uint64, hasLargeData bool, sum *cases) *campaign {
 	t.Helper()
 	t.Logf("MIZAN_SEED=%d repeats this campaign's choices", seed)
@@ -148,7 +150,7 @@ func (c *campaign) kill(s *server.Server) {
 	}
 }
 
-// waitReady waits until the server is ready. A server that does not become ready is a fault: nothing has cut its power.
+// waitReady waits until the server is ready. It fails the test if the server does not become ready, because its power was not cut.
 func (c *campaign) waitReady(s *server.Server) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), readyTimeout)
@@ -177,8 +179,8 @@ func (c *campaign) start() (*server.Server, clients.Access) {
 	return s, a
 }
 
-// work lets clients send requests until the returned function is called, which waits for their ends. inParallel is called meanwhile; nil: the
-// kernel may be asked to write early.
+// work starts clients that send requests. Beside them it runs inParallel; if inParallel is nil, it sometimes runs writeBack
+// instead. The function stop ends the clients and waits for them.
 func (c *campaign) work(a clients.Access, inParallel func(ctx context.Context)) (stop func()) {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(c.t.Context())
@@ -220,7 +222,8 @@ func (c *campaign) load(s *server.Server, a clients.Access, cut <-chan struct{},
 	}
 }
 
-// writeBack lets the kernel write what the server's files have in memory, so that the device's cache is full of what no sync has asked for.
+// writeBack makes the kernel write the cached pages of the server's files, so that the device's cache has writes that no sync has
+// requested.
 func (c *campaign) writeBack(ctx context.Context) {
 	tick := time.NewTicker(3 * time.Millisecond)
 	defer tick.Stop()
@@ -241,8 +244,8 @@ func (c *campaign) writeBack(ctx context.Context) {
 	}
 }
 
-// cutSoon arranges that the power fails at a random write or flush, or at a random instant. In half of the cuts, it is a write
-// or flush that finds several writes in the device's cache. In a quarter of the cuts, flushes are slow, so that the cache fills up.
+// cutSoon arranges that the power fails at a random write or flush, or at a random instant. Often the failure waits until the
+// device's cache has several writes. In a quarter of the calls, flushes are made slow, so that the cache fills up.
 func (c *campaign) cutSoon(operations uint64) <-chan struct{} {
 	if c.random.IntN(4) == 0 {
 		c.volume.SlowFlushes(time.Millisecond+time.Duration(c.random.Int64N(int64(slowestFlush))), rand.New(rand.NewPCG(c.random.Uint64(), 0)))
@@ -257,11 +260,11 @@ func (c *campaign) cutSoon(operations uint64) <-chan struct{} {
 	return c.volume.CutAt(c.drawTrigger(operations))
 }
 
-// drawTrigger draws at which write or flush the power fails. Heavy transactions let the log begin another file now and then, which takes
-// many writes before a flush: then the cut waits longer for a full cache.
+// drawTrigger draws at which write or flush the power fails. If transactions are large, the log sometimes begins a new file,
+// which takes many writes before a flush. Then the trigger may wait longer until the device's cache has enough writes.
 func (c *campaign) drawTrigger(operations uint64) disk.Trigger {
 	trigger := disk.Trigger{After: c.logUniform(operations)}
-	if c.random.IntN(2) == 0 { // the end of a work is as interesting as its beginning
+	if c.random.IntN(2) == 0 { // otherwise early operations are more likely
 		trigger.After = 1 + c.random.Uint64N(operations)
 	}
 	trigger.Latest = trigger.After
@@ -279,11 +282,12 @@ func (c *campaign) logUniform(n uint64) uint64 {
 	return uint64(math.Exp(c.random.Float64() * math.Log(float64(n)+1)))
 }
 
-// place is a part of the server's life during which the power fails. cut runs it until the power has failed and all processes have ended.
-// It returns what checks the place after the power has returned; nil: nothing more than after each cut.
+// place is a phase of the server during which the power fails. cut runs the phase until the power has failed and all processes have
+// ended. It may return a function with further checks, which runs when the power is back. If it returns nil, only the checks that follow
+// every cut run.
 type place struct {
 	name            string
-	odds, heavyOdds int // heavyOdds are added with heavy transactions
+	odds, heavyOdds int // heavyOdds are added if the transactions are large
 	cut             func(*campaign) (check func())
 }
 
@@ -304,7 +308,7 @@ func (c *campaign) drawPlace() *place {
 	for i := range places {
 		if strings.Contains(places[i].name, os.Getenv("MIZAN_POWER_PLACE")) {
 			from = append(from, slices.Repeat([]*place{&places[i]}, places[i].odds)...)
-			if c.clients.HasLargeData { // else new files are rare
+			if c.clients.HasLargeData { // without large transactions new files are rare
 				from = append(from, slices.Repeat([]*place{&places[i]}, places[i].heavyOdds)...)
 			}
 		}
@@ -315,8 +319,9 @@ func (c *campaign) drawPlace() *place {
 	return from[c.random.IntN(len(from))]
 }
 
-// run cuts the power n times and checks what is left, also at the end. The store is compared with the responses after a third of the cuts, because
-// the comparison opens the store and so recovers it; after the other cuts the server recovers it.
+// run cuts the power n times, and checks the files after each cut and at the end. After a third of the cuts it also compares the
+// store with the responses. It does not do so after every cut: the comparison opens the store and so recovers it, and the server
+// must recover the store by itself too.
 func (c *campaign) run(n int) {
 	c.t.Helper()
 	for i := range n {
@@ -366,11 +371,11 @@ func (c *campaign) reboot(i int, placeName string) {
 		c.filled++
 	}
 	c.lost, c.torn, c.unflushed = c.lost+o.Lost, c.torn+o.Torn, c.unflushed+o.Unflushed
-	c.byLoss.Add(c.kind+", "+loss.String(), faults.Held, description) // a case that does not hold ends the test
+	c.byLoss.Add(c.kind+", "+loss.String(), faults.Held, description) // Held, because any other outcome would have ended the test
 	c.byPlace.Add(c.kind+", "+placeName, faults.Held, description)
 }
 
-// spend adds the time since an instant to what is spent on a kind of work.
+// spend adds the time since an instant to the time that was spent on a kind of work.
 func (c *campaign) spend(work string, since time.Time) {
 	if c.spent == nil {
 		c.spent = make(map[string]time.Duration)
@@ -378,7 +383,7 @@ func (c *campaign) spend(work string, since time.Time) {
 	c.spent[work] += time.Since(since).Round(time.Millisecond)
 }
 
-// inspect compares the closed store with what the clients were told.
+// inspect compares the closed store with the responses that clients got.
 func (c *campaign) inspect(placeName string) {
 	c.t.Helper()
 	if err := c.clients.Flush(); err != nil {
@@ -390,7 +395,7 @@ func (c *campaign) inspect(placeName string) {
 	}
 }
 
-// base returns the names of the data directory's files that match a pattern.
+// base returns the base names of the files in the data directory whose paths match a pattern.
 func (c *campaign) base(pattern string) (names []string) {
 	paths, _ := filepath.Glob(filepath.Join(c.dir, pattern))
 	for _, path := range paths {
@@ -405,7 +410,7 @@ func (c *campaign) verify(dir string) testkit.Result {
 	return testkit.Run(c.t, nil, "audit", "verify", "--data", dir, "--answers", c.clients.Path(), "--canaries", c.canariesFile)
 }
 
-// finish starts the server once more and waits until the merchant knows what the clients know.
+// finish starts the server once more, and waits until the merchant was notified of the statuses that the clients saw.
 func (c *campaign) finish() {
 	c.t.Helper()
 	s, _ := c.start()
@@ -424,8 +429,8 @@ func (c *campaign) cutUnderLoad() func() {
 	return nil
 }
 
-// cutAfterResponse cuts the power at the instant at which a client receives a response to a write. With one client, nothing that is
-// synced later can hide that this write was not.
+// cutAfterResponse cuts the power at the instant at which a client receives a response to a write. With one client, there is no
+// later sync that could make the write durable if the server has not synced it.
 func (c *campaign) cutAfterResponse() func() {
 	c.t.Helper()
 	s, a := c.start()
@@ -476,7 +481,7 @@ func (c *campaign) cutAtStop() func() {
 	cut, stopped := c.cutSoon(stopOperations), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		_ = s.Stop(time.Minute) // without its disk it ends with an error
+		_ = s.Stop(time.Minute) // the server ends with an error, because it has lost its disk
 	}()
 	select {
 	case <-cut:
@@ -508,18 +513,18 @@ func (c *campaign) cutLaunch(dir string, operations uint64, flags ...string) {
 		if !c.volume.IsOff() {
 			c.t.Fatalf("the server ended by itself while it started:\n%s", s.StderrEnd())
 		}
-	case <-time.After(maxWait): // it is ready and waits for requests
+	case <-time.After(maxWait): // the server is ready and makes no further writes
 		c.volume.Cut()
 	}
 	c.kill(s)
 }
 
-// cutNewStore cuts the power of a server that makes its first store, in a directory of its own. After the cut the server must start there.
+// cutNewStore cuts the power of a server that creates a store in another directory. After the cut a server must start there.
 func (c *campaign) cutNewStore() func() {
 	c.t.Helper()
 	dir := filepath.Join(c.volume.Dir, "new")
 	const newStoreOperations = 400
-	flags := []string{"--tls", "auto", "--clock", "manual"} // which make more files
+	flags := []string{"--tls", "auto", "--clock", "manual"} // flags with which the server creates more files
 	c.cutLaunch(dir, newStoreOperations, flags...)
 	return func() {
 		c.t.Helper()

@@ -18,7 +18,7 @@ type merchant struct {
 	t testing.TB
 
 	mu       sync.Mutex
-	notified map[[2]string]string // guarded by mu: the id of the event, by transaction and status
+	notified map[[2]string]string // transaction and status → id of the event; guarded by mu
 	arrivals int
 }
 
@@ -50,10 +50,10 @@ func (m *merchant) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 // notifiedStatuses are the statuses about which a merchant is notified, of those that the clients' cards lead to.
 var notifiedStatuses = []string{"payment_suspended", "payout_suspended", "charged", "rejected", "failed", "refunding", "refunded"}
 
-// waitFor waits until the merchant has been told the status of each transaction.
+// waitFor waits until the merchant has been notified of the given status of each transaction.
 func (m *merchant) waitFor(statuses map[string]string) {
 	m.t.Helper()
-	testkit.WaitUntil(m.t, "every status that a response showed is told to the merchant", func() bool {
+	testkit.WaitUntil(m.t, "the merchant is notified of every status that a response showed", func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		for id, status := range statuses {

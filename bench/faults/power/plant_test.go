@@ -16,17 +16,17 @@ import (
 	"mizan/internal/testseed"
 )
 
-// plantAnswers is how many responses come before the cut of a server that does not sync.
-const plantAnswers = 50
+// answersBeforeCut is the number of responses after which the power of a server that does not sync is cut.
+const answersBeforeCut = 50
 
-// withoutSyncs returns a program that is the server, but whose syncs do nothing and succeed.
+// withoutSyncs returns a program that runs the server in such a way that its syncs do nothing and succeed.
 func withoutSyncs(t *testing.T, dir string) string {
 	t.Helper()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("no server without syncs: ", err)
 	}
-	// With -D the server and not strace is the process that was started, so that it can be killed.
+	// With -D the started process is the server, not strace, so that the campaign can kill the server.
 	script := "#!/bin/sh\nexec " + strace + " -D -f --seccomp-bpf -o /dev/null -e trace=fsync,fdatasync,msync -e inject=fsync,fdatasync,msync:retval=0 " +
 		testkit.Binary(t) + ` "$@"` + "\n"
 	path := filepath.Join(dir, "mizan-without-syncs")
@@ -36,22 +36,22 @@ func withoutSyncs(t *testing.T, dir string) string {
 	return path
 }
 
-// A server that acknowledges what it has not synced must be caught. Otherwise the campaign could not find that a server
-// loses what it has acknowledged.
+// The campaign must catch a server that acknowledges writes without syncing them. Otherwise it would not find a server that
+// loses acknowledged writes.
 func TestServerWithoutSyncsIsCaught(t *testing.T) {
 	if testing.Short() {
 		t.Skip("cuts the power of servers for some seconds")
 	}
 	sum, kind := new(cases), available(t)[0]
 	c := newCampaign(t, kind, testseed.Seed(t), false, sum)
-	s, _ := c.start() // a store that is durable
+	s, _ := c.start() // creates the store with working syncs
 	if err := s.Stop(time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	c.binary = withoutSyncs(t, c.root)
 	s, a := c.start()
 	stop := c.work(a, nil)
-	testkit.WaitUntil(t, "enough responses", func() bool { return c.clients.Answered() >= plantAnswers })
+	testkit.WaitUntil(t, "enough responses", func() bool { return c.clients.Answered() >= answersBeforeCut })
 	c.volume.Cut()
 	c.kill(s)
 	stop()

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// available are the file systems that this machine can try. What is missing is logged.
+// available returns the file systems that this machine supports. It logs why others are missing.
 func available(t *testing.T) (kinds []string) {
 	t.Helper()
 	for _, kind := range []string{"ext4", "xfs"} {

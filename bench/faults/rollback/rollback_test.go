@@ -19,8 +19,8 @@ import (
 
 const (
 	readyTimeout = 20 * time.Second
-	refused      = 4 // exit code of a watch that the head does not extend
-	partsInTest  = 1 // cases with some of the files, in the test without MIZAN_SOAK
+	refused      = 4 // exit code of a watch if the server's head does not extend the last one
+	partsInTest  = 1 // number of cases in which only some files are set back, in the test without MIZAN_SOAK
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -55,11 +55,11 @@ func campaign(t *testing.T, seed uint64, o trial.Options, count int, duration ti
 	for n := 0; n < count || time.Now().Before(ends); n++ {
 		if n == 0 || duration > 0 {
 			add("not set back", n, (*run).unchanged)
-			add("set back", n, (*run).all)
-			add("set back, then booked more than before", n, (*run).allAndMore)
+			add("set back", n, (*run).setBackAll)
+			add("set back, then booked more than before", n, (*run).setBackAllAndBookMore)
 			add("restored from an earlier backup", n, (*run).restored)
 		}
-		add("some files set back", n, (*run).some)
+		add("some files set back", n, (*run).setBackPart)
 	}
 	trial.Report(t, &table)
 }
@@ -72,7 +72,7 @@ type run struct {
 	random   *rand.Rand
 }
 
-// watch starts the server, makes requests and asks the watch.
+// watch starts the server, makes requests and runs the auditor's watch.
 func (r *run) watch(requests int) testkit.Result {
 	s := r.Start()
 	if requests > 0 {
@@ -105,7 +105,7 @@ func (r *run) unchanged() (faults.Outcome, string) {
 	return faults.Held, "the watch accepts it"
 }
 
-// round draws an earlier moment.
+// round draws an earlier round of the template, to which files are set back.
 func (r *run) round() int { return 1 + r.random.IntN(r.template.Rounds-1) }
 
 // setBack replaces the directory and the backups by those of an earlier moment.
@@ -118,14 +118,14 @@ func (r *run) setBack(round int) {
 	}
 }
 
-func (r *run) all() (faults.Outcome, string) {
+func (r *run) setBackAll() (faults.Outcome, string) {
 	r.setBack(r.round())
 	return judge(r.watch(0))
 }
 
-func (r *run) allAndMore() (faults.Outcome, string) {
+func (r *run) setBackAllAndBookMore() (faults.Outcome, string) {
 	r.setBack(r.round())
-	return judge(r.watch(300)) // more than the template has
+	return judge(r.watch(300)) // more requests than the template has made
 }
 
 // restored restores the oldest backup, which is full.
@@ -141,8 +141,8 @@ func (r *run) restored() (faults.Outcome, string) {
 	return judge(r.watch(0))
 }
 
-// some sets a part of the directory back.
-func (r *run) some() (faults.Outcome, string) {
+// setBackPart sets some of the files in the data directory back, and returns the outcome.
+func (r *run) setBackPart() (faults.Outcome, string) {
 	entries, err := os.ReadDir(r.template.Earlier(1))
 	if err != nil {
 		r.t.Fatal(err)
@@ -186,7 +186,7 @@ func (r *run) some() (faults.Outcome, string) {
 	switch {
 	case err == nil:
 		return faults.Held, description
-	case errors.Is(err, trial.ErrWrongAnswers), errors.Is(err, trial.ErrNoWords):
+	case errors.Is(err, trial.ErrWrongAnswers), errors.Is(err, trial.ErrNoReason):
 		return faults.Silent, description
 	}
 	return faults.Caught, description

@@ -12,14 +12,16 @@ const (
 	// minSamples is the number of samples below which there is no verdict.
 	minSamples = 2 * blocks
 
-	// confidence is the two-sided confidence of the bounds: one run in a thousand has its true slope outside of them.
+	// confidence is the probability with which the true slope lies between the bounds. It is outside of them in one run of a
+	// thousand.
 	confidence = 0.999
 )
 
 // Sample is a measured value at a position: a time, or a number of requests.
 type Sample struct{ At, Value float64 }
 
-// Line is the line through samples. Slope, Low and High are in units of the value for one unit of the position.
+// Line is a straight line through samples. The unit of Slope, Low and High is the unit of the samples' values divided by the
+// unit of their positions.
 type Line struct {
 	Slope, Low, High float64 // the slope and its confidence bounds
 	Mean             float64 // of the values
@@ -85,8 +87,8 @@ func leastSquares(samples []Sample) (slope, intercept, spread float64) {
 	return slope, value - slope*at, spread
 }
 
-// correlation returns the correlation of each residual with the next one. Even without correlation, the residuals of a
-// line through n points have a negative one on average; adding 3/n corrects that.
+// correlation returns the correlation of each residual with the next one. Even if the values are independent, the residuals of a
+// line through n points have a negative correlation on average; adding 3/n corrects that.
 func correlation(residuals []float64) float64 {
 	var product, square float64
 	for i, r := range residuals {
@@ -101,8 +103,9 @@ func correlation(residuals []float64) float64 {
 	return product/square + 3/float64(len(residuals))
 }
 
-// quantile returns the quantile of Student's distribution for the confidence, with the degrees of freedom. It computes the
-// expansion of Cornish and Fisher, whose error is less than a tenth of the quantile if there are at least four degrees.
+// quantile returns the quantile of Student's t-distribution that belongs to the constant confidence. degrees is the number of
+// degrees of freedom. The quantile is computed with the expansion of Cornish and Fisher. With at least four degrees of freedom,
+// its error is less than a tenth of the quantile.
 func quantile(degrees float64) float64 {
 	z := math.Sqrt2 * math.Erfinv(confidence)
 	g1 := (math.Pow(z, 3) + z) / 4
@@ -114,5 +117,5 @@ func quantile(degrees float64) float64 {
 // Grows tells whether the value certainly grows by more than allowed for each unit of the position.
 func (l Line) Grows(allowed float64) bool { return l.Low > allowed }
 
-// Resolves tells whether the bounds are narrow enough that growth by so much for each unit would have been noticed.
+// Resolves tells whether the bounds are narrow enough to notice the given growth for each unit of the position.
 func (l Line) Resolves(growth float64) bool { return (l.High-l.Low)/2 < growth }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// memory returns samples, one a second, as a server's memory looks: a sawtooth of the garbage collector of a period that is not
-// known, noise of which each value depends on the one before, and a leak for each second.
+// memory returns samples, one a second, that resemble a server's memory: a sawtooth of the garbage collector with a random period,
+// noise in which each value depends on the previous one, and a leak in MiB a second.
 func memory(random *rand.Rand, seconds int, leak float64) []Sample {
 	const mean, sawtooth, noise, memoryOfNoise = 400, 60, 8, 0.8 // MiB
 	period, wandering := 7+40*random.Float64(), 0.0
@@ -20,7 +20,7 @@ func memory(random *rand.Rand, seconds int, leak float64) []Sample {
 	return samples
 }
 
-// verdicts counts the runs of which Fit says that they grow.
+// verdicts returns the number of runs that grow according to Fit.
 func verdicts(t *testing.T, runs, seconds int, leak float64) (grown int) {
 	t.Helper()
 	seed := rand.Uint64()

@@ -23,7 +23,7 @@ import (
 // The reasons for which a check of a case fails.
 var (
 	ErrWrongAnswers = errors.New("wrong answers")               // a client got a response that is not right
-	ErrNoWords      = errors.New("it ended without any reason") // a program ended, and did not say why
+	ErrNoReason     = errors.New("it ended without any reason") // a program ended without a message that says why
 	ErrNoStart      = errors.New("it does not start again")
 	ErrVerify       = errors.New("audit verify") // the checker found a fault, and described it
 )
@@ -36,7 +36,7 @@ type Case struct {
 
 	tb       testing.TB
 	template *Template
-	root     string // what Close removes
+	root     string // the directory that Close removes
 	flags    []string
 	metrics  string // address of the server's metrics
 	log      *log   // stderr of the server's last start
@@ -157,12 +157,12 @@ func (c *Case) pool(s *server.Server) *orders.Pool {
 
 // LoadOptions describes the load that Load makes.
 type LoadOptions struct {
-	Clients       int           // concurrent ones
-	Requests      int           // in all, with or without a response, not counting those that begin before Meanwhile returns
-	MaxUnanswered int           // so many requests without a response end the load; 0: no bound
+	Clients       int           // number of concurrent clients
+	Requests      int           // total number, with or without a response; those that begin before Meanwhile returns do not count
+	MaxUnanswered int           // the load ends after as many requests without a response; 0: no bound
 	Timeout       time.Duration // for one request; 0: a minute
 	Random        *rand.Rand
-	Meanwhile     func() // runs while the clients are at work; nil: nothing
+	Meanwhile     func() // called while the clients make requests; nil: none
 }
 
 // Load makes requests, until their number is reached or the server has ended.
@@ -248,9 +248,9 @@ func (e Ending) lines() (lines []string) {
 	return lines
 }
 
-// OfRuntime tells whether Go's runtime or the dynamic loader ended the process, in its own words: it was denied memory, threads or a
-// call that it cannot work without. A panic of the program is not counted: the program must not have one.
-func (e Ending) OfRuntime() bool {
+// EndedByRuntime tells whether Go's runtime or the dynamic loader ended the process with its own message, because it was denied memory,
+// threads or a system call that it needs. A panic of the program does not count, because the program must never panic.
+func (e Ending) EndedByRuntime() bool {
 	if e.Code == 127 && strings.Contains(e.Log, "error while loading shared libraries") {
 		return true
 	}
@@ -258,19 +258,19 @@ func (e Ending) OfRuntime() bool {
 		(strings.Contains(e.Log, "fatal error: ") || strings.Contains(e.Log, "runtime: ") || strings.Contains(e.Log, "runtime/cgo: ") || strings.Contains(e.Log, "SIGSEGV") || e.Log == "")
 }
 
-// Fault returns what is wrong with the ending; nil if the server stopped as it was asked to, or if it (in one line) or
-// Go's runtime said why it ended.
+// Fault returns an error if the server ended in a wrong way. The right ways are to stop when asked, to say in one line why it
+// ends, or to be ended by Go's runtime with a message.
 func (e Ending) Fault() error {
 	lines := e.lines()
 	switch {
 	case e.Code == 0 && !e.EndedByItself:
 		return nil
-	case e.OfRuntime():
+	case e.EndedByRuntime():
 		return nil
 	case e.Code < 1 || e.Code > 3:
-		return fmt.Errorf("%w: exit code %d", ErrNoWords, e.Code)
+		return fmt.Errorf("%w: exit code %d", ErrNoReason, e.Code)
 	case len(lines) != 1:
-		return fmt.Errorf("%w: %d lines say why it ended with %d", ErrNoWords, len(lines), e.Code)
+		return fmt.Errorf("%w: %d lines say why it ended with %d", ErrNoReason, len(lines), e.Code)
 	}
 	return nil
 }
@@ -314,7 +314,7 @@ func IsRunning(s *server.Server) bool {
 	}
 }
 
-// AwaitRecovery waits until a server whose fault is over carries out commands again.
+// AwaitRecovery waits until the server carries out commands again. The caller has ended the fault before.
 func (c *Case) AwaitRecovery(s *server.Server, random *rand.Rand) error {
 	c.tb.Helper()
 	ctx, cancel := context.WithTimeout(c.tb.Context(), recoveryTimeout)
@@ -370,12 +370,12 @@ func (c *Case) Verify() error {
 	case r.Exit == 0 && r.Stderr == "":
 		return nil
 	case r.Exit < 1 || r.Exit > 3 || strings.Contains(r.Stderr, "goroutine "):
-		return fmt.Errorf("%w: audit verify: exit %d: %s%s", ErrNoWords, r.Exit, r.Stdout, r.Stderr)
+		return fmt.Errorf("%w: audit verify: exit %d: %s%s", ErrNoReason, r.Exit, r.Stdout, r.Stderr)
 	}
 	return fmt.Errorf("%w: exit %d: %s%s", ErrVerify, r.Exit, failures(r.Stdout), r.Stderr)
 }
 
-// failures returns what a report of the checker says about rules that are broken.
+// failures returns the lines of a checker's report about broken rules.
 func failures(report string) string {
 	var b strings.Builder
 	for line := range strings.Lines(report) {

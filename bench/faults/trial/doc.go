@@ -1,16 +1,17 @@
-// Package trial tries one fault on one server: it starts the real binary on a copy of a data directory, puts it under load, lets the
-// caller do harm, and checks that everything that was acknowledged is kept.
+// Package trial tries one fault on one server. It starts the real binary on a copy of a data directory and puts it under load.
+// The caller injects the fault. Then the package checks that nothing acknowledged was lost.
 //
 // Invariants:
 //  1. Each case has a directory of its own, a copy of a template with transactions, backups and several tables. So a case can be
 //     repeated alone.
 //  2. A check starts the server without the fault, makes requests, stops it, and runs `mizan audit verify` with every response that a
 //     client got before and after the fault.
-//  3. A server that ended by itself has named the cause in words: in one line that begins with "mizan:", or, if Go's runtime was
-//     denied what it cannot work without, in the runtime's own words.
+//  3. If a server ended by itself, it has named the cause in one line that begins with "mizan:". If the system refused Go's
+//     runtime a resource that it needs, the runtime's own message counts too.
 //  4. Nothing is left of a case: no process, no file, no mount.
 //
 // Callers: tests in the folders of bench/faults.
 //
-// Rejected: one long-lived server for all cases. After the first fault nobody could tell which fault caused a later damage.
+// Rejected: another design would keep one server running for all cases. It was not chosen because nobody would know
+// which of the earlier faults had caused a damage.
 package trial

@@ -32,8 +32,9 @@ func Tracer(tb testing.TB) string {
 	return path
 }
 
-// Traced returns a wrapper for Launch: strace, which makes system calls of the server fail as args, its arguments, say. The
-// server stays a child of the test, because strace runs as a grandchild.
+// Traced returns a wrapper for Launch: a command that runs the server under strace, which makes system calls of the server fail.
+// args are arguments of strace that select these calls. strace itself runs as a grandchild, so that the server is a child of the
+// test.
 func (c *Case) Traced(tracer string, args ...string) []string {
 	return append([]string{tracer, "-D", "-f", "--seccomp-bpf", "-q", "-o", c.traceFile()}, args...)
 }
@@ -43,7 +44,7 @@ func (c *Case) traceFile() string { return filepath.Join(c.root, "trace") }
 // Injected tells how many system calls of a server that has ended were made to fail.
 func (c *Case) Injected(s *server.Server) int {
 	c.tb.Helper()
-	end := fmt.Appendf(nil, "%-5d +++ ", s.PID()) // as strace writes it
+	end := fmt.Appendf(nil, "%-5d +++ ", s.PID()) // the beginning of the line that strace writes when the server has ended
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	var content []byte

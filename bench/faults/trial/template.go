@@ -35,7 +35,7 @@ const (
 
 // Template has the files of a stopped server. Each case begins with a copy of them.
 type Template struct {
-	Dir    string // has data, backups, answers and, as they were after each earlier round k, data.k and backups.k
+	Dir    string // has data, backups and answers; data.k and backups.k are their copies after the earlier round k
 	Rounds int
 	Booked time.Time // what a manual clock showed when the last transaction was booked
 
@@ -46,7 +46,7 @@ type Template struct {
 
 // Options configures a template.
 type Options struct {
-	Rounds      int      // starts and stops, each of which writes a table; 0: three
+	Rounds      int      // number of rounds; each starts and stops the server, which writes a table; 0: three
 	Requests    int      // in each round; 0: sixty
 	ManualClock bool     // a manual clock, which moves in each round
 	TLS         string   // value of --tls; empty: off
@@ -112,7 +112,8 @@ func NewTemplate(tb testing.TB, seed uint64, o Options) *Template {
 	return t
 }
 
-// Earlier returns the data directory as it was after a round before the last, which count from 1.
+// Earlier returns a copy of the data directory that was made after the given round. Rounds are numbered from 1, and the last one
+// has no copy.
 func (t *Template) Earlier(round int) string {
 	return filepath.Join(t.Dir, fmt.Sprintf("%s.%d", dataName, round))
 }
@@ -127,7 +128,7 @@ const (
 	dataName    = "data"
 	backupsName = "backups"
 	answersName = "answers"
-	watchName   = "watch" // what an auditor remembers of the last head
+	watchName   = "watch" // the last head, as an auditor keeps it
 )
 
 // Begin makes a case from the template, in the directory of temporary files. Close removes the case's files.
@@ -234,8 +235,8 @@ func (c *Case) Watch(s *server.Server) testkit.Result {
 	return testkit.Run(c.tb, []string{"MIZAN_SESSION_TOKEN=" + s.Sandbox.AuditorToken}, args...)
 }
 
-// metricsAddress returns an address for the server's metrics that nobody else uses: a fixed port on a random loopback
-// address, from which no program connects.
+// metricsAddress returns an unused address for the server's metrics: a fixed port on a random loopback address. No program
+// makes outgoing connections from such an address, so the port is free.
 func metricsAddress() string {
 	n := rand.Uint32()
 	return fmt.Sprintf("127.%d.%d.%d:9464", 1+n>>8%250, n>>16&0xff, 1+n>>24%250)

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	startsToKill  = 4 // one after the other, in a case about starts
-	tablesToMerge = 9 // starts and stops of a soak test's template, each of which leaves a table: the next start merges them
+	startsToKill  = 4 // number of killed starts in one case about starts
+	tablesToMerge = 9 // rounds of a soak test's template, each of which leaves a table; the next start merges these tables
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -45,11 +45,11 @@ type run struct {
 	campaign *counts
 }
 
-// counts has what the cases of a campaign have in common.
+// counts has the figures of all cases of a campaign.
 type counts struct {
-	typical map[string]time.Duration // how long a command takes that nobody kills
-	killed  atomic.Int64             // commands and servers that a kill ended
-	merging atomic.Int64             // starts that were killed after their tables had changed
+	typical map[string]time.Duration // name of a command → how long it takes if it is not killed
+	killed  atomic.Int64             // number of commands and servers that were killed before they ended
+	merging atomic.Int64             // number of starts that were killed after their tables had changed
 }
 
 func campaign(t *testing.T, seed uint64, rounds int, duration time.Duration) {
@@ -101,12 +101,12 @@ func (r *run) begin(name string, env []string, args ...string) *command {
 	}
 	go func() {
 		defer close(c.ended)
-		_ = c.cmd.Wait() // its code is in the state
+		_ = c.cmd.Wait() // ProcessState has the exit code
 	}()
 	return c
 }
 
-// learn waits for the end, which must be a success, and keeps how long it took.
+// learn waits until the command has ended, which must be with success, and records how long it took.
 func (c *command) learn() {
 	c.r.t.Helper()
 	<-c.ended
@@ -116,7 +116,7 @@ func (c *command) learn() {
 	c.r.campaign.typical[c.name] = time.Since(c.began)
 }
 
-// moment waits for a moment at which the command is under way, or has ended.
+// moment waits until a random moment while the command is under way, or until it has ended.
 func (c *command) moment() {
 	timer := time.NewTimer(time.Duration(c.r.random.Float64() * float64(c.r.campaign.typical[c.name])))
 	defer timer.Stop()
@@ -126,7 +126,7 @@ func (c *command) moment() {
 	}
 }
 
-// kill kills the command at some moment. True: it had not ended by itself.
+// kill kills the command at a random moment. It returns false if the command had already ended by itself.
 func (c *command) kill() bool {
 	c.moment()
 	_ = c.cmd.Process.Kill() // it may have ended
@@ -142,7 +142,7 @@ func (r *run) backup(s *server.Server) *command {
 	return r.begin("backup", []string{"MIZAN_ADMIN_TOKEN=" + s.Sandbox.AdminToken}, "backup", "--url", s.Sandbox.BaseURL, "--to", r.Backups, "--since", r.Backups)
 }
 
-// startWithBackup starts the server, has requests carried out, and has a backup taken that nobody kills if there was none before.
+// startWithBackup starts the server and makes requests. If no backup was taken before, it takes one without killing it.
 func (r *run) startWithBackup() *server.Server {
 	s := r.Start()
 	r.Load(s, trial.LoadOptions{Clients: 4, Requests: 20, Random: r.random})
@@ -214,7 +214,7 @@ func (r *run) restoreTo(dir string) []string {
 	return []string{"restore", "--from", r.Backups, "--data", dir, "--keyring", r.keyring()}
 }
 
-// killRestore kills a restore, which works in a directory beside the one that it makes, and repeats it.
+// killRestore kills a restore and repeats it. A restore works in a directory beside its target.
 func (r *run) killRestore() (faults.Outcome, string) {
 	parent := r.t.TempDir()
 	if r.campaign.typical["restore"] == 0 {

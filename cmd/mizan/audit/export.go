@@ -148,14 +148,15 @@ func (f *writeFault) Error() string { return f.err.Error() }
 // Unwrap returns the wrapped error, for errors.Is.
 func (f *writeFault) Unwrap() error { return f.err }
 
-// transfer copies an export and shows how far it is.
+// transfer copies an export and shows how much has been copied.
 type transfer struct {
 	meter     *progress.Meter
 	startedAt time.Time
 	bytes     int64
 }
 
-// newTransfer begins to show the progress of an export of about estimated bytes; 0: its length is not known.
+// newTransfer begins to show the progress of an export. estimated is the approximate size of the export in bytes; 0 means that
+// the size is not known.
 func newTransfer(s *cli.Streams, name string, estimated uint64) *transfer {
 	t := &transfer{meter: s.Progress(name), startedAt: time.Now()}
 	t.meter.Begin("", "", estimated)

@@ -83,7 +83,7 @@ func TestRefusedExportLeavesNoFile(t *testing.T) {
 	wantMisuse("--out: stat "+file+": no such file", "--out", filepath.Join(file, "none"))
 	wantMisuse("--out: is empty", "--out", "")
 	for _, flag := range []string{"--from", "--to", "--env", "--account"} {
-		wantMisuse(flag+": is empty", flag, "") // as with an unset variable of a script
+		wantMisuse(flag+": is empty", flag, "") // as if a script's variable were not set
 	}
 	wantMisuse("--account: is not UTF-8", "--account", "A\xff")
 	wantNoFile(t, file)

@@ -18,7 +18,7 @@ func writeTestFile(t *testing.T, path, text string) {
 	}
 }
 
-// createdRecord is the part of a response to a creation that the test uses.
+// createdRecord has the members of a response to a create request that the test uses.
 type createdRecord struct {
 	ID    string `json:"id"`
 	Token string `json:"token"`
@@ -105,8 +105,8 @@ func TestOrganizationIsOptionalIfThereIsOnlyOne(t *testing.T) {
 	wantExit(t, 2, "the store holds no organization", "audit", "verify", "--data", server.Dir, "--organization", uuid.NewString())
 	wantExit(t, 2, "is not the UUID", "audit", "verify", "--data", server.Dir, "--organization", "")
 	for _, args := range commands {
-		if args[1] != "key" { // audit key reads the keyring in this case
-			wantExit(t, 2, "--organization: ", append(withServer("empty", args), "--organization", "")...) // as with an unset variable of a script
+		if args[1] != "key" { // `audit key` needs no organization here, because it reads the keyring
+			wantExit(t, 2, "--organization: ", append(withServer("empty", args), "--organization", "")...) // as if a script's variable were not set
 		}
 	}
 	wantExit(t, 2, "--out: want a file's name", append(withServer("none", commands[1][:3]), "--out", "")...)

@@ -23,7 +23,7 @@ import (
 // periodCommands are `mizan audit periods …`.
 type periodCommands struct {
 	List   listPeriodsCommand  `cmd:"" help:"List the months that are closed, the last one first."`
-	Close  closePeriodCommand  `cmd:"" help:"Close a month for ever; this takes a session of role admin."`
+	Close  closePeriodCommand  `cmd:"" help:"Close a month permanently; this needs a session with role admin."`
 	Verify checkPeriodsCommand `cmd:"" help:"Recompute the hashes of closed months from their trial balances."`
 }
 
@@ -120,7 +120,7 @@ func (c *listPeriodsCommand) Run(s *cli.Streams) error {
 type closePeriodCommand struct {
 	client.LedgerFlags
 	JSON  bool   `name:"json" help:"Print the server's JSON."`
-	Month string `arg:"" placeholder:"YYYY-MM" help:"The month. It has to be the first one that is open, and over."`
+	Month string `arg:"" placeholder:"YYYY-MM" help:"The month: the earliest open one, and it must be over."`
 }
 
 // Run implements the command.
@@ -163,8 +163,8 @@ func printData(s *cli.Streams, ledger *client.Ledger, body []byte) error {
 // checkPeriodsCommand is `mizan audit periods verify`.
 type checkPeriodsCommand struct {
 	client.LedgerFlags
-	Months []string `arg:"" optional:"" placeholder:"YYYY-MM" help:"Months; all that are closed if none is named."`
-	Key    *string  `name:"key" placeholder:"KEY" help:"Key of the heads; without it the one that the server names."`
+	Months []string `arg:"" optional:"" placeholder:"YYYY-MM" help:"Months to verify; default: all closed months."`
+	Key    *string  `name:"key" placeholder:"KEY" help:"Public key that verifies the heads; default: the key that the server reports."`
 	JSON   bool     `name:"json" help:"Print a JSON object for each month instead of a line."`
 }
 
@@ -173,7 +173,7 @@ type verifiedMonth struct {
 	Month   string `json:"month"`
 	Hash    string `json:"hash"`
 	OK      bool   `json:"ok"`
-	Verdict string `json:"verdict"` // ok, or what differs
+	Verdict string `json:"verdict"` // ok, or the difference
 }
 
 // periodsVerifyName is the command's name in its errors.
@@ -242,8 +242,8 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	return nil
 }
 
-// closedMonths lists the requested months, the last one first. Months are closed without gaps, so a list with
-// a gap is incomplete and is refused.
+// closedMonths returns the requested months, or all closed months, the latest first. Months are closed without gaps, so a
+// list with a gap is incomplete and is refused.
 func (c *checkPeriodsCommand) closedMonths(ledger *client.Ledger) (months []*closedMonth, err error) {
 	for _, text := range c.Months {
 		if _, ok := period.Parse(text); !ok {
@@ -276,8 +276,8 @@ func (c *checkPeriodsCommand) closedMonths(ledger *client.Ledger) (months []*clo
 	return months, nil
 }
 
-// verdict returns "ok" if the month's figures and its closing event confirm what the server reports
-// about the month; otherwise it describes the difference.
+// verdict returns "ok" if the month's trial balance and its closing event confirm the server's record of the
+// month; otherwise it describes the difference.
 func (m *closedMonth) verdict(server *auditServer, head *evidence.Head) (string, error) {
 	computed, rows, err := trialBalanceHash(server.ledger, m.Month)
 	switch {
@@ -352,5 +352,5 @@ func trialBalanceHash(ledger *client.Ledger, month string) (hashed string, rows 
 	return hex.EncodeToString(digest.Sum(nil)), rows, nil
 }
 
-// writeText adds a text to a hash, which never fails.
+// writeText adds a text to a hash. A write to a hash never returns an error.
 func writeText(h hash.Hash, text string) { _, _ = h.Write([]byte(text)) }

@@ -88,12 +88,12 @@ func TestEventProofIsCheckedOffline(t *testing.T) {
 	testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "check", file, "--key", key, "--organization", server.Sandbox.OrganizationID))
 	wantExit(t, 4, "refused: the file is of organization "+server.Sandbox.OrganizationID, "audit", "check", file, "--key", key,
 		"--organization", server.Sandbox.Second.OrganizationID)
-	// The readable part is checked too.
+	// `audit check` also compares the part of the proof's file that people read with the proven event.
 	spoiltFile := filepath.Join(t.TempDir(), "spoilt")
 	if err := os.WriteFile(spoiltFile, bytes.Replace(content, []byte(`"side": "debit"`), []byte(`"side": "credit"`), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantExit(t, 4, "mizan: audit check: refused: the file says something else", "audit", "check", spoiltFile, "--key", key)
+	wantExit(t, 4, "mizan: audit check: refused: the file differs from the encoding of its proof", "audit", "check", spoiltFile, "--key", key)
 }
 
 func TestRecordProofUsesItsLastEvent(t *testing.T) {

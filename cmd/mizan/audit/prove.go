@@ -14,15 +14,15 @@ import (
 	"mizan/internal/durable"
 )
 
-// proofMode is the mode of a proof's file. Other users are meant to read the file.
+// proofMode is the permission mode of a proof's file, which other users may read.
 const proofMode = 0o644
 
 // proveCommand is `mizan audit prove`.
 type proveCommand struct {
 	client.LedgerFlags
-	Seq uint64  `arg:"" help:"The event's place in the organization's journal."`
+	Seq uint64  `arg:"" help:"The event's sequence number in the organization's journal."`
 	Out *string `name:"out" placeholder:"FILE" help:"New file for the proof; without it event-SEQ.proof."`
-	Key *string `name:"key" placeholder:"KEY" help:"Key of the head; without it the one that the server names."`
+	Key *string `name:"key" placeholder:"KEY" help:"Public key that verifies the head; default: the key that the server reports."`
 }
 
 // Run implements the command. It writes no file that `audit check` with the same key would
@@ -91,8 +91,8 @@ type checkCommand struct {
 	File string `arg:"" help:"A file that audit prove has written."`
 	Key  string `name:"key" required:"" placeholder:"KEY" help:"The key to trust, as audit key prints it; get it from another source than the file."`
 
-	Organization *string `name:"organization" placeholder:"ID" help:"Believe a proof of this organization only; without it of any that the key signs for."`
-	Record       *string `name:"record" placeholder:"FILE" help:"Bytes that audit record has written: were they stored with the event?"`
+	Organization *string `name:"organization" placeholder:"ID" help:"Accept only a proof for this organization; default: for any organization whose head the key has signed."`
+	Record       *string `name:"record" placeholder:"FILE" help:"File that audit record has written: also verify that its bytes were stored with the event."`
 }
 
 // Run implements the command. It reads files only, and needs no server.

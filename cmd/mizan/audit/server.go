@@ -43,7 +43,7 @@ func (a *auditServer) get(path string, query url.Values, data any) error {
 	return nil
 }
 
-// key returns the key that, as the server says, verifies its signatures.
+// key returns the public key that verifies the server's signatures, according to the server itself.
 func (a *auditServer) key() (string, error) {
 	var data struct {
 		Key string `json:"key"`

@@ -19,12 +19,12 @@ import (
 // verifyCommand is `mizan audit verify`.
 type verifyCommand struct {
 	Data     string `name:"data" env:"MIZAN_DATA" default:"./data" placeholder:"DIR" help:"Data directory; no server may be using it."`
-	Answers  string `name:"answers" placeholder:"FILE" help:"Answers that clients got, one JSON object a line, to compare with the store."`
-	Canaries string `name:"canaries" placeholder:"FILE" help:"Texts, one a line, that no file may hold."`
+	Answers  string `name:"answers" placeholder:"FILE" help:"Responses that clients received, one JSON object a line, to compare with the store."`
+	Canaries string `name:"canaries" placeholder:"FILE" help:"Texts, one a line, that no file of the data directory may contain."`
 
-	Keyring string `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"The server's keyring, to open stored replies; without it the data directory's, if there is one."`
+	Keyring string `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"The server's keyring, to open stored replies; default: the one in the data directory, if it exists."`
 
-	Organization *string `name:"organization" placeholder:"ID" help:"An organization that the store has to hold. The whole store is checked in any case."`
+	Organization *string `name:"organization" placeholder:"ID" help:"Fail unless the store contains this organization. The whole store is checked in any case."`
 
 	JSON bool `name:"json" help:"Print the report as JSON, one object for each rule."`
 }
@@ -49,21 +49,21 @@ func (c *verifyCommand) Run(s *cli.Streams) error {
 	ctx, stop := cli.SignalContext()
 	defer stop()
 	meter := s.Progress("audit verify")
-	code := check.Verify(progress.With(ctx, meter), cfg, &endsProgress{meter, s.Out}, &endsProgress{meter, s.Err})
+	code := check.Verify(progress.With(ctx, meter), cfg, &progressEndingWriter{meter, s.Out}, &progressEndingWriter{meter, s.Err})
 	if code != cli.ExitClean {
 		return &cli.Fault{Code: code}
 	}
 	return nil
 }
 
-// endsProgress removes the line of a meter before anything is written.
-type endsProgress struct {
+// progressEndingWriter is a writer that removes the line of the progress meter before each write.
+type progressEndingWriter struct {
 	meter *progress.Meter
 	out   io.Writer
 }
 
 // Write implements io.Writer.
-func (w *endsProgress) Write(p []byte) (int, error) {
+func (w *progressEndingWriter) Write(p []byte) (int, error) {
 	w.meter.End()
 	return w.out.Write(p)
 }

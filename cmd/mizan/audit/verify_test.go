@@ -15,12 +15,12 @@ import (
 
 // leaf is a value in a JSON response that is neither object nor list.
 type leaf struct {
-	name     string    // the path of names to the value
-	replace  func(any) // puts another value into the response
+	name     string    // names of the members that lead to the value, joined with dots, such as data.amount
+	replace  func(any) // replaces the value in the response
 	original any
 }
 
-// leavesOf lists the leaves of a value; replace replaces the value itself.
+// leavesOf lists the leaves of a JSON value. If the value itself is a leaf, replace is the function that replaces it.
 func leavesOf(name string, value any, replace func(any)) (list []leaf) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -90,19 +90,20 @@ func (w *workload) undetectedChanges(t *testing.T, line map[string]any, names []
 	return slices.Compact(undetected)
 }
 
-// uncomparedFields are the fields that rule 1 does not compare, by method and path without ids: secrets, fields
-// that may be masked, fields that change from day to day, and the changeable fields of records that
-// have changed since the response.
+// uncomparedFields are the fields of responses that the checker's rule 1 does not compare with the store: secrets, fields that
+// may be masked, fields that change from day to day, and the changeable fields of records that have changed since the response.
+// The keys are a request's method and URL path, with "_" for each id.
 var uncomparedFields = map[string][]string{
 	"POST /murabaha": {"days_past_due"}, "GET /murabaha/_": {"days_past_due"},
 	"POST /partners":  {"secret"},
-	"POST /users":     {"active", "email", "name", "partner_id", "roles"},
-	"DELETE /users/_": {"active", "email", "name", "partner_id", "roles"},
+	"POST /users":     {"active", "email", "lang", "name", "partner_id", "roles"},
+	"DELETE /users/_": {"active", "email", "lang", "name", "partner_id", "roles"},
 	"POST /limits":    {"active", "max_amount", "max_count"}, "PATCH /limits/_": {"active", "max_amount", "max_count"},
 	"POST /subscriptions": {"next_renewal_at"},
 }
 
-// routeOf returns a line's method and path, without the common prefix of the API's paths and with "_" for each id.
+// routeOf returns the method and URL path of a recorded request, without the common prefix of the API's paths and with "_" for
+// each id.
 func routeOf(line map[string]any) string {
 	path, _, _ := strings.Cut(line["path"].(string), "?")
 	for _, prefix := range []string{"/api/v1/pfp", "/api/v1/baas/islamic-banking", "/api/v1"} {
@@ -144,10 +145,9 @@ func TestAuditFindsEveryChangedValueOfAResponse(t *testing.T) {
 	}
 }
 
-// alwaysComparedFields are the fields of contracts in which a wrong value is always detected, even after later
-// changes of the contract and without a cached reply: the fields that the creation fixed, the times
-// and the status, and the sums that entries have moved. They are listed by product; those under "" are common to
-// all products.
+// alwaysComparedFields are the fields of contracts in which the checker always detects a wrong value in a response, even after
+// later changes of the contract and without a cached reply. They are the fields that the creation fixed, the times and the
+// status, and the sums that entries have moved. They are listed by product; those under "" are common to all products.
 var alwaysComparedFields = map[string][]string{
 	"leases":               {"customer_id", "asset_cost", "monthly_rental", "metadata.a", "total_rentals_paid", "total_owner_expenses"},
 	"partnerships":         {"customer_id", "total_value", "profit_sharing_ratio.bank", "bank_profit_share"},
@@ -180,7 +180,7 @@ func TestAuditFindsChangedValuesWithoutACachedReply(t *testing.T) {
 	}
 }
 
-// Lists of contracts are compared like single contracts.
+// The checker also compares the contracts in a response with a list of contracts.
 func TestAuditComparesListsOfContracts(t *testing.T) {
 	workload := recordWorkload(t)
 	i := slices.IndexFunc(workload.lines, func(line map[string]any) bool { return routeOf(line) == "GET /leases" })
@@ -248,7 +248,7 @@ func TestAuditComparesLaterResponsesAboutASubscription(t *testing.T) {
 	}
 }
 
-// A rule that can compare none of the responses reports how many responses there are.
+// If a rule can't compare any of the responses, the report says how many responses there are.
 func TestAuditReportsRulesWithNothingToCompare(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	server.Stop()

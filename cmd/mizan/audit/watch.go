@@ -20,28 +20,28 @@ import (
 	"mizan/internal/filelock"
 )
 
-// stateMode is the mode of the file with a watch's state. Other users must not write the file, because they
+// stateMode is the permission mode of the file with a watch's state. Other users must not write the file, because they
 // could remove a head from it.
 const stateMode = 0o600
 
 // minInterval is the shortest interval of --every.
 const minInterval = time.Second
 
-// watchCommand is `mizan audit watch`. It remembers the server's last head, which is a signed statement of the
-// number of events and their root hash, and refuses a head that does not extend it.
+// watchCommand is `mizan audit watch`. It stores the server's last head (a signed statement of the number of events and their
+// root hash). It refuses a later head if the server can't prove that the later head extends the stored one.
 type watchCommand struct {
 	client.LedgerFlags
-	File  string        `name:"state" required:"" placeholder:"FILE" help:"What the watch remembers; it is made the first time."`
-	Key   *string       `name:"key" placeholder:"KEY" help:"Key of the heads; without it, the first time, the one that the server names."`
-	Every time.Duration `name:"every" placeholder:"DURATION" help:"Look again and again, so far apart; without it once."`
+	File  string        `name:"state" required:"" placeholder:"FILE" help:"File in which the watch stores the last head; the first run creates it."`
+	Key   *string       `name:"key" placeholder:"KEY" help:"Public key that verifies the heads; default on the first run: the key that the server reports."`
+	Every time.Duration `name:"every" placeholder:"DURATION" help:"Poll the server at this interval; default: poll once."`
 }
 
-// watchRun is one run of the command.
+// watchRun is one run of `mizan audit watch`.
 type watchRun struct {
 	*watchCommand
 	server  *auditServer
 	streams *cli.Streams
-	keyFlag string          // empty if the flag is absent
+	keyFlag string          // the value of --key; empty if the flag is absent
 	state   *evidence.Watch // nil before the first head
 }
 
@@ -78,7 +78,7 @@ func (c *watchCommand) Run(s *cli.Streams) error {
 			return err
 		}
 		if err != nil {
-			_ = cli.ReportExit(err, s.Err) // prints the line; the code is not used
+			_ = cli.ReportExit(err, s.Err) // prints the error; the exit code that it returns is not used
 		}
 		if !waitFor(ctx, c.Every) {
 			return nil
@@ -98,9 +98,9 @@ func waitFor(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// lock locks the state against other watches: if two watches polled at once, one could overwrite a later head that
-// the other has stored. lock also removes the temporary files of a killed watch. If the state's file is a symbolic
-// link, the link stays.
+// lock locks the state file, because another watch that polls at the same time could overwrite a later head with an earlier one.
+// lock also removes the temporary files of a killed watch. If the state file is a symbolic link, lock locks the file to which
+// the link leads, and the link stays.
 func (w *watchRun) lock() (release func(), err error) {
 	if w.File == "" {
 		return nil, misused(watchName, "--state: is empty")
@@ -123,7 +123,7 @@ func (w *watchRun) lock() (release func(), err error) {
 	return func() { _ = lock.Close() }, nil
 }
 
-// load reads the state, if there is one, and compares it with the flags.
+// load reads the state file, if it exists, and checks that its key and its organization are those that the flags name.
 func (w *watchRun) load() error {
 	content, err := cli.ReadFile(w.File, evidence.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -148,7 +148,7 @@ func (w *watchRun) load() error {
 	return nil
 }
 
-// poll checks the server's head once.
+// poll requests the server's head once and checks it.
 func (w *watchRun) poll() error {
 	if w.state == nil {
 		return w.storeFirstHead()
@@ -172,7 +172,7 @@ func (w *watchRun) poll() error {
 	return w.report("extends the %d that were seen before", oldSize)
 }
 
-// report prints the head, with the time if --every makes the command print several heads.
+// report prints a line about a head. With --every, the line begins with the time, because the command prints several heads.
 func (w *watchRun) report(format string, args ...any) error {
 	timePrefix := ""
 	if w.Every != 0 {

@@ -19,14 +19,14 @@ import (
 	"mizan/internal/testkit"
 )
 
-// watcher runs `mizan audit watch` with one state, which has the last head of the journal that was accepted. It can
-// poll different servers.
+// watcher runs `mizan audit watch`, always with the same state file. The file has the last head of the journal that was
+// accepted. A watcher can poll different servers.
 type watcher struct {
 	t     *testing.T
 	state string // path of the state's file
 }
 
-// wantWatch polls the server of a folder once and checks the exit code and the output.
+// wantWatch polls the server with the data directory folder once, and checks the exit code and the output.
 func (w *watcher) wantWatch(exit int, words, folder string, flags ...string) {
 	w.t.Helper()
 	r := testkit.Run(w.t, noServer, append([]string{"audit", "watch", "--state", w.state, "--sandbox", folder}, flags...)...)

@@ -21,17 +21,18 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// recorder sends requests to a server and writes every response in the form that `mizan audit verify
-// --answers` reads.
+// recorder sends requests to a server and records every request with its response. `mizan audit verify --answers` reads this
+// form.
 type recorder struct {
 	t            *testing.T
 	client       *testkit.Client
 	organization string
-	partnerID    int64             // 0: the client is no partner
+	partnerID    int64             // 0 if the client is not a partner
 	lines        *[]map[string]any // the requests with their responses
 }
 
-// ask sends a request, with an idempotency key unless it is empty, checks the status, and returns the response.
+// ask sends a request, checks the status of the response, and returns the response. It sends an idempotency key unless key is
+// empty.
 func (c recorder) ask(key, method, path, body string, wantStatus int) map[string]any {
 	c.t.Helper()
 	client, line := c.client, map[string]any{"method": method, "path": path, "organization_id": c.organization}
@@ -60,13 +61,13 @@ func (c recorder) ask(key, method, path, body string, wantStatus int) map[string
 	return response
 }
 
-// recordContract creates a contract, performs the steps, and reads the contract at the end. A step is an action
-// and the request's body, which may be empty. The result is the contract's path.
+// recordContract creates a contract, sends the steps, and reads the contract at the end. A step has the name of an action on the
+// contract and the body of its request, which may be empty. recordContract returns the contract's URL path.
 func (c recorder) recordContract(path, body string, steps ...[2]string) string {
 	c.t.Helper()
 	contract := c.ask("sign "+path, "POST", path, body, 201)["data"].(map[string]any)
 	contractPath := path + "/" + contract["id"].(string)
-	day := contract["inserted_at"].(string)[:len("2026-09-03")] // the clock stands still
+	day := contract["inserted_at"].(string)[:len("2026-09-03")] // the server's clock stands still, so this is the current day
 	for i, step := range steps {
 		step[1] = strings.ReplaceAll(step[1], "{today}", day)
 		c.ask(fmt.Sprintf("move %s %d", contractPath, i), "POST", contractPath+"/"+step[0], step[1], 200)
@@ -187,7 +188,7 @@ func recordPayments(c recorder) {
 	c.ask("", "POST", "/api/v1/subscriptions/"+idOf(subscription)+"/cancel", "", 200)
 }
 
-// check runs the checker's rules on the store and some of the responses.
+// check runs the checker on the store and on these recorded responses.
 func (w *workload) check(t *testing.T, lines ...map[string]any) *findings.Report {
 	t.Helper()
 	var content bytes.Buffer

@@ -6,15 +6,17 @@ import (
 	"testing"
 )
 
-// longestNumbers are card numbers of the greatest length that each scheme issues, by the name that the page shows.
+// longestNumbers has, for each card scheme, a card number of the greatest length that the scheme issues. The keys are the
+// schemes' names as the page shows them.
 var longestNumbers = map[string]string{
 	"Visa": "4000000000000000006", "Mastercard": "5555555555554444", "American Express": "378282246310005", "Mir": "2200000000000000004",
 	"Discover": "6011000000000000009", "JCB": "3530111333300000008", "Diners Club": "3600000000000000008", "UnionPay": "6200000000000000005",
 	"Uzcard": "8600000000000000", "Humo": "9860000000000000", "Troy": "9792000000000000", "Maestro": "6759649826438453000",
 }
 
-// typeBrands is an expression for what is wrong with the field for the card number, with each of the numbers in it. The
-// text of a field has no box of its own, so its place follows from its width and its alignment. Sprintf inserts the numbers.
+// typeBrands is a JavaScript expression that types each card number into its field and returns a list of what is wrong on the
+// page then. The DOM has no box for the text in a field, so the script computes the text's position from its width and its
+// alignment. Sprintf inserts the numbers.
 const typeBrands = `(() => {
 	const field = document.querySelector("#cardnumber"), brand = document.querySelector(".brandname");
 	const boxOf = node => { const range = document.createRange(); range.selectNodeContents(node); return range.getBoundingClientRect(); };
@@ -41,7 +43,8 @@ const typeBrands = `(() => {
 	return JSON.stringify(faults);
 })()`
 
-// The name of the card's scheme neither covers the number nor moves the page, on small phones and in both directions.
+// The page shows the name of the card's scheme beside the number. On small phones, and in both directions of writing, this name
+// must neither cover the number nor move other parts of the page.
 func TestBrandOfTheCardLeavesTheNumberFree(t *testing.T) {
 	s := newSite(t)
 	s.prepareMethods(t)

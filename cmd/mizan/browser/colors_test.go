@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// maxColors is how many colors a PNG with a palette can have.
+// maxColors is the greatest number of colors in a PNG with a palette.
 const maxColors = 256
 
-// withFewColors returns the picture with its most frequent colors; each other color becomes the nearest of these. Pages
-// have few colors besides the soft edges of letters, so nobody sees the difference.
+// withFewColors returns the picture with only its most frequent colors. Each other color is replaced by the nearest of these. A
+// page has few colors besides those at the soft edges of letters, so people see no difference.
 func withFewColors(picture image.Image) *image.Paletted {
 	bounds := picture.Bounds()
 	counts := make(map[color.RGBA]int)

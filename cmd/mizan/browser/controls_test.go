@@ -6,20 +6,20 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Cards of the simulator.
+// Numbers of test cards of the simulated provider.
 const (
 	cardCharged  = "4242424242424242"
 	cardOther    = "5555555555554444"
 	cardDeclined = "4000000000000002"
 	cardFailed   = "4000000000000119"
 	cardRedirect = "4000000000003220" // 3-D Secure on the page of the simulated bank
-	cardForm     = "4000000000003063" // 3-D Secure to which the browser posts a form
+	cardForm     = "4000000000003063" // 3-D Secure that begins with a form, which the browser posts to the bank
 	cardPassword = "4000002500003155" // a one-time password, 123456
 	cardSlow     = "4000000000000077" // charged after five seconds of the business clock
 	cardInvalid  = "4242424242424241"
 )
 
-// Controls of the pages.
+// CSS selectors of controls on the payers' pages.
 const (
 	submitButton  = "main button[type=submit]:not([name=cancel], .enter)"
 	cancelButton  = "button[name=cancel]"
@@ -29,16 +29,16 @@ const (
 	cardField     = "input[name=cardnumber]"
 )
 
-// apiCard returns the member money_storage of a payment's create, with a card.
+// apiCard returns the member money_storage with a card, for a request that creates a payment.
 func apiCard(number string) string {
 	return `"money_storage":{"type":"bank_card","cardnumber":"` + number + `","cardholder":"JANE DOE","exp_month":"12","exp_year":"2034","cvv":"123"}`
 }
 
-// typedField is a field with the text that a payer types.
+// typedField is a form field and the text that a payer types into it.
 type typedField struct{ name, text string }
 
-// cardFields returns the other fields of a card on the page, in their order. The expiry is one field or two, and a payout
-// needs the number only.
+// cardFields returns the fields that the page has for a card besides the number, in the page's order. The expiry date may be one
+// field or two, and the form for a payout has none of these fields.
 func (tb *tab) cardFields() (fields []typedField) {
 	tb.t.Helper()
 	for _, f := range []typedField{{"expiry", "1234"}, {"exp_month", "12"}, {"exp_year", "2034"}, {"cvv", "987"}, {"cardholder", "JANE DOE"}} {
@@ -58,7 +58,7 @@ func (tb *tab) cardFields() (fields []typedField) {
 	return ordered
 }
 
-// fillCard types a card into the form. If the page offers several methods, it chooses the card first.
+// fillCard types a card into the form. If the page offers several payment methods, fillCard first chooses the card.
 func (tb *tab) fillCard(number string) {
 	tb.t.Helper()
 	tb.choose("bank_card")
@@ -68,7 +68,7 @@ func (tb *tab) fillCard(number string) {
 	}
 }
 
-// choose chooses a method, if the page offers several.
+// choose chooses a payment method, if the page offers several.
 func (tb *tab) choose(method string) {
 	tb.t.Helper()
 	if radio := fmt.Sprintf("input[name=method][value=%s]", method); tb.has(radio + ":not(:checked)") {
@@ -76,14 +76,14 @@ func (tb *tab) choose(method string) {
 	}
 }
 
-// pay types a card and sends the form.
+// pay types a card into the form and sends the form.
 func (tb *tab) pay(number string) {
 	tb.t.Helper()
 	tb.fillCard(number)
 	tb.press(submitButton)
 }
 
-// wantOutcome checks that the page shows how the transaction ended, and that the API says the same.
+// wantOutcome checks that the page no longer asks for input and that the transaction has this status in the API.
 func (tb *tab) wantOutcome(id, status string) {
 	tb.t.Helper()
 	tb.wantStatus(200)

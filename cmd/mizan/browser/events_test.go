@@ -13,16 +13,16 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 )
 
-// document is the page that a tab shows.
+// document is a page that a tab shows or has shown.
 type document struct {
-	number   int // of the pages that the tab has shown
+	number   int // how many pages the tab has shown, up to this one
 	url      string
 	loader   cdp.LoaderID
-	status   int64 // of the response
-	bytes    int64 // that the page and its parts took on the network
+	status   int64 // HTTP status of the response
+	bytes    int64 // bytes received over the network for the page and everything that it loads
 	isLoaded bool
-	frame    cdp.Frame // the newest document in a frame of the page
-	held     int       // number of requests that were held back
+	frame    cdp.Frame // the last document loaded into a frame inside the page
+	held     int       // requests that the test has held back so far
 }
 
 // events records what the browser reports about a tab.
@@ -33,9 +33,9 @@ type events struct {
 	requests map[network.RequestID]cdp.LoaderID
 	statuses map[cdp.LoaderID]int64
 	bytes    map[cdp.LoaderID]int64
-	urls     []string // of all requests
-	problems []string // messages of errors on the console
-	held     int      // number of requests that were held back
+	urls     []string // URLs of all requests since the last call of take
+	problems []string // errors on the browser's console since the last call of take
+	held     int      // requests that the test has held back so far
 }
 
 func newEvents() *events {
@@ -44,7 +44,7 @@ func newEvents() *events {
 	}
 }
 
-// record records an event of the browser.
+// record stores an event that the browser has reported.
 func (e *events) record(event any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -81,13 +81,13 @@ func (e *events) record(event any) {
 	e.changed = make(chan struct{})
 }
 
-// showFrame records that a frame shows another document.
+// showFrame records that the page, or a frame inside it, now shows another document.
 func (e *events) showFrame(event *page.EventFrameNavigated) {
 	if event.Frame.ParentID != "" {
 		e.document.frame = *event.Frame
 		return
 	}
-	// A page from the back-forward cache is complete already.
+	// The browser takes a page in its back-forward cache as it was, so this page is already loaded.
 	isRestored := event.Type == page.NavigationTypeBackForwardCacheRestore
 	e.document = document{number: e.document.number + 1, url: event.Frame.URL + event.Frame.URLFragment, loader: event.Frame.LoaderID, isLoaded: isRestored}
 }
@@ -114,7 +114,7 @@ func (e *events) currentLocked() document {
 	return d
 }
 
-// wait waits until the current page satisfies the condition.
+// wait waits until holds returns true for the page that the tab shows.
 func (e *events) wait(ctx context.Context, holds func(document) bool) error {
 	for {
 		e.mu.Lock()
@@ -131,7 +131,7 @@ func (e *events) wait(ctx context.Context, holds func(document) bool) error {
 	}
 }
 
-// take returns the problems and the addresses of requests since the last call.
+// take returns the errors on the console and the URLs of the requests since the last call of take.
 func (e *events) take() (problems, urls []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// showFaultyPage shows a page that breaks every rule.
+// showFaultyPage responds with a page that breaks every rule of findings_test.go.
 func showFaultyPage(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "img-src 'none'")
@@ -17,6 +17,7 @@ func showFaultyPage(w http.ResponseWriter, _ *http.Request) {
 <div id="late" style="height:0"></div><h1>Faulty</h1>
 <svg class="qr" width="50" height="50" viewBox="0 0 5 5" style="opacity:.5"><path d="M1 1h3v1h-3z"/></svg>
 <p style="width:5000px;color:#eee;background:#fff">pale</p>
+<main><p style="width:2em;overflow-wrap:anywhere">indivisible</p></main>
 <input name="unlabelled"><button>second</button><button tabindex="-1">unreachable</button>
 <img src="/picture.png"><img src="https://elsewhere.example/pixel.png"><script>
 console.error("deliberate");
@@ -25,7 +26,7 @@ fetch("https://elsewhere.example/").catch(() => {});
 </script><!-- %s --></html>`, strings.Repeat("x", maxPageBytes))
 }
 
-// The other tests prove something only if each of their rules finds the fault in a page that breaks it.
+// The other tests are worth something only if each rule detects the page that breaks it.
 func TestEveryRuleFindsItsFault(t *testing.T) {
 	s := newSite(t)
 	tb := s.open(t, desktop)
@@ -43,7 +44,7 @@ func TestEveryRuleFindsItsFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	found = append(found, tb.codeFindings(picture, &code)...)
-	for _, rule := range []string{"label", "color-contrast", "image-alt", ruleWidth, ruleConsole, ruleHosts, ruleBytes, ruleShift, ruleLanguage, ruleKeyboard, ruleCode, "region"} {
+	for _, rule := range []string{"label", "color-contrast", "image-alt", ruleWidth, ruleWords, ruleConsole, ruleHosts, ruleBytes, ruleShift, ruleLanguage, ruleKeyboard, ruleCode, "region"} {
 		if !slices.ContainsFunc(found, func(f finding) bool { return f.rule == rule }) {
 			t.Errorf("%s is not found", rule)
 		}

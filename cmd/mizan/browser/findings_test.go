@@ -9,28 +9,30 @@ import (
 	"strings"
 )
 
-// Bounds of what a page may take.
+// Bounds for the checks of a page.
 const (
-	maxPageBytes = 60_000
-	maxAttempts  = 4 // to check a page that may lead away by itself before the check is over
+	maxPageBytes    = 60_000
+	maxConsoleBytes = 100_000 // for a page of the console that is loaded with an empty cache
+	maxAttempts     = 4       // attempts to check a page that may leave for another page before the check is over
 )
 
-// The rules besides those of axe-core.
+// The names of the rules, besides those of axe-core.
 const (
 	ruleWidth    = "width"    // nothing is wider than the screen
 	ruleWords    = "words"    // no word, name or number is broken over two lines
 	ruleConsole  = "console"  // no errors, exceptions or violations of the content security policy
 	ruleHosts    = "hosts"    // no request to another host
-	ruleBytes    = "bytes"    // at most maxPageBytes on the network
+	ruleBytes    = "bytes"    // at most maxPageBytes or maxConsoleBytes on the network
 	ruleShift    = "shift"    // nothing moves while the page loads
 	ruleLanguage = "language" // the language and its direction are declared
-	ruleKeyboard = "keyboard" // every control can be reached, in the order of the page, and shows that it is focused
+	ruleKeyboard = "keyboard" // Tab reaches every control, in the order of the page, and the focused control looks focused
 	ruleCode     = "code"     // a scanner can read the QR code
-	ruleIcon     = "icon"     // the page has an icon; browsers ask for /favicon.ico at the first page without one
+	ruleIcon     = "icon"     // the page names an icon; otherwise the browser would request /favicon.ico
+	rulePaper    = "paper"    // nothing is printed that is of no use on paper
 	ruleBack     = "back"     // after the form was sent, the back button does not show the card again
 )
 
-// finding is a fault of a page.
+// finding is a breach of a rule on a page.
 type finding struct {
 	rule   string
 	detail string
@@ -44,17 +46,17 @@ func (tb *tab) report(list []finding) {
 	}
 }
 
-// axe is axe-core 4.14.1, which finds faults of accessibility (WCAG). testdata/axe has its license.
+// axe is the source of axe-core 4.14.1, a library that finds accessibility faults (WCAG). testdata/axe has its license.
 //
 //go:embed testdata/axe/axe.min.js
 var axe string
 
-// runAxe is an expression for the findings of axe-core, but for minor ones.
+// runAxe is a JavaScript expression that returns the faults found by axe-core, except minor ones.
 const runAxe = `axe.run(document, {resultTypes: ["violations"], preload: false}).then(result => result.violations
 	.filter(v => v.impact !== "minor")
 	.flatMap(v => v.nodes.map(n => ({rule: v.id, detail: v.help + ": " + n.target.join(" ") + " " + n.html.slice(0, 200) + " " + (n.any[0]?.message ?? "")}))))`
 
-// layoutShift is an expression for how much the page moved while it loaded.
+// layoutShift is a JavaScript expression that returns how much the page moved while it loaded.
 const layoutShift = `new Promise(resolve => {
 	let total = 0;
 	new PerformanceObserver(list => { for (const entry of list.getEntries()) total += entry.value; })
@@ -62,14 +64,15 @@ const layoutShift = `new Promise(resolve => {
 	requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => resolve(total), 0)));
 })`
 
-// tooWide is an expression for the first elements beyond the edge of the screen. Sprintf inserts the screen's width.
+// tooWide is a JavaScript expression that returns the first elements that extend beyond the edge of the screen. Sprintf inserts
+// the screen's width.
 const tooWide = `document.scrollingElement.scrollWidth <= %d ? [] : [...document.body.querySelectorAll("*")]
 	.filter(e => { const r = e.getBoundingClientRect(); return r.right > %[1]d + 0.5 || r.left < -0.5; })
 	.slice(0, 3).map(e => e.outerHTML.replace(/\s+/g, " ").slice(0, 120)).concat("scrollWidth " + document.scrollingElement.scrollWidth)`
 
-// brokenWords is an expression for the words and numbers that go on in another line, but for codes to copy. A line may
-// break at an ordinary space and after a hyphen.
-const brokenWords = `[...document.querySelectorAll("main *:not(.code *, script)")].flatMap(e => [...e.childNodes])
+// brokenWords is a JavaScript expression that returns the words and numbers that are broken over two lines. A line may break at
+// an ordinary space and after a hyphen. Codes that people copy are marked as such and may break anywhere.
+const brokenWords = `[...document.querySelectorAll("main *:not(.code *, code.id, script)")].flatMap(e => [...e.childNodes])
 	.filter(n => n.nodeType === Node.TEXT_NODE && n.parentElement.checkVisibility())
 	.flatMap(n => [...n.data.matchAll(/[^ \n-]+/g)].filter(word => {
 		const range = document.createRange();
@@ -79,7 +82,7 @@ const brokenWords = `[...document.querySelectorAll("main *:not(.code *, script)"
 		return others.some(r => r.top >= first.bottom - 2);
 	}).map(word => word[0]))`
 
-// measured is what the page itself tells.
+// measured is what scripts on the page have measured for the rules.
 type measured struct {
 	Violations []struct{ Rule, Detail string }
 	Shift      float64
@@ -90,8 +93,8 @@ type measured struct {
 	Heading    string
 }
 
-// measure reads everything from the page that the rules need. If the page leads away by itself meanwhile, the error
-// says so.
+// measure measures on the page everything that the rules need. It returns an error if the page leaves for another page
+// meanwhile.
 func (tb *tab) measure() (m measured, err error) {
 	tb.t.Helper()
 	text, err := run[string](tb, axe+`;(async () => JSON.stringify({
@@ -104,7 +107,8 @@ func (tb *tab) measure() (m measured, err error) {
 	return m, err
 }
 
-// findings checks the page that the tab shows against every rule.
+// findings checks the page that the tab shows against the rules and returns the breaches and the measurements. It returns an
+// error if the page leaves for another page meanwhile.
 func (tb *tab) findings() (list []finding, m measured, err error) {
 	tb.t.Helper()
 	tb.waitFor("the bytes of the page", func(d document) bool { return d.bytes > 0 })
@@ -118,21 +122,16 @@ func (tb *tab) findings() (list []finding, m measured, err error) {
 	for _, v := range m.Violations {
 		add(v.Rule, "%s", v.Detail)
 	}
-	for _, element := range m.Wide {
-		add(ruleWidth, "wider than %d: %s", tb.view.width, element)
-	}
-	for _, word := range m.Broken {
-		add(ruleWords, "%q is broken over two lines", word)
-	}
+	list = append(list, tb.widthFindings(m)...)
 	if m.Shift > 0 {
 		add(ruleShift, "the layout shifted by %g", m.Shift)
 	}
-	if before.bytes > maxPageBytes {
-		add(ruleBytes, "%d bytes, at most %d", before.bytes, maxPageBytes)
+	if most := maxBytes(tb, before); before.bytes > most {
+		add(ruleBytes, "%d bytes, at most %d", before.bytes, most)
 	}
 	lang := tb.view.lang
 	if isAtTheBank(before) {
-		lang = "en" // the simulated bank is for developers
+		lang = "en" // the simulated bank, which is for developers, has no other language
 	}
 	if direction := directionOf(lang); m.Lang != lang || m.Direction != direction {
 		add(ruleLanguage, "the page is in %q, written %s; want %q, written %s", m.Lang, m.Direction, lang, direction)
@@ -140,7 +139,38 @@ func (tb *tab) findings() (list []finding, m measured, err error) {
 	return append(list, tb.networkFindings()...), m, nil
 }
 
-// networkFindings returns the errors on the console and the requests to other hosts since the last call.
+// maxBytes returns how many bytes a page may take on the network.
+func maxBytes(tb *tab, d document) int64 {
+	if strings.HasPrefix(d.url, tb.site.BaseURL+"/console/") {
+		return maxConsoleBytes
+	}
+	return maxPageBytes
+}
+
+// widthFindings returns the breaches of those rules that depend on the width of the screen.
+func (tb *tab) widthFindings(m measured) (list []finding) {
+	for _, element := range m.Wide {
+		list = append(list, finding{ruleWidth, fmt.Sprintf("wider than %d: %s", tb.view.width, element)})
+	}
+	slices.Sort(m.Broken)
+	for _, word := range slices.Compact(m.Broken) {
+		list = append(list, finding{ruleWords, fmt.Sprintf("%q is broken over two lines at %d", word, tb.view.width)})
+	}
+	return list
+}
+
+// widen changes the screen's width without loading the page again. It returns the breaches of the rules that depend on the
+// width.
+func (tb *tab) widen(width int64) []finding {
+	tb.t.Helper()
+	tb.view.width = width
+	tb.setScreen(heights[width])
+	var m measured
+	decode(tb, `JSON.stringify({wide: `+fmt.Sprintf(tooWide, width)+`, broken: `+brokenWords+`})`, &m)
+	return tb.widthFindings(m)
+}
+
+// networkFindings returns the errors on the browser's console and the requests to other hosts since the last call.
 func (tb *tab) networkFindings() (list []finding) {
 	problems, addresses := tb.events.take()
 	for _, problem := range problems {
@@ -175,7 +205,7 @@ func directionOf(lang string) string {
 	return "ltr"
 }
 
-// wantQuiet checks that there was no error on the console and no request to another host.
+// wantQuiet checks that there was no error on the browser's console and no request to another host.
 func (tb *tab) wantQuiet() {
 	tb.t.Helper()
 	tb.report(tb.networkFindings())

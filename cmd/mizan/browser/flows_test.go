@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// flow is a payer's way through pages.
+// flow is a case in which a payer goes through pages in a certain way.
 type flow struct {
 	name string
 	walk func(tb *tab)
@@ -171,7 +171,7 @@ func payWithAWrongPassword(tb *tab) {
 	tb.wantOutcome(id, "charged")
 }
 
-// scan opens the page with the code of a payment.
+// scan creates a payment by QR code, opens the page with the code, and returns the transaction's id.
 func (tb *tab) scan() (id string) {
 	created := tb.site.create(tb.t, tb.site.Partner(), "payment", `"amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`)
 	tb.visit(created.at("simple_auth_redirect_url"))

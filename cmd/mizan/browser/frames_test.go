@@ -8,7 +8,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Merchants may show the simulated bank in a frame, as they do with 3-D Secure, but no page where a payer types a card.
+// A merchant's page may show the simulated bank in a frame, as is usual with 3-D Secure. It can't show a page in a frame on
+// which a payer types a card.
 func TestOnlyTheBanksPageIsShownInAFrame(t *testing.T) {
 	s := newSite(t)
 	framed := func(address string) string { return s.merchant.address("/frame?src=" + url.QueryEscape(address)) }

@@ -18,10 +18,11 @@ import (
 const (
 	committedScreenshots = "testdata/screenshots"
 	galleryFile          = "../../../docs/gallery.md"
-	maxScreenshotsBytes  = 6 << 20 // of all committed screenshots
+	maxScreenshotsBytes  = 6 << 20 // size of all committed screenshots together
 )
 
-// screenshotFolder returns the folder for screenshots: the committed ones with -update, else a temporary one.
+// screenshotFolder returns the folder into which screenshots are written. With -update it is the folder of the committed
+// screenshots, otherwise a temporary folder.
 func screenshotFolder(t *testing.T) string {
 	t.Helper()
 	if !*update {
@@ -33,14 +34,15 @@ func screenshotFolder(t *testing.T) string {
 	return committedScreenshots
 }
 
-// screenshot takes a picture of the whole page. The error says that the page led away meanwhile.
+// screenshot takes a picture of the whole page. It returns an error if the page leaves for another page meanwhile.
 func (tb *tab) screenshot() ([]byte, error) {
 	tb.t.Helper()
 	height, err := run[float64](tb, `(document.activeElement?.blur(), Math.max(innerHeight, document.documentElement.scrollHeight))`)
 	if err != nil {
 		return nil, err
 	}
-	// The screen becomes as high as the page. To capture beyond a lower screen would shift pages from right to left.
+	// The screen becomes as high as the page, because a capture beyond a lower screen would shift pages that are written from
+	// right to left.
 	yes := true
 	tb.setScreen(int64(math.Ceil(height)))
 	captured, err := chromedp.Call(tb.ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{OptimizeForSpeed: &yes})
@@ -48,7 +50,7 @@ func (tb *tab) screenshot() ([]byte, error) {
 	return captured.Data, err
 }
 
-// marginsOf returns how many pixels at the left and at the right of a screenshot show nothing but the ground.
+// marginsOf returns how many columns of pixels at the left and at the right of a screenshot show only the background.
 func marginsOf(picture image.Image) (left, right int) {
 	b := picture.Bounds()
 	left, right = b.Dx(), b.Dx()
@@ -70,8 +72,8 @@ func marginsOf(picture image.Image) (left, right int) {
 	return left, right
 }
 
-// saveScreenshot checks a screenshot's width and that the page's column is in its middle, and writes it. A committed one gets few
-// colors, which makes it small.
+// saveScreenshot checks that a screenshot has this width and that the page's content is in its middle. Then it writes the
+// screenshot. With -update it reduces the number of colors, which makes the committed file small.
 func saveScreenshot(t *testing.T, folder, name string, content []byte, width int) {
 	t.Helper()
 	picture, err := png.Decode(bytes.NewReader(content))
@@ -94,7 +96,7 @@ func saveScreenshot(t *testing.T, folder, name string, content []byte, width int
 	}
 }
 
-// galleryText returns the content of docs/gallery.md.
+// galleryText returns the text that docs/gallery.md must have.
 func galleryText() string {
 	var text strings.Builder
 	text.WriteString("# What payers see\n\nThe pages of payers in English, Arabic and Russian, on screens of 1280, 768 and 320 pixels.\n" +

@@ -7,15 +7,16 @@ import (
 	"testing"
 )
 
-// EvaluateIntl returns an amount as the browser writes it in a language (Intl.NumberFormat). The amount is decimal digits
-// with a point, and is written exactly.
+// EvaluateIntl returns an amount as the browser formats it in a language with Intl.NumberFormat. amount consists of decimal
+// digits and a point. The browser formats it without loss of precision.
 func (tb *tab) EvaluateIntl(lang, currency string, fractionDigits int, amount string) string {
 	tb.t.Helper()
 	return evaluate[string](tb, fmt.Sprintf(`new Intl.NumberFormat(%q, {style: "currency", currency: %q, minimumFractionDigits: %d, maximumFractionDigits: %[3]d}).format(%q)`,
 		lang, currency, fractionDigits, amount))
 }
 
-// The browser is the standard by which amounts on the pages are judged, so it must have the languages' data and be exact.
+// Other tests compare amounts on pages with what the browser formats. So the browser must have the data of the languages, and
+// must format amounts exactly.
 func TestBrowserWritesAmountsExactly(t *testing.T) {
 	s := &site{browser: startBrowser(t)}
 	tb := s.open(t, desktop)
@@ -37,7 +38,7 @@ func TestBrowserWritesAmountsExactly(t *testing.T) {
 	}
 }
 
-// Payers see amounts as their browser would format them.
+// Pages show an amount as the payer's browser would format it.
 func TestPagesWriteAmountsAsTheBrowserDoes(t *testing.T) {
 	s := newSite(t)
 	tb := s.open(t, desktop)
@@ -50,7 +51,7 @@ func TestPagesWriteAmountsAsTheBrowserDoes(t *testing.T) {
 		for _, c := range []struct{ minor, currency, major string }{
 			{"123456", "USD", "1234.56"}, {"100", "EUR", "1.00"}, {"900719925474099", "RUB", "9007199254740.99"}, {"5", "GBP", "0.05"},
 		} {
-			tb.look(t, desktop, s.newSource())
+			tb.beginView(t, desktop, s.newPayerIP())
 			_, address := s.hosted(t, "payment", `"amount":"`+c.minor+`","currency":"`+c.currency+`","lang":"`+lang+`"`)
 			tb.visit(address)
 			want := plainSpaces(tb.EvaluateIntl(lang, c.currency, 2, c.major))
@@ -67,7 +68,7 @@ func TestPagesWriteAmountsAsTheBrowserDoes(t *testing.T) {
 	}
 }
 
-// The countdown on a page has the digits of the page's language.
+// The countdown on a page is written with the digits of the page's language.
 func TestClockHasTheDigitsOfTheLanguage(t *testing.T) {
 	s := newSite(t)
 	for lang, digits := range map[string]string{"en": "0-9", "ar": "0-9", "fa": "۰-۹", "bn": "০-৯"} {
@@ -81,7 +82,8 @@ func TestClockHasTheDigitsOfTheLanguage(t *testing.T) {
 	}
 }
 
-// plainSpaces replaces the kinds of spaces, and removes the marks and isolates of direction.
+// plainSpaces replaces all kinds of spaces with ordinary ones, and removes the invisible characters that control the direction
+// of text.
 func plainSpaces(text string) string {
 	return strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u200e", "", "\u200f", "", "\u2066", "", "\u2067", "", "\u2068", "", "\u2069", "").Replace(text)
 }

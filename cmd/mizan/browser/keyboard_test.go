@@ -10,12 +10,12 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// listControls makes window.controls, the controls of the page in its order. A group of radio buttons is one control.
-// The value is a description of each.
+// listControls is a JavaScript expression that sets window.controls to the page's controls, in the order of the page. A group of
+// radio buttons counts as one control. Its value is a list with a description of each control.
 const listControls = `(() => {
 	const seen = new Set();
-	window.controls = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]")].filter(e => {
-		if (e.disabled || e.type === "hidden" || e.getClientRects().length === 0) return false;
+	window.controls = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]:not([tabindex='-1'])")].filter(e => {
+		if (e.disabled || e.type === "hidden" || e.getClientRects().length === 0 || !e.checkVisibility()) return false;
 		if (e.type !== "radio") return true;
 		const isFirst = !seen.has(e.name);
 		seen.add(e.name);
@@ -29,8 +29,8 @@ const listControls = `(() => {
 	return JSON.stringify(controls.map(e => e.tagName.toLowerCase() + (e.name ? "[name=" + e.name + "]" : "") + " " + (e.value || e.textContent).trim().slice(0, 30)));
 })()`
 
-// focusedControl is an expression for the index of the focused control (-1: none), its distance from the top of the page,
-// and whether it looks unlike a control without focus.
+// focusedControl is a JavaScript expression. It returns the index of the focused control (-1 if none is focused), the control's
+// distance from the top of the page, and whether it looks different from a control without focus.
 const focusedControl = `(() => {
 	const active = document.activeElement;
 	const index = controls.findIndex(e => e === active || e.type === "radio" && active.type === "radio" && e.name === active.name);
@@ -39,7 +39,7 @@ const focusedControl = `(() => {
 		isVisible: looks(active) !== idle[index]});
 })()`
 
-// keyboardFindings presses Tab until every control had the focus once.
+// keyboardFindings presses Tab until every control has been focused once, and returns the breaches of the keyboard rule.
 func (tb *tab) keyboardFindings() (list []finding) {
 	tb.t.Helper()
 	var controls []string
@@ -57,7 +57,7 @@ func (tb *tab) keyboardFindings() (list []finding) {
 		}
 		decode(tb, focusedControl, &focused)
 		i := focused.Index
-		if i < 0 { // after the last control the browser's own controls follow
+		if i < 0 { // after the page's last control, Tab focuses the controls of the browser itself
 			previous = -1
 			continue
 		}
@@ -84,7 +84,7 @@ func (tb *tab) keyboardFindings() (list []finding) {
 	return list
 }
 
-// decode evaluates an expression whose value is JSON.
+// decode evaluates a JavaScript expression whose value is JSON text, and decodes the JSON.
 func decode(tb *tab, expression string, into any) {
 	tb.t.Helper()
 	if err := json.Unmarshal([]byte(evaluate[string](tb, expression)), into); err != nil {

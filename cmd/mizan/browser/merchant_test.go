@@ -11,7 +11,7 @@ import (
 // merchant is the web server of a merchant.
 type merchant struct{ server *httptest.Server }
 
-// newMerchant starts the server of a merchant, which ends with the test.
+// newMerchant starts a merchant's web server, which is stopped at the end of the test.
 func newMerchant(t *testing.T) *merchant {
 	mux := http.NewServeMux()
 	page := func(path, body string) {
@@ -33,5 +33,5 @@ func newMerchant(t *testing.T) *merchant {
 	return m
 }
 
-// address returns an address of the merchant.
+// address returns the URL of a path on the merchant's server.
 func (m *merchant) address(path string) string { return m.server.URL + path }

@@ -7,15 +7,16 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// showAllMethods makes the browser like one that does not know :has(): it shows the fields and buttons of all methods.
+// showAllMethods is a JavaScript expression. It makes the page look as it does in a browser without the CSS selector :has(),
+// where the fields and buttons of all payment methods are shown at once.
 const showAllMethods = `(() => {
 	for (const sheet of document.styleSheets)
 		[...sheet.cssRules].forEach(rule => { if (rule.selectorText?.includes(".method:has(")) rule.selectorText = ".enter"; });
 	return [...document.querySelectorAll("button[name=pay]")].every(button => button.checkVisibility());
 })()`
 
-// If each method has a button with its total, the payer pays by the method whose button is pressed. The Enter key in a
-// field pays by the chosen method.
+// If each payment method has a button with its total, the payer pays by the method whose button is pressed. If the payer presses
+// Enter in a field, the payment is made by the chosen method.
 func TestEachMethodIsPaidByItsButtonAndByEnter(t *testing.T) {
 	s := newSite(t)
 	s.prepareMethods(t)
@@ -54,7 +55,7 @@ func TestEachMethodIsPaidByItsButtonAndByEnter(t *testing.T) {
 	}
 }
 
-// In a browser that shows the fields of all methods, a payer who fills in a method's fields has chosen this method.
+// In a browser that shows the fields of all payment methods, a method is chosen when the payer fills in its fields.
 func TestTypingChoosesTheMethod(t *testing.T) {
 	s := newSite(t)
 	s.prepareMethods(t)
@@ -72,7 +73,7 @@ func TestTypingChoosesTheMethod(t *testing.T) {
 	tb.wantQuiet()
 }
 
-// wantTitle checks the title of the page.
+// wantTitle checks the heading of the page.
 func (tb *tab) wantTitle(want string) {
 	tb.t.Helper()
 	if got := evaluate[string](tb, `document.querySelector("h1").textContent`); got != want {
@@ -80,7 +81,7 @@ func (tb *tab) wantTitle(want string) {
 	}
 }
 
-// fillAccount types the numbers of a direct debit in USD.
+// fillAccount fills in the numbers of the bank account for a direct debit in USD.
 func (tb *tab) fillAccount() {
 	tb.t.Helper()
 	tb.fill("input[name=routing_number]", "110000000")

@@ -12,22 +12,22 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// shownPage is a page that payers see.
+// shownPage is a page that payers see and the tests visit.
 type shownPage struct {
-	name   string // also of its screenshots
-	text   string // for the gallery
+	name   string // also the beginning of the names of its screenshots
+	text   string // describes the page in the gallery
 	status int64
-	show   func(tb *tab) // leads to the page
+	show   func(tb *tab) // takes the tab to the page
 	inDark bool          // the page is also tried in dark colors
 }
 
-// Languages and widths in which every page is tried.
+// The languages and screen widths in which every page is tried.
 var (
 	triedLanguages = []string{"en", "ar", "ru"}
 	triedWidths    = []int64{1280, 768, 320}
 )
 
-// shownPages are the pages of payers, in the order in which they see them.
+// shownPages are the pages that payers see, in the order of a payment.
 var shownPages = []shownPage{
 	{"link", "A payment link with a fixed amount, a description and two products.", 200, showLink, true},
 	{"link-amount", "A payment link whose amount the payer enters.", 200, showDynamicLink, false},
@@ -59,7 +59,7 @@ var shownPages = []shownPage{
 	{"too-many", "Too many payments were begun from one address.", 429, showTooMany, false},
 }
 
-// Pages that differ in what they say have different headings.
+// distinctHeadings names pages that tell the payer different things, so that each must have another heading.
 var distinctHeadings = []string{"checkout", "password", "scan", "sign", "payout-institution", "payout-card", "processing", "paid", "paid-out", "failed", "returned", "expired", "not-found", "closed", "too-many"}
 
 // views returns the views in which a page is tried.
@@ -84,7 +84,7 @@ func (p *shownPage) screenshotName(v view) string {
 	return name + ".png"
 }
 
-// Every page keeps the rules in every view, and the test takes a screenshot of each.
+// Every page keeps the rules of findings_test.go in every view. The test takes a screenshot of each page in each view.
 func TestEveryPageIsSound(t *testing.T) {
 	s := newSite(t)
 	s.prepareFee(t)
@@ -107,7 +107,7 @@ func TestEveryPageIsSound(t *testing.T) {
 			})
 		}
 	})
-	if tried.Load() == total { // else the flag -run has chosen some
+	if tried.Load() == total { // otherwise the flag -run has selected some of them
 		s.compareHeadings(t)
 		if *update {
 			checkScreenshots(t)
@@ -115,12 +115,12 @@ func TestEveryPageIsSound(t *testing.T) {
 	}
 }
 
-// tryPage leads to a page, checks it and takes its screenshot. Some pages lead away by themselves after seconds, so on a
-// busy machine it tries again.
+// tryPage opens a page, checks it and takes its screenshot. Some pages leave for another page by themselves after some seconds,
+// so tryPage tries again if that happens during the check.
 func (tb *tab) tryPage(t *testing.T, p *shownPage, v view, folder string) {
 	t.Helper()
 	for attempt := 1; ; attempt++ {
-		tb.look(t, v, tb.site.newSource()) // each payer has an address, because the server counts what comes from one
+		tb.beginView(t, v, tb.site.newPayerIP()) // each payer has another IP address, because the server limits the requests from one address
 		p.show(tb)
 		tb.wantStatus(p.status)
 		shown := tb.events.current().number
@@ -152,11 +152,11 @@ func (tb *tab) tryPage(t *testing.T, p *shownPage, v view, folder string) {
 	}
 }
 
-// compareHeadings checks that the pages have headings, different ones in each language.
+// compareHeadings checks that each page has a heading, and that a heading occurs neither on two pages nor in two languages.
 func (s *site) compareHeadings(t *testing.T) {
 	t.Helper()
 	for _, lang := range triedLanguages {
-		pages := make(map[string]string) // by their heading
+		pages := make(map[string]string) // names of pages by their heading
 		for _, name := range distinctHeadings {
 			heading := s.headings[name+" "+lang]
 			if other := pages[heading]; heading == "" || other != "" {
@@ -172,7 +172,7 @@ func (s *site) compareHeadings(t *testing.T) {
 	}
 }
 
-// prepareFee makes the payers of the second partner pay its fee.
+// prepareFee configures the second partner so that its payers pay the fee.
 func (s *site) prepareFee(t *testing.T) {
 	t.Helper()
 	admin := s.Admin().With("x-organization-id", s.Sandbox.Second.OrganizationID)
@@ -186,7 +186,7 @@ func (s *site) prepareFee(t *testing.T) {
 	}
 }
 
-// prepareMethods makes a partner whose payers pay another fee for each method.
+// prepareMethods creates a partner whose payers pay a different fee for each payment method.
 func (s *site) prepareMethods(t *testing.T) {
 	t.Helper()
 	partner := s.send(t, s.Admin(), "POST", "/partners", `{"name":"Bread & Sons","login":"bread-and-sons","pass":"c2hhcmVkIG92ZW4"}`, http.StatusCreated).at("id")
@@ -198,7 +198,8 @@ func (s *site) prepareMethods(t *testing.T) {
 	s.methods = s.Anyone().With("x-api-key", key, "x-organization-id", s.Sandbox.OrganizationID)
 }
 
-// prepareExpired makes a link to a checkout that has expired. Later the clock stands still.
+// prepareExpired creates a payment whose checkout has expired. It must run first, because it moves the clock, which must stand
+// still during the other tests.
 func (s *site) prepareExpired(t *testing.T) {
 	t.Helper()
 	_, s.expired = s.hosted(t, "payment", `"amount":"123450","currency":"USD"`)
@@ -234,7 +235,8 @@ func showFreeProduct(tb *tab) {
 	tb.visit(address)
 }
 
-// hostedIn creates a hosted transaction in the language of the view and returns the address of its page.
+// hostedIn creates a transaction whose page has the language of the view. It returns the transaction's id and the address of the
+// page.
 func (tb *tab) hostedIn(kind string) (id, address string) {
 	return tb.site.hosted(tb.t, kind, `"amount":"123450","currency":"USD","description":"Red shoes, size 42","lang":"`+tb.view.lang+`"`)
 }
@@ -277,7 +279,7 @@ func showDecidedBank(tb *tab) {
 	tb.visit(bank)
 }
 
-// showAction creates a transaction whose payer has to act, and shows the page of the action.
+// showAction creates a transaction for which the payer has to do something, and opens the page for that.
 func (tb *tab) showAction(kind, fields string) {
 	created := tb.site.create(tb.t, tb.site.Partner(), kind, fields+`,"lang":"`+tb.view.lang+`"`)
 	tb.visit(created.at("simple_auth_redirect_url"))
@@ -306,7 +308,7 @@ func showPayoutCard(tb *tab) {
 
 func showProcessing(tb *tab) {
 	showCheckout(tb)
-	tb.pay(cardSlow) // the clock stands still, so it never ends
+	tb.pay(cardSlow) // the clock stands still, so the payment is never charged
 }
 
 func showPaid(tb *tab) {
@@ -356,7 +358,7 @@ func showClosed(tb *tab) {
 func showTooMany(tb *tab) {
 	const allowedInAMinute = 10
 	_, address := tb.site.link(tb.t, "", `"default":1999,"currency":"USD"`, "fixed")
-	form := tb.site.Anyone().With("content-type", "application/x-www-form-urlencoded", "x-forwarded-for", tb.source)
+	form := tb.site.Anyone().With("content-type", "application/x-www-form-urlencoded", "x-forwarded-for", tb.payerIP)
 	for range allowedInAMinute {
 		if answer, err := form.Post(strings.TrimPrefix(address, tb.site.BaseURL), ""); err != nil || answer.Status != http.StatusOK {
 			tb.fatal(fmt.Sprint("a payment does not begin: ", answer, err))

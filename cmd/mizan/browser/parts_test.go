@@ -15,11 +15,11 @@ import (
 	"github.com/chromedp/cdproto/target"
 )
 
-// Each part of a page serves its purpose.
+// Parts of the payers' pages, such as the copy button and the receipt, do what they are for.
 func TestPartsOfPagesServeTheirPurpose(t *testing.T) {
 	s := newSite(t)
 	s.prepareMethods(t)
-	// A yellow button needs a rim on a light ground, as the first partner's blue one does on a dark ground.
+	// A yellow button needs a border on a light background, as the first partner's blue button needs one on a dark background.
 	s.brand(t, s.Admin().With("x-organization-id", s.Sandbox.Second.OrganizationID), s.Sandbox.Second.PartnerID,
 		`{"display_name":"شركة الشرق الأوسط لتجارة الشاي والقهوة والتوابل والحلويات الشرقية المحدودة","color":"#ffff00"}`)
 	for _, f := range []flow{
@@ -44,17 +44,18 @@ func TestPartsOfPagesServeTheirPurpose(t *testing.T) {
 	}
 }
 
-// as lets the same payer look at pages in another way.
-func (tb *tab) as(v view) { tb.look(tb.t.(*testing.T), v, tb.source) }
+// setView changes the view in which the same payer looks at pages.
+func (tb *tab) setView(v view) { tb.beginView(tb.t.(*testing.T), v, tb.payerIP) }
 
-// copyValues copies what wallets need. An amount is copied as wallets read it, whatever the language is.
+// copyValues tests the buttons that copy values for wallets. A copied amount has the format that wallets read, whatever the
+// page's language is.
 func copyValues(tb *tab) {
 	payer := call(tb, target.GetTargetInfo, target.GetTargetInfoParams{}).TargetInfo.BrowserContextID
 	call(tb, browser.SetPermission, browser.SetPermissionParams{
 		Permission: &browser.PermissionDescriptor{Name: "clipboard-read"}, Setting: browser.PermissionSettingGranted, BrowserContextID: payer,
 	})
 	for _, lang := range []string{"en", "fa"} {
-		tb.as(view{width: 1280, lang: lang, scripts: true})
+		tb.setView(view{width: 1280, lang: lang, scripts: true})
 		tb.showAction("payment", `"amount":"1234567890","currency":"USDT","network":"tron","money_storage":{"type":"crypto"}`)
 		tb.wantCopied("value1", "1234.567890")
 		address := evaluate[string](tb, `document.querySelector("main").textContent.match(/simulated-tron-[0-9A-Za-z-]+/)[0]`)
@@ -65,13 +66,14 @@ func copyValues(tb *tab) {
 	tb.wantCopied("value1", tb.site.send(tb.t, tb.site.Partner(), "GET", "/transactions/"+created.at("id"), nil, http.StatusOK).at("additional_params_for_auth.payload"))
 }
 
-// wantCopied presses the button that copies an element, and checks what is in the clipboard and that the button says so.
+// wantCopied presses the button that copies an element. It checks the text in the clipboard, and that the button then says that
+// it has copied.
 func (tb *tab) wantCopied(element, want string) {
 	tb.t.Helper()
 	button := "button[data-copy=" + element + "]"
 	before := evaluate[string](tb, fmt.Sprintf("document.querySelector(%q).textContent", button))
 	tb.do(click(button))
-	// The button changes its text when the clipboard has the value.
+	// The button changes its text when the value is in the clipboard.
 	after := evaluate[string](tb, fmt.Sprintf(`new Promise(resolve => { const button = document.querySelector(%q);
 		const look = () => button.textContent !== %q ? resolve(button.textContent) : requestAnimationFrame(look); look(); })`, button, before))
 	if after == "" {
@@ -82,8 +84,8 @@ func (tb *tab) wantCopied(element, want string) {
 	}
 }
 
-// printedFaults is an expression for the texts of a receipt that paper does not show: hidden ones, ones beyond the edge,
-// and ones whose color is too pale. Buttons are not printed.
+// printedFaults is a JavaScript expression that returns what is wrong with a printed receipt: texts that are hidden, extend
+// beyond the edge or are too pale for paper, and buttons, which must not be printed.
 const printedFaults = `(() => {
 	const shine = text => { const [r, g, b, a = 1] = text.match(/[\d.]+/g).map(Number);
 		return 1 - a + a * [r, g, b].map(c => c / 255).map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4).reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0); };
@@ -98,7 +100,7 @@ const printedFaults = `(() => {
 	return JSON.stringify(faults);
 })()`
 
-// printReceipt looks at a receipt as a printer gets it, whatever colors the screen has.
+// printReceipt tests a receipt in the form in which it is printed, with light and with dark colors of the screen.
 func printReceipt(tb *tab) {
 	id, address := tb.site.hosted(tb.t, "payment", `"amount":"123450","currency":"USD"`)
 	tb.visit(address)
@@ -106,7 +108,7 @@ func printReceipt(tb *tab) {
 	tb.press(receiptLink)
 	for _, scheme := range []string{"light", "dark"} {
 		call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print", Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-		printed := evaluate[string](tb, "document.body.innerText") // of what the style shows
+		printed := evaluate[string](tb, "document.body.innerText") // innerText has only the texts that the style sheet leaves visible
 		for _, want := range []string{"Tea & Co", "Receipt", "$1,234.50", "Paid", "4242", id} {
 			if !strings.Contains(printed, want) {
 				tb.fatal(fmt.Sprintf("%s: the printed receipt lacks %q: %q", scheme, want, printed))
@@ -128,23 +130,24 @@ func pressPrint(tb *tab) {
 	}
 }
 
-// wrongDirections is an expression for the fields with numbers and codes, and with a name in Latin letters, that are not
-// written as such from left to right, or do not stand at the right of their field.
+// wrongDirections is a JavaScript expression for pages that are written from right to left. It returns the fields for numbers,
+// codes and Latin names whose text is not written from left to right or not aligned to the right.
 const wrongDirections = `JSON.stringify([...document.querySelectorAll("main input:is([type=text], [type=password])")].flatMap(field => {
 	const directions = [field.name === "cardholder" ? "ltr" : field.dir];
 	for (const text of ["", field.name === "cardholder" ? "JANE DOE" : "12/30"]) {
 		field.value = text;
 		directions.push(getComputedStyle(field).direction);
 	}
-	if (field.name === "cardholder") directions.splice(1, 1); // an empty one has the direction of the page
+	if (field.name === "cardholder") directions.splice(1, 1); // an empty field for a name has the direction of the page
 	const side = getComputedStyle(field).textAlign;
 	return directions.every(d => d === "ltr") && side === "right" ? [] : [field.name + ": " + directions + " " + side];
 }))`
 
-// lookAtDirections looks at fields on pages from right to left. Numbers are written from left to right there too.
+// lookAtDirections tests the fields on pages that are written from right to left. Numbers are written from left to right on
+// these pages too.
 func lookAtDirections(tb *tab) {
 	for _, lang := range []string{"ar", "fa", "ur"} {
-		tb.as(view{width: 1280, lang: lang, scripts: true})
+		tb.setView(view{width: 1280, lang: lang, scripts: true})
 		for _, show := range []func(tb *tab){showCheckout, showMethods, showPassword, showSignature} {
 			show(tb)
 			var faults []string
@@ -155,9 +158,10 @@ func lookAtDirections(tb *tab) {
 	}
 }
 
-// lookAtLongName looks at a merchant's name whose direction is not the page's. Its lines begin beside the initial.
+// lookAtLongName tests a merchant's long name that is written in another direction than the page. Its lines must begin beside
+// the merchant's initial.
 func lookAtLongName(tb *tab) {
-	tb.as(view{width: 320, lang: "en", scripts: true})
+	tb.setView(view{width: 320, lang: "en", scripts: true})
 	showFee(tb)
 	const edges = `(() => { const range = document.createRange();
 		range.selectNodeContents(document.querySelector("header bdi"));
@@ -173,7 +177,7 @@ func lookAtLongName(tb *tab) {
 	}
 }
 
-// lookAtCancel looks at the cancel button where other buttons have a rim. It looks like a link.
+// lookAtCancel tests that the cancel button looks like a link, also where other buttons have a border.
 func lookAtCancel(tb *tab) {
 	const borders = `JSON.stringify([...document.querySelectorAll("button[name=cancel], button[type=submit]:not([name])")].map(b => {
 		const style = getComputedStyle(b);
@@ -182,7 +186,7 @@ func lookAtCancel(tb *tab) {
 		show   func(tb *tab)
 		isDark bool
 	}{{showCheckout, true}, {showFee, false}} {
-		tb.as(view{width: 1280, lang: "en", scripts: true, isDark: c.isDark})
+		tb.setView(view{width: 1280, lang: "en", scripts: true, isDark: c.isDark})
 		c.show(tb)
 		var looks []string
 		decode(tb, borders, &looks)
@@ -195,7 +199,7 @@ func lookAtCancel(tb *tab) {
 
 // lookAtRefresh looks at the link with which a payer without scripts reloads a waiting page.
 func lookAtRefresh(tb *tab) {
-	tb.as(view{width: 320, lang: "en"})
+	tb.setView(view{width: 320, lang: "en"})
 	for _, show := range []func(tb *tab){showScan, showProcessing} {
 		show(tb)
 		const place = `(() => { const link = document.querySelector("noscript a").getBoundingClientRect(), main = document.querySelector("main").getBoundingClientRect();
@@ -209,7 +213,8 @@ func lookAtRefresh(tb *tab) {
 	}
 }
 
-// sendSlowly types a card into the form of a new payment and sends it into a network that does not answer.
+// sendSlowly types a card into the form of a new payment and sends the form, while the test holds back the request. It returns
+// the transaction's id.
 func (tb *tab) sendSlowly() (id string) {
 	tb.t.Helper()
 	id, address := tb.site.hosted(tb.t, "payment", `"amount":"1250","currency":"USD"`)
@@ -222,10 +227,11 @@ func (tb *tab) sendSlowly() (id string) {
 	return id
 }
 
-// noLongTimers is a script after which timers of ten seconds and more never run.
+// noLongTimers is a script that keeps timers of ten seconds and more from running.
 const noLongTimers = `{ const later = setTimeout; window.setTimeout = (act, time) => time < 10000 ? later(act, time) : 0; }`
 
-// stopSending stops the browser while it sends the form. Then the payer can send it again at once, and can cancel.
+// stopSending stops the browser while it sends the form. After that the payer can send the form again at once, or cancel the
+// payment.
 func stopSending(tb *tab) {
 	call(tb, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: noLongTimers})
 	id := tb.sendSlowly()
@@ -242,8 +248,8 @@ func stopSending(tb *tab) {
 	tb.wantOutcome(id, "failed")
 }
 
-// stopSendingInAnOlderBrowser does the same in a browser that does not tell pages that it was stopped. There the form can
-// be sent again after a while, for which the test does not wait.
+// stopSendingInAnOlderBrowser stops an older browser while it sends the form. Such a browser does not tell the page about it, so
+// the page allows sending again only after some time. The test shortens this time.
 func stopSendingInAnOlderBrowser(tb *tab) {
 	call(tb, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `{
 		Object.defineProperty(window, "navigation", {value: undefined});
@@ -268,7 +274,7 @@ func (tb *tab) waitUntilSendable() {
 	evaluate[bool](tb, `new Promise(resolve => { const look = () => document.querySelector("form[data-sent], [aria-disabled]") ? requestAnimationFrame(look) : resolve(true); look(); })`)
 }
 
-// cancelWhileSending cancels while the browser sends the form, which it then gives up.
+// cancelWhileSending presses the cancel button while the browser sends the form. The browser then gives up sending the form.
 func cancelWhileSending(tb *tab) {
 	id, address := tb.site.hosted(tb.t, "payment", `"amount":"1250","currency":"USD"`)
 	tb.visit(address)
@@ -277,11 +283,12 @@ func cancelWhileSending(tb *tab) {
 	tb.wantOutcome(id, "failed")
 }
 
-// lookAtLogo looks at where the logo is drawn: from the edge at which lines begin, as high as its row, undistorted.
+// lookAtLogo tests where the merchant's logo is drawn: at the edge where lines begin, within the height of the header, and
+// undistorted.
 func lookAtLogo(tb *tab) {
 	const height = 48
 	for _, lang := range []string{"en", "ar"} {
-		tb.as(view{width: 768, lang: lang, scripts: true})
+		tb.setView(view{width: 768, lang: lang, scripts: true})
 		showCheckout(tb)
 		var row struct{ Left, Right, Top, Bottom int }
 		decode(tb, `(() => { const row = document.querySelector("header").getBoundingClientRect();

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// boundsOf returns the smallest rectangle of a screenshot with all pixels of some colors.
+// boundsOf returns the smallest rectangle of a screenshot that contains all pixels whose color isWanted accepts.
 func boundsOf(t testing.TB, content []byte, isWanted func(color.RGBA) bool) (bounds image.Rectangle) {
 	t.Helper()
 	picture, err := png.Decode(bytes.NewReader(content))
@@ -29,12 +29,13 @@ func boundsOf(t testing.TB, content []byte, isWanted func(color.RGBA) bool) (bou
 	return bounds
 }
 
-// isOfTheLeaf tells whether a color is one of picturePNG, or between its two.
+// isOfTheLeaf tells whether a color belongs to the picture that picturePNG returns: one of its two greens, or a mixture of them.
 func isOfTheLeaf(c color.RGBA) bool {
 	return int(c.G) > int(c.R)+10 && int(c.G) > int(c.B)+10 && c.G > 100
 }
 
-// drawnCode is the QR code of a page: its place in pixels, its side in modules, and the SVG path of its dark modules.
+// drawnCode is the QR code on a page. Left, Top and Width are in pixels, Side is the number of modules in a row, and Path is the
+// SVG path of the dark modules.
 type drawnCode struct {
 	Left, Top, Width float64
 	Side             int
@@ -45,7 +46,7 @@ const findCode = `(() => { const code = document.querySelector("svg.qr"); if (!c
 	const box = code.getBoundingClientRect();
 	return JSON.stringify({Left: box.left + scrollX, Top: box.top + scrollY, Width: box.width, Side: code.viewBox.baseVal.width, Path: code.querySelector("path").getAttribute("d")}); })()`
 
-// dark returns which modules are dark, by rows.
+// dark returns a row of values for each row of the QR code, with true for a dark module.
 func (c *drawnCode) dark(t testing.TB) [][]bool {
 	t.Helper()
 	rows := make([][]bool, c.Side)
@@ -64,8 +65,8 @@ func (c *drawnCode) dark(t testing.TB) [][]bool {
 	return rows
 }
 
-// codeFindings checks that a scanner can read the page's QR code in a screenshot: its dark modules are almost black, and
-// the others with the margin almost white.
+// codeFindings checks in a screenshot that a scanner can read the page's QR code: the dark modules must be almost black, and the
+// other modules and the margin almost white.
 func (tb *tab) codeFindings(content []byte, c *drawnCode) (list []finding) {
 	tb.t.Helper()
 	if c.Side == 0 {

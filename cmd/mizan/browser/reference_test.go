@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// referencePages are the pages for developers, with an element that each has.
+// referencePages are the pages of the API's reference, each with the selector of an element that the page must have.
 var referencePages = []struct{ path, element string }{
 	{"/", "a[href='/docs']"},
 	{"/docs", "a[href='/docs/transactions#createTransaction']"},
@@ -19,11 +19,11 @@ var referencePages = []struct{ path, element string }{
 	{"/docs/search?q=refund", "a[href='/docs/transactions#changeTransaction']"},
 }
 
-// The widths in which the pages for developers are tried.
+// referenceWidths are the screen widths in which the pages of the API's reference are tried.
 var referenceWidths = []int64{1440, 800, 320}
 
-// The pages for developers keep the rules in light and in dark, on every screen, with everything unfolded. Their names of
-// fields may be broken over lines, and they may be long.
+// The pages of the API's reference keep the rules of findings_test.go in light and in dark colors, on every screen, with all
+// sections unfolded. Two rules do not apply: names of fields may be broken over lines, and a page may have many bytes.
 func TestEveryPageOfTheReferenceIsSound(t *testing.T) {
 	s := newSite(t)
 	t.Run("pages", func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestEveryPageOfTheReferenceIsSound(t *testing.T) {
 				for _, width := range referenceWidths {
 					for _, isDark := range []bool{false, true} {
 						t.Run(fmt.Sprintf("%d-dark-%t", width, isDark), func(t *testing.T) {
-							tb.look(t, view{width: width, lang: "en", scripts: true, isDark: isDark}, tb.source)
+							tb.beginView(t, view{width: width, lang: "en", scripts: true, isDark: isDark}, tb.payerIP)
 							tb.visit(s.BaseURL + p.path)
 							tb.wantStatus(200)
 							if !tb.has(p.element) {
@@ -58,7 +58,7 @@ func TestEveryPageOfTheReferenceIsSound(t *testing.T) {
 	})
 }
 
-// A search needs no script: the form leads to what is found, and from there to the operation.
+// The search in the API's reference needs no script: the form leads to a list of results, and a result leads to the operation.
 func TestReferenceIsSearchedWithoutScripts(t *testing.T) {
 	s := newSite(t)
 	tb := s.open(t, view{width: 800, lang: "en"})

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A payer who repeats a step is charged once. Each case has a currency of its own, so the balance in it shows how
-// often the payer was charged.
+// A payer who repeats a step is charged only once. Each case uses another currency, so the balance in this currency shows how
+// much was charged.
 func TestRepeatedStepsChargeOnce(t *testing.T) {
 	s := newSite(t)
 	for _, c := range []struct {
@@ -50,7 +50,7 @@ func submitTwice(_ *testing.T, tb *tab, _ string) {
 	tb.follow(script(`(() => { const button = document.querySelector("` + submitButton + `"); button.click(); button.click(); return true; })()`))
 }
 
-// script is an action that evaluates an expression, which is true.
+// script returns an action that evaluates a JavaScript expression, whose value must be a boolean.
 func script(expression string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := chromedp.Evaluate[bool](expression)(ctx, target)
@@ -58,7 +58,7 @@ func script(expression string) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// goBack goes back to the form, which the browser may show as it was, but without what was typed.
+// goBack pays and then goes back to the form. The browser may show the form as it was, but it must not show what was typed.
 func goBack(_ *testing.T, tb *tab, _ string) {
 	tb.pay(cardCharged)
 	tb.back()
@@ -68,7 +68,7 @@ func goBack(_ *testing.T, tb *tab, _ string) {
 	if evaluate[string](tb, `[...document.querySelectorAll("main form input:not([type=hidden])")].map(e => e.value).join("")`) != "" {
 		tb.report([]finding{{ruleBack, "what was typed is shown again"}})
 	}
-	// The DevTools can't point at elements of a page that the browser brought back, so a script fills in the form.
+	// DevTools can't find the elements of a page that comes from the back-forward cache, so a script fills in the form.
 	fill := `const set = (name, text) => { const field = document.querySelector("input[name=" + name + "]"); if (field) field.value = text; }; set("cardnumber", "` + cardOther + `");`
 	for _, f := range tb.cardFields() {
 		fill += fmt.Sprintf("set(%q, %q);", f.name, f.text)
@@ -95,7 +95,7 @@ func payInTwoTabs(t *testing.T, tb *tab, address string) {
 		t.Fatal(err)
 	}
 	other.waitFor("another page", func(d document) bool { return d.number > earlier && d.isLoaded })
-	other.reload() // its page may have been made while the charge was under way
+	other.reload() // the server may have made this page before the charge was complete
 	other.wantOutcome(other.transactionID(), "charged")
 	other.wantQuiet()
 	tb.reload()
@@ -109,14 +109,15 @@ func payElsewhere(t *testing.T, tb *tab, address string) {
 	tb.pay(cardOther)
 }
 
-// A payer who goes back from the bank after a refused form or a declined card sees a page with a link to the bank and a button
-// that cancels. The payer sees no error of the browser, although a browser can't show the response to a form again.
+// A payer can go back from the bank's page after an earlier attempt, a refused form or a declined card. The payer then sees a
+// page with a link to the bank and a cancel button. The browser must not show an error, although it can't repeat the response to
+// a form.
 func TestBackFromTheBankAfterAnotherAttempt(t *testing.T) {
 	s := newSite(t)
 	for name, first := range map[string]string{"declined": cardDeclined, "invalid": cardInvalid} {
 		for _, scripts := range []bool{true, false} {
 			if first == cardInvalid && !scripts {
-				continue // the response to a form that names the wrong fields is 422; a script gives it an entry of its own in the history
+				continue // without a script, the response 422 to an invalid form has no entry of its own in the browser's history
 			}
 			t.Run(fmt.Sprintf("%s, scripts %v", name, scripts), func(t *testing.T) {
 				t.Parallel()
@@ -129,10 +130,10 @@ func TestBackFromTheBankAfterAnotherAttempt(t *testing.T) {
 				tb.waitFor("the simulated bank", isAtTheBank)
 				tb.back()
 				tb.wantStatus(http.StatusOK)
-				if !scripts && tb.has(cardField) { // the browser may show the form as it was, which is of an earlier step and leads to the bank too
+				if !scripts && tb.has(cardField) { // the browser may show the form of the earlier attempt; sending it leads to the bank too
 					tb.follow(script(`(() => { document.querySelector("` + submitButton + `").click(); return true; })()`))
 				} else {
-					tb.press(`main:has(` + cancelButton + `) a.button[href*="/simulator/challenge"]`) // which waits for the page
+					tb.press(`main:has(` + cancelButton + `) a.button[href*="/simulator/challenge"]`) // press waits for the page to which the link leads
 				}
 				tb.waitFor("the simulated bank", isAtTheBank)
 				tb.press(approveButton)

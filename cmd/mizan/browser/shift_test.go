@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/cdproto/fetch"
 )
 
-// firstPaint is a promise of the page's first paint.
+// firstPaint is a JavaScript promise that resolves when the browser has painted the page for the first time.
 const firstPaint = `new Promise(resolve => new PerformanceObserver(list => { if (list.getEntriesByName("first-contentful-paint").length) resolve(true); })
 	.observe({type: "paint", buffered: true}))`
 
@@ -18,7 +18,7 @@ func TestPicturesDoNotMoveThePage(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			first := s.open(t, desktop)
 			p.show(first)
-			tb := s.open(t, desktop) // of another payer, whose browser does not have the pictures
+			tb := s.open(t, desktop) // for another payer, whose browser has not cached the pictures
 			call(tb, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/images/*"}}})
 			tb.do(navigate(first.events.current().url))
 			tb.waitFor("a request for a picture", func(d document) bool { return d.held > 0 })

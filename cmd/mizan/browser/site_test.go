@@ -20,23 +20,23 @@ import (
 	"mizan/internal/testkit"
 )
 
-// site is a server with a sandbox, a merchant's server and a browser.
+// site is a sandbox server, a merchant's web server and a browser, which a test uses together.
 type site struct {
 	*testkit.Server
 	browser  context.Context
 	merchant *merchant
-	picture  string          // address of an uploaded picture
-	methods  *testkit.Client // of the partner whose fee depends on the method; only where prepareMethods made it
-	expired  string          // address of a checkout that has expired; only where prepareExpired made it
+	picture  string          // URL of an uploaded picture
+	methods  *testkit.Client // API client of the partner with a fee for each method; nil unless prepareMethods has run
+	expired  string          // URL of a checkout that has expired; empty unless prepareExpired has run
 
-	sources atomic.Uint32 // addresses of payers that are in use
-	txids   atomic.Uint32
+	payerIPs atomic.Uint32 // number of payers' IP addresses that are in use
+	txids    atomic.Uint32
 
 	mu       sync.Mutex
 	headings map[string]string // guarded by mu: the headings of pages, by page and language
 }
 
-// newSite starts a server whose business clock only the test moves, with a merchant who has a brand.
+// newSite starts a server with a merchant who has a brand. The server's business clock moves only when the test moves it.
 func newSite(t *testing.T) *site {
 	t.Helper()
 	browser := startBrowser(t)
@@ -52,13 +52,13 @@ func (s *site) brand(t *testing.T, c *testkit.Client, partner int64, branding st
 	s.send(t, c, "PATCH", "/partners/"+strconv.FormatInt(partner, 10), `{"branding":`+branding+`}`, http.StatusOK)
 }
 
-// newSource returns an address of a payer that nobody has used. The server bounds what one address may do in a minute.
-func (s *site) newSource() string {
-	n := s.sources.Add(1)
+// newPayerIP returns a new IP address for a payer. The server bounds what one address may do in a minute.
+func (s *site) newPayerIP() string {
+	n := s.payerIPs.Add(1)
 	return fmt.Sprintf("203.0.%d.%d", n>>8, n&255)
 }
 
-// advance moves the business clock and waits until the server has done what became due.
+// advance moves the business clock. When it returns, the server has done all work that became due.
 func (s *site) advance(t *testing.T, d time.Duration) {
 	t.Helper()
 	s.send(t, s.Admin(), "PUT", "/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, int(d.Seconds())), http.StatusOK)
@@ -67,7 +67,8 @@ func (s *site) advance(t *testing.T, d time.Duration) {
 // object is a JSON object.
 type object map[string]any
 
-// at returns the member at a path such as data.0.id as text; empty if there is none.
+// at returns a member's value as text. path is the names and indices that lead to the member, such as data.0.id. If there is no
+// such member, the text is empty.
 func (o object) at(path string) string {
 	var value any = map[string]any(o)
 	for name := range strings.SplitSeq(path, ".") {
@@ -90,7 +91,8 @@ func (o object) at(path string) string {
 	return fmt.Sprint(value)
 }
 
-// send calls the API and wants a status. Path is relative to the API's.
+// send sends a request to the API and checks that the response has this status. path is relative to the prefix of the API's
+// paths.
 func (s *site) send(t testing.TB, c *testkit.Client, method, path string, body any, status int) object {
 	t.Helper()
 	answer, err := c.Do(method, "/api/v1"+path, body)
@@ -104,7 +106,7 @@ func (s *site) send(t testing.TB, c *testkit.Client, method, path string, body a
 	return o
 }
 
-// link creates a payment link of the first partner and returns its id and its address.
+// link creates a payment link for the first partner, and returns the link's id and URL.
 func (s *site) link(t testing.TB, fields, amount, kind string) (id, address string) {
 	t.Helper()
 	created := s.send(t, s.Partner(), "POST", "/links", `{`+fields+`"env":"test","amount":{`+amount+`},"amount_type":"`+kind+`","pay_config":{},`+
@@ -112,21 +114,21 @@ func (s *site) link(t testing.TB, fields, amount, kind string) (id, address stri
 	return created.at("data.id"), created.at("data.url")
 }
 
-// product creates a product of the first partner.
+// product creates a product for the first partner, and returns the product's id and URL.
 func (s *site) product(t testing.TB, fields string) (id, address string) {
 	t.Helper()
 	created := s.send(t, s.Partner(), "POST", "/products", `{`+fields+`"header":"Green tea","text":"Picked by hand, dried in the shade.","image":"`+s.picture+`","env":"test"}`, http.StatusCreated)
 	return created.at("data.id"), created.at("data.url")
 }
 
-// hosted creates a transaction whose page the payer opens, and returns its id and the address of the page.
+// hosted creates a transaction with a checkout page, and returns the transaction's id and the URL of the page.
 func (s *site) hosted(t testing.TB, kind, fields string) (id, address string) {
 	t.Helper()
 	created := s.create(t, s.Partner(), kind, `"hosted":true,`+fields)
 	return created.at("id"), created.at("widget_url")
 }
 
-// create creates a transaction with a txid and the merchant's addresses.
+// create creates a transaction with a new txid and with the merchant's return URLs.
 func (s *site) create(t testing.TB, c *testkit.Client, kind, fields string) object {
 	t.Helper()
 	return s.send(t, c, "POST", "/transactions", `{"params":{"env":"test","type":"`+kind+`","txid":"order-`+strconv.Itoa(int(s.txids.Add(1)))+`",`+fields+
@@ -139,7 +141,7 @@ func (s *site) status(t testing.TB, id string) string {
 	return s.send(t, s.Partner(), "GET", "/transactions/"+id, nil, http.StatusOK).at("status")
 }
 
-// available returns the first partner's balance of a currency in minor units.
+// available returns the first partner's available balance in a currency, in minor units.
 func (s *site) available(t testing.TB, currency string) int64 {
 	t.Helper()
 	text := s.send(t, s.Partner(), "GET", "/balances?env=test&currency="+currency, nil, http.StatusOK).at("data.0.available")
@@ -150,7 +152,7 @@ func (s *site) available(t testing.TB, currency string) int64 {
 	return n
 }
 
-// upload uploads a picture and returns its address.
+// upload uploads a picture and returns its URL.
 func (s *site) upload(t testing.TB, c *testkit.Client, content []byte) string {
 	t.Helper()
 	var body bytes.Buffer
@@ -168,7 +170,7 @@ func (s *site) upload(t testing.TB, c *testkit.Client, content []byte) string {
 	return s.send(t, c.With("content-type", form.FormDataContentType()), "POST", "/images", body.Bytes(), http.StatusCreated).at("data.url")
 }
 
-// picturePNG returns a picture of a leaf on a plain ground.
+// picturePNG returns a picture of a leaf on a plain background.
 func picturePNG(t testing.TB) []byte {
 	t.Helper()
 	const side = 160

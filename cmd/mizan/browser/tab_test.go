@@ -15,35 +15,35 @@ import (
 
 // view is how a payer looks at a page.
 type view struct {
-	width   int64 // of the screen in pixels
+	width   int64 // width of the screen in pixels
 	lang    string
 	isDark  bool
 	scripts bool // false: the browser runs no scripts of pages
 }
 
-// desktop is the view of flows, in which the language does not matter.
+// desktop is the view for tests in which the language does not matter.
 var desktop = view{width: 1280, lang: "en", scripts: true}
 
-// heights of screens, by their width.
-var heights = map[int64]int64{1440: 900, 1280: 800, 800: 1280, 768: 1024, 375: 667, 360: 640, 320: 640}
+// heights has the height of the screen or paper for each width, in pixels.
+var heights = map[int64]int64{1440: 900, 1280: 800, 1200: 800, 800: 1280, 768: 1024, 375: 667, 360: 640, 320: 640, paperWidth: landscapeWidth, landscapeWidth: paperWidth}
 
-// tab is a tab of the browser, in the hands of one payer.
+// tab is a tab of the browser in which one payer acts.
 type tab struct {
-	t      testing.TB
-	base   context.Context // of the tab
-	ctx    context.Context // of what the payer does
-	site   *site
-	view   view
-	source string // the payer's address on the network
-	events *events
+	t       testing.TB
+	base    context.Context // lasts as long as the tab
+	ctx     context.Context // ends at the time limit for what the payer does now
+	site    *site
+	view    view
+	payerIP string // the payer's IP address
+	events  *events
 }
 
-// open opens a tab for a payer who has no other one. The tab is closed at the end of the test.
+// open opens a tab for a new payer. The tab is closed at the end of the test.
 func (s *site) open(t *testing.T, v view) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(s.browser, chromedp.WithNewBrowserContext())
 	tb := s.prepare(t, ctx, cancel)
-	tb.look(t, v, s.newSource())
+	tb.beginView(t, v, s.newPayerIP())
 	return tb
 }
 
@@ -52,7 +52,7 @@ func (tb *tab) second(t *testing.T) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(tb.base)
 	second := tb.site.prepare(t, ctx, cancel)
-	second.look(t, tb.view, tb.source)
+	second.beginView(t, tb.view, tb.payerIP)
 	return second
 }
 
@@ -71,10 +71,11 @@ func (s *site) prepare(t *testing.T, ctx context.Context, cancel context.CancelF
 	return tb
 }
 
-// look hands the tab to a test and a payer, who have tabTimeout for what they do.
-func (tb *tab) look(t *testing.T, v view, source string) {
+// beginView prepares the tab for a test, a view and a payer with this IP address. What the payer then does must be done within
+// tabTimeout.
+func (tb *tab) beginView(t *testing.T, v view, payerIP string) {
 	t.Helper()
-	tb.t, tb.view, tb.source = t, v, source
+	tb.t, tb.view, tb.payerIP = t, v, payerIP
 	ctx, cancel := context.WithTimeout(tb.base, tabTimeout)
 	tb.ctx = ctx
 	t.Cleanup(cancel)
@@ -85,17 +86,17 @@ func (tb *tab) look(t *testing.T, v view, source string) {
 	tb.setScreen(heights[v.width])
 	call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 	call(tb, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-	call(tb, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": v.lang, "X-Forwarded-For": source}})
+	call(tb, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": v.lang, "X-Forwarded-For": payerIP}})
 	call(tb, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !v.scripts})
 }
 
-// setScreen gives the screen the view's width and a height.
+// setScreen sets the screen to the view's width and this height.
 func (tb *tab) setScreen(height int64) {
 	tb.t.Helper()
 	call(tb, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: tb.view.width, Height: height, DeviceScaleFactor: 1})
 }
 
-// call sends a command of the DevTools protocol.
+// call sends a command of the DevTools protocol and returns its result.
 func call[P, R any](tb *tab, command cdp.Command[P, R], params P) R {
 	tb.t.Helper()
 	result, err := chromedp.Call(tb.ctx, command, params)
@@ -105,8 +106,8 @@ func call[P, R any](tb *tab, command cdp.Command[P, R], params P) R {
 	return result
 }
 
-// evaluate returns the value of an expression on the page; a promise is awaited. It also works where the browser runs no
-// scripts of pages.
+// evaluate returns the value of a JavaScript expression on the page. If the value is a promise, evaluate awaits it. It also
+// works if the browser runs no scripts of pages.
 func evaluate[T any](tb *tab, expression string) T {
 	tb.t.Helper()
 	value, err := run[T](tb, expression)
@@ -116,12 +117,12 @@ func evaluate[T any](tb *tab, expression string) T {
 	return value
 }
 
-// run is evaluate for an expression that may fail, because the page may lead away by itself.
+// run evaluates a JavaScript expression and returns its error. An expression can fail because the page leaves for another page.
 func run[T any](tb *tab, expression string) (T, error) {
 	return chromedp.Run(tb.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
-// fatal ends the test and says on which page.
+// fatal ends the test with a reason, and names the current page.
 func (tb *tab) fatal(reason any) {
 	tb.t.Helper()
 	d := tb.events.current()
@@ -144,7 +145,7 @@ func (tb *tab) follow(actions ...chromedp.Action[chromedp.Void]) {
 	tb.waitFor("another page", func(d document) bool { return d.number > earlier && d.isLoaded })
 }
 
-// waitFor waits until the current page satisfies the condition.
+// waitFor waits until holds returns true for the page that the tab shows. what describes this page in errors.
 func (tb *tab) waitFor(what string, holds func(document) bool) {
 	tb.t.Helper()
 	if err := tb.events.wait(tb.ctx, holds); err != nil {
@@ -152,7 +153,7 @@ func (tb *tab) waitFor(what string, holds func(document) bool) {
 	}
 }
 
-// visit opens an address.
+// visit opens a URL.
 func (tb *tab) visit(address string) {
 	tb.t.Helper()
 	tb.follow(navigate(address))
@@ -174,7 +175,7 @@ func (tb *tab) reload() {
 	}))
 }
 
-// back goes to the page before this one.
+// back goes back to the previous page in the history.
 func (tb *tab) back() {
 	tb.t.Helper()
 	history := call(tb, page.GetNavigationHistory, cdp.Empty{})
@@ -193,7 +194,7 @@ func (tb *tab) has(selector string) bool {
 	return evaluate[bool](tb, fmt.Sprintf("document.querySelector(%q) !== null", selector))
 }
 
-// press presses a button and waits for the next page.
+// press clicks an element and waits for the next page.
 func (tb *tab) press(selector string) {
 	tb.t.Helper()
 	tb.follow(click(selector))
@@ -203,7 +204,7 @@ func click(selector string) chromedp.Action[chromedp.Void] {
 	return chromedp.Click(chromedp.CSS(selector))
 }
 
-// fill types a text into a field, in place of what is there.
+// fill clears a field and types a text into it.
 func (tb *tab) fill(selector, text string) {
 	tb.t.Helper()
 	tb.do(chromedp.Clear(chromedp.CSS(selector)), chromedp.SendKeys(chromedp.CSS(selector), text))
@@ -217,7 +218,7 @@ func (tb *tab) wantStatus(status int64) {
 	}
 }
 
-// transactionID returns the id in the address of a transaction's page.
+// transactionID returns the transaction's id in the URL of the current page.
 func (tb *tab) transactionID() string {
 	tb.t.Helper()
 	_, rest, found := strings.Cut(tb.events.current().url, "/pay/")

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Pages show what happens while the payer waits or hesitates. All cases move the same clock, so they run one after the
+// The pages react to what happens while the payer waits or hesitates. All cases move the same clock, so they run one after the
 // other.
 func TestPagesFollowTheClock(t *testing.T) {
 	s := newSite(t)
@@ -24,7 +24,8 @@ func TestPagesFollowTheClock(t *testing.T) {
 	}
 }
 
-// waitForACharge waits on the page, which reloads by itself.
+// waitForACharge tests the page of a pending charge. The page reloads by itself and leads to the merchant when the charge has
+// ended.
 func waitForACharge(tb *tab) {
 	id, address := tb.site.hosted(tb.t, "payment", `"amount":"1250","currency":"USD"`)
 	tb.visit(address)

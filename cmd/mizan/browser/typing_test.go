@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Card fields group the digits while the payer types, and drop the digits that are too many.
+// The fields for a card group the digits while the payer types, and drop digits beyond the greatest length.
 func TestCardFieldsAreSpacedAsTheyAreTyped(t *testing.T) {
 	s := newSite(t)
 	tb := s.open(t, desktop)
@@ -35,7 +35,7 @@ func TestCardFieldsAreSpacedAsTheyAreTyped(t *testing.T) {
 		{expiry, "۱۲۳۰", "12/30"},
 	} {
 		for how, enter := range map[string]func(selector, text string){"typed": tb.fill, "pasted": tb.paste} {
-			tb.look(t, desktop, s.newSource())
+			tb.beginView(t, desktop, s.newPayerIP())
 			_, address := s.hosted(t, "payment", `"amount":"1250","currency":"USD"`)
 			tb.visit(address)
 			if how == "pasted" && strings.Contains(c.text, "\b") {
@@ -50,7 +50,7 @@ func TestCardFieldsAreSpacedAsTheyAreTyped(t *testing.T) {
 	}
 }
 
-// paste puts a text into a field at once.
+// paste inserts a text into a field in one step, as pasting does.
 func (tb *tab) paste(selector, text string) {
 	tb.t.Helper()
 	evaluate[bool](tb, fmt.Sprintf(`(document.querySelector(%q).focus(), document.execCommand("insertText", false, %q))`, selector, text))

@@ -7,7 +7,8 @@ import (
 	"mizan/posting/store"
 )
 
-// OpenFault maps an error of opening the store to the process's exit.
+// OpenFault converts an error of opening the store to a fault: with ExitLocked if the store is locked or has another
+// schema, otherwise with ExitStorage.
 func OpenFault(err error) error {
 	if errors.Is(err, store.ErrLocked) || store.IsOtherSchema(err) {
 		return InUse("%v", err)
@@ -15,8 +16,8 @@ func OpenFault(err error) error {
 	return StorageFault("%v", err)
 }
 
-// KeyringFault maps an error of loading the keyring to the process's exit: a missing file means
-// a wrong flag; any other error is a storage fault.
+// KeyringFault converts an error of loading the keyring to a fault: with ExitConfiguration if the file is missing, because
+// a flag is wrong then, otherwise with ExitStorage.
 func KeyringFault(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return BadConfiguration(err.Error())

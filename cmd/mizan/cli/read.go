@@ -28,7 +28,7 @@ func ReadAll(f *os.File, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-// ReadFileOrStdin reads a file, or stdin for "-", and refuses more than limit bytes.
+// ReadFileOrStdin reads a file, or stdin if path is "-". It refuses more than limit bytes.
 func ReadFileOrStdin(path string, limit int64) ([]byte, error) {
 	if path == "-" {
 		return ReadAll(os.Stdin, limit)

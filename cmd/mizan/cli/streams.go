@@ -4,9 +4,9 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// Version is the program's version; kong passes it to commands by this type.
+// Version is the program's version. It has a type of its own so that kong can pass it to commands as an argument.
 type Version string
 
-// Streams are where a command prints. They are package client's type, so that the commands of that package take the
-// same value.
+// Streams are the outputs to which a command prints. It is the type of package client, so that the commands of that package take
+// the same value.
 type Streams = client.Streams

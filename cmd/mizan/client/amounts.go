@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// amountNames are the members that are amounts in minor units wherever they occur. In an object with the name amount,
-// as payment links have one, so are default, min and max.
+// amountNames are the members that are amounts in minor units wherever they occur. In an object with the name amount, which
+// payment links have, the members default, min and max are amounts too.
 var amountNames = nameSet("amount amount_with_fee amount_dest merchant_amount fee_amount refunded_amount gross fee max_amount price" +
 	" used reserved remaining balance available pending debits_posted credits_posted debits_pending credits_pending debit credit")
 
@@ -29,9 +29,9 @@ func isAmount(outer, name string) bool {
 	return amountNames[name] || outer == "amount" && amountsOfObject[name]
 }
 
-// majorAmount returns an amount in major units of its asset. The objects are the one that has the amount and those around
-// it, from the inside; the asset is that of the first object that names one. ok is false if the value is no number or the asset's number of
-// decimals is not known; then the amount stays in minor units.
+// majorAmount converts an amount to major units of its asset. objects are the object that has the amount and the objects that
+// enclose it, the innermost first. The first of them that names an asset determines the asset. ok is false if the value is not a
+// number, or if the asset's number of decimals is not known.
 func majorAmount(name string, value jsontext.Value, objects []Object) (text string, ok bool) {
 	minor := value.String()
 	if value.Kind() == '"' {
@@ -52,10 +52,11 @@ func majorAmount(name string, value jsontext.Value, objects []Object) (text stri
 	return MajorUnits(minor, decimals)
 }
 
-// decimalsOf returns the number of decimals of the amounts of an object.
+// decimalsOf returns the number of decimals of the amounts in the innermost of the objects. suffix, which is empty or "_dest",
+// is the end of the names of the members that describe the asset.
 func decimalsOf(objects []Object, suffix string) (decimals int, ok bool) {
 	asset := money.Asset{Env: money.Prod} // an object without an env, such as a product's, is in prod
-	for i := range objects {              // an asset may name its env beside itself
+	for i := range objects {              // the env may also be a member beside the object that names the asset
 		o := &objects[i]
 		if env, isEnv := money.ParseEnv(o.text("env")); isEnv {
 			asset.Env = env
@@ -82,7 +83,7 @@ func decimalsOf(objects []Object, suffix string) (decimals int, ok bool) {
 	return 0, false
 }
 
-// text returns a member's text, or the digits of a number; empty for all others.
+// text returns a member's text, or the digits of a number. For any other value it returns an empty text.
 func (o *Object) text(name string) string {
 	value, _ := o.Value(name)
 	switch value.Kind() {
@@ -96,8 +97,8 @@ func (o *Object) text(name string) string {
 	return ""
 }
 
-// MajorUnits converts a whole number of minor units to major units, with commas between thousands; false for any
-// other text.
+// MajorUnits converts a whole number of minor units to major units, with commas between thousands. For any other text it returns
+// false.
 func MajorUnits(minor string, decimals int) (string, bool) {
 	digits := strings.TrimPrefix(minor, "-")
 	if digits == "" || strings.Trim(digits, "0123456789") != "" {

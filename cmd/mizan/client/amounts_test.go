@@ -9,7 +9,7 @@ func TestMajorUnits(t *testing.T) {
 	for _, c := range []struct {
 		minor    string
 		decimals int
-		want     string // empty: it is no amount
+		want     string // empty if the member is not an amount
 	}{
 		{"1000", 2, "10.00"}, {"0", 2, "0.00"}, {"5", 2, "0.05"}, {"-5", 2, "-0.05"}, {"123456789", 2, "1,234,567.89"}, {"-123456", 2, "-1,234.56"},
 		{"1234", 3, "1.234"}, {"1000", 0, "1,000"}, {"1", 18, "0.000000000000000001"},
@@ -23,13 +23,13 @@ func TestMajorUnits(t *testing.T) {
 	}
 }
 
-// The asset of an amount is named beside it, around it, or by a number of decimals.
+// An amount's asset or number of decimals is named in the object that has the amount, or in an enclosing object.
 func TestAmountsAreShownInTheirAsset(t *testing.T) {
 	for object, want := range map[string]string{
 		`{"amount":"1000","currency":"USD","env":"test"}`:                                  "10.00 USD test",
 		`{"amount":1000,"currency":"USD"}`:                                                 "10.00 USD",
 		`{"amount":"1000","currency":"USDT","network":"bsc"}`:                              "0.000000000000001000 USDT bsc",
-		`{"amount":"1000","currency":"USDT"}`:                                              "1000 USDT", // its decimals depend on the network
+		`{"amount":"1000","currency":"USDT"}`:                                              "1000 USDT", // the number of decimals of USDT depends on its network
 		`{"amount":"1000","currency":"USD","scale":4}`:                                     "0.1000 USD 4",
 		`{"amount":"1000","currency":"USDT","scale":null}`:                                 "1000 USDT -",
 		`{"amount":"1000"}`:                                                                "1000",

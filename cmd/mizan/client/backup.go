@@ -13,24 +13,24 @@ import (
 	"mizan/internal/progress"
 )
 
-// BackupFlags name the server and the caller of a command that takes a backup. They are AdminFlags without the
+// BackupFlags are the flags of a command that takes a backup. They name the server and the administration token. They have no
 // organization, because a backup contains all organizations.
 type BackupFlags struct {
 	ConnectionFlags
 	TokenFile *string `name:"token-file" placeholder:"FILE" help:"File with the admin token; - is stdin ($MIZAN_ADMIN_TOKEN has the token itself)."`
 }
 
-// Bounds of a backup's transfer.
+// Bounds for the transfer of a backup.
 const (
-	backupStallTimeout = 2 * time.Minute // how long the transfer may receive no byte
-	maxBackupRefusal   = 64 << 10        // bytes of a response that is not a backup
+	backupStallTimeout = 2 * time.Minute // the transfer fails if no byte arrives for this time
+	maxBackupRefusal   = 64 << 10        // bytes that are read of a response that is not a backup
 )
 
-// Take sends the request for a backup, with this body, and copies the backup to out as it arrives. If Take returns an
-// error, which is a *Fault, out has no complete backup.
+// Take requests a backup with this request body, and copies the backup to out as it arrives. If Take returns an error, out has
+// no complete backup. The error is a *Fault.
 func (f *BackupFlags) Take(ctx context.Context, commandName string, s *Streams, body []byte, out io.Writer) error {
 	command := Command{Name: commandName, Streams: s}
-	noOrganization := "" // the organization in the environment does not apply
+	noOrganization := "" // so that the organization in the environment is not used
 	flags := AdminFlags{ServerFlags: ServerFlags{ConnectionFlags: f.ConnectionFlags, Organization: &noOrganization}, TokenFile: f.TokenFile}
 	client, err := flags.Open()
 	if err != nil {
@@ -45,7 +45,7 @@ func (f *BackupFlags) Take(ctx context.Context, commandName string, s *Streams, 
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return command.Failed("%s: %v", client.BaseURL, client.explained(err))
+		return command.Failed("%s: %v", client.BaseURL, client.withSandboxHint(err))
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, client.BaseURL+basePath+"/backups", bytes.NewReader(body))
 	if err != nil {
@@ -86,7 +86,7 @@ func (f *BackupFlags) Take(ctx context.Context, commandName string, s *Streams, 
 	return nil
 }
 
-// estimatedBytes returns the size that the server expects the backup to have; 0: it does not know.
+// estimatedBytes returns the size that the server expects the backup to have. It returns 0 if the server does not say.
 func estimatedBytes(header http.Header) uint64 {
 	n, err := strconv.ParseUint(header.Get("X-Estimated-Bytes"), 10, 63)
 	if err != nil {
@@ -95,7 +95,7 @@ func estimatedBytes(header http.Header) uint64 {
 	return n
 }
 
-// stallReader resets the stall timer whenever bytes arrive.
+// stallReader reads the backup. Whenever bytes arrive, it restarts the timer that ends a stalled transfer.
 type stallReader struct {
 	io.Reader
 	timer *time.Timer
@@ -110,7 +110,7 @@ func (w *stallReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// outputWriter remembers errors of writing, to distinguish them from errors of receiving.
+// outputWriter stores errors of writing, so that they can be distinguished from errors of receiving.
 type outputWriter struct {
 	out      io.Writer
 	meter    *progress.Meter

@@ -28,18 +28,18 @@ var errTooLarge = fmt.Errorf("the answer is larger than %d bytes", maxResponse)
 // basePath is the prefix of all paths of the API.
 const basePath = "/api/v1"
 
-// Client talks to one server as one caller.
+// Client sends requests to one server with one credential.
 type Client struct {
 	BaseURL        string // scheme and host
-	PartnerID      int64  // the partner of the API key in a sandbox.json; 0: not known
+	PartnerID      int64  // the partner of the API key if the key comes from a sandbox.json; otherwise 0
 	token          string
 	isKey          bool   // the token is an API key
-	organization   string // empty: the only organization of the server
-	defaultSandbox string // the sandbox.json from which the values come although no flag names it; empty: none
+	organization   string // id of the organization; empty means the only organization of the server
+	defaultSandbox string // the sandbox.json that is used because no flag names a server or credential; empty if none is used
 	http           *http.Client
 }
 
-// authorize adds the caller's credential and organization to a request.
+// authorize adds the client's credential and organization to a request.
 func (c *Client) authorize(request *http.Request) {
 	if c.isKey {
 		request.Header.Set("X-Api-Key", c.token)
@@ -51,22 +51,22 @@ func (c *Client) authorize(request *http.Request) {
 	}
 }
 
-// explained adds to an error of a connection what the caller may not know: that the address comes from a file which no
-// flag names, and that the server that wrote the file is perhaps no longer running.
-func (c *Client) explained(err error) error {
+// withSandboxHint adds a hint to a "connection refused" error if the address comes from the default sandbox.json: the server that
+// wrote this file may no longer be running.
+func (c *Client) withSandboxHint(err error) error {
 	if c.defaultSandbox == "" || !errors.Is(err, syscall.ECONNREFUSED) {
 		return err
 	}
 	return fmt.Errorf("%w: the address is that of %s; is its server running? `mizan serve --sandbox` starts it", err, c.defaultSandbox)
 }
 
-// Request is a request for a path below basePath. Body is JSON; nil: no body. Key is a write's Idempotency-Key, by
-// which the server recognizes the write if it is sent twice.
+// Request is a request for a path below basePath. Body is JSON; nil means no body. Key is the Idempotency-Key of a request that
+// writes: if the request is sent twice, the server recognizes it by the key.
 type Request struct {
 	Method, Path string
 	Query        url.Values
 	Body         []byte
-	ContentType  string // of the body; empty: JSON
+	ContentType  string // of the body; empty means JSON
 	Key          string
 	Timeout      time.Duration // from the beginning of the request to the end of the response; 0: responseTimeout
 }
@@ -76,11 +76,11 @@ type Reply struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	Resent bool // the first attempt got no response
+	Resent bool // the first attempt got no response, so the request was sent twice
 }
 
-// Send sends a request, and sends it once more if the connection broke. That is safe, because a read changes nothing
-// and the server recognizes a write by its key. An error means that no complete response arrived.
+// Send sends a request. If the connection breaks, Send sends the request once more. That is safe, because a read changes nothing
+// and the server recognizes a write by its Idempotency-Key. An error means that no complete response arrived.
 func (c *Client) Send(r Request) (*Reply, error) {
 	reply, err := c.sendOnce(r)
 	if err == nil || !connectionBroke(err) {
@@ -134,7 +134,8 @@ func (c *Client) sendOnce(r Request) (*Reply, error) {
 	return reply, nil
 }
 
-// withoutURL removes the method and URL that net/http puts before an error. A request that had a time-out says which.
+// withoutURL removes the method and URL that net/http puts before an error. If the error is a time-out, withoutURL adds the
+// length of the time-out.
 func withoutURL(err error, timeout time.Duration) error {
 	var urlErr *url.Error
 	if !errors.As(err, &urlErr) {
@@ -146,8 +147,8 @@ func withoutURL(err error, timeout time.Duration) error {
 	return urlErr.Err
 }
 
-// connectionBroke tells whether the request may succeed on another connection. It can't after a bad certificate, a
-// time-out or a response that is too large.
+// connectionBroke tells whether a request that failed with this error may succeed on another connection. It can't succeed after
+// a bad certificate, a time-out or a response that is too large.
 func connectionBroke(err error) bool {
 	var certificateErr *tls.CertificateVerificationError
 	var netErr net.Error
@@ -157,10 +158,10 @@ func connectionBroke(err error) bool {
 // WriteKey is the Idempotency-Key of a command's write.
 type WriteKey struct {
 	text       string
-	fromCaller bool // the caller has set the key, in order to repeat a write
+	fromCaller bool // the user has set the key with a flag, in order to repeat a write
 }
 
-// NewWriteKey returns the caller's key, or a random one.
+// NewWriteKey returns the key in the flag or, without the flag, a random key.
 func NewWriteKey(flag *string) (WriteKey, error) {
 	if flag == nil {
 		id, err := uuid.NewRandom()

@@ -16,14 +16,14 @@ import (
 	"mizan/internal/progress"
 )
 
-// Streams are where a command prints: the server's data to Out, everything else to Err.
-// The caller closes them.
+// Streams are the outputs of a command. Out gets the server's data, and Err gets everything else. Whoever creates Streams closes
+// them.
 type Streams struct {
 	Out io.Writer
 	Err io.Writer
 }
 
-// Progress returns a meter whose line begins with the command's name; nil if Err is no terminal.
+// Progress returns a progress meter whose line begins with the command's name. It returns nil if Err is not a terminal.
 func (s *Streams) Progress(commandName string) *progress.Meter {
 	return progress.New(s.Err, "mizan: "+commandName+": ", TerminalWidth(s.Err))
 }
@@ -40,8 +40,8 @@ type Command struct {
 // Show requests one object and prints it.
 func (c *Command) Show(path string) error { return c.ShowWith(path, nil) }
 
-// ShowWith is Show with query parameters. The objects around the one that is shown name the asset of amounts that come
-// without one.
+// ShowWith is Show with query parameters. If an amount in the printed object comes without an asset, the objects in around name
+// the asset; they count as enclosing the printed object.
 func (c *Command) ShowWith(path string, query url.Values, around ...Object) error {
 	a, err := c.Send(Request{Method: http.MethodGet, Path: path, Query: query})
 	if err != nil {
@@ -72,8 +72,8 @@ func (c *Command) Write(method, path string, body any) error {
 	return c.write(request)
 }
 
-// Call sends a request with a JSON body, and an Idempotency-Key of its own if it changes something, and returns the object in the
-// response. A nil body: none.
+// Call sends a request with a JSON body and returns the object in the response. A nil body means no body. If the request changes
+// something, Call gives it a new Idempotency-Key.
 func (c *Command) Call(method, path string, body any) (Object, error) {
 	request := Request{Method: method, Path: path}
 	if method != http.MethodGet {
@@ -113,13 +113,13 @@ func (c *Command) Send(r Request) (*Reply, error) {
 	reply, err := c.Client.Send(r)
 	switch {
 	case err != nil && r.Key != "" && r.Key != c.Key.text:
-		return nil, c.Failed("%s: %v; if it was done is not known", c.Client.BaseURL, c.Client.explained(err))
+		return nil, c.Failed("%s: %v; it is unknown whether the write was done", c.Client.BaseURL, c.Client.withSandboxHint(err))
 	case err != nil && r.Key != "":
-		return nil, c.Failed("%s: %v; if it was done is not known: repeat it with --idempotency-key '%s'", c.Client.BaseURL, c.Client.explained(err), r.Key)
+		return nil, c.Failed("%s: %v; it is unknown whether the write was done: repeat it with --idempotency-key '%s'", c.Client.BaseURL, c.Client.withSandboxHint(err), r.Key)
 	case err != nil:
-		return nil, c.Failed("%s: %v", c.Client.BaseURL, c.Client.explained(err))
+		return nil, c.Failed("%s: %v", c.Client.BaseURL, c.Client.withSandboxHint(err))
 	}
-	return c.check(reply, missingThing(r.Path, r.Query))
+	return c.check(reply, missingRecord(r.Path, r.Query))
 }
 
 // ShowReply prints the object in a response: the data member, or the whole body if it has no such
@@ -160,37 +160,37 @@ func (c *Command) objectIn(reply *Reply) (Object, error) {
 	return object, nil
 }
 
-// Paging are the flags of every list.
+// Paging has the flags that every command for a list has.
 type Paging struct {
 	All    bool    `name:"all" help:"All pages, not only one."`
-	Limit  *int    `name:"limit" placeholder:"N" help:"Rows of a page; the server has a bound for it."`
+	Limit  *int    `name:"limit" placeholder:"N" help:"Rows in a page; the server has a maximum."`
 	Cursor *string `name:"cursor" placeholder:"CURSOR" help:"Continue after the page that ended with this cursor."`
 }
 
-// Bounds of --all.
+// Bounds for the flag --all.
 const (
-	rowsOfPage = 100     // requested for each page; every list allows this number
-	MaxPages   = 1 << 24 // a list with more pages is a fault of the server
+	rowsOfPage = 100     // number of objects requested for each page; every list of the server allows it
+	MaxPages   = 1 << 24 // if a list has more pages, the server is faulty
 )
 
-// Listing is the request for a list, and the members of its rows that the table shows.
+// Listing describes the request for a list and the table in which the list is printed.
 type Listing struct {
 	Path    string
 	Query   url.Values
-	Columns []string // members, as Object.Value names them
+	Columns []string // the members of the listed objects that the table shows, in the notation of Object.Value
 
-	Headings       map[string]string // of columns that are not headed by their member's name
-	LeastImportant []string          // the columns that a narrow terminal leaves out, in this order; then the last ones
-	HasEnv         bool              // the server lists env prod unless the query names an env
+	Headings  map[string]string // headings of those columns whose heading is not the member's name
+	OmitOrder []string          // columns that a narrow terminal leaves out, in this order; after them it leaves out the last columns
+	HasEnv    bool              // without env in the query, the server lists the environment prod
 
 	Around []Object              // objects that name the asset of amounts that come without one
-	Expand func(Object) []Object // returns the rows of the table for an object of the list; nil: one row, the object
+	Expand func(Object) []Object // returns the rows of the table for one listed object; nil: each object is one row
 	Footer func() [][]string     // returns further rows at the end of the table, with a cell for each column; nil: none
 
-	isContinued bool // the first page is not the list's
+	isContinued bool // the request continues at a given cursor, so its first page is not the first page of the list
 }
 
-// List prints one page, or all pages.
+// List prints one page of a list or, with --all, all pages.
 func (c *Command) List(listing Listing, paging Paging) error {
 	query := maps.Clone(listing.Query)
 	if query == nil {
@@ -227,8 +227,8 @@ func (c *Command) List(listing Listing, paging Paging) error {
 	return c.Failed("the list does not end: the server gives the same page again")
 }
 
-// endList prints what is left of a table, and notes on it: that it is empty, and with which filters; that it goes on; and
-// which columns were left out.
+// endList prints the rest of a table. It prints notes on stderr that name the omitted columns and the cursor of the next page.
+// If the list is empty, a note names the filters.
 func (c *Command) endList(listing *Listing, out *printer, nextCursor string) error {
 	if listing.Footer != nil && out.table != nil && nextCursor == "" && out.rowCount > 0 {
 		for _, cells := range listing.Footer() {
@@ -250,7 +250,7 @@ func (c *Command) endList(listing *Listing, out *printer, nextCursor string) err
 	return err
 }
 
-// emptyText says that a list is empty, and what it was filtered by.
+// emptyText returns a note which says that a list is empty and names the list's filters.
 func (l *Listing) emptyText() string {
 	if l.isContinued {
 		return "nothing follows the cursor"
@@ -268,7 +268,7 @@ func (l *Listing) emptyText() string {
 	return "there is nothing with " + strings.Join(filters, ", ")
 }
 
-// PrintRows prints objects as a list shows them.
+// PrintRows prints these objects as a list of the server is printed.
 func (c *Command) PrintRows(listing Listing, objects []Object) error {
 	out := c.newPrinter(&listing)
 	for _, o := range objects {
@@ -277,13 +277,13 @@ func (c *Command) PrintRows(listing Listing, objects []Object) error {
 	return c.endList(&listing, out, "")
 }
 
-// Rows requests one page of a list.
+// Rows requests one page of a list and returns its objects.
 func (c *Command) Rows(path string, query url.Values) (rows []Object, err error) {
 	rows, _, err = c.page(path, query)
 	return rows, err
 }
 
-// listPage prints one page and returns the cursor of the next page; empty after the last page.
+// listPage prints one page of a list and returns the cursor of the next page. After the last page the cursor is empty.
 func (c *Command) listPage(path string, query url.Values, out *printer) (nextCursor string, err error) {
 	rows, nextCursor, err := c.page(path, query)
 	for _, row := range rows {
@@ -292,7 +292,8 @@ func (c *Command) listPage(path string, query url.Values, out *printer) (nextCur
 	return nextCursor, err
 }
 
-// page requests one page of a list, and returns the cursor of the next one; empty after the last page.
+// page requests one page of a list. It returns the page's objects and the cursor of the next page. After the last page the
+// cursor is empty.
 func (c *Command) page(path string, query url.Values) (rows []Object, nextCursor string, err error) {
 	reply, err := c.Send(Request{Method: http.MethodGet, Path: path, Query: query})
 	if err != nil {

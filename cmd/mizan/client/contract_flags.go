@@ -2,11 +2,10 @@ package client
 
 import "errors"
 
-// ContractFlags name the server, and the session, of a command that reads an
-// organization's contracts.
+// ContractFlags are the flags of a command that reads an organization's contracts. They name the server and the session.
 type ContractFlags struct {
 	SessionFlags
-	Data *string `name:"data" placeholder:"DIR|FILE" hidden:"" help:"The same as --sandbox."` // its name before all commands had the same
+	Data *string `name:"data" placeholder:"DIR|FILE" hidden:"" help:"The same as --sandbox."` // the flag's former name
 }
 
 // Open resolves the flags as AdminFlags.Open does, but with a session's token.

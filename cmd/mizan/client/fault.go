@@ -12,7 +12,7 @@ import (
 // Exit codes besides 0.
 const (
 	exitFailed  = 1 // no usable response arrived
-	ExitMisused = 2 // the request was wrong; a caller that asks again asks in vain
+	ExitMisused = 2 // the request was wrong; a retry would fail too
 )
 
 // Fault is an error that ends the process with an exit code, after its lines were printed. Lines begin with
@@ -20,7 +20,7 @@ const (
 type Fault struct {
 	Code   int
 	Lines  []string
-	Status int // HTTP status of the server's refusal; 0: there is none
+	Status int // HTTP status with which the server refused the request; 0 if there is none
 }
 
 // Error implements error.
@@ -47,7 +47,7 @@ func (c *Command) Note(format string, args ...any) {
 	_, _ = fmt.Fprintln(c.Streams.Err, text)
 }
 
-// wrapWords breaks a text into lines of at most this width, between words. Further lines are indented.
+// wrapWords breaks a text between words into lines of at most this width. The lines after the first are indented.
 func wrapWords(text string, width int) string {
 	const indent = "  "
 	var b strings.Builder

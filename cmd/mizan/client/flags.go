@@ -22,13 +22,13 @@ const defaultURL = "https://127.0.0.1:8443"
 
 // Bounds of the files that flags name.
 const (
-	maxSmallFile = 64 << 10 // bytes of a file with a token, and of sandbox.json
+	maxSmallFile = 64 << 10 // bytes of a token file or a sandbox.json
 	maxCAFile    = 1 << 20  // bytes of a file with certificates
 	maxToken     = 4096     // bytes of the token itself
 )
 
-// ConnectionFlags name the server. Each value comes from its flag, else from a sandbox.json, else from the environment.
-// The environment is read by firstOf and not by kong, because kong would quote a bad value in its error.
+// ConnectionFlags name the server. A value comes from its flag or, without the flag, from a sandbox.json or else from the
+// environment. The function firstOf reads the environment, and not kong, because an error of kong would contain a bad value.
 type ConnectionFlags struct {
 	Sandbox *string `name:"sandbox" placeholder:"DIR|FILE" help:"Take server and credentials from a sandbox's data directory, or from its sandbox.json; ./data if there is one and no other server or credential is named."`
 	URL     *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
@@ -65,17 +65,17 @@ type sandboxFile struct {
 	PartnerID      int64  `json:"partner_id"`
 }
 
-// adminToken is the source of the admin token.
+// adminToken says where the administration token is read from.
 var adminToken = tokenSource{
 	name: "admin token", flag: "--token-file", variable: "MIZAN_ADMIN_TOKEN", inSandbox: func(b *sandboxFile) string { return b.AdminToken },
 }
 
-// Open resolves the flags without connecting. Its errors are faults of the caller.
+// Open resolves the flags without connecting to the server. An error is a mistake of the user.
 func (f *AdminFlags) Open() (*Client, error) {
 	return serverFlags{ServerFlags: f.ServerFlags, tokenFile: f.TokenFile, token: adminToken}.open()
 }
 
-// apiKey is the source of a partner's API key.
+// apiKey says where a partner's API key is read from.
 var apiKey = tokenSource{
 	name: "API key", flag: "--token-file", variable: "MIZAN_API_KEY", inSandbox: func(b *sandboxFile) string { return b.APIKey }, isKey: true,
 }
@@ -84,11 +84,11 @@ func (f *KeyFlags) flags() serverFlags {
 	return serverFlags{ServerFlags: f.ServerFlags, tokenFile: f.TokenFile, token: apiKey}
 }
 
-// Open resolves the flags without connecting. Its errors are faults of the caller.
+// Open resolves the flags without connecting to the server. An error is a mistake of the user.
 func (f *KeyFlags) Open() (*Client, error) { return f.flags().open() }
 
-// OpenAdmin is Open with the administration token that a sandbox.json has beside the API key. Without a sandbox.json it
-// returns nil.
+// OpenAdmin is Open with the administration token of the sandbox.json from which the API key comes. If no sandbox.json is used,
+// OpenAdmin returns nil.
 func (f *KeyFlags) OpenAdmin() (*Client, error) {
 	flags := f.flags()
 	path := flags.sandboxPath()
@@ -109,8 +109,8 @@ func newHTTPClient(trust *tls.Config) *http.Client {
 	}
 }
 
-// firstOf returns the first value that is set: the flag, the member of sandbox.json, the environment's variable, or the
-// default.
+// firstOf returns the first of these values that is set: the flag, the member of sandbox.json, the environment variable, the
+// default value.
 func firstOf(flag *string, sandboxValue, variable, defaultValue string) string {
 	if flag != nil {
 		return *flag
@@ -124,7 +124,7 @@ func firstOf(flag *string, sandboxValue, variable, defaultValue string) string {
 	return defaultValue
 }
 
-// parseToken trims and checks the text of a token.
+// parseToken trims and checks the text of a token. origin names the source of the text in errors.
 func parseToken(text, origin string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxToken || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -133,18 +133,18 @@ func parseToken(text, origin string) (string, error) {
 	return text, nil
 }
 
-// SandboxServer is the server of a sandbox, as its sandbox.json has it.
+// SandboxServer has the address and the credentials of a sandbox, as its sandbox.json lists them.
 type SandboxServer struct {
 	BaseURL, CAFile, AdminToken string
 }
 
-// ReadSandbox reads the sandbox.json of --sandbox, for a command that makes its own requests.
+// ReadSandbox reads the sandbox.json that the flag --sandbox names. It is for a command that sends its own requests.
 func ReadSandbox(path string) (SandboxServer, error) {
 	sandbox, err := readSandbox(path, "sandbox")
 	return SandboxServer{sandbox.BaseURL, sandbox.CAFile, sandbox.AdminToken}, err
 }
 
-// readSandbox reads a sandbox.json; path may also name its directory. Errors begin with the name of the flag.
+// readSandbox reads a sandbox.json. path is the path of the file or of its directory. Errors begin with the name of the flag.
 func readSandbox(path, flagName string) (sandbox sandboxFile, err error) {
 	if stat, err := os.Stat(path); err == nil && stat.IsDir() {
 		path = filepath.Join(path, "sandbox.json")
@@ -160,7 +160,8 @@ func readSandbox(path, flagName string) (sandbox sandboxFile, err error) {
 	return sandbox, nil
 }
 
-// parseBaseURL checks a server's URL: the token is sent only encrypted, or to this machine.
+// parseBaseURL checks a server's URL. Plain http is accepted for this machine only, because a token is sent to other machines
+// only encrypted.
 func parseBaseURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.TrimSuffix(u.Path, "/") != "" {
@@ -177,8 +178,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
-// trustConfig returns a TLS configuration that trusts the authorities in the file or, without a
-// file, the system's.
+// trustConfig returns a TLS configuration that trusts the certificate authorities in the file or, without a file, those of the
+// system.
 func trustConfig(path string) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if path == "" {
@@ -195,7 +196,7 @@ func trustConfig(path string) (*tls.Config, error) {
 	return config, nil
 }
 
-// readFile reads a file, or stdin for "-", up to a bound.
+// readFile reads a file, or stdin if path is "-". It refuses more than bound bytes.
 func readFile(path string, bound int) ([]byte, error) {
 	f := os.Stdin
 	if path != "-" {

@@ -13,7 +13,7 @@ type SessionFlags struct {
 	TokenFile *string `name:"token-file" aliases:"session-token-file" placeholder:"FILE" help:"File with a session's token; - is stdin ($MIZAN_SESSION_TOKEN has the token itself)."`
 }
 
-// flags returns the flags with the session in sandbox.json that inSandbox chooses.
+// flags returns the flags. If the session comes from a sandbox.json, inSandbox selects it there.
 func (f *SessionFlags) flags(inSandbox func(*sandboxFile) string) serverFlags {
 	return serverFlags{ServerFlags: f.ServerFlags, tokenFile: f.TokenFile, token: sessionToken(inSandbox)}
 }
@@ -25,7 +25,7 @@ type LedgerFlags struct{ SessionFlags }
 // Ledger reads one organization's ledger on one server.
 type Ledger struct{ Command }
 
-// Open resolves the flags without connecting. Errors begin with the command's name. The error is a *Fault.
+// Open resolves the flags without connecting to the server. The error is a *Fault and begins with the command's name.
 func (f *LedgerFlags) Open(commandName string, s *Streams) (*Ledger, error) {
 	return f.open(commandName, s, func(b *sandboxFile) string { return b.AuditorToken })
 }
@@ -39,7 +39,7 @@ func (f *LedgerFlags) OpenWriter(commandName string, s *Streams) (*Ledger, error
 func (f *LedgerFlags) open(commandName string, s *Streams, inSandbox func(*sandboxFile) string) (*Ledger, error) {
 	l := &Ledger{Command{Name: commandName, Streams: s}}
 	flags := f.flags(inSandbox)
-	flags.needsOrganization = f.Organization != nil // an empty --organization is a mistake
+	flags.needsOrganization = f.Organization != nil // an --organization without a value is a mistake
 	var err error
 	if l.Client, err = flags.open(); err != nil {
 		return nil, l.Misused("%v", err)
@@ -62,7 +62,7 @@ func (l *Ledger) Organization() (string, error) {
 	}
 	reply, err := l.Client.Send(Request{Method: http.MethodGet, Path: "/sessions/current"})
 	if err != nil {
-		return "", l.Failed("%s: %v", l.Client.BaseURL, l.Client.explained(err))
+		return "", l.Failed("%s: %v", l.Client.BaseURL, l.Client.withSandboxHint(err))
 	}
 	if reply.Status == http.StatusUnauthorized {
 		return "", l.Misused("the session is not valid, or the server has several organizations: --organization says which")
@@ -82,8 +82,8 @@ func (l *Ledger) Organization() (string, error) {
 	return l.Client.organization, nil
 }
 
-// Get requests a path below /api/v1. The error is a *Fault: with code 1 if no usable response arrived,
-// with code 2 if the server refused.
+// Get requests a URL path below /api/v1 and returns the response's body. The error is a *Fault: with exit code 1 if no usable
+// response arrived, with exit code 2 if the server refused the request.
 func (l *Ledger) Get(path string, query url.Values) ([]byte, error) {
 	if _, err := l.Organization(); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// Object is a JSON object whose members are in the server's order.
+// Object is a JSON object whose members are in the order in which the server sent them.
 type Object struct {
 	Raw     jsontext.Value
 	Members []Member
@@ -51,7 +51,8 @@ func ParseObject(raw []byte) (Object, error) {
 	return object, nil
 }
 
-// NewObject returns an object with texts as members: their names and values in turn.
+// NewObject returns an object whose members have texts as values. The arguments are a name, its value, the next name, its value,
+// and so on.
 func NewObject(namesAndTexts ...string) (Object, error) {
 	raw := []byte("{")
 	for i, text := range namesAndTexts {
@@ -89,7 +90,7 @@ func (o *Object) Value(name string) (jsontext.Value, bool) {
 	return nil, false
 }
 
-// AbsentValue is what tables show for a value that is absent, null or empty.
+// AbsentValue is the text that tables show for a value that is absent, null or empty.
 const AbsentValue = "-"
 
 // FormatValue formats a JSON value for people.
@@ -115,7 +116,7 @@ func FormatValue(value jsontext.Value) string {
 	return Printable(text)
 }
 
-// FormatScalars formats the elements of a list; isSimple is false if an element is a list or an object.
+// FormatScalars formats the elements of a list. If an element is a list or an object, isSimple is false.
 func FormatScalars(list jsontext.Value) (elements []string, isSimple bool) {
 	decoder := jsontext.NewDecoder(bytes.NewReader(list))
 	if _, err := decoder.ReadToken(); err != nil {
@@ -134,8 +135,8 @@ func FormatScalars(list jsontext.Value) (elements []string, isSimple bool) {
 // printer prints objects to stdout: as JSON, one in each line, or as a table.
 type printer struct {
 	asJSON   bool
-	around   []Object // objects around those that are printed: they name the asset of amounts that come without one
-	names    []string // the members that the table of a list shows, as Object.Value names them
+	around   []Object // objects that name the asset of amounts that come without one; they count as enclosing each printed object
+	names    []string // members that the table of a list shows, in the notation of Object.Value
 	expand   func(Object) []Object
 	out      *bufio.Writer
 	table    *Table // nil for a single object
@@ -160,17 +161,18 @@ func (c *Command) newPrinter(listing *Listing) *printer {
 			heading = title
 		}
 		columns[i] = Column{
-			Name: strings.ToUpper(heading), Right: isAmount(outer, inner), Rank: slices.Index(listing.LeastImportant, name) + 1,
+			Name: strings.ToUpper(heading), Right: isAmount(outer, inner), Rank: slices.Index(listing.OmitOrder, name) + 1,
 		}
 		if columns[i].Rank > 0 {
-			columns[i].Rank = len(listing.LeastImportant) + 1 - columns[i].Rank
+			columns[i].Rank = len(listing.OmitOrder) + 1 - columns[i].Rank
 		}
 	}
 	p.table = NewTable(p.out, TerminalWidth(c.Streams.Out), columns)
 	return p
 }
 
-// maxDepth is how deep a single object's members are shown one by one; what is deeper is shown as JSON.
+// maxDepth is the number of levels of a single object whose members are printed one by one. Deeper objects are printed as
+// JSON.
 const maxDepth = 4
 
 // printObject prints a single object, one line for each member. Members of inner objects have names such as
@@ -190,8 +192,8 @@ func (p *printer) printObject(o Object) {
 	}
 }
 
-// addMembers adds the members of an object to the lines. The object has the name outer, and its members' names begin
-// with prefix.
+// addMembers adds a line for each member of object o. prefix is printed before the members' names. outer is the name of the
+// member whose value is o. around are the objects that enclose o, the innermost first.
 func (p *printer) addMembers(prefix, outer string, o Object, around []Object, depth int) {
 	objects := append([]Object{o}, around...)
 	for _, m := range o.Members {
@@ -213,7 +215,7 @@ func (p *printer) addValue(name, outer string, m Member, objects []Object, depth
 	p.values = append(p.values, [2]string{name, formatMember(outer, m.Name, m.Value, objects)})
 }
 
-// Objects returns the elements of a list of objects; false for any other value, and for an empty list.
+// Objects returns the elements of a list of objects. For any other value, and for an empty list, ok is false.
 func Objects(list jsontext.Value) (elements []Object, ok bool) {
 	var values []jsontext.Value
 	if list.Kind() != '[' || json.Unmarshal(list, &values) != nil || len(values) == 0 {
@@ -229,7 +231,7 @@ func Objects(list jsontext.Value) (elements []Object, ok bool) {
 	return elements, true
 }
 
-// formatMember formats a member for people: amounts in major units where their asset is known.
+// formatMember formats a member for people. An amount is formatted in major units if its asset is known.
 func formatMember(outer, name string, value jsontext.Value, objects []Object) string {
 	if isAmount(outer, name) {
 		if text, ok := majorAmount(name, value, objects); ok {
@@ -239,8 +241,7 @@ func formatMember(outer, name string, value jsontext.Value, objects []Object) st
 	return FormatValue(value)
 }
 
-// printRow prints an object of a list, with the members that the table shows. Errors of writing are returned
-// by flush.
+// printRow prints an object of a list, with the members that the table shows. If writing fails, flush returns the error.
 func (p *printer) printRow(o Object) {
 	p.rowCount++
 	if p.asJSON {

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// refusal decodes all three forms of the server's errors: {errors:[{code,detail,field}]},
-// {error,message} and {error}.
+// refusal decodes an error response. The server has three forms of them: {errors:[{code,detail,field}]}, {error,message} and
+// {error}.
 type refusal struct {
 	Errors []struct {
 		Detail string `json:"detail"`
@@ -20,7 +20,8 @@ type refusal struct {
 	Message string `json:"message"`
 }
 
-// messages returns the messages of the refusal, one for each line; none if the body was not a refusal.
+// messages returns the messages of the error response, one for each line. It returns none if the body is in none of the known
+// forms.
 func (r *refusal) messages() (lines []string) {
 	for _, fieldError := range r.Errors {
 		detail := strings.TrimPrefix(fieldError.Detail, fieldError.Field+" ") // a detail may begin with the field's name, as "login is required" does
@@ -39,16 +40,16 @@ func (r *refusal) messages() (lines []string) {
 	return lines
 }
 
-// singulars are the names of the records below the first segment of a path.
-var singulars = map[string]string{
+// recordNames maps the first segment of a URL path to the name of one record below that path.
+var recordNames = map[string]string{
 	"organizations": "organization", "partners": "partner", "terminal": "terminal", "api_keys": "API key", "limits": "limit", "users": "user",
 	"blocklist": "block list entry", "settlements": "settlement", "links": "payment link", "products": "product",
 	"transactions": "transaction", "deliveries": "delivery", "subscriptions": "subscription",
 }
 
-// missingThing names what does not exist if the server answers 404: the record in the path, or else the partner by which a list
-// is filtered. It is empty if neither is named.
-func missingThing(path string, query url.Values) string {
+// missingRecord names the record that does not exist if the server responds with 404. It is the record in the URL path or, for a
+// list, the partner by which the list is filtered. The text is empty if the request names no record.
+func missingRecord(path string, query url.Values) string {
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	if len(segments) > 2 && segments[0] == "ledger" && segments[1] == "accounts" {
 		account, err := url.PathUnescape(segments[2])
@@ -60,7 +61,7 @@ func missingThing(path string, query url.Values) string {
 	if len(segments) > 2 && segments[0] == "ledger" && segments[1] == "entries" {
 		return "entry " + segments[2]
 	}
-	if name := singulars[segments[0]]; name != "" && len(segments) > 1 {
+	if name := recordNames[segments[0]]; name != "" && len(segments) > 1 {
 		return name + " " + segments[1]
 	}
 	if partner := query.Get("partner_id"); partner != "" {
@@ -69,10 +70,10 @@ func missingThing(path string, query url.Values) string {
 	return ""
 }
 
-// Check returns a response with a status of success, and turns any other response into a *Fault.
+// Check returns the response if its status is a success. Otherwise it returns a *Fault that describes the response.
 func (c *Command) Check(reply *Reply) (*Reply, error) { return c.check(reply, "") }
 
-// check is Check for a request about the named thing.
+// check is Check for a request about thing, the name of a record that the fault's text names.
 func (c *Command) check(reply *Reply, thing string) (*Reply, error) {
 	if reply.Status >= 200 && reply.Status < 300 {
 		return reply, nil
@@ -97,7 +98,7 @@ func (c *Command) check(reply *Reply, thing string) (*Reply, error) {
 			line += " (answered with " + status + ")"
 		}
 		if id := reply.Header.Get("X-Request-Id"); fault.Code == exitFailed && id != "" {
-			line += " (request " + id + ")" // the id leads to the entry in the server's log
+			line += " (request " + id + ")" // the server's log has the same id, so the entry can be found
 		}
 		fault.Lines = append(fault.Lines, c.message(line))
 	}

@@ -8,13 +8,13 @@ import (
 	"os"
 )
 
-// serverFlags are the flags with which every command names its server and its credentials.
+// serverFlags are the values of the flags with which a command names its server and its credential.
 type serverFlags struct {
 	ServerFlags
 	tokenFile         *string
 	token             tokenSource
-	sandboxFlag       string // the name of the flag that Sandbox comes from; empty: --sandbox
-	needsOrganization bool   // an empty id is refused
+	sandboxFlag       string // the name of the flag with the value Sandbox, for errors; empty means --sandbox
+	needsOrganization bool   // an empty organization id is refused
 }
 
 // tokenSource says where a kind of token is read from.
@@ -22,20 +22,22 @@ type tokenSource struct {
 	name      string                    // "admin token", "session token" or "API key"
 	flag      string                    // the flag that names a file with the token
 	variable  string                    // the environment variable that contains the token itself
-	inSandbox func(*sandboxFile) string // returns the token in sandbox.json
-	isKey     bool                      // it is an API key, which has a header of its own
+	inSandbox func(*sandboxFile) string // returns the token that sandbox.json contains
+	isKey     bool                      // the token is an API key, which is sent in a header of its own
 }
 
-// sessionToken returns the source of a session's token; inSandbox chooses one of the sessions in sandbox.json.
+// sessionToken says where a session token is read from. inSandbox selects one of the sessions in sandbox.json.
 func sessionToken(inSandbox func(*sandboxFile) string) tokenSource {
 	return tokenSource{name: "session token", flag: "--token-file", variable: "MIZAN_SESSION_TOKEN", inSandbox: inSandbox}
 }
 
-// defaultSandboxPath is the sandbox.json of a server that runs with the default data directory, in the same folder.
+// defaultSandboxPath is the path of the sandbox.json of a server that was started in the same folder with the default data
+// directory.
 const defaultSandboxPath = "data/sandbox.json"
 
-// defaultSandbox returns defaultSandboxPath if there is such a file and nothing else names a server or a credential, because
-// a token is of no use with the address of another server. Otherwise it returns an empty path.
+// defaultSandbox returns defaultSandboxPath if that file exists and the user names neither a server nor a credential in another
+// way. The second condition is needed because the token in the file is of no use with another server. Otherwise it returns an
+// empty path.
 func (f *serverFlags) defaultSandbox() string {
 	if f.Sandbox != nil || f.URL != nil || f.tokenFile != nil || os.Getenv("MIZAN_URL") != "" || os.Getenv(f.token.variable) != "" {
 		return ""
@@ -46,7 +48,7 @@ func (f *serverFlags) defaultSandbox() string {
 	return defaultSandboxPath
 }
 
-// sandboxPath returns the path of the sandbox.json that is used, or of its directory; empty: none.
+// sandboxPath returns the path of the sandbox.json that is used, or of its directory. It is empty if none is used.
 func (f *serverFlags) sandboxPath() string {
 	if f.Sandbox != nil {
 		return *f.Sandbox
@@ -54,7 +56,7 @@ func (f *serverFlags) sandboxPath() string {
 	return f.defaultSandbox()
 }
 
-// open resolves the flags with the precedence that ConnectionFlags describes, without connecting.
+// open resolves the flags without connecting to the server. ConnectionFlags describes which source of a value takes precedence.
 func (f serverFlags) open() (*Client, error) {
 	client := new(Client)
 	var sandbox sandboxFile
@@ -91,7 +93,7 @@ func (f serverFlags) open() (*Client, error) {
 	return client, nil
 }
 
-// readToken finds the token. Its errors don't quote the token.
+// readToken reads the token from its source. Its errors don't contain the token.
 func (f *serverFlags) readToken(sandboxPath, sandboxFlag string, sandbox *sandboxFile) (string, error) {
 	source := &f.token
 	switch {

@@ -10,23 +10,22 @@ import (
 	"time"
 )
 
-// exportSilence is the longest time without a byte of an export.
+// exportSilence is how long an export may send no byte before it counts as broken off.
 const exportSilence = 5 * time.Minute
 
 // Stream is a response that is read as it arrives.
 type Stream struct {
 	io.ReadCloser
-	EstimatedBytes uint64 // about how long the body is; 0: the server has not said so
+	EstimatedBytes uint64 // expected length of the body in bytes; 0 if the server has not said it
 
-	silence      time.Duration // the longest time without a byte
-	silenceTimer *time.Timer   // cancels ctx after it
+	silence      time.Duration // the stream fails if no byte arrives for this time
+	silenceTimer *time.Timer   // cancels ctx when the time silence has passed without a byte
 	cancel       context.CancelCauseFunc
 	ctx          context.Context
-	requestID    string // finds the entry in the server's log; empty: the server sent none
+	requestID    string // id by which the entry in the server's log can be found; empty if the server sent none
 }
 
-// Read implements io.Reader. A stream that the server cuts off ends with an error that
-// wraps io.ErrUnexpectedEOF, and not with io.EOF.
+// Read implements io.Reader. If the server cuts the stream off, the error wraps io.ErrUnexpectedEOF and is not io.EOF.
 func (s *Stream) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	s.silenceTimer.Reset(s.silence)
@@ -54,9 +53,9 @@ func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (*St
 	return l.Command.Stream(ctx, path, query, exportSilence)
 }
 
-// Stream requests a path below /api/v1 and returns the response's body, which can be read as it arrives, whatever its
-// length. The caller closes the body. It ends with an error with the end of ctx, or if no byte comes for the time silence. The
-// error is a *Fault, as for Send.
+// Stream requests a URL path below /api/v1 and returns the response. Its body, which may have any length, can be read as it
+// arrives. The caller closes it. Reading fails when ctx ends, or when no byte arrives for the duration silence. The error that
+// Stream returns is a *Fault, as for Send.
 func (c *Command) Stream(ctx context.Context, path string, query url.Values, silence time.Duration) (*Stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	silenceTimer := time.AfterFunc(silence, func() { cancel(fmt.Errorf("nothing came for %v", silence)) })
@@ -67,7 +66,7 @@ func (c *Command) Stream(ctx context.Context, path string, query url.Values, sil
 			err = context.Cause(ctx)
 		}
 		cancel(nil)
-		return nil, c.Failed("%s: %v", c.Client.BaseURL, c.Client.explained(err))
+		return nil, c.Failed("%s: %v", c.Client.BaseURL, c.Client.withSandboxHint(err))
 	}
 	s := &Stream{ReadCloser: response.Body, silence: silence, silenceTimer: silenceTimer, cancel: cancel, ctx: ctx, requestID: response.Header.Get("X-Request-Id"), EstimatedBytes: estimatedBytes(response.Header)}
 	if response.StatusCode == http.StatusOK {
@@ -76,7 +75,7 @@ func (c *Command) Stream(ctx context.Context, path string, query url.Values, sil
 	defer func() { _ = s.Close() }()
 	body, err := io.ReadAll(io.LimitReader(s, maxResponse))
 	if err != nil {
-		return nil, c.Failed("%s: %v", c.Client.BaseURL, c.Client.explained(err))
+		return nil, c.Failed("%s: %v", c.Client.BaseURL, c.Client.withSandboxHint(err))
 	}
 	if _, err := c.Check(&Reply{Status: response.StatusCode, Header: response.Header, Body: body}); err != nil {
 		return nil, err

@@ -13,18 +13,18 @@ import (
 // Column is a column of a table.
 type Column struct {
 	Name  string // heading, in capitals
-	Right bool   // cells end at the same place, as numbers do
+	Right bool   // align right, as numbers are
 
-	// Rank orders the columns that are left out if a table is too wide: the highest rank first, and of equal ranks the last
-	// column first. The first column is never left out.
+	// Rank determines which columns are left out if a table is too wide: first those of the highest rank and, of equal ranks,
+	// the last one. The first column is never left out.
 	Rank int
 }
 
-// Bounds of a table's columns when they are shortened to fit.
+// Widths of columns when a table is shortened to fit a terminal.
 const (
-	minTextWidth  = 10 // of a column of texts
-	minFirstWidth = 28 // of the first column, if it has texts
-	shortIDWidth  = 9  // of a column of UUIDs: eight digits and an ellipsis
+	minTextWidth  = 10 // least width of a column of texts
+	minFirstWidth = 28 // least width of the first column, if it has texts
+	shortIDWidth  = 9  // width of a column of UUIDs: eight digits and an ellipsis
 	columnGap     = 2  // spaces between columns
 )
 
@@ -35,19 +35,20 @@ const tableBlock = 10_000
 // and leaves out columns.
 type Table struct {
 	out      *bufio.Writer
-	width    int // of the terminal; 0: none
+	width    int // width of the terminal; 0 if there is none
 	columns  []Column
 	rows     [][]string
-	hasTitle bool     // the heading is written
+	hasTitle bool     // the heading has been written
 	omitted  []string // names of columns that were left out
 }
 
-// NewTable returns a table of a terminal of the width; 0: of any width.
+// NewTable returns a table for a terminal of this width. If the output is not a terminal, width is 0 and the table may have any
+// width.
 func NewTable(out io.Writer, width int, columns []Column) *Table {
 	return &Table{out: bufio.NewWriter(out), width: width, columns: columns}
 }
 
-// Add adds a row, with a cell for each column. Errors of writing are returned by Flush.
+// Add adds a row, with a cell for each column. If writing fails, Flush returns the error.
 func (t *Table) Add(cells ...string) {
 	t.rows = append(t.rows, cells)
 	if len(t.rows) == tableBlock {
@@ -55,7 +56,7 @@ func (t *Table) Add(cells ...string) {
 	}
 }
 
-// Flush writes what is left and returns the first error of writing.
+// Flush writes the rows that are still in memory and returns the first error of writing.
 func (t *Table) Flush() error {
 	t.writeRows()
 	return t.out.Flush()
@@ -64,7 +65,7 @@ func (t *Table) Flush() error {
 // Omitted returns the names of the columns that have values and were left out.
 func (t *Table) Omitted() []string { return t.omitted }
 
-// writeRows writes the rows in memory, and the heading before the first ones.
+// writeRows writes the rows in memory. Before the first rows it writes the heading.
 func (t *Table) writeRows() {
 	if len(t.rows) == 0 {
 		return
@@ -92,7 +93,7 @@ func (t *Table) writeRows() {
 	t.rows = t.rows[:0]
 }
 
-// writeRow writes one line. The last cell has no spaces after it.
+// writeRow writes one line. The last cell of a line is not padded with spaces.
 func (t *Table) writeRow(l *layout, cells []string) {
 	last := 0
 	for i, width := range l.widths {
@@ -123,7 +124,7 @@ func (t *Table) writeRow(l *layout, cells []string) {
 	_ = t.out.WriteByte('\n')
 }
 
-// layout has the widths of the columns of some rows. A column of width 0 is not shown.
+// layout has the widths of the columns for the rows in memory. A column of width 0 is not shown.
 type layout struct {
 	columns   []Column
 	rows      [][]string
@@ -147,7 +148,7 @@ func (l *layout) measure(column int) {
 	}
 }
 
-// total returns the length of a line.
+// total returns the length of a line in characters.
 func (l *layout) total() (total int) {
 	for _, width := range l.widths {
 		if width > 0 {
@@ -157,8 +158,8 @@ func (l *layout) total() (total int) {
 	return total - columnGap
 }
 
-// fit makes the lines no longer than width, by the means that lose least first. Texts are cut off only as far as is
-// needed, so a column that is left out makes room for the others.
+// fit shortens the lines to width if possible. It begins with the steps that lose the least information. It cuts off texts last,
+// and only as far as is still needed after columns have been left out.
 func (l *layout) fit(width int) {
 	for _, step := range []func(){l.shortenTimes, l.omitEmpty, l.shortenIDs} {
 		if l.total() <= width {
@@ -171,7 +172,7 @@ func (l *layout) fit(width int) {
 	l.shortenTexts(width)
 }
 
-// timePattern is the form of the server's times; all are in UTC.
+// timePattern matches the form in which the server writes times. All times are in UTC.
 var timePattern = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?(Z|\+00:00)$`)
 
 // shortenTimes writes times without fractions of a second.
@@ -198,7 +199,7 @@ func (l *layout) omitEmpty() {
 	}
 }
 
-// shortenIDs cuts UUIDs off, except those of the first column, with which a row is named.
+// shortenIDs cuts off UUIDs. Those of the first column stay whole, because users name a row to other commands by this id.
 func (l *layout) shortenIDs() {
 	for i := 1; i < len(l.columns); i++ {
 		if l.widths[i] > shortIDWidth && !slices.ContainsFunc(l.rows, func(row []string) bool { return row[i] != AbsentValue && !isID(row[i]) }) {
@@ -207,7 +208,7 @@ func (l *layout) shortenIDs() {
 	}
 }
 
-// shortest returns the length of a line whose texts are cut off as far as they may be.
+// shortest returns the length that a line has if all texts are cut off as far as is allowed.
 func (l *layout) shortest() (total int) {
 	total = l.total()
 	for i := range l.columns {
@@ -216,7 +217,7 @@ func (l *layout) shortest() (total int) {
 	return total
 }
 
-// shortenTexts cuts off columns of texts, the widest first, until the lines fit.
+// shortenTexts cuts off the texts of columns, of the widest column first, until the lines fit.
 func (l *layout) shortenTexts(width int) {
 	for l.total() > width {
 		widest := -1
@@ -232,8 +233,8 @@ func (l *layout) shortenTexts(width int) {
 	}
 }
 
-// minWidth returns how far a column may be cut off. Numbers, times and ids mean something else if they are, so they stay
-// whole; and of the first column, which names the row, more remains than of others.
+// minWidth returns the least width to which shortenTexts may cut a column. Numbers, times and ids are not cut, because a part of
+// a number or time would be misread. The first column, which names the row, keeps more than other columns of texts.
 func (l *layout) minWidth(column int) int {
 	isWhole := l.columns[column].Right || slices.ContainsFunc(l.rows, func(row []string) bool {
 		return isID(row[column]) || shortTimePattern.MatchString(row[column])
@@ -249,7 +250,7 @@ func (l *layout) minWidth(column int) int {
 
 var shortTimePattern = regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$`)
 
-// omitNext leaves out the column of the highest rank, never the first one; false if no other is left.
+// omitNext leaves out the column of the highest rank, but never the first column. It returns false if no column can be left out.
 func (l *layout) omitNext() bool {
 	next := 0
 	for i := 1; i < len(l.columns); i++ {

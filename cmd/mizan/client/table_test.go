@@ -21,7 +21,7 @@ var transactionRows = [][]string{
 	{"0b0f2c35-7d1c-4e6f-8f6e-2d5a4cf6a7c1", "注文書の番号は千四十二番です", "rejected", "7.00", "EUR", "-", "2026-09-03T10:15:31Z", "-"},
 }
 
-// print returns the table of a terminal of the width, and the columns that were left out.
+// print returns the lines of the table on a terminal of this width, and the names of the columns that were left out.
 func print(t *testing.T, width int) (lines []string, omitted []string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -72,7 +72,7 @@ f0b6ac47-fb98-4496-b1aa-601a0f5d967b
 	}
 }
 
-// A number that is cut off is another number, so its column stays whole or is left out.
+// A number that is cut off reads as another number, so a column of numbers stays whole or is left out.
 func TestNumbersAreNotCutOff(t *testing.T) {
 	columns := []client.Column{{Name: "ACCOUNT"}, {Name: "BALANCE", Right: true}, {Name: "PENDING", Right: true}}
 	for width, want := range map[int]string{

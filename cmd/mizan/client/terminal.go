@@ -8,10 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// usualWidth is the width of a terminal that does not tell its own.
+// usualWidth is the width that is assumed for a terminal whose width can't be determined.
 const usualWidth = 80
 
-// TerminalWidth returns how many columns the terminal has to which a stream writes; 0: the stream is no terminal.
+// TerminalWidth returns the width, in columns, of the terminal to which a stream writes. It returns 0 if the stream is not a
+// terminal.
 func TerminalWidth(out io.Writer) int {
 	f, isFile := out.(*os.File)
 	if !isFile {

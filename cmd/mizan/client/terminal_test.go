@@ -12,7 +12,7 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// openTerminal returns both ends of a terminal of the width.
+// openTerminal returns both ends of a pseudo-terminal of this width.
 func openTerminal(t *testing.T, width uint16) (screen, terminal *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -37,7 +37,7 @@ func openTerminal(t *testing.T, width uint16) (screen, terminal *os.File) {
 	return screen, terminal
 }
 
-// A person whose terminal is too narrow is told which columns are left out.
+// On a terminal that is too narrow, a note names the columns that are left out.
 func TestColumnsThatAreLeftOutAreNamed(t *testing.T) {
 	for width, want := range map[uint16]string{
 		80: "",
@@ -50,7 +50,7 @@ func TestColumnsThatAreLeftOutAreNamed(t *testing.T) {
 		}
 		var notes bytes.Buffer
 		command := client.Command{Name: "x", Streams: &client.Streams{Out: terminal, Err: &notes}}
-		if err := command.PrintRows(client.Listing{Columns: []string{"id", "first", "second"}, LeastImportant: []string{"second"}}, []client.Object{row}); err != nil {
+		if err := command.PrintRows(client.Listing{Columns: []string{"id", "first", "second"}, OmitOrder: []string{"second"}}, []client.Object{row}); err != nil {
 			t.Fatal(err)
 		}
 		shown := make([]byte, 1000)

@@ -10,10 +10,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Bounds of values that come from files.
+// Bounds for values that come from files, in bytes.
 const (
-	maxSecret   = 4096    // bytes
-	maxDocument = 1 << 20 // bytes
+	maxSecret   = 4096
+	maxDocument = 1 << 20
 )
 
 // ID is a UUID on the command line.
@@ -38,8 +38,8 @@ func (n PartnerNumber) Validate() error {
 	return nil
 }
 
-// NullText is a text on the command line, or the word null, which removes the stored value. An empty text removes
-// nothing and is refused by the server, because it may come from an unset variable of the shell.
+// NullText is a text on the command line, or the word null, which removes the stored value. An empty text does not mean null.
+// The server refuses it, because it may come from an unset variable of the shell.
 type NullText string
 
 // MarshalJSON implements json.Marshaler.
@@ -53,7 +53,7 @@ func (a NullText) MarshalJSON() ([]byte, error) {
 // StringList is a flag that may be repeated; a single empty value gives an empty list.
 type StringList []string
 
-// Strings returns the list for the server; nil if the flag was not given.
+// Strings returns the list that is sent to the server; nil if the flag was not given.
 func (l StringList) Strings() []string {
 	if len(l) == 1 && l[0] == "" {
 		return []string{}
@@ -64,8 +64,8 @@ func (l StringList) Strings() []string {
 // MarshalJSON implements json.Marshaler.
 func (l StringList) MarshalJSON() ([]byte, error) { return json.Marshal(l.Strings()) }
 
-// Secret is text that must not be on the command line: the flag names a file, or stdin with
-// "-". One line break at the end is removed.
+// Secret is a text that must not stand on the command line. The value of the flag is the name of a file with the text, or "-"
+// for stdin. One line break at the end of the text is removed.
 type Secret struct{ Text string }
 
 // Decode implements kong.MapperValue.
@@ -85,13 +85,13 @@ func (s *Secret) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// MarshalJSON implements json.Marshaler: the server needs the text.
+// MarshalJSON implements json.Marshaler. It returns the text itself, because the server needs it.
 func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.Text) }
 
 // String hides the text from output.
 func (Secret) String() string { return "(hidden)" }
 
-// Number is a number without a fraction on the command line, of any size, or the word null, which removes the stored value.
+// Number is a whole number of any size on the command line, or the word null, which removes the stored value.
 type Number string
 
 // Decode implements kong.MapperValue.
@@ -110,7 +110,7 @@ func (n *Number) Decode(ctx *kong.DecodeContext) error {
 // MarshalJSON implements json.Marshaler.
 func (n Number) MarshalJSON() ([]byte, error) { return []byte(n), nil }
 
-// Document is a JSON value on the command line, or in a file with "@FILE" ("@-" is stdin).
+// Document is a JSON value that stands on the command line or in a file, as "@FILE" ("@-" is stdin).
 type Document struct{ value jsontext.Value }
 
 // Decode implements kong.MapperValue. Errors don't quote the value, because it may contain a

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Bounds of the schedule of backups.
+// Bounds of the settings for scheduled backups.
 const (
 	minBackupEvery = time.Minute
 	maxBackupEvery = 30 * 24 * time.Hour
 	maxBackupKeep  = 100_000
 )
 
-// Schedule says when the server takes backups of itself, and into which directory.
+// Schedule says when the server itself takes backups, and in which directory it stores them.
 type Schedule struct {
-	Dir   string // empty: the server takes none
+	Dir   string // empty: the server takes no backups itself
 	Every time.Duration
 	Keep  int    // how many backups are kept
-	Rate  uint64 // bytes a second, also for backups that clients request; 0: no bound
+	Rate  uint64 // greatest rate in bytes per second, also for backups that clients request; 0: no bound
 }
 
 // backupSchedule reads the settings for backups.
@@ -50,7 +50,7 @@ func (r *reader) backupSchedule() Schedule {
 	return schedule
 }
 
-// isWithin tells whether dir is the other directory or is below it.
+// isWithin tells whether the directory dir is the same as the directory other or is below it.
 func isWithin(dir, other string) bool {
 	resolve := func(path string) (string, error) {
 		path, err := filepath.EvalSymlinks(path)
@@ -65,7 +65,7 @@ func isWithin(dir, other string) bool {
 	}
 	outer, err := resolve(other)
 	if err != nil {
-		return false // the server creates this directory when it starts, so nothing is in it yet
+		return false // a missing data directory is created when the server starts, so dir can't be in it
 	}
 	relative, err := filepath.Rel(outer, inner)
 	return err == nil && filepath.IsLocal(relative)

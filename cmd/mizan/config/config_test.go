@@ -15,7 +15,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// parse reads the flags of `mizan serve` as the binary does.
+// parse reads flags as the command `mizan serve` does.
 func parse(t *testing.T, args ...string) (*Config, error) {
 	t.Helper()
 	var commandLine struct {
@@ -207,7 +207,7 @@ func TestContradictoryConfigKeysAreRefused(t *testing.T) {
 	tests := []struct {
 		name string
 		args []string
-		want []string // prefixes of the lines
+		want []string // the beginnings of the expected error lines
 	}{
 		{"production needs a certificate and a keyring", nil, []string{"tls-cert: is required", "tls-key: is required", "keyring: is required"}},
 		{"certificate without files", []string{"--sandbox", "--tls-cert", "x", "--tls-key", "y"}, []string{"tls-cert: only goes", "tls-key: only goes"}},
@@ -322,7 +322,7 @@ func TestBadConfigKeyIsReportedOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		content string
 		args    []string
-		want    []string // the keys
+		want    []string // the keys that must be reported
 	}{
 		"a bad key twice":             {`{"check": null, "check": null, "check": 1}`, []string{"--sandbox"}, []string{"check"}},
 		"bad values of required keys": {`{"keyring": null, "tls_cert": {}, "tls_key": null}`, nil, []string{"keyring", "tls-cert", "tls-key"}},
@@ -346,8 +346,8 @@ func TestBadConfigKeyIsReportedOnce(t *testing.T) {
 	}
 }
 
-// TestEveryKeyIsDocumented checks that the table in docs/operations.md has a row for each key,
-// with its variable and its default.
+// TestEveryKeyIsDocumented checks that the table in docs/operations.md has a row for each configuration key, with the key's
+// environment variable and default.
 func TestEveryKeyIsDocumented(t *testing.T) {
 	var rows []string
 	for line := range strings.Lines(testkit.ReadDoc(t, "operations.md")) {

@@ -12,20 +12,21 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// maxConfigFile bounds the configuration file.
+// maxConfigFile bounds the size of the configuration file in bytes.
 const maxConfigFile = 1 << 20
 
-// fileEntry is a key of the configuration file with its value.
+// fileEntry is a key with its value in the configuration file.
 type fileEntry struct {
-	key    string // as the flag's name, with '-' between the words
-	text   string // the value, as the text that the flag would have
-	isText bool   // false: the value is of a kind that no flag has
-	line   int    // the first line of the file is 1
+	key    string // in the form of the flag's name, with '-' between the words
+	text   string // the value, in the form in which a flag would have it
+	isText bool   // false: the value has a type that no flag accepts, such as an object
+	line   int    // line number in the file, from 1
 }
 
-// readConfigFile reads a flat file of keys and values: TOML if its name ends in .toml, otherwise one JSON object. The
-// keys are the names of flags (with '-' or '_'), the values strings, numbers, booleans, or lists of strings. A file that
-// can't be read as a whole returns only err.
+// readConfigFile reads the keys and values in a configuration file. A file whose name ends in .toml is a TOML file without
+// tables; any other file is one JSON object without inner objects. The keys are the names of flags (with '-' or '_'). The values
+// are strings, numbers, booleans, or lists of strings. If any part of the file can't be parsed, readConfigFile returns only an
+// error.
 func readConfigFile(path string) ([]fileEntry, error) {
 	content, err := cli.ReadFile(path, maxConfigFile)
 	if err != nil {
@@ -42,10 +43,10 @@ func readConfigFile(path string) ([]fileEntry, error) {
 	return entries, nil
 }
 
-// flagName returns the flag's name for a key.
+// flagName returns the name of the flag that corresponds to a key of the configuration file.
 func flagName(key string) string { return strings.ReplaceAll(key, "_", "-") }
 
-// readJSON reads a flat JSON object.
+// readJSON reads a JSON object that contains no other objects.
 func readJSON(content []byte) ([]fileEntry, error) {
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.UseNumber()
@@ -77,7 +78,7 @@ func readJSON(content []byte) ([]fileEntry, error) {
 	return entries, nil
 }
 
-// jsonText converts a JSON value to the text that a flag would have.
+// jsonText converts a JSON value to the text that a flag with this value would have.
 func jsonText(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:

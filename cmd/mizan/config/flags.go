@@ -23,15 +23,15 @@ const (
 	MaxAdminToken = 512
 )
 
-// Flags are the keys of `mizan serve`. The struct tag `standard` is a key's default. It is not kong's own tag for
-// defaults, because kong's result does not tell a default from a value that was given.
+// Flags has the configuration keys of `mizan serve`. The struct tag `standard` holds a key's default. kong has a tag of its own
+// for defaults, but it is not used, because with it a default value can't be distinguished from a value that was given.
 type Flags struct {
 	Config               Setting `name:"config" env:"MIZAN_CONFIG" placeholder:"FILE" help:"File with any of these keys: TOML if its name ends in .toml, else JSON."`
 	Data                 Setting `name:"data" env:"MIZAN_DATA" standard:"./data" placeholder:"DIR" help:"Data directory."`
 	Listen               Setting `name:"listen" env:"MIZAN_LISTEN" standard:"127.0.0.1:8443" placeholder:"ADDR" help:"Address to serve on; port 0 picks a free one."`
 	TLS                  Setting `name:"tls" env:"MIZAN_TLS" placeholder:"auto|files|acme|off" help:"Where the certificate comes from; auto with --sandbox, else files."`
 	TLSCert              Setting `name:"tls-cert" env:"MIZAN_TLS_CERT" placeholder:"FILE" help:"Certificate chain, PEM, for --tls files."`
-	TLSKey               Setting `name:"tls-key" env:"MIZAN_TLS_KEY" placeholder:"FILE" help:"Its key, PEM."`
+	TLSKey               Setting `name:"tls-key" env:"MIZAN_TLS_KEY" placeholder:"FILE" help:"Private key of --tls-cert, PEM."`
 	ACMEDomains          Setting `name:"acme-domains" env:"MIZAN_ACME_DOMAINS" placeholder:"NAME,..." help:"Domains for which --tls acme obtains certificates."`
 	ACMEEmail            Setting `name:"acme-email" env:"MIZAN_ACME_EMAIL" placeholder:"ADDRESS" help:"Address to which the certificate authority may write."`
 	ACMEDirectory        Setting `name:"acme-directory" env:"MIZAN_ACME_DIRECTORY" standard:"https://acme-v02.api.letsencrypt.org/directory" placeholder:"URL" help:"The certificate authority."`
@@ -39,30 +39,30 @@ type Flags struct {
 	Sandbox              toggle  `name:"sandbox" env:"MIZAN_SANDBOX" help:"Simulated providers and two ready organizations."`
 	Clock                Setting `name:"clock" env:"MIZAN_CLOCK" standard:"real" placeholder:"real|manual" help:"manual: time moves through PUT /api/v1/sandbox/clock only."`
 	Keyring              Setting `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"Keys that seal card numbers and sign ledger heads; made in the data directory with --sandbox, else required."`
-	AdminTokenFile       Setting `name:"admin-token-file" env:"MIZAN_ADMIN_TOKEN_FILE" placeholder:"FILE" help:"Admin token to put in force beside those that are; without it the first start makes one and prints it once."`
-	TrustedProxies       Setting `name:"trusted-proxies" env:"MIZAN_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Proxies whose X-Forwarded headers count."`
+	AdminTokenFile       Setting `name:"admin-token-file" env:"MIZAN_ADMIN_TOKEN_FILE" placeholder:"FILE" help:"Admin token to accept besides those in force; without it the first start creates one and prints it once."`
+	TrustedProxies       Setting `name:"trusted-proxies" env:"MIZAN_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Proxies whose X-Forwarded headers are trusted."`
 	MinFree              Setting `name:"min-free" env:"MIZAN_MIN_FREE" standard:"512MiB" placeholder:"BYTES" help:"Free disk space below which commands are refused."`
 	RateLimit            Setting `name:"rate-limit" env:"MIZAN_RATE_LIMIT" standard:"0" placeholder:"N" help:"Requests a second for each key; 0: no limit."`
 	CreateWait           Setting `name:"create-wait" env:"MIZAN_CREATE_WAIT" standard:"10s" placeholder:"DURATION" help:"How long a create waits for the first outcome."`
-	ProviderTimeout      Setting `name:"provider-timeout" env:"MIZAN_PROVIDER_TIMEOUT" standard:"10s" placeholder:"DURATION" help:"When a provider call counts as unknown."`
+	ProviderTimeout      Setting `name:"provider-timeout" env:"MIZAN_PROVIDER_TIMEOUT" standard:"10s" placeholder:"DURATION" help:"How long a provider may take to answer; after that the outcome of the call is unknown."`
 	DeliveryRetention    Setting `name:"delivery-retention" env:"MIZAN_DELIVERY_RETENTION" standard:"720h" placeholder:"DURATION" help:"How long deliveries of notifications are kept."`
-	ActionTTL            Setting `name:"action-ttl" env:"MIZAN_ACTION_TTL" standard:"30m" placeholder:"DURATION" help:"How long a payer may take."`
+	ActionTTL            Setting `name:"action-ttl" env:"MIZAN_ACTION_TTL" standard:"30m" placeholder:"DURATION" help:"How long a payer may take to act, for example to authenticate."`
 	TelegramURL          Setting `name:"telegram-url" env:"MIZAN_TELEGRAM_URL" standard:"https://api.telegram.org" placeholder:"URL" help:"Address of Telegram's Bot API."`
-	TelegramTokenFile    Setting `name:"telegram-token-file" env:"MIZAN_TELEGRAM_TOKEN_FILE" placeholder:"FILE" help:"Token of the bot that sends messages to operators; without it, none go by Telegram."`
+	TelegramTokenFile    Setting `name:"telegram-token-file" env:"MIZAN_TELEGRAM_TOKEN_FILE" placeholder:"FILE" help:"Token of the bot that sends messages to operators; without it, no messages are sent by Telegram."`
 	SMTPAddress          Setting `name:"smtp-address" env:"MIZAN_SMTP_ADDRESS" placeholder:"HOST:PORT" help:"Server that sends e-mail to operators and receipts to payers; without it, none is sent."`
 	SMTPFrom             Setting `name:"smtp-from" env:"MIZAN_SMTP_FROM" placeholder:"ADDRESS" help:"Sender of e-mail to operators and payers."`
 	SMTPUser             Setting `name:"smtp-user" env:"MIZAN_SMTP_USER" placeholder:"NAME" help:"User name at the SMTP server."`
-	SMTPPassFile         Setting `name:"smtp-pass-file" env:"MIZAN_SMTP_PASS_FILE" placeholder:"FILE" help:"The user's password."`
+	SMTPPassFile         Setting `name:"smtp-pass-file" env:"MIZAN_SMTP_PASS_FILE" placeholder:"FILE" help:"Password of --smtp-user."`
 	SMTPTLS              Setting `name:"smtp-tls" env:"MIZAN_SMTP_TLS" standard:"starttls" placeholder:"starttls|tls|off" help:"How the connection to the SMTP server is encrypted."`
 	AllowPrivateWebhooks toggle  `name:"allow-private-webhooks" env:"MIZAN_ALLOW_PRIVATE_WEBHOOKS" help:"Let notifications go to private addresses; on with --sandbox."`
 	Check                toggle  `name:"check" env:"MIZAN_CHECK" help:"Verify the whole store before serving."`
 	BackupDir            Setting `name:"backup-dir" env:"MIZAN_BACKUP_DIR" placeholder:"DIR" help:"Directory into which the server takes backups of itself."`
-	BackupEvery          Setting `name:"backup-every" env:"MIZAN_BACKUP_EVERY" standard:"1h" placeholder:"DURATION" help:"How often it does."`
-	BackupKeep           Setting `name:"backup-keep" env:"MIZAN_BACKUP_KEEP" standard:"48" placeholder:"N" help:"How many of them are kept, with the backups that they build on."`
-	BackupRate           Setting `name:"backup-rate" env:"MIZAN_BACKUP_RATE" standard:"16MiB" placeholder:"BYTES" help:"Bytes a second at which any backup is taken; 0: no bound."`
+	BackupEvery          Setting `name:"backup-every" env:"MIZAN_BACKUP_EVERY" standard:"1h" placeholder:"DURATION" help:"Interval of these backups."`
+	BackupKeep           Setting `name:"backup-keep" env:"MIZAN_BACKUP_KEEP" standard:"48" placeholder:"N" help:"How many of these backups are kept, besides the backups that they build on."`
+	BackupRate           Setting `name:"backup-rate" env:"MIZAN_BACKUP_RATE" standard:"16MiB" placeholder:"BYTES" help:"Maximum bytes a second of any backup; 0: no bound."`
 	LogLevel             Setting `name:"log-level" env:"MIZAN_LOG_LEVEL" standard:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 	LogFormat            Setting `name:"log-format" env:"MIZAN_LOG_FORMAT" standard:"text" placeholder:"text|json" help:"Format of the log on stderr."`
-	AccessLog            Setting `name:"access-log" env:"MIZAN_ACCESS_LOG" placeholder:"all|errors|off" help:"Requests that get a line on stderr: all with --sandbox, else those answered with an error."`
+	AccessLog            Setting `name:"access-log" env:"MIZAN_ACCESS_LOG" placeholder:"all|errors|off" help:"Requests that are logged on stderr; default all with --sandbox, else errors (those answered with an error)."`
 	MetricsListen        Setting `name:"metrics-listen" env:"MIZAN_METRICS_LISTEN" placeholder:"ADDR" help:"Address of the Prometheus endpoint /metrics, plain HTTP."`
 	Pprof                toggle  `name:"pprof" env:"MIZAN_PPROF" help:"Serve Go's profiles below /debug/pprof/ on the --metrics-listen address."`
 }
@@ -77,25 +77,25 @@ type Config struct {
 	ACME              ACME
 	BaseURL           string // empty: derived from the listen address
 	Sandbox           bool
-	ManualClock       bool // the server's clock is moved by requests
+	ManualClock       bool // true: the server's clock moves only by requests
 	Keyring           string
-	AdminToken        string // from the file; empty: the server creates one
+	AdminToken        string // the content of the token file; empty: the server creates a token
 	Proxies           []netip.Prefix
 	MinFree           uint64
 	RateLimit         int
 	CreateWait        time.Duration
 	ProviderWait      time.Duration
 	ActionTTL         time.Duration
-	DeliveryRetention time.Duration     // of deliveries
-	PrivateHooks      bool              // notifications may go to private addresses
-	Operators         operators.Options // without clock and log
+	DeliveryRetention time.Duration     // how long deliveries of notifications are kept
+	PrivateHooks      bool              // notifications may be sent to private IP addresses
+	Operators         operators.Options // without the clock and the log, which the server adds
 	Check             bool
 	Backups           Schedule
-	Level             slog.Level // the lowest level that is logged
+	Level             slog.Level // the least severe level that is logged
 	LogFormat         string
 	AccessLog         accesslog.Mode
 	MetricsAddress    string
-	Profiles          bool // the metrics address serves profiles too
+	Profiles          bool // the metrics listener also serves profiles
 }
 
 // Read reads and checks every key. The error has one line for each bad key.
@@ -108,7 +108,8 @@ func (c *Flags) Read() (*Config, error) {
 	return cfg, nil
 }
 
-// readLayers combines the layers: flag, environment, file, default. Each call reads the file again.
+// readLayers determines each key's value. A flag has precedence over the environment, the environment over the configuration
+// file, and the file over the default. Each call reads the file again.
 func (c *Flags) readLayers() *reader {
 	r := &reader{settings: make(map[string]*Setting), reported: make(map[string]bool)}
 	keys := Keys(c)
@@ -118,7 +119,7 @@ func (c *Flags) readLayers() *reader {
 		}
 	}
 	if c.Config.IsSet && c.Config.Raw == "" {
-		r.fileUnreadable = true // reported below
+		r.fileUnreadable = true // readConfig reports it as bad
 	} else if c.Config.IsSet {
 		r.applyFile(keys, c.Config.Raw)
 	}
@@ -133,7 +134,7 @@ func (c *Flags) readLayers() *reader {
 	return r
 }
 
-// applyFile takes from the configuration file the keys that neither a flag nor the environment has set.
+// applyFile sets the keys that neither a flag nor the environment has set to their values in the configuration file.
 func (r *reader) applyFile(keys []Key, path string) {
 	entries, err := readConfigFile(path)
 	if err != nil {
@@ -159,7 +160,7 @@ func (r *reader) applyFile(keys []Key, path string) {
 	}
 }
 
-// readConfig reads every key, in the order of the help text.
+// readConfig reads and checks every key. The order of error messages is that of the help text.
 func (r *reader) readConfig() *Config {
 	sandbox := r.flag("sandbox", false)
 	defaultTLS := "files"
@@ -195,13 +196,13 @@ func (r *reader) readConfig() *Config {
 		MetricsAddress:    r.address("metrics-listen"),
 		Profiles:          r.flag("pprof", false),
 	}
-	if !r.fileUnreadable && !r.reported["sandbox"] { // otherwise a key may have a value that is unknown here
+	if !r.fileUnreadable && !r.reported["sandbox"] { // otherwise the value of some key is not known
 		r.checkCombinations(cfg)
 	}
 	return cfg
 }
 
-// level reads the lowest level that is logged.
+// level returns the least severe level that is logged.
 func (r *reader) level() slog.Level {
 	return levels[r.oneOf("log-level", "", "debug", "info", "warn", "error")]
 }
@@ -210,7 +211,7 @@ var levels = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
 }
 
-// accessLog reads which requests get a line.
+// accessLog returns which requests are logged.
 func (r *reader) accessLog(sandbox bool) accesslog.Mode {
 	standard := accesslog.Errors
 	if sandbox {
@@ -218,16 +219,16 @@ func (r *reader) accessLog(sandbox bool) accesslog.Mode {
 	}
 	mode, err := accesslog.ParseMode(r.oneOf("access-log", standard.String(), accesslog.All.String(), accesslog.Errors.String(), accesslog.Off.String()))
 	if err != nil {
-		return standard // oneOf has reported the value
+		return standard // oneOf has already reported the bad value
 	}
 	return mode
 }
 
-// checkCombinations checks keys against each other.
+// checkCombinations checks that the values of different keys go together.
 func (r *reader) checkCombinations(cfg *Config) {
 	r.checkTLS(cfg)
 	if strings.HasPrefix(cfg.BaseURL, "http://") && (cfg.TLS != "off" || !cfg.Sandbox) && !r.reported["tls"] {
-		r.reportBad("base-url", "has to be https, but for a sandbox with --tls off")
+		r.reportBad("base-url", "has to be https, except for a sandbox with --tls off")
 	}
 	if cfg.ManualClock && !cfg.Sandbox {
 		r.reportBad("clock", "manual needs --sandbox")

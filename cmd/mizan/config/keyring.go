@@ -7,14 +7,14 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// KeyringFlags name the keyring that `mizan serve` would use with the same flags and
-// environment.
+// KeyringFlags determine the path of a keyring in the same way as `mizan serve` does, from the same flags and environment
+// variables.
 type KeyringFlags struct {
-	Keyring Setting `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"The keyring; without it the data directory's."`
+	Keyring Setting `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"The keyring; default: the one in the data directory."`
 	Data    Setting `name:"data" env:"MIZAN_DATA" standard:"./data" placeholder:"DIR" help:"Data directory; a server may be using it."`
 }
 
-// Path returns the keyring's file.
+// Path returns the path of the keyring's file.
 func (f *KeyringFlags) Path() (string, error) {
 	for _, k := range Keys(f) {
 		if !k.IsSet {

@@ -15,11 +15,10 @@ import (
 // maxSecret bounds a file that holds a token or a password, in bytes.
 const maxSecret = 1024
 
-// botTokenPattern is the form of tokens of Telegram's Bot API. A token is checked because it becomes part
-// of a URL.
+// botTokenPattern matches a token for Telegram's Bot API. Tokens are checked because they become part of URLs.
 var botTokenPattern = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
 
-// operators reads the channels to operators, Telegram and e-mail. Either may be absent.
+// operators reads the settings of the channels to operators, which are Telegram and e-mail. Either channel may be missing.
 func (r *reader) operators(sandbox bool) operators.Options {
 	o := operators.Options{TelegramURL: r.telegramURL(), TelegramToken: r.secret("telegram-token-file")}
 	switch isGiven := r.settings["telegram-token-file"].IsSet; {
@@ -49,7 +48,7 @@ func addMissingPort(host string) string {
 	return net.JoinHostPort(strings.Trim(host, "[]"), "80")
 }
 
-// smtp reads the keys of e-mail and checks that they fit together.
+// smtp reads the settings for e-mail and checks that they go together.
 func (r *reader) smtp(sandbox bool) operators.SMTP {
 	host, port := r.smtpAddress()
 	smtp := operators.SMTP{
@@ -89,7 +88,7 @@ func (r *reader) smtpAddress() (host string, port int) {
 	if raw == "" {
 		return "", 0
 	}
-	host, digits, _ := net.SplitHostPort(raw) // r.address has checked the form
+	host, digits, _ := net.SplitHostPort(raw) // r.address has checked that raw is HOST:PORT
 	port, _ = strconv.Atoi(digits)
 	if host == "" || port == 0 {
 		r.reportBad("smtp-address", "%q has no host, or its port is no number from 1 to 65535", raw)

@@ -29,7 +29,7 @@ func TestOperatorChannelsAreParsed(t *testing.T) {
 	}
 	cfg, err = parse(t, "--sandbox")
 	if err != nil || cfg.Operators != (operators.Options{TelegramURL: operators.DefaultTelegramURL}) {
-		t.Errorf("nobody is told by default: %+v, %v", cfg.Operators, err)
+		t.Errorf("a channel is configured by default: %+v, %v", cfg.Operators, err)
 	}
 }
 
@@ -41,7 +41,7 @@ func TestContradictoryOperatorKeysAreRefused(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		args []string
-		want []string // prefixes of the lines
+		want []string // the beginnings of the expected error lines
 	}{
 		"no keys of channels":                           {nil, nil},
 		"all keys of e-mail":                            {mailArgs("--smtp-user", "u", "--smtp-pass-file", pass, "--smtp-tls", "tls"), nil},

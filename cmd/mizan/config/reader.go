@@ -16,10 +16,10 @@ import (
 
 // reader converts settings to values and collects the errors in them.
 type reader struct {
-	settings       map[string]*Setting // by key
+	settings       map[string]*Setting // by name of the key
 	faults         []string            // a line for each bad key
-	reported       map[string]bool     // the bad keys
-	fileUnreadable bool                // the configuration file exists and could not be read
+	reported       map[string]bool     // names of the bad keys
+	fileUnreadable bool                // a configuration file is named but could not be read
 }
 
 // reportBad reports a bad key. Only the first error of a key is reported, so each bad key has one line.
@@ -37,8 +37,8 @@ func (r *reader) reportBad(name, format string, args ...any) {
 
 func (r *reader) text(name string) string { return r.settings[name].Raw }
 
-// oneOf reads a setting that allows certain values. If the setting is absent, the result is defaultValue, unless defaultValue
-// is empty.
+// oneOf reads a setting that has one of the allowed values. If the setting is absent and defaultValue is not empty, oneOf
+// returns defaultValue.
 func (r *reader) oneOf(name, defaultValue string, allowed ...string) string {
 	raw := r.text(name)
 	if !r.settings[name].IsSet && defaultValue != "" {
@@ -87,7 +87,7 @@ func (r *reader) origin(name string) string {
 	}
 	u, err := url.Parse(raw)
 	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "" {
-		r.reportBad(name, "is not an https:// address") // the text may contain a password
+		r.reportBad(name, "is not an https:// address") // the value is not quoted, because it may contain a password
 		return ""
 	}
 	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.User != nil {
@@ -130,7 +130,7 @@ func (r *reader) token(name string) string {
 	return token
 }
 
-// IsNotTokenRune tells whether a character is not visible ASCII, which is what tokens consist of.
+// IsNotTokenRune tells whether a token may not contain the character. Tokens consist of visible ASCII characters.
 func IsNotTokenRune(c rune) bool { return c <= ' ' || c > '~' }
 
 func (r *reader) networks(name string) []netip.Prefix {
@@ -217,7 +217,7 @@ func asDuration(raw string) (time.Duration, bool) {
 	return d, err == nil
 }
 
-// IsLoopback tells whether only this machine can reach the address.
+// IsLoopback tells whether an address can be reached only from this machine.
 func IsLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -14,8 +14,8 @@ type Reloadable struct {
 	CertFile, KeyFile string
 }
 
-// Reread reads the configuration file, if there is one, and checks only the reloadable keys,
-// because files that only the start needs may be gone.
+// Reread reads the configuration file again, if there is one. It checks only the reloadable keys, because files that are needed
+// only at the start may no longer exist.
 func (c *Flags) Reread() (*Reloadable, error) {
 	r := c.readLayers()
 	reloaded := &Reloadable{Level: r.level(), AccessLog: r.accessLog(r.flag("sandbox", false)), CertFile: r.text("tls-cert"), KeyFile: r.text("tls-key")}

@@ -11,7 +11,7 @@ import (
 type Setting struct {
 	Raw    string
 	IsSet  bool
-	origin string // the configuration file's name; empty: a flag or the environment has set the key
+	origin string // the name of the configuration file that set the key; empty if a flag or the environment set it
 }
 
 // Decode implements kong.MapperValue.
@@ -20,7 +20,7 @@ func (s *Setting) Decode(ctx *kong.DecodeContext) error {
 	return ctx.Scan.PopValueInto("text", &s.Raw)
 }
 
-// toggle is a setting that is true when its flag has no value.
+// toggle is a setting whose flag may have no value; then the setting is true.
 type toggle struct{ Setting }
 
 // IsBool implements kong.BoolMapperValue.
@@ -42,7 +42,7 @@ type Key struct {
 	Standard string // the default
 }
 
-// Keys returns a command's settings in the order of its struct.
+// Keys returns the settings in a command's struct, in the order of the fields.
 func Keys(command any) []Key {
 	fields := reflect.ValueOf(command).Elem()
 	var keys []Key

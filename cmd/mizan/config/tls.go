@@ -11,15 +11,16 @@ import (
 // maxACMEDomains bounds the domains for which certificates are obtained.
 const maxACMEDomains = 100
 
-// ACME says from which authority --tls acme obtains certificates, and for which domains.
+// ACME names the certificate authority from which --tls acme obtains certificates, and the domains for which it obtains them.
 type ACME struct {
-	Domains   []string // lower case; at least one with --tls acme
-	Email     string   // empty: none
-	Directory string   // URL of the authority's directory
+	Domains   []string // in lower case; with --tls acme at least one
+	Email     string   // contact address of the account; empty: none
+	Directory string   // URL of the authority's directory (RFC 8555)
 }
 
-// domainName matches a name for which an authority issues a certificate: at least two labels of letters, digits and
-// hyphens. A name with other letters is given in its ASCII form (xn--…). A wildcard would need DNS records as proof.
+// domainName matches a domain name for which an authority issues a certificate: at least two labels of letters, digits and
+// hyphens. A name with non-ASCII letters must be given in its ASCII form (xn--…). Wildcards are not accepted, because an
+// authority verifies them by DNS records only.
 var domainName = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
 // acme reads the settings for ACME.
@@ -41,12 +42,12 @@ func (r *reader) acme() ACME {
 		r.reportBad("acme-email", "%q is not an e-mail address", settings.Email)
 	}
 	if u, err := url.Parse(settings.Directory); settings.Directory != "" && (err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil) {
-		r.reportBad("acme-directory", "is not an https:// address") // the text may contain a password
+		r.reportBad("acme-directory", "is not an https:// address") // the value is not quoted, because it may contain a password
 	}
 	return settings
 }
 
-// checkTLS checks --tls against the keys that go with only one of its values.
+// checkTLS checks that each key that belongs to one value of --tls is given only with that value.
 func (r *reader) checkTLS(cfg *Config) {
 	onlyWith := func(value string, keys ...string) {
 		for _, key := range keys {

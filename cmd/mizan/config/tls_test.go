@@ -20,7 +20,7 @@ func TestACMENeedsDomains(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		args []string
-		want []string // prefixes of the lines
+		want []string // the beginnings of the expected error lines
 	}{
 		"no domains":           {[]string{"--tls", "acme"}, []string{"acme-domains: is required"}},
 		"a certificate":        {[]string{"--tls", "acme", "--acme-domains", "a.example", "--tls-cert", "x"}, []string{"tls-cert: only goes with --tls files"}},

@@ -9,8 +9,8 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// readTOML reads a TOML file without tables. It reads the parser's expressions, because only they tell the lines of
-// keys; the parser is the one that go-toml's stable functions use.
+// readTOML reads a TOML file without tables. It uses go-toml's package unstable, because only the parser's expressions
+// have the line numbers of keys. The stable functions of go-toml use the same parser.
 func readTOML(content []byte) ([]fileEntry, error) {
 	var parser unstable.Parser
 	parser.Reset(slices.Clip(content))
@@ -36,12 +36,12 @@ func readTOML(content []byte) ([]fileEntry, error) {
 	return entries, nil
 }
 
-// lineOf names the line of a node.
+// lineOf returns the line number of a parsed node in words, for an error.
 func lineOf(parser *unstable.Parser, node *unstable.Node) string {
 	return fmt.Sprintf("line %d", parser.Shape(node.Raw).Start.Line)
 }
 
-// atLine adds the line to the parser's error.
+// atLine adds the line number to an error of the parser.
 func atLine(parser *unstable.Parser, err error) error {
 	var bad *unstable.ParserError
 	if !errors.As(err, &bad) || len(bad.Highlight) == 0 {
@@ -50,7 +50,7 @@ func atLine(parser *unstable.Parser, err error) error {
 	return fmt.Errorf("line %d: %w", parser.Shape(parser.Range(bad.Highlight)).Start.Line, err)
 }
 
-// tomlText converts a TOML value to the text that a flag would have.
+// tomlText converts a TOML value to the text that a flag with this value would have.
 func tomlText(value *unstable.Node) (string, bool) {
 	switch value.Kind {
 	case unstable.String, unstable.Bool:

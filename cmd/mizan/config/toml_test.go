@@ -88,7 +88,8 @@ func TestTOMLFileIsFlat(t *testing.T) {
 	}
 }
 
-// FuzzConfigFile checks that no file makes a reader panic, and that every entry has a line of the file.
+// FuzzConfigFile checks that no content of a configuration file causes a panic, and that every entry has a line number in the
+// file.
 func FuzzConfigFile(f *testing.F) {
 	for _, seed := range []string{
 		"a = 1\nb.c = [\"x\", 'y']\n", "a = \"\"\"\nx\"\"\"", "[t]\n", "a = {b = 1}", "a = [1, [2]]", "a = ", "=", "\"", "a = 'x", "#\r\n\r",
@@ -121,7 +122,8 @@ func packagedFile(t *testing.T) string {
 	return string(content)
 }
 
-// The package's configuration starts a server once the files that its installation makes are there.
+// The Debian package's configuration file is accepted if the keyring and the token file exist. The installation of the package
+// creates these two files.
 func TestPackagedConfigurationIsComplete(t *testing.T) {
 	content := packagedFile(t)
 	keyring, token := testkit.WriteFile(t, "keyring", "{}"), testkit.WriteFile(t, "token", "mza_"+strings.Repeat("x", 40))
@@ -140,11 +142,11 @@ func TestPackagedConfigurationIsComplete(t *testing.T) {
 	}
 }
 
-// commentedSetting matches a setting that an operator may switch on.
+// commentedSetting matches a line with a setting that is commented out.
 var commentedSetting = regexp.MustCompile(`(?m)^#([a-z-]+ = )`)
 
-// Every setting that the package's configuration shows as a comment can be switched on: its key exists, and its value
-// is of the right form.
+// The Debian package's configuration file has settings that are commented out. If an operator removes the comment sign, each
+// must be accepted: its key exists, and its value has the right format.
 func TestCommentedSettingsOfThePackageExist(t *testing.T) {
 	content := packagedFile(t)
 	if len(commentedSetting.FindAllString(content, -1)) < 10 {

@@ -19,19 +19,19 @@ import (
 
 // TokenCommands are `mizan admin-token …`.
 type TokenCommands struct {
-	Rotate rotateTokenCommand `cmd:"" help:"Retire an administration token and print another, once."`
+	Rotate rotateTokenCommand `cmd:"" help:"Retire an administration token, and print its successor once."`
 }
 
 // rotateTokenCommand is `mizan admin-token rotate`, for a running or a stopped server.
 type rotateTokenCommand struct {
 	Sandbox   string `name:"sandbox" placeholder:"DIR|FILE" help:"A running sandbox: take server and token from its data directory, or from its sandbox.json."`
-	URL       string `name:"url" placeholder:"URL" help:"A running server: the token that the command is given is retired."`
-	TokenFile string `name:"token-file" placeholder:"FILE" help:"With --url: the token, - is stdin; without it MIZAN_ADMIN_TOKEN has it."`
+	URL       string `name:"url" placeholder:"URL" help:"A running server: the token with which the command authenticates is retired."`
+	TokenFile string `name:"token-file" placeholder:"FILE" help:"With --url: file with the token, - is stdin; default: the token in $MIZAN_ADMIN_TOKEN."`
 	CAFile    string `name:"ca-file" placeholder:"FILE" help:"With --url: PEM of the authorities to trust, in place of the system's ($MIZAN_CA_FILE)."`
 	Data      string `name:"data" placeholder:"DIR" help:"Data directory of a stopped server: all tokens are retired."`
-	Keyring   string `name:"keyring" placeholder:"FILE" help:"With --data: the server's keyring; without it the data directory's."`
+	Keyring   string `name:"keyring" placeholder:"FILE" help:"With --data: the server's keyring; default: the one in the data directory."`
 
-	sandboxToken secret.Text // of --sandbox
+	sandboxToken secret.Text // the admin token in sandbox.json; empty without --sandbox
 }
 
 // Run implements the command. It prints only the new token on stdout, so that a script can
@@ -81,8 +81,8 @@ func (c *rotateTokenCommand) checkFlags() error {
 	return nil
 }
 
-// readServer takes the server and its token from the file that --sandbox names; with --url the environment may name the
-// authorities to trust, as for other clients.
+// readServer takes the server's address and token from the sandbox.json that --sandbox names. Without --sandbox, readServer only
+// sets the default of --ca-file, which for all clients is the environment variable MIZAN_CA_FILE.
 func (c *rotateTokenCommand) readServer() error {
 	if c.Sandbox == "" {
 		c.CAFile = cmp.Or(c.CAFile, os.Getenv("MIZAN_CA_FILE"))
@@ -120,7 +120,7 @@ func (c *rotateTokenCommand) readToken() (secret.Text, error) {
 	return secret.Text(token), nil
 }
 
-// rotateOffline replaces all tokens in the store of a stopped server.
+// rotateOffline replaces all administration tokens in the store of a stopped server.
 func (c *rotateTokenCommand) rotateOffline(s *cli.Streams) (secret.Text, error) {
 	if _, err := os.Stat(filepath.Join(c.Data, "store")); errors.Is(err, fs.ErrNotExist) {
 		return "", cli.BadConfiguration("data: " + c.Data + " holds no store")
@@ -128,8 +128,8 @@ func (c *rotateTokenCommand) rotateOffline(s *cli.Streams) (secret.Text, error) 
 	return serving.RotateAdminTokens(c.Data, c.openSealer(s), s)
 }
 
-// openSealer loads the server's keyring. The rotation works without a readable keyring too; then the sealed
-// fields of terminals and partners stay as they are.
+// openSealer loads the server's keyring, which decrypts the sealed fields of terminals and partners. If the keyring can't be
+// read, the rotation still works and leaves the sealed fields unchanged.
 func (c *rotateTokenCommand) openSealer(s *cli.Streams) directoryactor.Sealer {
 	path := c.Keyring
 	if path == "" {
@@ -137,7 +137,7 @@ func (c *rotateTokenCommand) openSealer(s *cli.Streams) directoryactor.Sealer {
 	}
 	keyring, err := secret.LoadKeyring(path)
 	if err != nil {
-		_, _ = fmt.Fprintf(s.Err, "mizan: admin-token: %s: what terminals and partners keep sealed was left as it is\n", cli.OneLine(err.Error()))
+		_, _ = fmt.Fprintf(s.Err, "mizan: admin-token: %s: the sealed fields of terminals and partners were left unchanged\n", cli.OneLine(err.Error()))
 		return directoryactor.NoKeys
 	}
 	return keyring

@@ -19,15 +19,15 @@ import (
 	"mizan/internal/secret"
 )
 
-// Bounds of the request to a running server, of its reply, and of the file with certificates.
+// Bounds for the request to a running server, its response and the file with certificates.
 const (
 	rotateTimeout  = 30 * time.Second
 	maxRotateReply = 64 << 10
 	maxCAFile      = 1 << 20
 )
 
-// rotateOnline asks a running server to rotate the token that the request presents. It sends the
-// request only once, because a second request could arrive after the first has retired the token.
+// rotateOnline asks a running server to rotate the token with which the request is authenticated. It sends the request only
+// once: if the first request has retired the token, a second one would be refused.
 func (c *rotateTokenCommand) rotateOnline(*cli.Streams) (secret.Text, error) {
 	token, err := c.readToken()
 	if err != nil {
@@ -110,7 +110,7 @@ func notSentFault(err error) error {
 	}}
 }
 
-// unknownOutcomeFault reports a request whose outcome is unknown.
+// unknownOutcomeFault returns the fault for a request of which the client can't know whether the server has carried it out.
 func unknownOutcomeFault(err error) error {
 	return &cli.Fault{Code: cli.ExitStorage, Lines: []string{
 		"mizan: admin-token: no answer: " + cli.OneLine(err.Error()),
@@ -118,7 +118,7 @@ func unknownOutcomeFault(err error) error {
 	}}
 }
 
-// parseRotation reads the server's response. If the rotation failed, the error has only the server's
+// parseRotation returns the new token in the server's response. If the rotation failed, the error contains only the server's
 // error code and message.
 func parseRotation(status int, body []byte) (secret.Text, error) {
 	var answer struct {
@@ -131,7 +131,7 @@ func parseRotation(status int, body []byte) (secret.Text, error) {
 	case status == http.StatusCreated && isReadable && answer.Data.Token != "":
 		return secret.Text(answer.Data.Token), nil
 	case status == http.StatusCreated:
-		return "", unknownOutcomeFault(errors.New("it can't be read"))
+		return "", unknownOutcomeFault(errors.New("the response can't be read"))
 	}
 	line := fmt.Sprintf("mizan: admin-token: the server answered %d", status)
 	if answer.Error != "" {

@@ -21,8 +21,8 @@ func rotate(t *testing.T, env []string, args ...string) string {
 	return token
 }
 
-// notSentLine is the last line that the command prints if it sent its token to no server, because the server could not
-// be reached or its certificate was not trusted.
+// notSentLine is the command's last line if it has not sent the token: the server could not be reached, or its certificate was
+// not trusted.
 const notSentLine = "mizan: admin-token: nothing was sent: the token is as it was\n"
 
 // statusWithToken returns the status of an administration request with the token.
@@ -35,7 +35,7 @@ func statusWithToken(t *testing.T, s *testkit.Server, token string) int {
 	return answer.Status
 }
 
-// wantTokens checks which tokens are in force.
+// wantTokens checks that one token is accepted and that the retired tokens are refused.
 func wantTokens(t *testing.T, s *testkit.Server, inForce string, retired ...string) {
 	t.Helper()
 	if got := statusWithToken(t, s, inForce); got != 200 {
@@ -108,8 +108,8 @@ func TestAllTokensAreRotatedInAStoppedStore(t *testing.T) {
 	}
 }
 
-// A terminal's credentials at its provider are sealed with the keyring. Whether or not the command finds the
-// keyring, all tokens are rotated and the terminal keeps its credentials.
+// A terminal's credentials at its provider are sealed (encrypted) with the keyring. With and without the keyring, the command
+// rotates all tokens and the terminal keeps its credentials.
 func TestTokenRotationKeepsTerminalCredentials(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--log-level", "error"}})
 	const terminalBody = `{"name":"far","partner_id":1,"provider":"utp","type":"payment","env":"test","provider_params":{` +
@@ -153,7 +153,7 @@ func TestTokenToRotateMayComeFromStdin(t *testing.T) {
 	wantTokens(t, s, strings.TrimSpace(string(out)), firstToken)
 }
 
-// A retired token is never accepted again, even from the configured file.
+// The server never accepts a retired token again, even if the configured token file contains it.
 func TestRetiredTokenInTheFileIsRefused(t *testing.T) {
 	testkit.NotUnderRace(t, reasonRefusedCommand)
 	file := filepath.Join(t.TempDir(), "token")

@@ -22,7 +22,7 @@ import (
 // BackupCommands are `mizan backup …`. Without a subcommand `mizan backup` takes a backup.
 type BackupCommands struct {
 	Take   takeBackupCommand   `cmd:"" default:"withargs" help:"Take a backup of a running server."`
-	Verify verifyBackupCommand `cmd:"" help:"Read a backup, and the backups that it builds on, to the end."`
+	Verify verifyBackupCommand `cmd:"" help:"Verify a backup and the backups that it builds on."`
 }
 
 // Help returns the text that kong shows above the list of both subcommands.
@@ -33,10 +33,10 @@ func (BackupCommands) Help() string {
 // takeBackupCommand is `mizan backup take`, or `mizan backup` for short.
 type takeBackupCommand struct {
 	client.BackupFlags
-	To      string  `name:"to" required:"" placeholder:"DIR|FILE" help:"A directory, in which the backup gets a name, or a new file."`
-	Since   *string `name:"since" placeholder:"DIR|FILE" help:"An earlier backup, or a directory with some, of which the newest is used: back up only changes since then."`
-	Keyring *string `name:"keyring" placeholder:"FILE" help:"The server's keyring: read the backup to its end with it before it gets its name."`
-	JSON    bool    `name:"json" help:"Print what was taken as a JSON object."`
+	To      string  `name:"to" required:"" placeholder:"DIR|FILE" help:"A directory, in which the backup gets a name with its time, or the path of a new file."`
+	Since   *string `name:"since" placeholder:"DIR|FILE" help:"An earlier backup, or a directory of backups, of which the newest is used: back up only the changes since then."`
+	Keyring *string `name:"keyring" placeholder:"FILE" help:"The server's keyring: verify the whole backup with it before the file gets its name."`
+	JSON    bool    `name:"json" help:"Print a description of the backup as a JSON object."`
 }
 
 // Run implements the command. The file gets its name when the backup is complete.
@@ -74,7 +74,7 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	header, path, err := c.receive(ctx, s, file, body, dir, path, keyring)
 	if err = errors.Join(err, file.Close()); err != nil {
 		if ctx.Err() != nil {
-			err = ctx.Err() // the interruption caused the other error
+			err = ctx.Err() // the interruption caused the error, so it is reported instead
 		}
 		return backupFault(err)
 	}
@@ -91,7 +91,8 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	return err
 }
 
-// receive writes the backup to the file, checks what was written and gives the file its name.
+// receive writes the backup to a temporary file, verifies the file and renames it. If keyring is nil, receive verifies only the
+// parts of the backup that need no key. An empty path means that the name comes from the backup's header.
 func (c *takeBackupCommand) receive(ctx context.Context, s *cli.Streams, file *backup.File, body []byte, dir, path string, keyring backup.Sealer) (header backup.Header, finalPath string, err error) {
 	if err := c.Take(ctx, "backup", s, body, file); err != nil {
 		return header, path, err
@@ -113,9 +114,9 @@ func (c *takeBackupCommand) receive(ctx context.Context, s *cli.Streams, file *b
 	return header, path, file.Keep(path)
 }
 
-// requestBody returns the request's body. With --since the request is for an increment, which has only the changes since
-// an earlier backup, its base; the body then names the base. requestBody reads the whole base first, because an increment
-// to a damaged base can't be restored.
+// requestBody returns the body of the request for a backup. Without --since the request is for a full backup. With --since it is
+// for an increment, which has only the changes since an earlier backup, the base. requestBody first reads the whole base,
+// because an increment to a damaged base can't be restored.
 func (c *takeBackupCommand) requestBody(ctx context.Context, keyring backup.Sealer) ([]byte, error) {
 	if c.Since == nil {
 		return []byte("{}"), nil
@@ -127,7 +128,7 @@ func (c *takeBackupCommand) requestBody(ctx context.Context, keyring backup.Seal
 	return json.Marshal(map[string]any{"since": header.Base()})
 }
 
-// destination returns the directory of the backup, and its path if --to names a file.
+// destination returns the directory for the backup. If --to names a file, it also returns the file's path.
 func (c *takeBackupCommand) destination() (dir, path string, err error) {
 	info, err := os.Stat(c.To)
 	if _, linkErr := os.Lstat(c.To); errors.Is(err, fs.ErrNotExist) && linkErr == nil {
@@ -142,7 +143,7 @@ func (c *takeBackupCommand) destination() (dir, path string, err error) {
 		return "", "", cli.BadConfiguration("to: " + err.Error())
 	}
 	if strings.HasPrefix(filepath.Base(c.To), ".") {
-		return "", "", cli.BadConfiguration("to: " + c.To + ": a backup whose name begins with a dot is not found again")
+		return "", "", cli.BadConfiguration("to: " + c.To + ": a backup whose name begins with a dot would not be found later")
 	}
 	return filepath.Dir(c.To), c.To, nil
 }
@@ -150,9 +151,9 @@ func (c *takeBackupCommand) destination() (dir, path string, err error) {
 // verifyBackupCommand is `mizan backup verify`.
 type verifyBackupCommand struct {
 	From    string  `name:"from" required:"" placeholder:"DIR|FILE" help:"A backup, or a directory of them."`
-	At      *string `name:"at" placeholder:"TIME" help:"Of a directory: the newest that is not after this time (RFC 3339)."`
+	At      *string `name:"at" placeholder:"TIME" help:"With a directory: use the newest backup that was taken at this time or before (RFC 3339)."`
 	Keyring string  `name:"keyring" required:"" placeholder:"FILE" help:"The keyring of the backup's server."`
-	JSON    bool    `name:"json" help:"Print what was read as a JSON object."`
+	JSON    bool    `name:"json" help:"Print a description of the backup as a JSON object."`
 }
 
 // Run implements the command.
@@ -181,7 +182,7 @@ func (c *verifyBackupCommand) Run(s *cli.Streams) error {
 	return err
 }
 
-// backupJSON describes a backup for programs.
+// backupJSON describes a backup in the command's JSON output.
 type backupJSON struct {
 	ID      string    `json:"id"`
 	Kind    string    `json:"kind"`
@@ -190,7 +191,7 @@ type backupJSON struct {
 	Path    string    `json:"path,omitempty"`
 	Bytes   int64     `json:"bytes,omitempty"`
 	Rows    uint64    `json:"rows,omitempty"`
-	Backups int       `json:"backups,omitempty"` // how many were read: itself and those on which it builds
+	Backups int       `json:"backups,omitempty"` // number of backups that were read: this one and those on which it builds
 }
 
 func describeBackup(h *backup.Header) backupJSON {
@@ -210,7 +211,7 @@ func printJSON(s *cli.Streams, value any) error {
 	return encoder.Encode(value)
 }
 
-// parseSourceFlags reads the flags that restore and verify share.
+// parseSourceFlags reads the flags that the commands restore and verify have in common.
 func parseSourceFlags(at *string, keyringFile string) (time.Time, *secret.Keyring, error) {
 	var instant time.Time
 	if at != nil {
@@ -226,14 +227,14 @@ func parseSourceFlags(at *string, keyringFile string) (time.Time, *secret.Keyrin
 	return instant, loaded, nil
 }
 
-// flag is a flag of a command; value is nil if the flag was not given.
+// flag is the name and the value of a flag; value is nil if the flag was not given.
 type flag struct {
 	name  string
 	value *string
 }
 
-// refuseEmpty refuses flags with an empty value, which a script gives if its variable is unset. If such a flag
-// were ignored, the command would do something else.
+// refuseEmpty refuses flags with an empty value. A script passes an empty value if a variable is not set. If such a flag were
+// ignored, the command would do something else than intended.
 func refuseEmpty(flags ...flag) error {
 	var lines []string
 	for _, f := range flags {
@@ -247,14 +248,14 @@ func refuseEmpty(flags ...flag) error {
 	return cli.BadConfiguration(lines...)
 }
 
-// warnUnused warns of damaged backups beside those that were used.
+// warnUnused prints warnings about damaged backups in the directory that the command did not need.
 func warnUnused(s *cli.Streams, result *backup.Restored) {
 	for _, err := range result.Unused {
-		_, _ = fmt.Fprintln(s.Err, "mizan: warning: beside it, and not needed: "+cli.OneLine(err.Error())) // there is nowhere to report an error
+		_, _ = fmt.Fprintln(s.Err, "mizan: warning: another backup, which was not needed: "+cli.OneLine(err.Error())) // an error of stderr can't be reported
 	}
 }
 
-// sourceFault is backupFault for a backup whose path is the value of the flag name.
+// sourceFault is backupFault with the name of the flag that names the backup.
 func sourceFault(name string, err error) error {
 	if errors.Is(err, backup.ErrChoice) {
 		return cli.BadConfiguration(name + ": " + err.Error())
@@ -262,7 +263,7 @@ func sourceFault(name string, err error) error {
 	return backupFault(err)
 }
 
-// backupFault maps an error of taking or reading a backup to the fault with which the process exits.
+// backupFault converts an error of taking or reading a backup to the fault with which the process exits.
 func backupFault(err error) error {
 	var fault *cli.Fault
 	var targetError *backup.TargetError

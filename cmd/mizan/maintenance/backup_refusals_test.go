@@ -11,8 +11,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// No server starts in the work directory of a killed restore, and no restore clears that directory after a
-// server was started in it.
+// No server starts in the work directory of an unfinished restore. A restore does not delete a work directory in which a server
+// has been started.
 func TestNoServerStartsInAnUnfinishedRestore(t *testing.T) {
 	testkit.NotUnderRace(t, reasonRefusedCommand)
 	server := testkit.Start(t, testkit.Options{})
@@ -46,8 +46,8 @@ func TestNoServerStartsInAnUnfinishedRestore(t *testing.T) {
 	testkit.MustRun(t, restoreArgs...)
 }
 
-// An increment has only the changes since an earlier backup, so with a damaged one it could never be restored,
-// though it would look like a usable backup.
+// An increment has only the changes since an earlier backup. If that backup is damaged, the increment could never be restored
+// although it would look usable, so the command refuses to take it.
 func TestIncrementToADamagedBackupIsRefused(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	dir, keyring := t.TempDir(), filepath.Join(server.Dir, "keyring")
@@ -90,7 +90,7 @@ func TestUnneededDamagedBackupIsAWarning(t *testing.T) {
 	}
 }
 
-// The short form is `mizan backup`, without `take`.
+// The help text for backups shows that `mizan backup` stands for `mizan backup take`.
 func TestBackupHelpShowsTheShortForm(t *testing.T) {
 	testkit.NotUnderRace(t, reasonNothingConcurrent)
 	if help := testkit.MustRun(t, "backup", "--help"); !strings.Contains(help, "mizan backup --to DIR|FILE") {

@@ -15,7 +15,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// process is the binary, running beside the test.
+// process is a running process of the mizan binary.
 type process struct {
 	cmd    *exec.Cmd
 	output bytes.Buffer
@@ -37,7 +37,7 @@ func startCommand(t *testing.T, args ...string) *process {
 	return started
 }
 
-// waitForExit returns the exit code; -1 if a signal ended the process.
+// waitForExit waits for the end of the process and returns its exit code. If a signal ended the process, it returns -1.
 func (p *process) waitForExit() int {
 	_ = p.cmd.Wait()
 	return p.cmd.ProcessState.ExitCode()
@@ -68,16 +68,16 @@ func partialBackupSize(t *testing.T, dir string) (bytes int64) {
 	return bytes
 }
 
-// trialBalance returns the trial balance, which a restored server must reproduce. That server also creates
-// new sandbox tokens, but their events have no entries.
+// trialBalance returns the server's trial balance, which must be the same on a restored server. A restored server creates new
+// sandbox tokens, but the events for that have no entries.
 func trialBalance(t *testing.T, s *testkit.Server) string {
 	t.Helper()
 	answer, err := s.Auditor().Get("/api/v1/ledger/trial-balance?env=test&limit=500")
 	return string(testkit.WantStatus(t, answer, err, 200).Body)
 }
 
-// A full backup and an increment of a running server are verified and restored, and a server
-// runs on each: the books are equal, and new payments work.
+// A full backup and an increment of a running server can be verified and restored. A server started on each restored directory
+// has the same trial balance and accepts payments.
 func TestBackupOfARunningServerIsRestored(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	backups, restoreDir := t.TempDir(), t.TempDir()
@@ -121,10 +121,10 @@ func TestBackupOfARunningServerIsRestored(t *testing.T) {
 	}
 }
 
-// slowBackup are flags with which a backup takes longer than any test.
+// slowBackup are flags of a server whose backups take longer than any test.
 var slowBackup = []string{"--backup-rate", "1000"}
 
-// startSlowBackup returns a backup command that has begun to write.
+// startSlowBackup starts a backup command and waits until it has begun to write.
 func startSlowBackup(t *testing.T, s *testkit.Server, dir string) *process {
 	t.Helper()
 	backup := startCommand(t, "backup", "--sandbox", s.Dir, "--to", dir)
@@ -235,7 +235,7 @@ func TestKilledRestoreIsAbsentOrComplete(t *testing.T) {
 		ended := make(chan int, 1)
 		go func() { ended <- restore.waitForExit() }()
 		testkit.WaitUntil(t, progressFile, func() bool { return exists(progressFile) || exists(dir) })
-		_ = restore.cmd.Process.Kill() // the process may have ended already
+		_ = restore.cmd.Process.Kill() // an error means that the process has already ended
 		<-ended
 		if exists(dir) {
 			testkit.MustRun(t, "audit", "verify", "--data", dir)
@@ -282,7 +282,7 @@ func TestUnrestorableBackupsAreExplained(t *testing.T) {
 	for name, c := range map[string]struct {
 		args   []string
 		exit   int
-		stderr string // text in the error
+		stderr string // text that stderr must contain
 	}{
 		"another keyring":                    {[]string{"restore", "--from", backup, "--data", data, "--keyring", otherKeyring}, 1, "another keyring"},
 		"a truncated backup":                 {[]string{"restore", "--from", truncatedBackup, "--data", data, "--keyring", keyring}, 1, "the backup is damaged"},

@@ -1,15 +1,15 @@
-// Package maintenance has the commands for people who operate a server: keyrings and their
-// keys, rotation of admin tokens, backups and restores.
+// Package maintenance has the commands for people who operate a server. They manage keyrings (the files with the
+// server's keys), replace admin tokens, and take and restore backups.
 //
 // Invariants:
-//  1. A file that a command creates gets its name when it is complete: an interrupted command
-//     leaves no backup, restored directory or keyring under that name.
-//  2. A command that needs a stopped server takes the lock of its data directory.
+//  1. A file that a command creates gets its name only when it is complete. So an interrupted command leaves no
+//     incomplete backup, restored directory or keyring under that name.
+//  2. A command that needs a stopped server takes the lock of the server's data directory.
 //  3. Tokens and keys come from files, stdin or the environment, never from the command line. A
 //     new token is printed once, alone on stdout.
 //
 // Callers: cmd/mizan.
 //
-// Rejected: rotation of keys over HTTP. A running server keeps the keyring that it read at its
-// start, and the file belongs to the operator.
+// Rejected: another design would rotate keys over HTTP. It was not chosen because a running server keeps the keyring
+// that it read at its start, and because the file belongs to the operator.
 package maintenance

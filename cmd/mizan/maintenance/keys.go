@@ -11,7 +11,7 @@ import (
 
 // KeysCommands are `mizan keys …`.
 type KeysCommands struct {
-	Rotate rotateKeysCommand `cmd:"" help:"Add a sealing key; everything is sealed by it from the server's next start on."`
+	Rotate rotateKeysCommand `cmd:"" help:"Add a sealing key, with which the server seals everything from its next start on."`
 	List   listKeysCommand   `cmd:"" help:"List the sealing keys' ids, the oldest first."`
 }
 
@@ -32,14 +32,14 @@ func (c *rotateKeysCommand) Run(s *cli.Streams) error {
 		return cli.KeyringFault(err)
 	}
 	keys := keyring.SealingKeys()
-	earlierKeys := -1 // not counting the key that was added now
+	earlierKeys := -1 // without the key that was just added
 	for _, key := range keys {
 		if key.IsEnabled {
 			earlierKeys++
 		}
 	}
-	_, err = fmt.Fprintf(s.Out, "mizan: %s: key %d seals from the server's next start on; earlier keys that open what they sealed: %d\n"+
-		"mizan: a running server keeps the keys that it has loaded: restart it; and keep a copy of the keyring as it is now\n",
+	_, err = fmt.Fprintf(s.Out, "mizan: %s: key %d seals from the server's next start on; earlier keys, which still open what they sealed: %d\n"+
+		"mizan: a running server keeps the keys that it loaded at its start: restart it; and make a new copy of the keyring\n",
 		path, keys[len(keys)-1].ID, earlierKeys)
 	return err
 }

@@ -14,7 +14,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// newKeyring makes a keyring outside of any data directory.
+// newKeyring creates a keyring that is not in a data directory.
 func newKeyring(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "keys")
@@ -22,8 +22,8 @@ func newKeyring(t *testing.T) string {
 	return path
 }
 
-// removeSealingKeys removes the sealing keys from a keyring's file, so that it is like the
-// file of a release without sealing.
+// removeSealingKeys removes the sealing keys (for encryption) from a keyring's file. The file is then like one written by a
+// release that had no sealing.
 func removeSealingKeys(t *testing.T, path string) {
 	t.Helper()
 	fields := keyringFields(t, path)
@@ -113,8 +113,8 @@ func TestKeysRotateAddsAPrimaryKey(t *testing.T) {
 	}
 }
 
-// TestKeysRotateBesideARunningServer checks that neither the running server nor its next start
-// undoes the rotation, and that the server keeps working.
+// TestKeysRotateBesideARunningServer checks that the server works after a rotation, and that neither the running server nor its
+// next start undoes the rotation.
 func TestKeysRotateBesideARunningServer(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	path := filepath.Join(server.Dir, "keyring")

@@ -11,13 +11,13 @@ import (
 	"mizan/internal/testkit"
 )
 
-// replayWorld is a server that has answered requests with idempotency keys, one of each kind whose reply is
-// stored.
+// replayWorld is a server that has responded to requests with idempotency keys. There is one request of each kind whose response
+// the server stores for repetitions (the cached reply).
 type replayWorld struct {
 	t       *testing.T
 	server  *testkit.Server
-	paidID  string            // the transaction that the subscription renews
-	replies map[string]string // the first replies, by kind of request
+	paidID  string            // the payment that the subscription renews
+	replies map[string]string // the bodies of the first responses, by kind of request
 }
 
 func (r *replayWorld) requests() map[string]func() (*testkit.Answer, error) {
@@ -122,7 +122,7 @@ func (r *replayWorld) stop() {
 	}
 }
 
-// keepPrimaryKeyOnly copies a keyring's file with only one of its sealing keys, the primary one.
+// keepPrimaryKeyOnly copies a keyring's file and leaves out all its sealing keys except the primary key.
 func keepPrimaryKeyOnly(t *testing.T, from, to string) {
 	t.Helper()
 	fields := keyringFields(t, from)
@@ -156,9 +156,9 @@ func keepPrimaryKeyOnly(t *testing.T, from, to string) {
 	}
 }
 
-// Cached replies are sealed like cards: after a rotation an earlier key opens them. If that key is
-// lost, the replies can't be opened. The log reports that as an alarm, and a client that repeats the
-// request gets the record's current content, or the message that the reply is lost.
+// Cached replies are sealed (encrypted). After a rotation of keys, an earlier key still opens them. If that key is lost, the
+// replies can't be opened, and the log reports an error. A client that repeats the request then gets the record's current
+// content, or a message that the reply is lost.
 func TestCachedRepliesSurviveARotationButNotALostKey(t *testing.T) {
 	r := startReplayWorld(t)
 	r.wantSameReplies("again", r.replayAll("again", everyCreated))
@@ -190,7 +190,7 @@ func TestCachedRepliesSurviveARotationButNotALostKey(t *testing.T) {
 		}
 	}
 	r.stop()
-	if n := strings.Count(r.server.Stderr(), "does not open, and is not repeated"); n != 4 {
+	if n := strings.Count(r.server.Stderr(), "does not open, so the request"); n != 4 {
 		t.Errorf("%d alarms in the log\n%s", n, r.server.Stderr())
 	}
 
@@ -241,7 +241,7 @@ func TestVerifyTakesTheStoresOwnKeyring(t *testing.T) {
 	}
 }
 
-// paymentFrom returns the body of a payment with the given money_storage.
+// paymentFrom returns the body of a request that creates a payment with this money_storage.
 func paymentFrom(moneyStorage string) string {
 	return `{"params":{"type":"payment","amount":"1250","currency":"USD","env":"test","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no","money_storage":` + moneyStorage + `}}`
 }

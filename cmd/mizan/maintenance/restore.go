@@ -14,13 +14,14 @@ import (
 // RestoreCommand is `mizan restore`.
 type RestoreCommand struct {
 	From    string  `name:"from" required:"" placeholder:"DIR|FILE" help:"A backup, or a directory of them."`
-	At      *string `name:"at" placeholder:"TIME" help:"Of a directory: the newest that is not after this time (RFC 3339)."`
-	Data    string  `name:"data" required:"" placeholder:"NEWDIR" help:"The data directory to make: absent or empty."`
+	At      *string `name:"at" placeholder:"TIME" help:"With a directory: use the newest backup that was taken at this time or before (RFC 3339)."`
+	Data    string  `name:"data" required:"" placeholder:"NEWDIR" help:"The data directory to create; it must be absent or empty."`
 	Keyring string  `name:"keyring" required:"" placeholder:"FILE" help:"The keyring of the server that was backed up."`
 	JSON    bool    `name:"json" help:"Print the checker's report and what was restored as JSON, one object a line."`
 }
 
-// Run implements the command. Its output ends with the restored moment, or with the checker's findings.
+// Run implements the command. It prints the checker's report. If the report has no findings, the last line names the time
+// of the restored backup.
 func (c *RestoreCommand) Run(s *cli.Streams) error {
 	if err := refuseEmpty(flag{"from", &c.From}, flag{"at", c.At}, flag{"data", &c.Data}, flag{"keyring", &c.Keyring}); err != nil {
 		return err
@@ -43,7 +44,7 @@ func (c *RestoreCommand) Run(s *cli.Streams) error {
 			write = result.Report.WriteJSON
 		}
 		if _, reportErr := write(s.Out); reportErr != nil && err == nil {
-			err = reportErr // the directory has been restored nevertheless
+			err = reportErr // the directory is restored although the report could not be written
 		}
 	}
 	if err != nil {

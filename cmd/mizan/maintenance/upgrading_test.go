@@ -9,7 +9,7 @@ import (
 	"mizan/posting/store"
 )
 
-// The page about upgrades and the changelog name the schema that this program reads.
+// docs/upgrading.md and the changelog name the schema of the store that this program reads.
 func TestUpgradingPageNamesTheSchema(t *testing.T) {
 	for page, want := range map[string]string{
 		"upgrading.md":    "**schema %d** and no other",

@@ -24,17 +24,17 @@ import (
 	"mizan/internal/testkit"
 )
 
-// acmeDomain is the domain of the tests. Their DNS server says that every name is this machine.
+// acmeDomain is the domain for which the tests obtain a certificate. Their DNS server resolves every name to this machine.
 const acmeDomain = "pay.bank.example"
 
-// pebble is a running ACME server, the one that Let's Encrypt tests its clients with.
+// pebble is a running Pebble, the ACME server with which Let's Encrypt tests clients.
 type pebble struct {
 	directory string // URL of its directory
-	rootFile  string // the authority whose certificates it issues
-	trustFile string // the authority of its own HTTPS certificate
+	rootFile  string // file with the authority that issues the certificates
+	trustFile string // file with the authority of Pebble's own HTTPS certificate
 }
 
-// startPebble starts an ACME server that verifies domains by handshakes at the port.
+// startPebble starts an ACME server that verifies domains by TLS handshakes at the port tlsPort.
 func startPebble(t *testing.T, tlsPort uint16) *pebble {
 	t.Helper()
 	program := testkit.Tool(t, "pebble")
@@ -100,7 +100,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// serveNames starts a DNS server over TCP for which every name has the address 127.0.0.1, and returns its own address.
+// serveNames starts a DNS server over TCP that resolves every name to 127.0.0.1, and returns the DNS server's address.
 func serveNames(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -119,14 +119,15 @@ func serveNames(t *testing.T) string {
 			if err != nil {
 				return
 			}
-			_ = answerMessage(c) // a client that gets no response asks again
+			_ = answerMessage(c) // an error needs no handling, because a client that gets no response asks again
 			_ = c.Close()
 		}
 	}()
 	return l.Addr().String()
 }
 
-// answerMessage reads one DNS message and responds to it. Over TCP the length precedes a message (RFC 1035, 4.2.2).
+// answerMessage reads one DNS message and responds to it. Over TCP, each message follows two bytes with its length (RFC 1035,
+// 4.2.2).
 func answerMessage(c net.Conn) error {
 	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		return err
@@ -167,8 +168,8 @@ func answerQuestion(query []byte) ([]byte, error) {
 	return message.Pack()
 }
 
-// With --tls acme the server has a certificate of the ACME authority soon after its start, keeps it over a restart, and
-// keeps its keys from other users.
+// With --tls acme the server obtains a certificate from the ACME authority soon after its start. It still has the certificate
+// after a restart, and other users can't read its keys.
 func TestCertificateIsObtainedByACME(t *testing.T) {
 	testkit.NotUnderRace(t, "the goroutines are those of autocert, which has race tests of its own")
 	address := freeAddress(t)
@@ -184,13 +185,13 @@ func TestCertificateIsObtainedByACME(t *testing.T) {
 	if s.Sandbox.BaseURL != "https://"+acmeDomain || s.Sandbox.CAFile != "" {
 		t.Errorf("base_url is %q, ca_file is %q", s.Sandbox.BaseURL, s.Sandbox.CAFile)
 	}
-	serial := certificateSerial(t, s) // of a client that names no domain
+	serial := certificateSerial(t, s) // for a client that names no domain
 	cache := filepath.Join(s.Dir, "tls", "acme")
 	if stat, err := os.Stat(cache); err != nil || stat.Mode().Perm() != 0o700 {
 		t.Errorf("%s: %v, %v", cache, stat, err)
 	}
 	entries, err := os.ReadDir(cache)
-	if err != nil || len(entries) < 2 { // the account's key, and the certificate with its key
+	if err != nil || len(entries) < 2 { // one file has the account's key, the other the certificate with its key
 		t.Errorf("%d files in %s, %v", len(entries), cache, err)
 	}
 	for _, entry := range entries {

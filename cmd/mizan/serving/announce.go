@@ -22,19 +22,23 @@ func (s *server) announce() {
 	s.log.Info("ready", "address", s.address, "version", s.version)
 }
 
-// readyPrefix begins the last line that is printed; the address follows it.
+// readyPrefix is the beginning of the last line that is printed at the start. The server's address follows it.
 const readyPrefix = "mizan: ready at "
 
-// greetingValues are the parts of the greeting's commands, quoted for a shell.
+// greetingValues are the variable parts of the commands in the greeting, quoted for a shell.
 type greetingValues struct {
 	Program, Dir, Address string
 	CACert                string // curl's option --cacert with its value; empty if curl needs none
-	File                  string // sandbox.json
+	File                  string // path of sandbox.json
+	Organization          string // id of the first organization
 }
 
 func (s *server) greetingValues() greetingValues {
 	values := greetingValues{
 		Program: quote(os.Args[0]), Dir: quote(s.cfg.Dir), Address: s.address, File: quote(filepath.Join(s.cfg.Dir, sandboxFile)),
+	}
+	if stored, ok := s.directory.Sandbox(); ok {
+		values.Organization = stored.First.Org.String()
 	}
 	if s.transport.caFile != "" {
 		values.CACert = "--cacert " + quote(s.transport.caFile) + " "
@@ -42,7 +46,7 @@ func (s *server) greetingValues() greetingValues {
 	return values
 }
 
-// quote makes a path one word of a POSIX shell.
+// quote quotes a path so that a POSIX shell reads it as one word.
 func quote(path string) string {
 	isUnsafe := func(c rune) bool {
 		return c != '/' && c != '.' && c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
@@ -54,6 +58,9 @@ func quote(path string) string {
 }
 
 var greeting = template.Must(template.New("greeting").Parse(`Mizan sandbox in {{.Dir}}; keys and tokens are in {{.File}}
+
+The console, in a browser: {{.Address}}/console?organization={{.Organization}}
+(logins demo, sandbox-admin, sandbox-auditor and sandbox-client; that file has their passwords)
 
 The first payment, from another terminal:
 

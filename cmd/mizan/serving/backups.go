@@ -41,7 +41,7 @@ func (s *server) openBackups(ctx context.Context) error {
 func (s *server) endBackups(scheduledBackups *sync.WaitGroup) {
 	deadline := s.stopBy
 	if deadline.IsZero() {
-		deadline = time.Now().Add(stopBound)
+		deadline = time.Now().Add(stopTimeout)
 	}
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
@@ -58,8 +58,8 @@ func (s *server) endBackups(scheduledBackups *sync.WaitGroup) {
 	}
 }
 
-// startBackup begins a backup that a client requests. If since is not nil, only what changed after that
-// backup is included.
+// startBackup begins a backup that a client requests. If since is not nil, the backup contains only the changes
+// after that earlier backup.
 func (s *server) startBackup(since *admin.BackupBase) (io.ReadCloser, error) {
 	return s.backups.Stream((*backup.Base)(since))
 }

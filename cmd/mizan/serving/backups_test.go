@@ -14,7 +14,7 @@ import (
 
 const givenUpMessage = "a backup does not end, and is given up"
 
-// newStoppingServer returns a server whose stop must end at the deadline, and the server's log.
+// newStoppingServer returns a server that is stopping and must have stopped at the deadline. It also returns the server's log.
 func newStoppingServer(deadline time.Time) (*server, *bytes.Buffer) {
 	log := new(bytes.Buffer)
 	return &server{
@@ -22,8 +22,7 @@ func newStoppingServer(deadline time.Time) (*server, *bytes.Buffer) {
 	}, log
 }
 
-// If the backup disk hangs, the stop gives up the backup when the time for stopping is over, and logs
-// that.
+// If the backup disk hangs, the stop no longer waits for the backup when the deadline has passed. The log reports that.
 func TestStopGivesUpASlowBackup(t *testing.T) {
 	s, log := newStoppingServer(time.Now())
 	var scheduledBackups sync.WaitGroup

@@ -2,8 +2,8 @@ package serving
 
 import "net/url"
 
-// sendToOtherForms sends the n-th card to pages whose forms have no fields for it: those of a link, of a product and of
-// the simulated bank.
+// sendToOtherForms sends the n-th card to pages whose forms have no fields for a card: the pages of a payment link, of a product
+// and of the simulated bank.
 func (p *payer) sendToOtherForms(n int) {
 	form := cardFormBody(canaryNumber(n))
 	link := p.ask(201, "POST", "/api/v1/links", asJSON, `{"env":"test","amount":{"default":1250,"currency":"USD"},"amount_type":"fixed","pay_config":{}}`)

@@ -25,8 +25,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// canaryPrefix begins every card number in these tests. A record stores a card's first six digits, so
-// only a longer part of a number has these eight digits.
+// canaryPrefix is the beginning of every card number in these tests. A record stores only the first six digits of a card number,
+// so these eight digits occur only where a longer part of a number is kept.
 const canaryPrefix = "47165839"
 
 const (
@@ -50,8 +50,8 @@ func canaryNumber(n int) string {
 	return digits + strconv.Itoa((10-sum%10)%10)
 }
 
-// Numbers of the simulator's cards whose payers have to act. The program's own copies of these numbers
-// are not in writable memory.
+// Numbers of test cards: the first three need an action of the payer, and the last is declined. The program contains these
+// numbers too, but not in writable memory.
 const (
 	cardRedirect = "4000000000003220"
 	cardForm     = "4000000000003063"
@@ -59,17 +59,17 @@ const (
 	cardDeclined = "4000000000000002"
 )
 
-// traces are texts that memory must not contain when every transaction has ended. Three digits occur
-// everywhere, so a CVV is searched for together with the text before it in a request.
-// Elsewhere the cardholder's name, which is next to the CVV, is searched for instead of the CVV.
+// traces are texts that the server's memory must not contain when every transaction has ended. The three digits of a CVV may
+// occur anywhere by chance, so the CVV is searched for together with the text before it in a request. Where the text before it
+// is not known, the cardholder's name, which stands next to the CVV, is searched for instead.
 var traces = []string{
 	canaryPrefix, cardRedirect, cardForm, cardPassword, cardDeclined, canaryHolder,
 	`cvv":"` + canaryCVV, `cvv": "` + canaryCVV, "cvv=" + canaryCVV, "CANARY+H.+OLDER", "122030" + canaryCVV,
 	strings.ReplaceAll(canaryPrefix[:4], "4", "\\u0034"),
 }
 
-// searchMemory reads a process's writable memory that is not mapped from a file, and returns
-// the traces that it finds, with the bytes around them.
+// searchMemory reads the part of a process's memory that is writable and not mapped from a file. It returns the traces of cards
+// that it finds, with the bytes around them, and the number of bytes read.
 func searchMemory(t *testing.T, pid int) (found []string, size int64) {
 	t.Helper()
 	maps, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
@@ -119,8 +119,8 @@ func searchMemory(t *testing.T, pid int) (found []string, size int64) {
 	return found, size
 }
 
-// wipeBound is the longest time from the last response until the server has wiped the request. With a
-// free CPU the server needs microseconds.
+// wipeBound is the longest time that the server may take after its last response to wipe the request from memory. With a free
+// CPU the server needs microseconds.
 const wipeBound = 20 * time.Second
 
 // wantNoTrace fails the test if the process's memory contains a trace of a card.
@@ -149,7 +149,7 @@ type payer struct {
 }
 
 func newPayer(t *testing.T, s *testkit.Server, tlsVersion uint16) *payer {
-	// Each payer has an address of its own, because the cards that one address sends in a minute are bounded.
+	// Each payer has an IP address of its own, because the server limits how many cards one address sends in a minute.
 	address := payerAddresses.Add(1)
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 1, byte(address>>8), byte(address))}}
 	transport := &http.Transport{TLSClientConfig: trustConfig(t, s, tlsVersion), MaxConnsPerHost: 1, IdleConnTimeout: time.Hour, DialContext: dialer.DialContext}
@@ -162,8 +162,7 @@ func newPayer(t *testing.T, s *testkit.Server, tlsVersion uint16) *payer {
 // payerAddresses is the number of payers so far.
 var payerAddresses atomic.Uint32
 
-// trustConfig returns the TLS configuration that trusts the server's certificate; nil if the server
-// has no TLS.
+// trustConfig returns a TLS configuration that trusts the server's certificate. If the server has no TLS, it returns nil.
 func trustConfig(t *testing.T, s *testkit.Server, tlsVersion uint16) *tls.Config {
 	if strings.HasPrefix(s.BaseURL, "http:") {
 		return nil
@@ -177,7 +176,8 @@ func trustConfig(t *testing.T, s *testkit.Server, tlsVersion uint16) *tls.Config
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, MaxVersion: tlsVersion}
 }
 
-// ask makes a request, as the first partner if its body is JSON, and returns the fields of the response.
+// ask sends a request and returns the fields of the response. If the body is JSON, the request has the credentials of the first
+// partner.
 func (p *payer) ask(wantStatus int, method, path, contentType, body string, headers ...string) map[string]string {
 	address := path
 	if strings.HasPrefix(path, "/") {
@@ -222,7 +222,7 @@ const (
 	asForm = "application/x-www-form-urlencoded"
 )
 
-// storage returns a money_storage object with a card.
+// storage returns a money_storage object with a card, for a request that creates a payment.
 func storage(number string) string {
 	return fmt.Sprintf(`{"type":"bank_card","cardnumber":%q,"cardholder":%q,"exp_month":"12","exp_year":"2030","cvv":%q}`, number, canaryHolder, canaryCVV)
 }
@@ -258,12 +258,12 @@ func (p *payer) payInEveryWay(n int) {
 	p.ask(303, "POST", hosted["widget_url"], asForm, cardFormBody(number))
 	p.wantFinal(p.ask(200, "GET", payments+"/"+hosted["id"], asJSON, ""), "charged")
 	hosted = p.ask(201, "POST", payments, asJSON, createBody("payment", `,"hosted":true`, "{}"))
-	p.ask(303, "POST", hosted["widget_url"], asForm, "method=open_banking&"+cardFormBody(number)) // a card that is typed, but not chosen
+	p.ask(303, "POST", hosted["widget_url"], asForm, "method=open_banking&"+cardFormBody(number)) // the payer has typed a card but chosen another method
 	p.wantFinal(p.ask(200, "GET", payments+"/"+hosted["id"], asJSON, ""), "charged")
 	hosted = p.ask(201, "POST", payments, asJSON, createBody("payment", `,"hosted":true`, "{}"))
 	p.wantFinal(p.ask(200, "POST", payments+"/continue/"+hosted["id"], asJSON, `{"money_storage":`+storage(number)+`}`), "charged")
 
-	// What was typed with a declined card is kept until the page that follows has shown it again.
+	// The server keeps what a payer typed into a form with a declined card until the next page has shown it again.
 	hosted = p.ask(201, "POST", payments, asJSON, createBody("payment", `,"hosted":true`, "{}"))
 	lasting := strings.TrimSuffix(p.ask(303, "POST", hosted["widget_url"], asForm, cardFormBody(cardDeclined))["location"], "&posted")
 	if again := p.ask(200, "GET", lasting, asForm, ""); !strings.Contains(again["body"], canaryHolder) {
@@ -279,7 +279,7 @@ func (p *payer) payInEveryWay(n int) {
 	p.ask(415, "POST", payments, "text/plain", createBody("payment", "", storage(number)), "x-api-key", p.server.Sandbox.APIKey, "x-organization-id", p.server.Sandbox.OrganizationID)
 	p.ask(404, "POST", "/api/v1/nothing", asJSON, createBody("payment", "", storage(number)))
 
-	// Payers who must act: the card is stored until they have acted.
+	// If the payer has to act, the server stores the card until the payer has acted.
 	for _, card := range []string{cardRedirect, cardForm} {
 		created := p.ask(201, "POST", payments, asJSON, createBody("payment", "", storage(card)))
 		p.passChallenge(created["simple_auth_redirect_url"])
@@ -326,7 +326,7 @@ func (p *payer) passChallenge(address string) {
 		_ = response.Body.Close()
 		page, pageOutput = string(content), map[string]string{"location": response.Header.Get("location")}
 	}
-	for range 2 { // the first form leads to the bank's page, which has the buttons
+	for range 2 { // the redirect first leads to a page whose form leads to the page with the buttons
 		action := formAction.FindStringSubmatch(page)
 		if action == nil {
 			p.t.Errorf("no form in %s", page)
@@ -382,7 +382,7 @@ func (p *payer) request(body string, isChunked bool, moreHeaders string) string 
 	return head + "0\r\n\r\n"
 }
 
-// sendRaw writes a text, reads the expected number of responses and checks their statuses.
+// sendRaw writes text to the connection. It reads as many responses as there are statuses and checks the statuses.
 func (p *payer) sendRaw(c net.Conn, text string, statuses ...int) {
 	if _, err := io.WriteString(c, text); err != nil {
 		p.t.Error(err)
@@ -424,7 +424,7 @@ func (p *payer) sendUnusualRequests(n int, tlsVersion uint16) (openConnections [
 	sendAndKeep(p.request(body, false, "Content-Length: 1\r\n"), 400)
 	sendAndKeep(p.request(body+strings.Repeat(" ", 2<<20), false, ""), 413)
 
-	// The connection is closed after a part of the body.
+	// The client closes the connection after it has sent a part of the body.
 	for _, text := range []string{p.request(body, false, ""), p.request(body+strings.Repeat(" ", 20_000), false, ""), p.request(body, true, "")} {
 		c := p.openRaw(tlsVersion)
 		if _, err := io.WriteString(c, text[:strings.Index(text, canaryCVV)+4]); err != nil {
@@ -435,8 +435,8 @@ func (p *payer) sendUnusualRequests(n int, tlsVersion uint16) (openConnections [
 	return openConnections
 }
 
-// When all transactions are final, the server's memory contains no card's number and no CVV. The test looks
-// first while the connections are open and have buffers, and then after the connections are closed.
+// When all transactions have ended, the server's memory contains no card number and no CVV. The test searches the memory while
+// the connections are open and have buffers, and again after they are closed.
 func TestMemoryHoldsNoCardOfAFinalTransaction(t *testing.T) {
 	testkit.NotUnderRace(t, reasonReadsMemory)
 	if os.Geteuid() != 0 {
@@ -447,7 +447,7 @@ func TestMemoryHoldsNoCardOfAFinalTransaction(t *testing.T) {
 	}
 }
 
-// screenEveryCard makes a block list and limits check every card.
+// screenEveryCard adds block list entries and limits, so that every card is screened.
 func screenEveryCard(t *testing.T, s *testkit.Server) {
 	t.Helper()
 	admin := s.Admin().With("x-organization-id", s.Sandbox.OrganizationID, "idempotency-key", "block")
@@ -465,8 +465,8 @@ func screenEveryCard(t *testing.T, s *testkit.Server) {
 	}
 }
 
-// withoutGC is the environment of a server without garbage collection, so that no garbage is
-// overwritten by accident.
+// withoutGC is the environment of a server that never collects garbage, so that card data in garbage is not overwritten by
+// chance.
 var withoutGC = []string{"GOGC=off", "GOMEMLIMIT=6GiB"}
 
 func searchAfterPayments(t *testing.T, flags []string) {
@@ -508,8 +508,8 @@ func searchAfterPayments(t *testing.T, flags []string) {
 	wantNoTrace(t, server.PID(), "connections are closed")
 }
 
-// The provider for other platforms sends cards to another server, over TLS and without, in short and
-// long requests. No trace of the cards remains in either server.
+// A server can send a payment to another server of this program as its provider. Cards are sent with TLS and without, in short
+// and in long requests. Afterwards neither server's memory has a trace of the cards.
 func TestMemoryHoldsNoCardSentToAnotherPlatform(t *testing.T) {
 	testkit.NotUnderRace(t, reasonReadsMemory)
 	if os.Geteuid() != 0 {
@@ -546,7 +546,7 @@ func TestMemoryHoldsNoCardSentToAnotherPlatform(t *testing.T) {
 	}
 }
 
-// connectServers gives the local server's first partner terminals whose provider is the remote server.
+// connectServers creates terminals for the first partner of localServer. The provider of these terminals is remoteServer.
 func connectServers(t *testing.T, localServer, remoteServer *testkit.Server) {
 	t.Helper()
 	params := map[string]any{"base_url": remoteServer.BaseURL, "organization_id": remoteServer.Sandbox.OrganizationID, "api_key": remoteServer.Sandbox.APIKey, "priority": -1}

@@ -13,17 +13,16 @@ import (
 	"mizan/internal/durable"
 )
 
-// clockFile is the name of the file with the value of a manual clock, which moves only when a request moves it. Only
-// a store with a manual clock has the file.
+// clockFile is the name of the file with the time of a manual clock. A manual clock moves only by requests. Only a store with a
+// manual clock has the file.
 const clockFile = "clock"
 
-// clockLayout has the journal's resolution, microseconds.
+// clockLayout is the layout of the time in the file. It has the same resolution as the journal: microseconds.
 const clockLayout = "2006-01-02T15:04:05.000000Z"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// readClock reads the manual clock's last value; found is false if the store has no manual
-// clock.
+// readClock reads the last time of the manual clock from the file in dir. found is false if the store has no manual clock.
 func readClock(dir string) (at time.Time, found bool, err error) {
 	content, err := cli.ReadFile(filepath.Join(dir, clockFile), 256)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -18,7 +18,8 @@ import (
 
 var guideCommands = regexp.MustCompile("(?s)\n```bash\n(.*?)```\n")
 
-// The commands of the guides in docs/api.md are run as they stand, one after the other, as a reader would run them.
+// TestGuidesCommandsDoWhatTheySay runs the commands in the guides of docs/api.md unchanged, one after the other, as a reader
+// would.
 func TestGuidesCommandsDoWhatTheySay(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"bash", "curl"} {

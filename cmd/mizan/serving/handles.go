@@ -14,24 +14,24 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// Shares of the process's file handles. Badger, the embedded store, ends the process if it can't
-// open its next file. So handles are reserved for all uses but clients' connections, which get the rest.
+// These constants divide the file handles that the process may open. Badger, the embedded store, ends the process if it can't
+// open its next file. So handles are reserved for everything except clients' connections, which get the rest.
 const (
-	minHandles = 1024 // with fewer the server does not start
+	minHandles = 1024 // if the limit is lower, the server does not start
 
-	compactionHandles = 400 // compacting level 0 makes up to 360 tables of 2 MiB before it deletes the old ones; the rest is for the second compactor
-	providerHandles   = 192 // calls to providers: 64 at once, each with the two sockets of a look-up, and 64 handles in reserve
-	operatorHandles   = 24  // messages to operators: 8 at once, each with two sockets, and 8 handles in reserve
-	metricsHandles    = 32  // connections of the metrics listener
-	otherHandles      = 64  // logs, backups, files that are read at a start or after a signal
+	compactionHandles = 400 // for the store: compacting level 0 makes up to 360 tables of 2 MiB before it deletes the old ones; the rest is for the second compactor
+	providerHandles   = 192 // for calls to providers: 64 at once, each with the two sockets of a DNS look-up, and 64 in reserve
+	operatorHandles   = 24  // for messages to operators: 8 at once, each with two sockets, and 8 in reserve
+	metricsHandles    = 32  // for connections to the metrics listener
+	otherHandles      = 64  // for logs, backups, and files that are read at a start or after a signal
 
-	deliveryShare   = 32   // deliveries get 1/32 of the limit
-	minDeliveries   = 32   // notifications under way at once
-	maxDeliveries   = 1024 // notifications under way at once; more would only wait for processors
-	deliveryHandles = 2    // handles of a delivery: the look-up of a name needs two sockets at once, the connection after it one
+	deliveryShare   = 32   // deliveries of notifications get 1/32 of the limit
+	minDeliveries   = 32   // least number of notifications that are sent at once
+	maxDeliveries   = 1024 // greatest number of notifications that are sent at once; more would only wait for processors
+	deliveryHandles = 2    // handles for one delivery: a DNS look-up needs two sockets at once, and the connection after it needs one
 
-	minConnections = 64     // clients' connections; a limit of open files that leaves fewer is too low
-	maxConnections = 16_384 // an idle connection with TLS takes about 40 KiB
+	minConnections = 64     // least number of clients' connections for which a limit of open files must suffice
+	maxConnections = 16_384 // greatest number of clients' connections; an idle connection with TLS takes about 40 KiB of memory
 
 	handleCheckInterval = 5 * time.Second // how often handles are counted
 )
@@ -39,12 +39,11 @@ const (
 // handles says how the limit of open files is divided.
 type handles struct {
 	limit      int
-	deliveries int // notifications under way at once
-	reserve    int // handles that connections of clients leave free
+	deliveries int // greatest number of notifications that are sent at once
+	reserve    int // handles that clients' connections must leave free
 }
 
-// shareHandles divides a limit of open files. The error is a *cli.Fault that says what is wrong with
-// the limit.
+// shareHandles divides a limit of open files. If the limit is too low, the error is a *cli.Fault.
 func shareHandles(limit uint64) (handles, error) {
 	if limit < minHandles {
 		return handles{}, cli.BadConfiguration(fmt.Sprintf("open files: the limit is %d, and at least %d are needed; raise it (ulimit -n, or LimitNOFILE= of a systemd unit)", limit, minHandles))
@@ -55,12 +54,13 @@ func shareHandles(limit uint64) (handles, error) {
 	return h, nil
 }
 
-// connections returns how many clients may be connected while otherOpen handles are open for other uses.
+// connections returns how many clients may be connected at once. otherOpen is the number of open handles that are not clients'
+// connections.
 func (h *handles) connections(otherOpen int) int {
 	return min(h.limit-h.reserve-otherOpen, maxConnections)
 }
 
-// raiseHandleLimit raises the soft limit of open files to the hard one and returns the limit.
+// raiseHandleLimit raises the soft limit of open files to the hard limit and returns the limit in force.
 func raiseHandleLimit() (uint64, error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -68,7 +68,7 @@ func raiseHandleLimit() (uint64, error) {
 	}
 	if limit.Cur < limit.Max {
 		raised := unix.Rlimit{Cur: limit.Max, Max: limit.Max}
-		if unix.Setrlimit(unix.RLIMIT_NOFILE, &raised) == nil { // if it fails the old limit stays
+		if unix.Setrlimit(unix.RLIMIT_NOFILE, &raised) == nil { // if this fails, the old limit stays in force
 			limit = raised
 		}
 	}
@@ -84,14 +84,14 @@ func countOpenHandles() (n int, ok bool) {
 	}
 	defer func() { _ = dir.Close() }()
 	names, err := dir.Readdirnames(-1)
-	return len(names) - 1, err == nil // not counting the handle of this directory itself
+	return len(names) - 1, err == nil // the list includes the handle with which it was read
 }
 
-// maxPerAddress returns how many connections one address may have if all addresses together may have total.
-// The rest is for other addresses, even if no connection can be closed.
+// maxPerAddress returns how many connections one IP address may have if all addresses together may have total. The rest is
+// reserved for other addresses.
 func maxPerAddress(total int) int { return total - total/4 }
 
-// shareOpenFiles reads the limit of open files and divides it, before anything is opened.
+// shareOpenFiles raises and divides the limit of open files. It runs before anything is opened.
 func (s *server) shareOpenFiles(context.Context) error {
 	limit, err := raiseHandleLimit()
 	if err != nil {
@@ -101,8 +101,8 @@ func (s *server) shareOpenFiles(context.Context) error {
 	return err
 }
 
-// limitConnections creates the gate that bounds clients' connections, and returns how many connections
-// the gate may admit. It runs after the store is open and before the listeners are.
+// limitConnections creates the gate that bounds the number of clients' connections, and returns this bound. It runs after the
+// store has been opened and before the listeners are.
 func (s *server) limitConnections() (int, error) {
 	s.gate = connlimit.NewGate(connlimit.Options{Total: maxConnections, Trusted: s.cfg.Proxies, Log: s.log})
 	keeper := &handleKeeper{handles: s.handles, gate: s.gate, log: s.log, warnings: rate.Sometimes{Interval: time.Minute}}
@@ -121,7 +121,7 @@ func (s *server) limitConnections() (int, error) {
 	return room, nil
 }
 
-// handleKeeper adjusts the bound of the gate to the number of free handles.
+// handleKeeper adjusts the gate's bound on connections to the number of free handles.
 type handleKeeper struct {
 	handles  handles
 	gate     *connlimit.Gate

@@ -40,7 +40,7 @@ func TestOpenFileLimitIsDividedAmongUses(t *testing.T) {
 		1024:      {1024, 32, 776},
 		4096:      {4096, 128, 968},
 		1 << 20:   {1 << 20, 1024, 2760},
-		1<<64 - 1: {1 << 30, 1024, 2760}, // unlimited
+		1<<64 - 1: {1 << 30, 1024, 2760}, // means unlimited
 	} {
 		got, err := shareHandles(limit)
 		if err != nil || got != want {
@@ -57,7 +57,7 @@ func TestOpenFileLimitIsDividedAmongUses(t *testing.T) {
 	}
 }
 
-// openIdleConnections opens connections from several addresses and sends nothing.
+// openIdleConnections opens n connections from several IP addresses and sends nothing on them.
 func openIdleConnections(t *testing.T, s *testkit.Server, n int) {
 	t.Helper()
 	at := strings.TrimPrefix(strings.TrimPrefix(s.BaseURL, "http://"), "https://")
@@ -74,8 +74,8 @@ func openIdleConnections(t *testing.T, s *testkit.Server, n int) {
 // patience is how long a test waits for a connection, a response or all notifications.
 const patience = 2 * time.Minute
 
-// Payments on new connections, their notifications and new files of the store still work while there are
-// more idle connections than the process may have open files.
+// More idle connections than the process may have open files do not disturb the server: payments on new connections, their
+// notifications and new files of the store still work.
 func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 	testkit.NotUnderRace(t, reasonCountsFiles)
 	var notified sync.Map
@@ -91,8 +91,8 @@ func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 	testkit.WantStatus(t, answer, err, 200)
 	filesBefore := countStoreFiles(t, server.Dir)
 	openIdleConnections(t, server, 2*smallestLimit)
-	// Each payment comes on a separate connection and is large, so that the store opens
-	// files for values, and segments of its log.
+	// Each payment comes over a connection of its own. Each is so large that the store opens new files for values and for its
+	// log.
 	const payments, workers = 840, 8
 	body := strings.Replace(testkit.CardPayment("%d"), `"type"`, `"merchant_meta":{"note":"`+strings.Repeat("m", 60_000)+`"},"type"`, 1)
 	work := make(chan int)
@@ -140,7 +140,7 @@ func describeAnswer(a *testkit.Answer) string {
 	return fmt.Sprint(a.Status, " ", string(a.Body))
 }
 
-// countStoreFiles counts the files of tables and values.
+// countStoreFiles counts the store's files of tables and of long values.
 func countStoreFiles(t *testing.T, dir string) (n int) {
 	t.Helper()
 	for _, pattern := range [...]string{"*.sst", "values/*"} {
@@ -153,8 +153,8 @@ func countStoreFiles(t *testing.T, dir string) (n int) {
 	return n
 }
 
-// If the process has no file handle left, it accepts connections again as soon as a handle is
-// free. The test lowers the server's soft limit. The server gets free handles when it raises the limit again.
+// If the process has no free file handle, it accepts connections again as soon as it has one. The test lowers the server's soft
+// limit. When the server raises this limit again, it has free handles.
 func TestAcceptRetriesWithoutFileHandles(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
@@ -163,11 +163,11 @@ func TestAcceptRetriesWithoutFileHandles(t *testing.T) {
 		t.Fatal(err)
 	}
 	const acceptFailure = "no connection could be accepted"
-	for n := 0; n < 10 && !strings.Contains(server.Stderr(), acceptFailure); n++ { // the server may raise the limit first
+	for n := 0; n < 10 && !strings.Contains(server.Stderr(), acceptFailure); n++ { // repeated, because the server may raise the limit again before it has to accept the connection
 		if err := unix.Prlimit(server.PID(), unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: oldLimit.Max}, nil); err != nil {
 			t.Fatal(err)
 		}
-		c, err := net.Dial("tcp", strings.TrimPrefix(server.BaseURL, "http://")) // the kernel's queue accepts it
+		c, err := net.Dial("tcp", strings.TrimPrefix(server.BaseURL, "http://")) // the kernel's queue takes the connection
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func TestAcceptRetriesWithoutFileHandles(t *testing.T) {
 	testkit.Pay(t, server.Partner(), "after")
 }
 
-// Bodies that are announced and never arrive take no memory, and their requests time out.
+// A request may announce a large body and never send it. Such requests take no memory for the body, and they time out.
 func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 	testkit.NotUnderRace(t, reasonReadsMemory)
 	const announcedBodies = 3000
@@ -236,9 +236,9 @@ func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 		}
 	}
 	if grew := peakMemory(t, server) - before; grew > 200<<20 {
-		t.Errorf("%d promises took %d MiB", announcedBodies, grew>>20)
+		t.Errorf("%d announced bodies took %d MiB", announcedBodies, grew>>20)
 	} else {
-		t.Logf("%d promises took %d MiB", announcedBodies, grew>>20)
+		t.Logf("%d announced bodies took %d MiB", announcedBodies, grew>>20)
 	}
 	testkit.Pay(t, server.Partner(), "after")
 }

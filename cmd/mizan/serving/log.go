@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// jsonFormat is the value of --log-format for a JSON object a line.
+// jsonFormat is the value of --log-format with which each log line is a JSON object.
 const jsonFormat = "json"
 
 // newLog returns the server's own log. No entry contains a body, a key, a token or a card,

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// stopPatience is how long a line may wait for the reader of stderr after a stop has begun.
-const stopPatience = time.Second
+// stderrTimeout is how long, after a stop has begun, a log line may wait for the reader of stderr.
+const stderrTimeout = time.Second
 
-// logOutput lets several writers share stderr: each Write is whole. A Write waits for the reader of stderr, but it does not hold
-// up a stop: if one still waits stopPatience after the stop has begun, its bytes and all later ones are dropped.
+// logOutput lets several writers share stderr without mixing their lines. A Write waits for the reader of stderr. But a stop
+// waits for the reader no longer than stderrTimeout; then the bytes of waiting and of later calls are dropped.
 type logOutput struct {
 	to        io.Writer
-	turn      chan struct{} // has an element while a piece is being written
+	turn      chan struct{} // has an element while a Write is in progress
 	stopping  chan struct{} // closed by stop
-	abandoned chan struct{} // closed when nobody waits for the reader any more
+	abandoned chan struct{} // closed when a stop has given up waiting for the reader
 
 	stopOnce, abandonOnce sync.Once
 }
@@ -25,10 +25,11 @@ func newLogOutput(to io.Writer) *logOutput {
 	return &logOutput{to: to, turn: make(chan struct{}, 1), stopping: make(chan struct{}), abandoned: make(chan struct{})}
 }
 
-// stop bounds how long writes wait from now on.
+// stop limits the time that writes may take from now on.
 func (w *logOutput) stop() { w.stopOnce.Do(func() { close(w.stopping) }) }
 
-// Write implements io.Writer. A system call on a full pipe can't be interrupted, so another goroutine makes it.
+// Write implements io.Writer. The system call runs in another goroutine, because a system call on a full pipe can't be
+// interrupted.
 func (w *logOutput) Write(p []byte) (int, error) {
 	select {
 	case w.turn <- struct{}{}:
@@ -38,7 +39,7 @@ func (w *logOutput) Write(p []byte) (int, error) {
 	var n int
 	var err error
 	written := make(chan struct{})
-	piece := bytes.Clone(p) // the caller may use p again although the goroutine still has it
+	piece := bytes.Clone(p) // the caller may overwrite p while the goroutine still uses it
 	go func() {
 		n, err = w.to.Write(piece)
 		close(written)
@@ -50,14 +51,14 @@ func (w *logOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// await waits until a piece is written; false: it is abandoned.
+// await waits until the bytes are written. It returns false if the stop has given up waiting.
 func (w *logOutput) await(written <-chan struct{}) bool {
 	select {
 	case <-written:
 		return true
 	case <-w.stopping:
 	}
-	patience := time.NewTimer(stopPatience)
+	patience := time.NewTimer(stderrTimeout)
 	defer patience.Stop()
 	select {
 	case <-written:

@@ -33,7 +33,7 @@ func TestLogLineWaitsForItsReader(t *testing.T) {
 		reader, writer := io.Pipe()
 		output := newLogOutput(writer)
 		go func() {
-			<-time.After(time.Hour) // of the bubble's time
+			<-time.After(time.Hour) // an hour of the fake time in synctest
 			_, _ = io.Copy(io.Discard, reader)
 		}()
 		began := time.Now()
@@ -52,7 +52,7 @@ func TestLogLineWaitsForItsReader(t *testing.T) {
 	}
 }
 
-// After the begin of a stop, a reader who is silent for a second gets nothing more, and no line waits.
+// If nobody reads stderr for a second (stderrTimeout) after a stop begins, waiting and later lines are dropped.
 func TestStopDropsLinesThatNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader, writer := io.Pipe()
@@ -71,7 +71,7 @@ func TestStopDropsLinesThatNobodyReads(t *testing.T) {
 			<-ended
 		}
 		_, err := output.Write([]byte("another\n"))
-		if took := time.Since(began); err != nil || took != time.Minute+stopPatience {
+		if took := time.Since(began); err != nil || took != time.Minute+stderrTimeout {
 			t.Errorf("the writers go on after %v: %v", took, err)
 		}
 		_ = reader.Close() // ends the write that still waits
@@ -80,7 +80,7 @@ func TestStopDropsLinesThatNobodyReads(t *testing.T) {
 
 // SIGTERM ends a server whose stderr is a full pipe that nobody reads.
 func TestServerStopsWhileNobodyReadsItsStderr(t *testing.T) {
-	const pipeSize, room = 4096, 200 // the first line of a start fits, and not the second one
+	const pipeSize, room = 4096, 200 // the first line that a starting server logs fits into the pipe; the second does not
 	unread, stderr, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

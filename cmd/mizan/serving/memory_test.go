@@ -2,8 +2,8 @@ package serving
 
 import "testing"
 
-// Memory is released once after each burst, after a whole interval without a change, and never
-// again before the next change.
+// After a burst of changes, memory is released when one whole interval has passed without a change. It is released
+// again only after another change.
 func TestMemoryIsReleasedOnceAfterEachBurst(t *testing.T) {
 	var detector idleDetector
 	for i, step := range []struct {

@@ -16,7 +16,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// observabilityDir has the alert rules and the dashboard.
+// observabilityDir is the folder with the alert rules and the dashboard.
 var observabilityDir = filepath.Join("..", "..", "..", "docs", "observability")
 
 // promtool returns the path of Prometheus' checker, or skips the test.
@@ -49,10 +49,11 @@ func TestAlertRulesPassTheirTests(t *testing.T) {
 	runPromtool(t, "test", "rules", "alerts_test.yml")
 }
 
-// alert is what tests read of a rule.
+// alert has the parts of an alert rule that the tests use.
 type alert struct{ name, expr string }
 
-// ruleText matches a rule of alerts.yml: its name, and its expression on one line or, folded, on several.
+// ruleText matches an alert rule in alerts.yml. It captures the rule's name and its expression, which is on one line or folded
+// over several lines.
 var ruleText = regexp.MustCompile(`(?m)^ +- alert: (\w+)\n +expr: (?:>-\n((?: {10}.*\n)+)|(.*)\n)`)
 
 func readAlerts(t *testing.T) (alerts []alert) {
@@ -98,7 +99,7 @@ func dashboardQueries(t *testing.T) (queries []string) {
 	return queries
 }
 
-// Every alert is explained, and tested at figures at which it fires.
+// Every alert has an explanation in the README and a test in alerts_test.yml.
 func TestAlertsAreExplainedAndTested(t *testing.T) {
 	explained, tested := testkit.ReadDoc(t, filepath.Join("observability", "README.md")), testkit.ReadDoc(t, filepath.Join("observability", "alerts_test.yml"))
 	for _, a := range readAlerts(t) {
@@ -111,7 +112,8 @@ func TestAlertsAreExplainedAndTested(t *testing.T) {
 	}
 }
 
-// Rules and panels without promtool: each names metrics that exist, because docs/operations.md has the metrics that exist.
+// Alert rules and panels use only metrics that docs/operations.md lists. A test in package metrics checks that this list is
+// right, so this test does not need promtool.
 func TestAlertsAndDashboardNameDocumentedMetrics(t *testing.T) {
 	documented := testkit.ReadDoc(t, "operations.md")
 	queries := dashboardQueries(t)
@@ -128,15 +130,15 @@ func TestAlertsAndDashboardNameDocumentedMetrics(t *testing.T) {
 	}
 }
 
-// sample is a line of the metrics.
+// sample is one line of the metrics that the server responds with.
 type sample struct {
-	series string // the name and the labels
+	series string // name and labels of the time series
 	value  string
 }
 
 var sampleLine = regexp.MustCompile(`^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? ([^ ]+)$`)
 
-// scrape reads the metrics, with the labels that Prometheus adds.
+// scrape reads the server's metrics and adds the labels that Prometheus adds.
 func scrape(t *testing.T, s *testkit.Server) (samples []sample) {
 	t.Helper()
 	for line := range strings.Lines(metricsText(t, s)) {
@@ -153,7 +155,7 @@ func scrape(t *testing.T, s *testkit.Server) (samples []sample) {
 	return append(samples, sample{`up{job="mizan",instance="127.0.0.1:9464"}`, "1"})
 }
 
-// metricsText returns what the server serves at /metrics.
+// metricsText returns the server's response at /metrics.
 func metricsText(t *testing.T, s *testkit.Server) string {
 	t.Helper()
 	response, err := http.Get("http://" + metricsAddress(t, s) + "/metrics")
@@ -168,7 +170,7 @@ func metricsText(t *testing.T, s *testkit.Server) string {
 	return string(content)
 }
 
-// metricsAddress returns the address of the metrics, which the server's log has.
+// metricsAddress returns the address of the metrics listener, which it finds in the server's log.
 func metricsAddress(t *testing.T, s *testkit.Server) string {
 	t.Helper()
 	found := regexp.MustCompile(`msg=metrics address=(\S+)`).FindStringSubmatch(s.Stderr())
@@ -178,10 +180,10 @@ func metricsAddress(t *testing.T, s *testkit.Server) string {
 	return found[1]
 }
 
-// scenarioSteps is how many samples promtool gets of each series, a minute apart.
+// scenarioSteps is the number of samples, a minute apart, that promtool gets for each time series.
 const scenarioSteps = 20
 
-// growth returns the values of a series that grows evenly from one scrape to the next, in promtool's notation.
+// growth returns, in promtool's notation, the values of a time series that grows evenly from before to after.
 func growth(before, after string) string {
 	from, err := strconv.ParseFloat(before, 64)
 	to, err2 := strconv.ParseFloat(after, 64)
@@ -196,7 +198,7 @@ func growth(before, after string) string {
 	return decimal(from) + sign + decimal(step) + "x" + strconv.Itoa(scenarioSteps)
 }
 
-// TestDashboardShowsARealServer evaluates every query of the dashboard and of the alert rules on what a real server serves.
+// TestDashboardShowsARealServer evaluates every query of the dashboard and of the alert rules on the metrics of a real server.
 // A query of the dashboard must have a result, so that no panel is empty because of a misspelt label.
 func TestDashboardShowsARealServer(t *testing.T) {
 	promtool(t)
@@ -235,26 +237,26 @@ func TestDashboardShowsARealServer(t *testing.T) {
 	}
 	variables := strings.NewReplacer("$instance", ".*", "$__rate_interval", "5m")
 	for _, q := range dashboardQueries(t) {
-		q = strings.TrimSuffix(q, "> 0") // the annotation has a result only when the server has just started
+		q = strings.TrimSuffix(q, "> 0") // an annotation has a result only just after the server's start, so its comparison is left out
 		group.Queries = append(group.Queries, query{"count(" + variables.Replace(q) + ") > bool 0", "18m", []expectation{{"{}", 1}}})
 	}
 	for _, a := range readAlerts(t) {
-		// Without its comparison an alert's expression must have a result too: its labels and metrics exist.
+		// An alert's expression without its comparison must have a result too, which shows that its metrics and labels exist.
 		operand, _, _ := strings.Cut(a.expr, " or ")
 		operand = regexp.MustCompile(`\s(==|>|<)\s[^"]*$`).ReplaceAllString(operand, "")
 		operand = strings.NewReplacer(`, status!="503"`, "", `status=~"5.."`, `status=~"[245].."`, `outcome="unknown"`, `outcome=~".+"`, `status="failed"`, `status=~".+"`).Replace(operand)
 		group.Queries = append(group.Queries, query{"count(" + operand + ") > bool 0", "18m", []expectation{{"{}", 1}}})
 	}
 	file := map[string]any{"evaluation_interval": "1m", "tests": []any{group}}
-	content, err := json.Marshal(file) // JSON is YAML too
+	content, err := json.Marshal(file) // JSON is a subset of YAML
 	if err != nil {
 		t.Fatal(err)
 	}
 	runPromtool(t, "test", "rules", testkit.WriteFile(t, "scraped.json", string(content)))
 }
 
-// makeFigures makes the server do what panels are about: payments that are charged, declined and refused by a limit, and
-// notifications that are parked.
+// makeFigures sends requests so that the server has figures for all panels: payments that are charged, declined and refused by a
+// limit, and parked notifications.
 func makeFigures(t *testing.T, s *testkit.Server) {
 	t.Helper()
 	admin := s.Admin()
@@ -268,25 +270,26 @@ func makeFigures(t *testing.T, s *testkit.Server) {
 	}
 }
 
-// paymentOf returns the body of a card payment with test money.
+// paymentOf returns the body of a request that creates a card payment in the environment test.
 func paymentOf(card, amount string) string {
 	return `{"params":{"type":"payment","env":"test","currency":"USD","amount":"` + amount + `","returnUrl":"https://shop.example/r","failUrl":"https://shop.example/f",` +
 		`"money_storage":{"type":"bank_card","cardnumber":"` + card + `","cardholder":"A B","exp_month":"12","exp_year":"2040","cvv":"123"}}}`
 }
 
-// parkNotifications makes a payment whose notification cannot be delivered, and moves the manual clock until it is parked.
+// parkNotifications makes a payment whose notification can't be delivered. It moves the manual clock until the notification is
+// parked, which means given up.
 func parkNotifications(t *testing.T, s *testkit.Server) {
 	t.Helper()
 	admin := s.Admin()
 	answer, err := admin.Do(http.MethodPatch, fmt.Sprintf("/api/v1/partners/%d", s.Sandbox.PartnerID), `{"notify_url":"http://127.0.0.1:1/closed","secret":"whsec-observability"}`)
 	testkit.WantStatus(t, answer, err, http.StatusOK)
 	testkit.Pay(t, s.Partner(), "its notification is parked")
-	for range 8 { // the gaps between the six attempts are more than seven hours together
+	for range 8 { // the six attempts are spread over more than seven hours
 		advance(t, s, `{"advance_seconds":22000}`)
 	}
 }
 
-// Parked notifications are in the metrics, with their age, until they are replayed.
+// The metrics contain the number and the age of parked notifications, until they are replayed.
 func TestParkedNotificationsAreInTheMetrics(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--metrics-listen", "127.0.0.1:0", "--clock", "manual"}})
 	if text := metricsText(t, s); !strings.Contains(text, `mizan_deliveries{receivers="merchants",state="parked"} 0`) {

@@ -19,15 +19,16 @@ import (
 
 const (
 	traceFlushBound  = 3 * time.Second // how long a stop waits for a collector to take the last spans
-	scrapeCloseBound = 2 * time.Second // how long a stop waits for figures and profiles that are being served
+	scrapeCloseBound = 2 * time.Second // how long a stop waits for responses with metrics and profiles that are in progress
 
-	allocationSample = 512 << 10 // profiles have one allocation in so many bytes, which is Go's default
+	allocationSample = 512 << 10 // a memory profile samples one allocation in this many bytes (Go's default)
 )
 
-// openObservation makes the metrics, the access log and, if the environment names a collector, the tracer.
+// openObservation creates the metrics and the access log. If environment variables name a trace collector, it also creates the
+// tracer.
 func (s *server) openObservation(context.Context) error {
 	if s.cfg.Profiles {
-		runtime.MemProfileRate = allocationSample // main has switched the samples off
+		runtime.MemProfileRate = allocationSample // the function main has switched memory profiling off
 	}
 	s.metrics = metrics.New(s.version)
 	s.accessLog = accesslog.New(accesslog.Options{Mode: s.cfg.AccessLog, JSON: s.cfg.LogFormat == jsonFormat, Out: s.logOutput})
@@ -56,7 +57,7 @@ func (s *server) openObservation(context.Context) error {
 	return nil
 }
 
-// observeGroups makes the metrics and the tracer see each group that becomes durable.
+// observeGroups lets the metrics and the tracer observe each group of changes that becomes durable.
 func (s *server) observeGroups(context.Context) error {
 	count := s.metrics.RegisterJournal(s.journal)
 	s.journal.Stats.OnGroup = func(g posting.DurableGroup) {
@@ -80,7 +81,7 @@ func (s *server) onStatusChange(org ledger.ID, from payment.Status, r *payment.R
 	s.alerts.Observe(org, from, r)
 }
 
-// serveMetrics starts serving --metrics-listen.
+// serveMetrics begins to serve the metrics on the address of --metrics-listen.
 func (s *server) serveMetrics() error {
 	s.metrics.RegisterConnections(s.gate)
 	s.metrics.RegisterReadiness(func() bool { return s.healthStatus().State() == api.StatusOK })
@@ -98,7 +99,7 @@ func (s *server) serveMetrics() error {
 	s.onClose(func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), scrapeCloseBound)
 		defer cancel()
-		if server.Shutdown(ctx) != nil { // it waits for figures that read the store, which is closed later
+		if server.Shutdown(ctx) != nil { // Shutdown waits for responses that read the store, because the store is closed next
 			return server.Close()
 		}
 		return nil

@@ -12,7 +12,7 @@ import (
 	paymentcodec "mizan/ledger/payment/codec"
 )
 
-// openOperators opens the channels to terminals' operators: Telegram and e-mail.
+// openOperators opens the channels on which messages reach the operators of terminals: Telegram and e-mail.
 func (s *server) openOperators() (err error) {
 	o := s.cfg.Operators
 	o.Clock, o.Log = s.clock, s.log
@@ -26,7 +26,7 @@ func (s *server) openOperators() (err error) {
 	return nil
 }
 
-// openAlerts creates the monitor that raises alerts about terminals. It starts with the runtime.
+// openAlerts creates the monitor that raises alerts about terminals. The monitor starts to work when the runtime starts.
 func (s *server) openAlerts() (err error) {
 	s.alerts, err = alertactor.New(alertactor.Options{
 		Runtime: s.runtime, Directory: s.directory, Notifier: s.notifier, Decode: paymentcodec.Decode, CanReach: s.operators.Reaches,
@@ -37,9 +37,9 @@ func (s *server) openAlerts() (err error) {
 	return nil
 }
 
-// notifyOperators makes one attempt to send a message to a terminal's operators: to all operators on
-// the terminal's current list except those in reached, who got it from an earlier attempt. It returns
-// the attempt, all operators reached so far, and the least wait before the next attempt.
+// notifyOperators makes one attempt to send a message to a terminal's operators. It sends to all operators on the terminal's
+// current list, except those in reached, who got the message in an earlier attempt. It returns the attempt, all operators
+// reached so far, and the least wait before the next attempt.
 func (s *server) notifyOperators(org, terminal ledger.ID, body, reached []byte) (notifier.Attempt, []byte, time.Duration) {
 	at := ledger.MicrosOf(s.clock.Now())
 	message, err := alerts.ReadMessage(body)

@@ -25,15 +25,15 @@ import (
 	"mizan/ledger/alerts"
 )
 
-// inbox receives the messages to a terminal's operators, on both channels, and the e-mails to payers.
+// inbox receives the messages to terminals' operators by Telegram and by e-mail, and the e-mails to payers.
 type inbox struct {
 	t       *testing.T
 	arrived chan struct{} // gets an element when an e-mail is about to arrive; nil: nothing waits for that
-	held    chan struct{} // e-mails arrive once it is closed; nil: at once
+	held    chan struct{} // e-mails are held back until this channel is closed; nil: they arrive at once
 
 	mu           sync.Mutex
-	blockedChats map[string]bool // guarded by mu: chats and addresses that refuse messages
-	messages     []string        // guarded by mu: contact and subject of each message since the last take
+	blockedChats map[string]bool // guarded by mu: Telegram chats and e-mail addresses that refuse messages
+	messages     []string        // guarded by mu: recipient and subject of each message since the last call of take
 	texts        []string        // guarded by mu: all messages ever received
 }
 
@@ -44,7 +44,7 @@ func (i *inbox) receive(contact, text string) {
 	i.messages, i.texts = append(i.messages, contact+": "+subject), append(i.texts, text)
 }
 
-// take returns the messages since the last call, sorted by contact.
+// take returns the recipients and subjects of the messages since the last call, sorted by recipient.
 func (i *inbox) take() []string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -97,7 +97,7 @@ func (m *smtpSession) Rcpt(to string, _ *smtp.RcptOptions) error {
 	if m.inbox.held != nil {
 		select {
 		case m.inbox.arrived <- struct{}{}:
-		default: // nothing waits for it any more
+		default: // the test does not wait for an e-mail any more
 		}
 		<-m.inbox.held
 	}
@@ -142,14 +142,14 @@ func (i *inbox) startMail() (address string) {
 	return listener.Addr().String()
 }
 
-// advance moves the manual clock. When it returns, all due work has been done.
+// advance moves the server's manual clock. When it returns, all work that became due has been done.
 func advance(t *testing.T, s *testkit.Server, body string) {
 	t.Helper()
 	answer, err := s.Admin().Put("/api/v1/sandbox/clock", body)
 	testkit.WantStatus(t, answer, err, 200)
 }
 
-// advanceToMidnight moves the clock to a time after the midnight with which a later day begins.
+// advanceToMidnight moves the manual clock to a time after a midnight that is this number of days ahead.
 func advanceToMidnight(t *testing.T, s *testkit.Server, days int, afterMidnight time.Duration) {
 	t.Helper()
 	answer, err := s.Admin().Get("/api/v1/sandbox/clock")
@@ -164,8 +164,8 @@ func advanceToMidnight(t *testing.T, s *testkit.Server, days int, afterMidnight 
 	advance(t, s, `{"now":"`+to.Format(time.RFC3339)+`"}`)
 }
 
-// deactivateSandboxTerminals switches off the sandbox's own terminals, because a refused
-// payment would be sent on to them.
+// deactivateSandboxTerminals deactivates the terminals that the sandbox has created, because a refused payment would be tried on
+// them next.
 func deactivateSandboxTerminals(t *testing.T, s *testkit.Server) {
 	t.Helper()
 	answer, err := s.Admin().Get("/api/v1/terminals")
@@ -189,7 +189,7 @@ func payAmount(t *testing.T, s *testkit.Server, card string, amount int, wantSta
 	answer, err := s.Partner().Post("/api/v1/transactions", map[string]any{"params": map[string]any{
 		"type": "payment", "amount": strconv.Itoa(amount), "currency": "EUR", "env": "test",
 		"returnUrl": "https://shop.example/ok", "failUrl": "https://shop.example/no", "description": "CANARY-description",
-		"customer": map[string]string{"phone": "CANARY-phone"}, // without an e-mail address, so that no receipt arrives
+		"customer": map[string]string{"phone": "CANARY-phone"}, // no e-mail address, so that no receipt is sent
 		"money_storage": map[string]string{
 			"type": "bank_card", "cardnumber": card, "cardholder": "CANARY HOLDER", "exp_month": "12", "exp_year": "2030", "cvv": "123",
 		},
@@ -206,16 +206,17 @@ func payAmount(t *testing.T, s *testkit.Server, card string, amount int, wantSta
 func wantMessages(t *testing.T, when string, got []string, want ...string) {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Fatalf("%s: told was %q, want %q", when, got, want)
+		t.Fatalf("%s: got %q, want %q", when, got, want)
 	}
 	for i := range want {
 		if !strings.HasPrefix(got[i], want[i]) {
-			t.Errorf("%s: told was %q, want %q", when, got[i], want[i])
+			t.Errorf("%s: got %q, want %q", when, got[i], want[i])
 		}
 	}
 }
 
-// All messages to operators arrive in the chat and in the mailbox, in spite of refusals and restarts.
+// All messages to operators arrive in the Telegram chat and in the mailbox, although some attempts are refused and the server is
+// restarted.
 func TestOperatorsGetTheirMessages(t *testing.T) {
 	box := &inbox{t: t, blockedChats: map[string]bool{"-100123": true}}
 	server := testkit.Start(t, testkit.Options{Flags: []string{
@@ -293,18 +294,18 @@ func TestOperatorsGetTheirMessages(t *testing.T) {
 	}
 }
 
-// A server that has no channel to operators logs that when it starts.
+// When a server without a channel to operators starts, it logs that there is none.
 func TestServerWithoutOperatorChannelLogsIt(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
-	for _, channel := range []string{"nothing by Telegram", "nothing by e-mail"} {
+	for _, channel := range []string{"not notified by Telegram", "not notified by e-mail"} {
 		if n := strings.Count(s.Stderr(), channel); n != 1 {
 			t.Errorf("%d lines of the log say %q", n, channel)
 		}
 	}
 }
 
-// An attempt to send a stored message that can't be read fails like any other attempt: the list of
-// operators reached so far is kept, and other messages are not affected.
+// If a stored message to operators can't be read, the attempt to send it counts as failed. The list of operators reached so far
+// stays, and other messages are not affected.
 func TestUnreadableMessageIsAFailedAttempt(t *testing.T) {
 	s := newServer(new(config.Config), &cli.Streams{Out: io.Discard, Err: io.Discard})
 	s.clock = clock.Real{}
@@ -322,8 +323,8 @@ func TestUnreadableMessageIsAFailedAttempt(t *testing.T) {
 	}
 }
 
-// startWithOperators starts a server that sends Telegram messages. It returns the server and its only
-// active terminal, which lists the chats of its operators.
+// startWithOperators starts a server that sends Telegram messages. It returns the server and the id of its only active terminal.
+// chats are the Telegram chats of the terminal's operators.
 func startWithOperators(t *testing.T, box *inbox, chats ...any) (s *testkit.Server, terminal string) {
 	t.Helper()
 	s = testkit.Start(t, testkit.Options{Flags: []string{
@@ -347,7 +348,7 @@ func startWithOperators(t *testing.T, box *inbox, chats ...any) (s *testkit.Serv
 	return s, created.Data.ID
 }
 
-// setOperators replaces the terminal's chats.
+// setOperators replaces the Telegram chats of the terminal's operators.
 func setOperators(t *testing.T, s *testkit.Server, terminal string, chats ...any) {
 	t.Helper()
 	params := map[string]any{"tg_ids_to_notify": chats, "large_transaction_threshold": "1000"}
@@ -355,7 +356,7 @@ func setOperators(t *testing.T, s *testkit.Server, terminal string, chats ...any
 	testkit.WantStatus(t, answer, err, 200)
 }
 
-// wantDelivery checks the latest delivery of a terminal, and returns its event_id.
+// wantDelivery checks the state and the number of attempts of a terminal's latest delivery. It returns the delivery's event_id.
 func wantDelivery(t *testing.T, s *testkit.Server, terminal, state string, attempts int) string {
 	t.Helper()
 	answer, err := s.Admin().Get("/api/v1/deliveries?limit=1&terminal_id=" + terminal)
@@ -378,8 +379,8 @@ func wantDelivery(t *testing.T, s *testkit.Server, terminal, state string, attem
 
 const largeEuros = `Large payment: 10.00 EUR (1000 minor units) at "Euros"`
 
-// An attempt sends the message to all operators who are on the list at that time and have not got it
-// before.
+// Each attempt sends the message to all operators who are on the terminal's list at that time and have not received the message
+// yet.
 func TestNewOperatorGetsUndeliveredMessages(t *testing.T) {
 	box := &inbox{t: t, blockedChats: map[string]bool{"1": true}}
 	s, terminal := startWithOperators(t, box, 1)
@@ -389,15 +390,15 @@ func TestNewOperatorGetsUndeliveredMessages(t *testing.T) {
 	wantDelivery(t, s, terminal, "pending", 1)
 	setOperators(t, s, terminal)
 	advance(t, s, `{"advance_seconds":60}`)
-	wantDelivery(t, s, terminal, "pending", 2) // not delivered: nobody was reached
+	wantDelivery(t, s, terminal, "pending", 2) // not delivered, because no operator was reached
 	setOperators(t, s, terminal, 2, "2", 3)
 	advance(t, s, `{"advance_seconds":200}`)
 	wantMessages(t, "who is listed by then", box.take(), "2: "+largeEuros, "3: "+largeEuros)
 	wantDelivery(t, s, terminal, "delivered", 3)
 }
 
-// The replay of a message that was parked, which means given up, goes to the operators whom it has not
-// reached. The replay of a delivered message goes to all.
+// When a parked (given up) message is replayed, it is sent to the operators who have not received it. When a delivered message
+// is replayed, it is sent to all operators.
 func TestReplayReachesMissedOperatorsOrAll(t *testing.T) {
 	box := &inbox{t: t, blockedChats: map[string]bool{"2": true}}
 	s, terminal := startWithOperators(t, box, 1, 2)

@@ -14,8 +14,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// openProviders opens the adapters of this program's providers: those for other payment platforms and,
-// with --sandbox, the simulator.
+// openProviders opens the adapters of the built-in providers: the one for other payment platforms and, with --sandbox, the
+// simulator.
 func (s *server) openProviders(context.Context) error {
 	s.openPlatforms()
 	if !s.cfg.Sandbox {
@@ -24,7 +24,7 @@ func (s *server) openProviders(context.Context) error {
 	return s.openSimulator()
 }
 
-// openPlatforms opens the provider that talks to other payment platforms.
+// openPlatforms opens the provider that sends payments to other payment platforms.
 func (s *server) openPlatforms() {
 	platformProvider := utp.New(utp.Options{
 		Clock: s.clock, Log: s.log, Timeout: s.cfg.ProviderWait,
@@ -34,8 +34,8 @@ func (s *server) openPlatforms() {
 	s.providers[platformProvider.Name()] = platformProvider
 }
 
-// openSimulator opens the simulator with its log. The log is created before the sandbox is seeded; so
-// if it is missing in a seeded sandbox, it was lost.
+// openSimulator opens the simulated provider with its log. In a sandbox, the log is created before the first data. So if a
+// sandbox has data but no log, the log was lost.
 func (s *server) openSimulator() error {
 	path := filepath.Join(s.cfg.Dir, simulatorLog)
 	_, isSeeded := s.directory.Sandbox()

@@ -7,16 +7,16 @@ import (
 	"mizan/ledger"
 )
 
-// mailReceipt makes one attempt to send the payer of a transaction an e-mail with the address of the receipt. The e-mail
-// is composed from what is stored at the time of the attempt.
+// mailReceipt makes one attempt to send a transaction's payer an e-mail with the address of the receipt. It composes the e-mail
+// from the records as they are stored now.
 func (s *server) mailReceipt(org, transaction ledger.ID) notifier.Attempt {
-	letters := checkout.Letters{Find: s.payments.Find, Partners: s.directory, Pages: s.pagesConfig()}
+	letters := checkout.ReceiptMailer{Find: s.payments.Find, Partners: s.directory, Pages: s.pagesConfig()}
 	letter, err := letters.Receipt(org, transaction)
 	if err != nil {
 		s.log.Error("a receipt cannot be written", "transaction", transaction.String(), "error", err)
 		return notifier.Attempt{At: ledger.MicrosOf(s.clock.Now()), Failure: "the receipt cannot be written"}
 	}
-	return attemptOf(s.operators.Mail(s.runtime.Context(), letter.To, operators.Letter{Subject: letter.Subject, Text: letter.Text}))
+	return attemptOf(s.operators.Mail(s.runtime.Context(), letter.To, operators.Email{Subject: letter.Subject, Text: letter.Text}))
 }
 
 // attemptOf returns an attempt in the form that is stored.

@@ -24,10 +24,10 @@ func startWithMail(t *testing.T, box *inbox) *testkit.Server {
 	}})
 }
 
-// receivedReceipt is an e-mail with the address of a receipt.
+// receivedReceipt is an e-mail with the URL of a receipt.
 type receivedReceipt struct {
 	to, from, subject, text string
-	path                    string // path and query of the address at the end of the text
+	path                    string // path and query of the URL at the end of the text
 }
 
 // takeReceipts returns the e-mails since the last call, in the order of arrival.
@@ -56,14 +56,14 @@ func (i *inbox) takeReceipts(s *testkit.Server) (receipts []receivedReceipt) {
 	return receipts
 }
 
-// createdPayment is what a test needs of the response to a create.
+// createdPayment has the members of the response to a create that the tests use.
 type createdPayment struct {
 	ID      string `json:"id"`
 	Status  string `json:"status"`
 	Address string `json:"widget_url"`
 }
 
-// createFor creates a payment with further members of params.
+// createFor creates a payment. moreFields are further members of the request's params.
 func createFor(t *testing.T, s *testkit.Server, moreFields, storage string) (p createdPayment) {
 	t.Helper()
 	answer, err := s.Partner().Post(payments, createBody("payment", moreFields, storage))
@@ -74,7 +74,7 @@ func createFor(t *testing.T, s *testkit.Server, moreFields, storage string) (p c
 	return p
 }
 
-// payFor makes a payment with a good card, for a customer with the members.
+// payFor makes a payment with a valid card. customer is the JSON object that describes the customer.
 func payFor(t *testing.T, s *testkit.Server, customer, moreFields string) (id string) {
 	t.Helper()
 	p := createFor(t, s, `,"customer":`+customer+moreFields, storage("4242424242424242"))
@@ -84,7 +84,7 @@ func payFor(t *testing.T, s *testkit.Server, customer, moreFields string) (id st
 	return p.ID
 }
 
-// receiptDelivery is a delivery of a receipt as the API shows it.
+// receiptDelivery is the delivery of a receipt, in the API's form.
 type receiptDelivery struct {
 	Event    string `json:"event_id"`
 	Channel  string `json:"channel"`
@@ -93,7 +93,8 @@ type receiptDelivery struct {
 	Attempts int    `json:"attempts"`
 }
 
-// receiptDeliveries returns the deliveries of receipts of a transaction, and checks that none shows the payer's address.
+// receiptDeliveries returns the deliveries of a transaction's receipts. It checks that none of them shows the payer's e-mail
+// address.
 func receiptDeliveries(t *testing.T, s *testkit.Server, transaction string) (receipts []receiptDelivery) {
 	t.Helper()
 	answer, err := s.Admin().Get("/api/v1/deliveries?transaction_id=" + transaction)
@@ -124,7 +125,7 @@ func wantReceiptDelivery(t *testing.T, s *testkit.Server, transaction, state str
 	return got[0].Event
 }
 
-// wantOpens checks that the address in the e-mail opens the receipt of the transaction, in the language.
+// wantOpens checks that the URL in the e-mail opens the transaction's receipt in this language.
 func (r *receivedReceipt) wantOpens(t *testing.T, s *testkit.Server, transaction, lang string) {
 	t.Helper()
 	if !strings.HasPrefix(r.path, "/pay/"+transaction+"/receipt?token=") {
@@ -139,7 +140,7 @@ func (r *receivedReceipt) wantOpens(t *testing.T, s *testkit.Server, transaction
 	}
 }
 
-// A payer who has paid by the API gets one e-mail in the transaction's language, whose address opens the receipt.
+// If a payment was made by the API, the payer gets one e-mail in the transaction's language. Its URL opens the receipt.
 func TestPayerGetsTheReceiptByEmail(t *testing.T) {
 	box := &inbox{t: t}
 	s := startWithMail(t, box)
@@ -167,7 +168,7 @@ func TestPayerGetsTheReceiptByEmail(t *testing.T) {
 			t.Errorf("the e-mail is %+v", r)
 		}
 		for _, hidden := range []string{"4242", canaryHolder, canaryCVV} {
-			if strings.Contains(r.subject+strings.ReplaceAll(r.text, s.BaseURL+r.path, ""), hidden) { // the address has random digits
+			if strings.Contains(r.subject+strings.ReplaceAll(r.text, s.BaseURL+r.path, ""), hidden) { // without the URL, whose random digits could contain the text by chance
 				t.Errorf("the e-mail has %q", hidden)
 			}
 		}
@@ -177,7 +178,7 @@ func TestPayerGetsTheReceiptByEmail(t *testing.T) {
 	wantSoundBooks(t, s)
 }
 
-// A payer who has paid on the page of a payment gets the receipt too.
+// If the payer has paid on the hosted page, the payer gets the receipt too.
 func TestPayerOfAHostedPaymentGetsTheReceipt(t *testing.T) {
 	box := &inbox{t: t}
 	s := startWithMail(t, box)
@@ -193,7 +194,7 @@ func TestPayerOfAHostedPaymentGetsTheReceipt(t *testing.T) {
 	receipts[0].wantOpens(t, s, p.ID, "en")
 }
 
-// A server without SMTP, and a customer without a valid address, leave no trace of a receipt.
+// No receipt is stored if the server has no SMTP settings, or if the customer has no valid e-mail address.
 func TestNoReceiptIsStoredThatCannotBeSent(t *testing.T) {
 	box := &inbox{t: t}
 	s := startWithMail(t, box)
@@ -211,8 +212,8 @@ func TestNoReceiptIsStoredThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// A receipt that the mail server refuses for a time is sent later, once, even if the process is killed in between. A
-// replay sends it again.
+// If the mail server refuses a receipt for a time, the receipt is sent later, only once, even if the process is killed in
+// between. A replay sends the receipt again.
 func TestRefusedReceiptIsSentLater(t *testing.T) {
 	box := &inbox{t: t, blockedChats: map[string]bool{payersAddress: true}}
 	s := startWithMail(t, box)
@@ -256,7 +257,8 @@ func TestRefusedReceiptIsSentLater(t *testing.T) {
 	wantSoundBooks(t, s)
 }
 
-// A process that is killed after the payment settled and before the receipt was sent sends it after its next start, once.
+// If the process is killed after a payment settled and before its receipt was sent, the receipt is sent once after the next
+// start.
 func TestReceiptSurvivesAKill(t *testing.T) {
 	box := &inbox{t: t, arrived: make(chan struct{}, 1), held: make(chan struct{})}
 	s := startWithMail(t, box)
@@ -282,7 +284,7 @@ func TestReceiptSurvivesAKill(t *testing.T) {
 	wantSoundBooks(t, s)
 }
 
-// wantSoundBooks stops the server and checks its store.
+// wantSoundBooks stops the server and runs the checker on its store.
 func wantSoundBooks(t *testing.T, s *testkit.Server) {
 	t.Helper()
 	if code := s.Stop(); code != 0 {

@@ -11,16 +11,16 @@ import (
 	"mizan/cmd/mizan/config"
 )
 
-// reloadSignals returns a channel that receives the process's SIGHUPs. After the call a SIGHUP no
-// longer ends the process. The channel buffers one signal; further signals are dropped.
+// reloadSignals returns a channel that receives the SIGHUPs sent to the process. From then on a SIGHUP no longer ends the
+// process. The channel buffers one signal; further signals are dropped.
 func reloadSignals() <-chan os.Signal {
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	return hangups
+	sighups := make(chan os.Signal, 1)
+	signal.Notify(sighups, syscall.SIGHUP)
+	return sighups
 }
 
-// reload handles a SIGHUP: it puts the certificate files, the log level and the access log in force as the configuration
-// file, the environment and the flags have them now, or changes nothing if any of them is wrong. It never ends the process.
+// reload handles a SIGHUP. It reads the configuration again and puts the new certificate files, log level and access log mode in
+// force. If any of these settings is wrong, it changes nothing. It never ends the process.
 func (s *server) reload() {
 	s.notifySupervisor(supervisorReloading, reloadStart())
 	defer s.notifySupervisor(supervisorReady)
@@ -32,7 +32,7 @@ func (s *server) reload() {
 		s.log.Error("SIGHUP: nothing was changed", "reason", reasonOf(err))
 		return
 	}
-	// From here on nothing can fail.
+	// After this line nothing can fail.
 	s.level.Set(newConfig.Level)
 	s.accessLog.SetMode(newConfig.AccessLog)
 	s.log.Info("SIGHUP: configuration and certificates were read again", "log_level", newConfig.Level.String(), "access_log", newConfig.AccessLog.String())

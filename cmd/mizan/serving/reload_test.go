@@ -20,7 +20,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// makeCertificate makes a certificate for this machine in dir, with an authority unless there is one.
+// makeCertificate writes a certificate for this machine into dir. Unless dir has a certificate authority, it creates one.
 func makeCertificate(t *testing.T, dir string) {
 	t.Helper()
 	if _, err := certificates.OpenAuthority(dir, []string{"localhost", "127.0.0.1"}, time.Now); err != nil {
@@ -28,7 +28,7 @@ func makeCertificate(t *testing.T, dir string) {
 	}
 }
 
-// replaceCertificate makes another certificate of the same authority in dir.
+// replaceCertificate replaces the certificate in dir by another one of the same authority.
 func replaceCertificate(t *testing.T, dir string) {
 	t.Helper()
 	for _, name := range []string{certificates.CertFile, certificates.KeyFile} {
@@ -57,8 +57,8 @@ func writeFile(t *testing.T, path, content string) {
 	}
 }
 
-// A SIGHUP makes the server read the certificate files and the log level again. If any of them is
-// wrong, nothing changes. The process never ends.
+// A SIGHUP makes the server read the certificate files and the log level again. If any of them is wrong, nothing changes. The
+// server keeps running in each case.
 func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 	dir, configFile := t.TempDir(), filepath.Join(t.TempDir(), "mizan.json")
 	makeCertificate(t, dir)
@@ -76,7 +76,7 @@ func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 	testkit.WaitUntil(t, "the new level", func() bool { return strings.Contains(server.Stderr(), "log_level=DEBUG access_log=off") })
 	newSerial := certificateSerial(t, server)
 
-	// A bad certificate, then a bad level: the log reports each, and nothing changes.
+	// First a bad certificate, then a bad log level. The log reports each, and nothing changes.
 	certificate, err := os.ReadFile(filepath.Join(dir, certificates.CertFile))
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 	server.Signal(syscall.SIGHUP)
 	testkit.WaitUntil(t, "the bad level's words", func() bool { return strings.Contains(server.Stderr(), "mizan: configuration: log-level: ") })
 
-	// Every file is broken at once: still one line, and the server goes on as it was.
+	// All files are bad at once. The log has one line about it, and the server continues unchanged.
 	errorLines := strings.Count(server.Stderr(), "level=ERROR")
 	writeFile(t, filepath.Join(dir, certificates.KeyFile), "no key")
 	writeFile(t, configFile, `{"log-level":`)
@@ -112,8 +112,8 @@ func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 	}
 }
 
-// A SIGHUP puts the log level and the access log of the configuration file in force. If the certificate's file is broken at
-// the same time, both stay as they are.
+// A SIGHUP puts the log level and the access log mode in the configuration file in force. If the certificate file is bad at the
+// same time, both settings stay unchanged.
 func TestSIGHUPChangesTheLogsOrNothing(t *testing.T) {
 	dir, configFile := t.TempDir(), filepath.Join(t.TempDir(), "mizan.toml")
 	makeCertificate(t, dir)
@@ -145,7 +145,7 @@ func TestSIGHUPChangesTheLogsOrNothing(t *testing.T) {
 	testkit.Pay(t, server.Partner(), "logged")
 	testkit.WaitUntil(t, "the payment's line", func() bool { return requests() == 1 })
 
-	// The line of this SIGHUP is of level info, so it is the new certificate that shows that the files were read.
+	// The line about this SIGHUP has the level info and is not written, so the test waits for the new certificate instead.
 	oldSerial := certificateSerial(t, server)
 	replaceCertificate(t, dir)
 	writeFile(t, configFile, "log-level = 'error'\n")
@@ -159,7 +159,7 @@ func TestSIGHUPChangesTheLogsOrNothing(t *testing.T) {
 	}
 }
 
-// With --tls auto and without a configuration file there is nothing to read.
+// With --tls auto and without a configuration file, a SIGHUP has no file to read again.
 func TestSIGHUPWithoutFilesChangesNothing(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	for range 3 {
@@ -189,8 +189,8 @@ func TestHealthChecksReportStopping(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = conn.Close() }()
-		// The first response shows that the connection is being served; the half request keeps the
-		// connection open.
+		// The first response shows that the server handles the connection. The incomplete second request keeps the connection
+		// open.
 		if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\nGET "+path+" HTTP/1.1\r\nHost"); err != nil {
 			t.Fatal(err)
 		}

@@ -19,11 +19,11 @@ import (
 	"mizan/ledger/directory"
 )
 
-// sandboxFile, in the data directory, is the only file with the sandbox's secrets in plaintext.
+// sandboxFile is the name of a file in the data directory. It is the only file that has the sandbox's secrets in plaintext.
 const (
 	sandboxFile    = "sandbox.json"
 	maxSandboxFile = 64 << 10
-	seedBound      = time.Minute // how long all commands that create a store's first data may take together
+	seedTimeout    = time.Minute // how long it may take to create a store's first data
 )
 
 // sandbox is the content of sandbox.json. Clients rely on the names of its members.
@@ -38,6 +38,13 @@ type sandbox struct {
 	PartnerPass    string     `json:"partner_pass"`
 	SessionToken   string     `json:"session_token"`
 	AuditorToken   string     `json:"auditor_token"`
+	ConsoleURL     string     `json:"console_url"`
+	AdminLogin     string     `json:"admin_login"`
+	AdminPass      string     `json:"admin_pass"`
+	AuditorLogin   string     `json:"auditor_login"`
+	AuditorPass    string     `json:"auditor_pass"`
+	ClientLogin    string     `json:"client_login"`
+	ClientPass     string     `json:"client_pass"`
 	Second         secondDemo `json:"second"`
 }
 
@@ -49,12 +56,11 @@ type secondDemo struct {
 	SessionToken   string `json:"session_token"`
 }
 
-// seedStore creates the first administration token and, in the sandbox, its organizations and
-// sandbox.json.
+// seedStore creates a store's first data: the first administration token and, in a sandbox, the organizations and sandbox.json.
 func (s *server) seedStore(ctx context.Context) error {
-	// A stop that is requested now waits for the seed's end, because a half-finished seed would need
-	// cleaning up.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), seedBound)
+	// If a stop is requested now, it waits until the first data is complete, because incomplete data would have to be cleaned
+	// up.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), seedTimeout)
 	defer cancel()
 	seed := s.seedAdminToken
 	if s.cfg.Sandbox {
@@ -69,9 +75,9 @@ func (s *server) seedStore(ctx context.Context) error {
 	return nil
 }
 
-// seedAdminToken puts the configured token in force, or creates the first token. It prints a new token
-// before the token is durable, so a token that was never printed can't be in force. After a kill between
-// the two steps, the printed token is not in force.
+// seedAdminToken puts the configured administration token in force or, if none is configured, creates the first one. It prints a
+// new token before the token is durable, so every token in force has been printed. If the process is killed between these two
+// steps, the printed token is not in force.
 func (s *server) seedAdminToken(ctx context.Context) error {
 	token := s.cfg.AdminToken
 	if token == "" {
@@ -86,7 +92,7 @@ func (s *server) seedAdminToken(ctx context.Context) error {
 	return s.commandFault(s.directory.AdmitAdminToken(ctx, []byte(token)))
 }
 
-// seedSandbox seeds an empty store and writes sandbox.json.
+// seedSandbox creates the sandbox's first data in an empty store, and writes sandbox.json.
 func (s *server) seedSandbox(ctx context.Context) error {
 	box := s.readSandbox()
 	if s.directory.Empty() {
@@ -104,7 +110,7 @@ func (s *server) seedSandbox(ctx context.Context) error {
 		}
 		box.AdminToken = s.cfg.AdminToken
 	}
-	box.BaseURL, box.CAFile = s.baseURL, ""
+	box.BaseURL, box.ConsoleURL, box.CAFile = s.baseURL, s.baseURL+"/console", ""
 	if s.transport.caFile != "" {
 		box.CAFile = absolutePath(s.transport.caFile)
 	}
@@ -123,8 +129,8 @@ func (s *server) writeSandbox(box *sandbox) error {
 	return nil
 }
 
-// storeRotatedToken writes the successor of a rotated token into sandbox.json if the file has the retired
-// token. If the file can't be written, the next start creates another token for it.
+// storeRotatedToken is called after an administration token was rotated. If sandbox.json has the retired token,
+// storeRotatedToken writes the new one into the file. If the file can't be written, the next start creates another token for it.
 func (s *server) storeRotatedToken(retired, successor secret.Text) {
 	box := s.readSandbox()
 	if box.AdminToken != string(retired) {
@@ -136,12 +142,12 @@ func (s *server) storeRotatedToken(retired, successor secret.Text) {
 	}
 }
 
-// commandFault returns the fault with which the process ends if a command of the start failed with err.
+// commandFault returns the fault with which the process ends if a command that the start needs has failed with err.
 func (s *server) commandFault(err error) error {
 	if err == nil {
 		return nil
 	}
-	return cli.StorageFault("the start could not be written down: %v", err)
+	return cli.StorageFault("the start could not be stored: %v", err)
 }
 
 // readSandbox reads sandbox.json of an earlier start. A file that can't be read counts as empty.
@@ -158,43 +164,73 @@ func (s *server) readSandbox() *sandbox {
 	return box
 }
 
-// takeSecrets copies the secrets that the first start has created.
+// takeSecrets copies the secrets that were created with the sandbox's first data.
 func (b *sandbox) takeSecrets(seeded *directoryactor.Sandbox) {
 	b.fillPublicMembers(seeded)
 	b.AdminToken, b.PartnerPass = string(seeded.AdminToken), string(seeded.First.Pass)
 	b.APIKey, b.SessionToken = string(seeded.First.APIKey), string(seeded.First.SessionToken)
 	b.AuditorToken = string(seeded.First.AuditorToken)
+	for _, member := range b.users() {
+		for i := range seeded.First.Users {
+			if u := &seeded.First.Users[i]; u.Role == member.role {
+				*member.pass = string(u.Pass)
+			}
+		}
+	}
 	b.Second.APIKey, b.Second.SessionToken = string(seeded.Second.APIKey), string(seeded.Second.SessionToken)
 }
 
-// fillPublicMembers fills the members that are not secret, from the store.
+// userMembers are the members of sandbox.json about one user of the first organization.
+type userMembers struct {
+	role        directory.Role
+	value       directoryactor.Value // kind of the user's password
+	login, pass *string
+}
+
+func (b *sandbox) users() []userMembers {
+	return []userMembers{
+		{directory.Admin, directoryactor.AdminPass, &b.AdminLogin, &b.AdminPass},
+		{directory.Auditor, directoryactor.AuditorPass, &b.AuditorLogin, &b.AuditorPass},
+		{directory.Client, directoryactor.ClientPass, &b.ClientLogin, &b.ClientPass},
+	}
+}
+
+// fillPublicMembers sets the members that are not secret to the values in the store.
 func (b *sandbox) fillPublicMembers(stored *directoryactor.Sandbox) {
 	b.OrganizationID, b.PartnerID, b.PartnerLogin = stored.First.Org.String(), stored.First.Partner, stored.First.Login
 	b.Second.OrganizationID, b.Second.PartnerID = stored.Second.Org.String(), stored.Second.Partner
+	for _, member := range b.users() {
+		*member.login = directoryactor.DemoUser{Role: member.role}.Login()
+	}
 }
 
-// reissueLostSecrets replaces each secret of an active organization that is lost or not in force with a new one.
+// reissueLostSecrets replaces each secret of an active organization that is missing in sandbox.json or no longer in force. The
+// store and box get the new secret.
 func (s *server) reissueLostSecrets(ctx context.Context, box *sandbox) error {
 	stored, _ := s.directory.Sandbox()
 	box.fillPublicMembers(stored)
-	isPassInForce, err := s.directory.PassInForce(ctx, stored.First, []byte(box.PartnerPass))
-	if err != nil {
-		return s.commandFault(err)
-	}
-	for _, secret := range []struct {
+	type storedSecret struct {
 		kind      directoryactor.Value
 		value     *string
 		org       ledger.ID
 		isInForce bool
-	}{
+	}
+	var passwords []storedSecret
+	for _, member := range append(box.users(), userMembers{value: directoryactor.PartnerPass, login: &box.PartnerLogin, pass: &box.PartnerPass}) {
+		isInForce, err := s.directory.PassInForce(ctx, stored.First.Org, *member.login, []byte(*member.pass))
+		if err != nil {
+			return s.commandFault(err)
+		}
+		passwords = append(passwords, storedSecret{member.value, member.pass, stored.First.Org, isInForce})
+	}
+	for _, secret := range append(passwords, []storedSecret{
 		{directoryactor.AdminToken, &box.AdminToken, uuid.Nil, s.directory.AdminToken([]byte(box.AdminToken))},
-		{directoryactor.PartnerPass, &box.PartnerPass, stored.First.Org, isPassInForce},
 		{directoryactor.APIKey, &box.APIKey, stored.First.Org, s.isKeyInForce(stored.First, box.APIKey)},
 		{directoryactor.SessionToken, &box.SessionToken, stored.First.Org, s.isSessionInForce(stored.First, box.SessionToken, directory.Admin)},
 		{directoryactor.AuditorToken, &box.AuditorToken, stored.First.Org, s.isSessionInForce(stored.First, box.AuditorToken, directory.Auditor)},
 		{directoryactor.SecondAPIKey, &box.Second.APIKey, stored.Second.Org, s.isKeyInForce(stored.Second, box.Second.APIKey)},
 		{directoryactor.SecondSessionToken, &box.Second.SessionToken, stored.Second.Org, s.isSessionInForce(stored.Second, box.Second.SessionToken, directory.Admin)},
-	} {
+	}...) {
 		if secret.isInForce || (*secret.value != "" && s.isInactive(secret.org)) {
 			continue
 		}
@@ -212,21 +248,22 @@ func (s *server) reissueLostSecrets(ctx context.Context, box *sandbox) error {
 	return nil
 }
 
-// isInactive tells whether an organization is switched off. Then none of its secrets is in force, and
-// none of them counts as lost.
+// isInactive tells whether an organization has been deactivated. None of its secrets is in force then, but they don't count as
+// lost.
 func (s *server) isInactive(org ledger.ID) bool {
 	o, found := s.directory.Organization(org)
 	return found && !o.Active()
 }
 
-// isKeyInForce tells whether value is an API key of the demo's partner, and in force.
-func (s *server) isKeyInForce(demo directoryactor.Demo, value string) bool {
+// isKeyInForce tells whether value is an API key that is in force and belongs to the partner of the organization demo.
+func (s *server) isKeyInForce(demo directoryactor.SandboxOrganization, value string) bool {
 	partner, ok := s.directory.APIKeyInForce(demo.Org, []byte(value))
 	return ok && partner.Number == demo.Partner
 }
 
-// isSessionInForce tells whether value is the token of a session of the demo, with the role and in force.
-func (s *server) isSessionInForce(demo directoryactor.Demo, value string, role directory.Role) bool {
+// isSessionInForce tells whether value is the token of a session that is in force, belongs to the organization demo and has the
+// role.
+func (s *server) isSessionInForce(demo directoryactor.SandboxOrganization, value string, role directory.Role) bool {
 	session, ok := s.directory.SessionInForce(demo.Org, []byte(value))
 	return ok && session.Roles.Has(role)
 }

@@ -33,9 +33,12 @@ func TestSandboxFileIsTheSameAtEachStart(t *testing.T) {
 		names = append(names, string(match[1]))
 	}
 	const want = "base_url ca_file admin_token organization_id partner_id api_key partner_login partner_pass session_token auditor_token " +
-		"second organization_id partner_id api_key session_token"
+		"console_url admin_login admin_pass auditor_login auditor_pass client_login client_pass second organization_id partner_id api_key session_token"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("sandbox.json has %s, want %s", got, want)
+	}
+	if original.ConsoleURL != original.BaseURL+"/console" || original.AdminLogin != "sandbox-admin" || original.AuditorLogin != "sandbox-auditor" || original.ClientLogin != "sandbox-client" {
+		t.Errorf("console %s, logins %s %s %s", original.ConsoleURL, original.AdminLogin, original.AuditorLogin, original.ClientLogin)
 	}
 	if original.PartnerID != 1 || original.Second.PartnerID != 2 || original.PartnerLogin != "demo" {
 		t.Errorf("partners %d %d, login %q", original.PartnerID, original.Second.PartnerID, original.PartnerLogin)
@@ -47,7 +50,7 @@ func TestSandboxFileIsTheSameAtEachStart(t *testing.T) {
 		if current.BaseURL != server.BaseURL {
 			t.Errorf("base_url is %s, want this start's %s", current.BaseURL, server.BaseURL)
 		}
-		if current.BaseURL = original.BaseURL; current != original {
+		if current.BaseURL, current.ConsoleURL = original.BaseURL, original.ConsoleURL; current != original {
 			t.Errorf("the values changed over a restart")
 		}
 		testkit.Pay(t, server.Partner(), "")
@@ -79,14 +82,15 @@ func TestLostSandboxValuesAreRecreated(t *testing.T) {
 	}
 	edit(func(box map[string]any) {
 		delete(box, "api_key")
+		delete(box, "client_pass")
 		box["auditor_token"] = "mzs_damaged"
 		delete(box["second"].(map[string]any), "session_token")
 	})
 	current := server.Sandbox
-	if current.APIKey == original.APIKey || current.AuditorToken == original.AuditorToken || current.Second.SessionToken == original.Second.SessionToken {
+	if current.APIKey == original.APIKey || current.ClientPass == original.ClientPass || current.ClientPass == "" || current.AuditorToken == original.AuditorToken || current.Second.SessionToken == original.Second.SessionToken {
 		t.Error("a lost value came back")
 	}
-	if current.AdminToken != original.AdminToken || current.SessionToken != original.SessionToken || current.PartnerPass != original.PartnerPass ||
+	if current.AdminPass != original.AdminPass || current.AdminToken != original.AdminToken || current.SessionToken != original.SessionToken || current.PartnerPass != original.PartnerPass ||
 		current.Second.APIKey != original.Second.APIKey || current.OrganizationID != original.OrganizationID {
 		t.Error("a value that was not lost changed")
 	}
@@ -112,8 +116,8 @@ func TestLostSandboxValuesAreRecreated(t *testing.T) {
 	wantWorking()
 }
 
-// The operator may set another password for the sandbox's partner. Then the next start makes a new
-// password, stores it in sandbox.json and puts it in force.
+// The operator may set another password for the sandbox's partner. Then the next start creates a new password, puts it in force
+// and stores it in sandbox.json.
 func TestReplacedSandboxPasswordIsRecreated(t *testing.T) {
 	testkit.NotUnderRace(t, reasonStartIsSequential)
 	server := testkit.Start(t, testkit.Options{})
@@ -126,7 +130,7 @@ func TestReplacedSandboxPasswordIsRecreated(t *testing.T) {
 	if current.PartnerPass == original.PartnerPass || current.PartnerPass == "" || current.PartnerPass == "another-Lion-paints-9" {
 		t.Error("the password is not a new one")
 	}
-	if current.PartnerPass, current.BaseURL = original.PartnerPass, original.BaseURL; current != original {
+	if current.PartnerPass, current.BaseURL, current.ConsoleURL = original.PartnerPass, original.BaseURL, original.ConsoleURL; current != original {
 		t.Error("another value changed")
 	}
 	logIn := func(pass string, wantStatus int) {
@@ -186,7 +190,7 @@ func TestAdminTokenFromFile(t *testing.T) {
 	testkit.WantStatus(t, answer, err, 200)
 }
 
-// If other tokens are in force besides the one from the file, the server logs that.
+// If administration tokens besides the one in sandbox.json are in force, the server logs that.
 func TestSeveralAdminTokensAreLogged(t *testing.T) {
 	testkit.NotUnderRace(t, reasonStartIsSequential)
 	const line = "several administration tokens are in force"
@@ -217,8 +221,8 @@ func TestSandboxStoreIsRefusedWithoutTheSandboxFlag(t *testing.T) {
 	testkit.WantOneLine(t, r.Stderr, "mizan: configuration: sandbox: ")
 }
 
-// What the server prints and logs at its start may be kept in a log file. The commands that it prints for users of the
-// sandbox must not contain a secret of sandbox.json.
+// The output of a starting server may be kept in a log file. So the commands that the server prints for users of the sandbox
+// must not contain a secret of sandbox.json.
 func TestPrintedCommandsHoldNoSecret(t *testing.T) {
 	testkit.NotUnderRace(t, reasonStartIsSequential)
 	s := testkit.Start(t, testkit.Options{})

@@ -19,7 +19,8 @@ const reasonOtherModule = "the programs are processes of another module, whose o
 
 var goBlocks = regexp.MustCompile("(?s)\n```go\n(.*?)```\n")
 
-// The code of the Go client's README is run as it stands, as one program: the parts continue the first block.
+// TestGoClientReadmeRuns runs the code blocks in the Go client's README unchanged, as one program: each block continues the
+// first one.
 func TestGoClientReadmeRuns(t *testing.T) {
 	t.Parallel()
 	testkit.NotUnderRace(t, reasonOtherModule)
@@ -71,7 +72,7 @@ func TestGoClientReadmeRuns(t *testing.T) {
 	}
 }
 
-// readmeEnd ends the program of the README: it sends the receiver an event that nobody has signed.
+// readmeEnd is the end of this program. It sends an unsigned event to the merchant's receiver.
 const readmeEnd = `
 	recorder := httptest.NewRecorder()
 	http.DefaultServeMux.ServeHTTP(recorder, httptest.NewRequest("POST", "/notifications", strings.NewReader("{\"event_id\":\"1\"}")))
@@ -81,7 +82,8 @@ const readmeEnd = `
 func store(string, *mizan.Notification) error { return nil }
 `
 
-// merchantVariables are the variables that programs of merchants read.
+// merchantVariables are the environment variables from which a merchant's program reads the server's address and the
+// credentials.
 func merchantVariables(server *testkit.Server) []string {
 	return []string{
 		"MIZAN_URL=" + server.BaseURL, "MIZAN_API_KEY=" + server.Sandbox.APIKey, "MIZAN_ORGANIZATION_ID=" + server.Sandbox.OrganizationID,

@@ -11,9 +11,8 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// HideMemory keeps the process's memory, which contains keys and cards in flight, out of core
-// dumps and away from other processes of the same user: they can't trace this process, and its
-// files in /proc belong to root.
+// HideMemory keeps the process's memory out of core dumps and away from other processes of the same user, because it contains
+// keys and cards. After the call, other processes can't trace this process, and its files in /proc belong to root.
 func HideMemory() error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return fmt.Errorf("RLIMIT_CORE can't be set to 0: %w", err)
@@ -49,8 +48,8 @@ func restartWithoutPreemption() error {
 		return cli.BadConfiguration("memory: GODEBUG can't be set: " + err.Error())
 	}
 	signal.Ignore(unix.SIGHUP) // ignored until the new program handles it
-	// The kernel names a process by the path that it executes, and "exe" would tell nothing to ps and pgrep. The second path
-	// leads to the program even if its file has been removed.
+	// The kernel names a process by the path that was executed, and the name "exe" would mean nothing to users of ps and pgrep.
+	// The second path leads to the program even if its file has been removed.
 	path, err := os.Executable()
 	if err == nil {
 		_ = unix.Exec(path, os.Args, os.Environ()) // returns only if it fails

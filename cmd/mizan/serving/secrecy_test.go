@@ -16,8 +16,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// No goroutine of a server is preempted by a signal, however the binary was built and started: the
-// process has the setting that Go's runtime reads when it starts, and its other settings are unchanged.
+// However the binary was built and started, the runtime never preempts a goroutine of a server by a signal: the process has the
+// GODEBUG setting that switches this off. Its other settings are unchanged.
 func TestServerGoroutinesAreNotPreemptedBySignals(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's environment needs root")
@@ -26,7 +26,7 @@ func TestServerGoroutinesAreNotPreemptedBySignals(t *testing.T) {
 		"":                           "GODEBUG=asyncpreemptoff=1",
 		"GODEBUG=":                   "GODEBUG=asyncpreemptoff=1",
 		"GODEBUG=madvdontneed=1":     "GODEBUG=madvdontneed=1,asyncpreemptoff=1",
-		"GODEBUG=asyncpreemptoff=0":  "GODEBUG=asyncpreemptoff=0", // set by an operator who looks for a loop without calls
+		"GODEBUG=asyncpreemptoff=0":  "GODEBUG=asyncpreemptoff=0", // as set by an operator who debugs a loop without function calls
 		"GODEBUG=panicnil=1,foo=bar": "GODEBUG=panicnil=1,foo=bar,asyncpreemptoff=1",
 	} {
 		var env []string
@@ -65,7 +65,8 @@ func TestServerMemoryIsUnreadableByCoreDumpsAndOtherProcesses(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: becoming another user, who may not read what he started, needs root")
 	}
-	// A second server and the process that tries to read its memory run as one user, who is not root.
+	// The test starts a second server, and a process that tries to read that server's memory, as the same user. This user is not
+	// root.
 	const nobody = 65534
 	dir := t.TempDir()
 	program := filepath.Join(dir, "mizan")
@@ -102,7 +103,7 @@ func TestServerMemoryIsUnreadableByCoreDumpsAndOtherProcesses(t *testing.T) {
 		_ = server.Process.Kill()
 		_ = server.Wait()
 	}()
-	if _, err := out.Read(make([]byte, 1)); err != nil { // the process has started
+	if _, err := out.Read(make([]byte, 1)); err != nil { // one byte of output shows that the process has started
 		t.Fatal(err)
 	}
 	reader := exec.Command("cat", fmt.Sprintf("/proc/%d/environ", server.Process.Pid))
@@ -112,7 +113,7 @@ func TestServerMemoryIsUnreadableByCoreDumpsAndOtherProcesses(t *testing.T) {
 	}
 }
 
-// The server has the program's name, by which ps, top and pgrep know it, although it has executed itself again.
+// Although the server has executed itself again, its process has the program's name. ps, top and pgrep use this name.
 func TestServerHasTheProgramsName(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", s.PID()))
@@ -124,7 +125,7 @@ func TestServerHasTheProgramsName(t *testing.T) {
 	}
 }
 
-// A SIGHUP does not end a server that has executed itself again and does not handle the signal yet.
+// A server that has executed itself again does not handle SIGHUP at first. A SIGHUP at that time must not end it.
 func TestSIGHUPDuringReexecDoesNotEndTheServer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's environment needs root")

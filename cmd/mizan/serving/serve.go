@@ -19,13 +19,16 @@ import (
 	"mizan/actors/checkpoint"
 	contractactor "mizan/actors/contract"
 	directoryactor "mizan/actors/directory"
+	"mizan/actors/follower"
 	"mizan/actors/notifier"
 	"mizan/actors/notifier/operators"
 	paymentactor "mizan/actors/payment"
 	periodactor "mizan/actors/period"
 	"mizan/actors/provider/simulator"
+	searchactor "mizan/actors/search"
 	storefrontactor "mizan/actors/storefront"
 	subscriptionactor "mizan/actors/subscription"
+	turnoveractor "mizan/actors/turnover"
 	"mizan/api"
 	"mizan/api/accesslog"
 	"mizan/api/connlimit"
@@ -42,10 +45,10 @@ import (
 	"mizan/snapshots/backup"
 )
 
-// stopBound is how long in-flight work may take after SIGTERM.
-const stopBound = 15 * time.Second
+// stopTimeout is how long the work in progress may take after SIGTERM.
+const stopTimeout = 15 * time.Second
 
-// simulatorLog, in the data directory, is the log of the simulated provider.
+// simulatorLog is the name of the simulated provider's log in the data directory.
 const simulatorLog = "simulator.log"
 
 // Values of core_status in health checks.
@@ -55,22 +58,22 @@ const (
 	coreStopping = "stopping"
 )
 
-// server holds the parts of the running product. Each phase of run adds some.
+// server holds the parts of the running product. Each phase of run sets some of its fields.
 type server struct {
 	cfg     *config.Config
 	streams *cli.Streams
 	version string       // version of this program
-	core    atomic.Value // string: core_status in health checks
+	core    atomic.Value // a string: the core_status that health checks report
 
 	log       *slog.Logger
-	level     *slog.LevelVar // level of log
-	logOutput *logOutput     // stderr, which log and accessLog share
+	level     *slog.LevelVar // the least severe level that log writes
+	logOutput *logOutput     // the writer to stderr, which log and accessLog share
 
-	hangups <-chan os.Signal                   // each signal triggers a reload; nil: no reloads
-	reread  func() (*config.Reloadable, error) // set with hangups
+	sighups <-chan os.Signal                   // each received signal triggers a reload; nil if the server does not reload
+	reread  func() (*config.Reloadable, error) // reads the settings that can be reloaded; set if sighups is set
 
 	clock          clock.Clock
-	manualClock    *clock.Manual // nil: a real clock
+	manualClock    *clock.Manual // nil if the clock is the real one
 	journal        *posting.Journal
 	keyring        *secret.Keyring
 	runtime        *actors.Runtime
@@ -85,12 +88,14 @@ type server struct {
 	operators      *operators.Channels
 	alerts         *alertactor.Monitor
 	checkpoints    *checkpoint.Maker
+	turnover       *turnoveractor.Counter
+	search         *searchactor.Index
 	transport      *transport
 	handles        handles
-	gate           *connlimit.Gate // bounds the API's connections
+	gate           *connlimit.Gate // bounds the number of connections to the API
 	listener       net.Listener
-	startingServer *startingServer // handles health checks on the listener until api serves
-	address        string          // address at which this machine reaches the server
+	startingServer *startingServer // handles health checks until the API serves the listener
+	address        string          // URL at which this machine reaches the server
 	baseURL        string          // URL at which clients reach the server
 	metrics        *metrics.Metrics
 	accessLog      *accesslog.Log
@@ -109,7 +114,7 @@ func (c *Command) Run(s *cli.Streams, version cli.Version) error {
 	if err := restartWithoutPreemption(); err != nil {
 		return err
 	}
-	hangups := reloadSignals()
+	sighups := reloadSignals()
 	cfg, err := c.Read()
 	if err != nil {
 		return err
@@ -119,9 +124,9 @@ func (c *Command) Run(s *cli.Streams, version cli.Version) error {
 	defer stop()
 	srv := newServer(cfg, s)
 	srv.version = string(version)
-	srv.hangups, srv.reread = hangups, c.Reread
+	srv.sighups, srv.reread = sighups, c.Reread
 	if err := srv.run(ctx); err != nil {
-		return &cli.Fault{Code: cli.ReportExit(err, srv.logOutput)} // its lines wait for the reader of stderr no longer than others
+		return &cli.Fault{Code: cli.ReportExit(err, srv.logOutput)} // written to logOutput, which does not wait forever for the reader of stderr
 	}
 	return nil
 }
@@ -135,8 +140,7 @@ func newServer(cfg *config.Config, s *cli.Streams) *server {
 	return srv
 }
 
-// run starts the parts in the order of the package's invariant 2, and serves until ctx
-// ends.
+// run starts the parts of the server, in the order that invariant 2 in doc.go states, and serves until ctx ends.
 func (s *server) run(ctx context.Context) (err error) {
 	defer context.AfterFunc(ctx, s.logOutput.stop)()
 	defer func() {
@@ -156,8 +160,7 @@ func (s *server) run(ctx context.Context) (err error) {
 	return s.serve(ctx)
 }
 
-// onClose registers fn to be called when the server stops, before the functions of parts
-// that were opened earlier.
+// onClose registers a function that is called when the server stops. Functions that are registered later are called earlier.
 func (s *server) onClose(fn func() error) { s.closers = append(s.closers, fn) }
 
 func (s *server) close() error {
@@ -170,8 +173,8 @@ func (s *server) close() error {
 	return err
 }
 
-// openDirectory loads organizations, partners and keys, and checks that --sandbox fits the
-// store.
+// openDirectory loads the organizations, partners and keys, and checks --sandbox: a store with data must be used with it if and
+// only if it is a sandbox's store.
 func (s *server) openDirectory(context.Context) (err error) {
 	s.runtime = actors.New(actors.Options{
 		Clock: s.clock, Journal: s.journal, Log: s.log, Sealer: s.keyring,
@@ -218,6 +221,7 @@ func (s *server) startActors(context.Context) error {
 	}
 	s.checkpoints = checkpoint.Start(s.runtime)
 	s.metrics.RegisterCheckpoints(s.checkpoints)
+	s.startFollower()
 	s.runtime.Start(paymentactor.ResumesAtStart)
 	s.notifier.Resume()
 	s.onClose(s.stopActors)
@@ -225,7 +229,17 @@ func (s *server) startActors(context.Context) error {
 	return nil
 }
 
-// openNotifier loads the pending notifications. None is sent before the runtime runs.
+// startFollower starts what follows the journal in the background.
+func (s *server) startFollower() {
+	f := follower.New(s.runtime)
+	s.turnover = turnoveractor.New(f, turnoveractor.MinUnstored)
+	s.metrics.RegisterTurnover(s.turnover)
+	s.search = searchactor.New(f, searchactor.MinUnstored)
+	s.metrics.RegisterSearch(s.search)
+	f.Start()
+}
+
+// openNotifier loads the notifications that wait to be sent. It sends none: that begins with the runtime.
 func (s *server) openNotifier() (err error) {
 	s.notifier, err = notifier.New(notifier.Options{
 		Runtime: s.runtime, Addresses: s.directory, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: s.payments, ledger.Subscription: s.renewals},
@@ -239,7 +253,7 @@ func (s *server) openNotifier() (err error) {
 	return nil
 }
 
-// pagesConfig returns the configuration of payers' pages.
+// pagesConfig returns the configuration of the pages that payers see.
 func (s *server) pagesConfig() payerpage.Pages {
 	return payerpage.Pages{Base: s.baseURL, Tokens: s.keyring.PageTokens()}
 }
@@ -260,7 +274,7 @@ func (s *server) startMemoryRelease() {
 func (s *server) stopActors() error {
 	deadline := s.stopBy
 	if deadline.IsZero() {
-		deadline = time.Now().Add(stopBound)
+		deadline = time.Now().Add(stopTimeout)
 	}
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
@@ -281,9 +295,8 @@ func (s *server) stopActors() error {
 	return nil
 }
 
-// listen binds the addresses. Until serve takes over, only health checks are handled. listen runs
-// before the providers are opened, because calls to providers contain the address to which payers
-// return.
+// listen opens the listeners. At first they handle only health checks, until serve takes over. listen runs before the providers
+// are opened, because calls to providers contain the address to which payers return.
 func (s *server) listen(context.Context) error {
 	connections, err := s.limitConnections()
 	if err != nil {
@@ -298,7 +311,7 @@ func (s *server) listen(context.Context) error {
 	socket := s.listener
 	s.listener = s.gate.Listener(s.listener)
 	if s.transport.config != nil {
-		s.listener = wiping.Listen(s.listener, s.transport.config, func() []byte { return api.PlainHTTPResponse(s.outsideConfig()) })
+		s.listener = wiping.Listen(s.listener, s.transport.config, func() []byte { return api.PlainHTTPResponse(s.baseAPIConfig()) })
 	}
 	if err := s.serveMetrics(); err != nil {
 		return err
@@ -315,8 +328,8 @@ func bind(configKey, address string) (net.Listener, error) {
 		return nil, cli.BadConfiguration(configKey + ": " + address + " is in use by another process")
 	case err != nil:
 		return nil, cli.BadConfiguration(configKey + ": " + err.Error())
-	case l.Addr() == nil: // package net ignores the error of getsockname
-		_ = l.Close() // nothing was accepted
+	case l.Addr() == nil: // package net ignores an error of getsockname; then the address is nil
+		_ = l.Close() // nothing was accepted on the listener
 		return nil, cli.BadConfiguration(configKey + ": " + address + ": the kernel does not tell the address of the socket")
 	}
 	return l, nil
@@ -331,7 +344,7 @@ func ignoreClosed(fn func() error) func() error {
 	}
 }
 
-// serve handles requests until ctx ends, and then finishes those in flight.
+// serve handles requests until ctx ends, and then finishes the requests in progress.
 func (s *server) serve(ctx context.Context) error {
 	server := api.New(s.apiConfig())
 	s.metrics.RegisterAPI(server)
@@ -349,7 +362,7 @@ func (s *server) serve(ctx context.Context) error {
 		select {
 		case err := <-ended:
 			return &cli.Fault{Code: cli.ExitStorage, Lines: []string{"mizan: the listener broke: " + errorText(err)}}
-		case <-s.hangups:
+		case <-s.sighups:
 			s.reload()
 		case <-ctx.Done():
 		}
@@ -358,7 +371,7 @@ func (s *server) serve(ctx context.Context) error {
 	s.log.Info("stopping")
 	s.notifySupervisor(supervisorStopping)
 	s.runtime.Quit()
-	s.stopBy = time.Now().Add(stopBound)
+	s.stopBy = time.Now().Add(stopTimeout)
 	shutdownCtx, cancel := context.WithDeadline(context.Background(), s.stopBy)
 	defer cancel()
 	if err := server.Shutdown(shutdownCtx); err != nil {
@@ -380,11 +393,12 @@ func (s *server) apiConfig() api.Config {
 		BeginCommand: s.runtime.Enter, ProviderCalls: s.runtime.RunningJobs, Signer: s.keyring.Signer(), HeadKey: s.keyring.VerifierKey(), Fingerprint: s.keyring.Fingerprint,
 		TrustedProxies: s.cfg.Proxies, BehindProxy: s.cfg.TLS == "off" && len(s.cfg.Proxies) > 0,
 		RateLimit: s.cfg.RateLimit, Tracer: s.tracer, Pages: s.pagesConfig(), Payers: s.payments, ProviderUpdates: s.payments, UsageReader: s.accounts,
-		Storefront: storefrontactor.New(s.journal, s.directory, s.baseURL), Deliveries: s.notifier, Subscriptions: s.renewals, Periods: periodactor.New(s.runtime), Backup: s.startBackup,
+		Storefront: storefrontactor.New(s.journal, s.directory, s.baseURL), Deliveries: s.notifier, Subscriptions: s.renewals, Turnover: s.turnover, Finder: s.search, Periods: periodactor.New(s.runtime), LastCheck: s.lastCheck, Backup: s.startBackup,
+		Circuits: s.payments, System: s.figures,
 	}
-	outside := s.outsideConfig()
-	cfg.Status, cfg.Version, cfg.Env, cfg.Domain = outside.Status, outside.Version, outside.Env, outside.Domain
-	cfg.Observe, cfg.AccessLog = outside.Observe, outside.AccessLog
+	base := s.baseAPIConfig()
+	cfg.Status, cfg.Version, cfg.Env, cfg.Domain = base.Status, base.Version, base.Env, base.Domain
+	cfg.Observe, cfg.AccessLog = base.Observe, base.AccessLog
 	if s.simulator != nil {
 		cfg.Challenges = s.simulator
 	}
@@ -394,9 +408,9 @@ func (s *server) apiConfig() api.Config {
 	return cfg
 }
 
-// outsideConfig returns the part of the API's configuration that responses need before there is an api.Server, or without one: what
-// health checks show, and where responses are reported.
-func (s *server) outsideConfig() api.Config {
+// baseAPIConfig returns the part of the API's configuration that is also needed while no api.Server exists, such as during the
+// start: the content of health checks, and the functions that record requests.
+func (s *server) baseAPIConfig() api.Config {
 	cfg := api.Config{Status: s.healthStatus, Version: s.version, Env: "production", Observe: s.metrics.OnExchange, AccessLog: s.accessLog}
 	if u, err := url.Parse(s.baseURL); err == nil {
 		cfg.Domain = u.Hostname()

@@ -14,8 +14,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// TestPaymentSurvivesStopAndKill tests the product as a whole: pay, stop, kill, read, and check
-// as the auditor.
+// TestPaymentSurvivesStopAndKill tests the whole product: it pays, stops the server, kills it, reads the payment, and checks the
+// store as an auditor would.
 func TestPaymentSurvivesStopAndKill(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	firstID := testkit.Pay(t, server.Partner(), "order-1")
@@ -59,7 +59,8 @@ func TestAddressInUseIsReported(t *testing.T) {
 	}
 }
 
-// A request without TLS is told so in plain HTTP; versions of TLS before 1.2 are refused.
+// A request without TLS gets a response in plain HTTP that tells the client to use HTTPS; versions of TLS before 1.2 are
+// refused.
 func TestPlainHTTPAndOldTLSAreRefused(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	address := strings.TrimPrefix(s.BaseURL, "https://")
@@ -106,7 +107,7 @@ func TestCertificateFilesAndBaseURLAreUsed(t *testing.T) {
 func TestMetricsCountRequestsAndPayments(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--metrics-listen", "127.0.0.1:0"}})
 	testkit.Pay(t, s.Partner(), "one")
-	testkit.Pay(t, s.Partner(), "one") // a repeated request creates no transaction
+	testkit.Pay(t, s.Partner(), "one") // this repeats an earlier request and so creates no transaction
 	content := metricsText(t, s)
 	for _, want := range []string{
 		`mizan_transactions_total{status="charged",type="payment"} 1`,

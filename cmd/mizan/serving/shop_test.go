@@ -24,18 +24,18 @@ import (
 	"mizan/internal/testkit"
 )
 
-// shopUnderTest is the shop of docs/examples as a process, with a browser of its own.
+// shopUnderTest is a process of the shop in docs/examples, with a browser (a client with its own cookies) that visits it.
 type shopUnderTest struct {
 	t       *testing.T
 	address string
-	log     chan string // its lines; closed when it ends
+	log     chan string // lines of the shop's log; closed when the shop ends
 	browser *http.Client
 }
 
 var shopCommands = regexp.MustCompile("(?s)<!-- run: shop -->\n```sh\n(.*?)```\n")
 
-// startShop starts the shop with the commands of its README, in a folder that looks like a clone beside the server's data. Only the
-// port is another one, because several tests may run at once.
+// startShop starts the shop with the commands of its README. The folder looks like a clone of the repository with the server's
+// data in it. Only the port differs from the README, because several tests may run at once.
 func startShop(t *testing.T, server *testkit.Server) *shopUnderTest {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
@@ -87,7 +87,7 @@ func startShop(t *testing.T, server *testkit.Server) *shopUnderTest {
 		}
 	}()
 	t.Cleanup(func() {
-		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) // the shell, go run and the shop
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) // kills the shell, go run and the shop
 		_ = command.Wait()
 		_ = reader.Close()
 	})
@@ -127,7 +127,7 @@ func (s *shopUnderTest) await(text string) string {
 	}
 }
 
-// browse sends a request as a browser does, and returns the page to which it leads.
+// browse sends a request, follows redirects as a browser does, and returns the last page with its address.
 func (s *shopUnderTest) browse(method, address string, form url.Values, status int, header ...string) (page string, at *url.URL) {
 	s.t.Helper()
 	request, err := http.NewRequest(method, address, strings.NewReader(form.Encode()))
@@ -170,7 +170,8 @@ var (
 	refundButton = regexp.MustCompile(`<button name="number" value="([^"]*)">Refund`)
 )
 
-// From the cart to the refund, as the shop's README describes it. Only the service's word makes an order paid.
+// A buyer goes through the shop from the cart to the refund, as the shop's README describes it. Only the service can make an
+// order paid.
 func TestShopIsPaidAndRefunds(t *testing.T) {
 	t.Parallel()
 	testkit.NotUnderRace(t, reasonOtherModule)
@@ -189,7 +190,7 @@ func TestShopIsPaidAndRefunds(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// A buyer who types the return address has not paid, and neither has one who sends the shop a notification.
+	// A buyer can't make the order paid by opening the return address or by sending the shop a forged notification.
 	office, _ := s.browse("GET", s.address+"/office", nil, 200)
 	number := regexp.MustCompile(`/orders/([A-Z0-9]+)"`).FindStringSubmatch(office)[1]
 	order, _ := s.browse("GET", s.address+"/orders/"+number+"?status=charged", nil, 200)
@@ -213,7 +214,7 @@ func TestShopIsPaidAndRefunds(t *testing.T) {
 	order, _ = s.browse("GET", back[1], nil, 200)
 	s.wantPage(order, "Thank you: your order is paid.", "2 × Cup", "34.40")
 
-	// Only the office refunds, and only its own pages.
+	// A refund needs the login of the shop's office, and must be sent from a page of the shop.
 	s.browse("GET", s.address+"/office", nil, 401, "authorization", "Basic b2ZmaWNlOng=")
 	office, _ = s.browse("GET", s.address+"/office", nil, 200)
 	button := refundButton.FindStringSubmatch(office)
@@ -229,7 +230,7 @@ func TestShopIsPaidAndRefunds(t *testing.T) {
 	order, _ = s.browse("GET", back[1], nil, 200)
 	s.wantPage(order, "Your money was returned.")
 
-	// A replay of a notification, which the service signs anew, changes nothing.
+	// The service replays a notification with a new signature. The shop must not act on it again.
 	var deliveries struct {
 		Data []struct {
 			EventID string `json:"event_id"`

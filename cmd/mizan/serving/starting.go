@@ -12,17 +12,17 @@ import (
 	"mizan/api"
 )
 
-// Bounds of the HTTP server that handles health checks while the product is being started.
+// Bounds of the HTTP server that handles health checks while the service starts.
 const (
 	maxStartingConns = 64 // connections; further ones wait in the kernel's queue
 	startingTimeout  = 5 * time.Second
 	handoverBound    = time.Second // how long responses in progress may take when the API takes over
 )
 
-// startingServer is the HTTP server on a listener until the API takes over. It leaves the listener open.
+// startingServer is the HTTP server that uses a listener until the API takes the listener over. It never closes the listener.
 type startingServer struct {
 	net.Listener
-	socket      interface{ SetDeadline(time.Time) error } // the socket under the listener
+	socket      interface{ SetDeadline(time.Time) error } // the socket on which the listener is based
 	http        *http.Server
 	slots       chan struct{}
 	isStopped   atomic.Bool
@@ -36,13 +36,13 @@ func newStartingServer(listener net.Listener, socket *net.TCPListener, handler h
 		Listener: listener, socket: socket, slots: make(chan struct{}, maxStartingConns), acceptEnded: make(chan struct{}),
 		http: &http.Server{
 			Handler: handler, ReadTimeout: startingTimeout, WriteTimeout: startingTimeout, MaxHeaderBytes: 8 << 10,
-			ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // unauthenticated callers must not be able to fill the log
+			ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // no log, because unauthenticated clients could fill it
 		},
 	}
 	s.http.SetKeepAlivesEnabled(false)
 	go func() {
 		defer close(s.acceptEnded)
-		_ = s.http.Serve(s) // only stop ends it
+		_ = s.http.Serve(s) // an error needs no handling, because only stop ends Serve
 	}()
 	return s
 }
@@ -61,11 +61,10 @@ func (s *startingServer) Accept() (net.Conn, error) {
 	return &startingConn{Conn: c, slots: s.slots}, nil
 }
 
-// Close implements net.Listener. It leaves the listener open, because the API takes it
-// over.
+// Close implements net.Listener. It does not close the inner listener, because the API takes that over.
 func (s *startingServer) Close() error { return nil }
 
-// stop ends the server, so that the API can use the listener. It may be called more than once.
+// stop ends the server, so that the API can use the listener. Further calls of stop do nothing.
 func (s *startingServer) stop() {
 	s.stopOnce.Do(func() {
 		s.isStopped.Store(true)
@@ -80,7 +79,7 @@ func (s *startingServer) stop() {
 	})
 }
 
-// startingConn is a connection that frees its slot, one of maxStartingConns, when it is closed.
+// startingConn is a connection to a startingServer. When it is closed, it frees one of the maxStartingConns slots.
 type startingConn struct {
 	net.Conn
 	slots     chan struct{}
@@ -100,7 +99,7 @@ func (s *server) answerWhileStarting(socket net.Listener) {
 		return
 	}
 	s.log.Info("starting", "address", s.address)
-	s.startingServer = newStartingServer(s.listener, tcp, api.StartingHandler(s.outsideConfig()))
+	s.startingServer = newStartingServer(s.listener, tcp, api.StartingHandler(s.baseAPIConfig()))
 	s.onClose(func() error {
 		s.startingServer.stop()
 		return nil

@@ -14,7 +14,7 @@ import (
 	"mizan/internal/wiping"
 )
 
-// While the server starts, a request without TLS is told to use TLS, too.
+// Also while the server starts, a request without TLS gets the response that tells the client to use HTTPS.
 func TestPlainHTTPIsRefusedWhileStarting(t *testing.T) {
 	transport, err := newTransport(&config.Config{TLS: "auto", Dir: filepath.Join(t.TempDir(), "data"), Listen: "127.0.0.1:0"}, nil)
 	if err != nil {

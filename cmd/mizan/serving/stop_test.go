@@ -33,7 +33,7 @@ func TestStopFinishesRequestsInFlight(t *testing.T) {
 	}
 }
 
-// A clean stop stores the last uses of keys and sessions. The manual clock makes their times
+// When a server stops without a fault, it stores when keys and sessions were last used. With the manual clock these times are
 // predictable.
 func TestStopStoresTheLastUses(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--clock", "manual"}})
@@ -87,7 +87,7 @@ func TestSecondSignalEndsTheServerAtOnce(t *testing.T) {
 	}
 }
 
-// sendHalfRequest returns a connection on which half of a payment has been sent.
+// sendHalfRequest opens a connection and sends half of the request for a payment on it.
 func sendHalfRequest(t *testing.T, s *testkit.Server) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://"))
@@ -113,7 +113,7 @@ func sendHalfRequest(t *testing.T, s *testkit.Server) net.Conn {
 	if _, err := conn.Write(message.Bytes()[:headerLength]); err != nil {
 		t.Fatal(err)
 	}
-	// The server asks for the body, so it is handling the request.
+	// The server has asked for the body, which shows that it handles the request.
 	if got := make([]byte, len("HTTP/1.1 100 Continue\r\n\r\n")); true {
 		if _, err := io.ReadFull(conn, got); err != nil || !bytes.Contains(got, []byte("100 Continue")) {
 			t.Fatalf("the server said %q, %v", got, err)

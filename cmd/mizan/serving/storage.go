@@ -16,12 +16,13 @@ import (
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
+	"mizan/snapshots/check"
 )
 
-// clockMargin is how far the times at which a store's events were booked may be ahead of the real clock.
+// clockMargin is how far the times of events in a store may be ahead of the real clock.
 const clockMargin = time.Minute
 
-// openStore takes the directory's lock, opens the store and sets the clock.
+// openStore locks the data directory, opens the store and sets the clock.
 func (s *server) openStore(context.Context) error {
 	startTime, isManual, err := readClock(s.cfg.Dir)
 	if err != nil {
@@ -46,7 +47,7 @@ func (s *server) openStore(context.Context) error {
 		return cli.OpenFault(err)
 	}
 	s.onClose(s.journal.Close)
-	durable.RemoveLeftovers(s.cfg.Dir, clockFile, sandboxFile)
+	durable.RemoveLeftovers(s.cfg.Dir, clockFile, sandboxFile, check.LastFile)
 	switch {
 	case isManual:
 		return s.checkManualClock()
@@ -58,9 +59,8 @@ func (s *server) openStore(context.Context) error {
 	return nil
 }
 
-// checkRealClock refuses the real clock for a store whose booked times are ahead of it, because such
-// a store had a manual clock whose file was lost. clockMargin allows for a machine whose clock was set
-// back.
+// checkRealClock refuses to use the real clock with a store whose events have later times than the real clock. Such a store had
+// a manual clock, and the clock's file was lost. clockMargin allows for a machine whose clock was set back a little.
 func (s *server) checkRealClock() error {
 	last, err := lastBookedTime(s.journal)
 	if err != nil {
@@ -73,12 +73,12 @@ func (s *server) checkRealClock() error {
 		s.cfg.Dir, last.Format(time.RFC3339), clockFile))
 }
 
-// bookedAhead is how far booked times may be ahead of a manual clock. They get ahead because each is at least a
-// microsecond later than the one before, even if the clock stands still.
+// bookedAhead is how far the times of events may be ahead of a manual clock. Each event's time is at least a microsecond later
+// than the one before, even if the clock stands still.
 const bookedAhead = time.Second
 
-// checkManualClock moves a manual clock to the last booked time if the clock is behind that time by more than
-// bookedAhead. Such a clock was read from a file that is older than the store.
+// checkManualClock moves a manual clock forward to the time of the last event, if the clock is behind by more than bookedAhead.
+// Such a clock was read from a file that is older than the store.
 func (s *server) checkManualClock() error {
 	last, err := lastBookedTime(s.journal)
 	if err != nil {
@@ -87,11 +87,11 @@ func (s *server) checkManualClock() error {
 	if last.Sub(s.manualClock.Now()) <= bookedAhead {
 		return nil
 	}
-	s.log.Warn("the clock's file is of an earlier moment than the last booking, with which the clock goes on", "clock", s.manualClock.Now(), "booked", last)
+	s.log.Warn("the clock's file is of an earlier moment than the last booking: the clock continues at the time of that booking", "clock", s.manualClock.Now(), "booked", last)
 	return s.startManualClock()
 }
 
-// startManualClock gives a store a manual clock, which starts at or after the last booked time.
+// startManualClock gives a store a manual clock. The clock starts at the time of the last event or later.
 func (s *server) startManualClock() error {
 	last, err := lastBookedTime(s.journal)
 	if err != nil {
@@ -122,9 +122,9 @@ func lastBookedTime(j *posting.Journal) (time.Time, error) {
 	return last.Time(), err
 }
 
-// openKeyring loads the keys. In the sandbox they are created with the store. If the store has events,
-// missing keys were lost and are not created again. Only a missing sealing key is created, because nothing can
-// have been sealed with it yet. A keyring that the operator names is never written.
+// openKeyring loads the keyring. In a sandbox the keyring is created together with the store. If the store has events but a key
+// is missing, the key was lost and is not created again. Only a missing sealing key is created, because nothing can have been
+// sealed (encrypted) with it yet. A keyring that the operator names is never written.
 func (s *server) openKeyring(context.Context) (err error) {
 	if s.cfg.Keyring != "" {
 		if s.keyring, err = secret.LoadSealingKeyring(s.cfg.Keyring); err != nil {
@@ -132,7 +132,7 @@ func (s *server) openKeyring(context.Context) (err error) {
 		}
 		switch err := s.journal.Bind(s.keyring.Identity()); {
 		case errors.Is(err, store.ErrOtherKeyring):
-			return cli.BadConfiguration("keyring: " + s.cfg.Keyring + " is not the keyring of " + s.cfg.Dir + ", whose store was made with another one: name that")
+			return cli.BadConfiguration("keyring: " + s.cfg.Keyring + " is not the keyring of " + s.cfg.Dir + ", whose store was made with another keyring: give that one")
 		case err != nil:
 			return cli.StorageFault("%v", err)
 		}
@@ -149,7 +149,7 @@ func (s *server) openKeyring(context.Context) (err error) {
 		}
 	}
 	if err != nil {
-		return cli.StorageFault("%v; bring back the copy that you have of it, or name that with --keyring: it is in no backup that mizan takes", err)
+		return cli.StorageFault("%v; restore your own copy of the keyring, or name the copy with --keyring: it is in no backup that mizan takes", err)
 	}
 	return nil
 }

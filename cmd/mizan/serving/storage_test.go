@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -82,8 +83,8 @@ func TestManualClockKeepsItsValue(t *testing.T) {
 	testkit.WantOneLine(t, r.Stderr, "mizan: configuration: clock: ")
 }
 
-// TestManualClockStartsAfterTheLastBookedTime deletes the clock's file: the new clock starts at
-// or after the last booked time.
+// TestManualClockStartsAfterTheLastBookedTime deletes the file of the manual clock. The new clock starts at the time of the last
+// event or later.
 func TestManualClockStartsAfterTheLastBookedTime(t *testing.T) {
 	testkit.NotUnderRace(t, reasonStartIsSequential)
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
@@ -109,7 +110,7 @@ func TestManualClockStartsAfterTheLastBookedTime(t *testing.T) {
 	}
 }
 
-// A copy of the clock's file from an earlier moment does not take the clock back behind what was booked.
+// If the file of the manual clock is replaced by an earlier copy, the clock still starts at the time of the last event or later.
 func TestManualClockIsNeverBehindTheLastBooking(t *testing.T) {
 	testkit.NotUnderRace(t, reasonStartIsSequential)
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
@@ -171,7 +172,7 @@ func TestDamagedDirectoryIsRefused(t *testing.T) {
 			if err := os.Remove(filepath.Join(s.Dir, name)); err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // the first, refused start must not create the missing file
+			for range 2 { // twice, because the first start, which is refused, must not create the missing file
 				r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
 				if r.Exit != 1 || !strings.HasSuffix(r.Stderr, "it is in no backup that mizan takes\n") && !strings.HasSuffix(r.Stderr, "restore from a backup\n") {
 					t.Errorf("exit %d, want 1 and the advice: %s", r.Exit, r.Stderr)
@@ -208,8 +209,8 @@ func TestDamagedSimulatorLogIsRefused(t *testing.T) {
 	}
 }
 
-// A start does not read the lines of the simulator's log that a checkpoint covers. The simulator verifies them later. If
-// one is damaged, the server ends as if the start had found the damage.
+// A start does not read the lines of the simulator's log that a checkpoint covers. The simulator verifies them later. If it
+// finds damage, the server ends in the same way as if the start had found it.
 func TestDamageThatTheSimulatorFindsLaterEndsTheServer(t *testing.T) {
 	testkit.NotUnderRace(t, reasonRefusedStart)
 	server := testkit.Start(t, testkit.Options{})
@@ -224,7 +225,7 @@ func TestDamageThatTheSimulatorFindsLaterEndsTheServer(t *testing.T) {
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second start reads the whole log
+	for range 2 { // the second start reads the whole log, because the first has removed the checkpoint
 		r := testkit.Run(t, nil, "serve", "--sandbox", "--data", server.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
 		if r.Exit != 1 {
 			t.Errorf("exit %d, want 1", r.Exit)
@@ -238,7 +239,8 @@ func TestDamageThatTheSimulatorFindsLaterEndsTheServer(t *testing.T) {
 	}
 }
 
-// A start does not read the files of long values either. The running server compares them with their checksums, and damage ends it.
+// A start does not verify the files with long values. The running server compares them with their checksums, and ends if one is
+// damaged.
 func TestDamagedValueEndsTheServer(t *testing.T) {
 	testkit.NotUnderRace(t, reasonRefusedStart)
 	server := testkit.Start(t, testkit.Options{})
@@ -252,7 +254,7 @@ func TestDamagedValueEndsTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	content[100] ^= 1 // of the first value, a block of events
+	content[100] ^= 1 // a byte of the first value in the file, which is a block of events
 	if err := os.WriteFile(paths[0], content, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -261,15 +263,15 @@ func TestDamagedValueEndsTheServer(t *testing.T) {
 		if r.Exit != 1 {
 			t.Errorf("exit %d, want 1", r.Exit)
 		}
-		lines := strings.Split(strings.TrimSuffix(r.Stderr, "\n"), "\n") // the log is on stderr too
-		last := lines[len(lines)-1] + "\n"
-		if testkit.WantOneLine(t, last, "mizan: storage: "); !strings.Contains(last, paths[0]) || !strings.HasSuffix(last, "restore from a backup\n") {
+		lines := strings.SplitAfter(r.Stderr, "\n")
+		said := strings.Join(slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "time=") }), "") // without the lines of the log, which are on stderr too
+		if testkit.WantOneLine(t, said, "mizan: storage: "); !strings.Contains(said, paths[0]) || !strings.HasSuffix(said, "restore from a backup\n") {
 			t.Errorf("stderr is %q", r.Stderr)
 		}
 	}
 }
 
-// makeCheckpoint makes so many calls that the simulator writes a checkpoint of its log.
+// makeCheckpoint makes enough calls of the simulator that it writes a checkpoint of its log.
 func makeCheckpoint(t *testing.T, path string) {
 	t.Helper()
 	simulated, err := simulator.Open(simulator.Options{Path: path, Clock: clock.Real{}, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize)})
@@ -295,8 +297,8 @@ func makeCheckpoint(t *testing.T, path string) {
 	}
 }
 
-// TestStartDoesNotCountAsAUseOfAKey checks that a start compares the sandbox's keys without
-// counting as a use of them.
+// TestStartDoesNotCountAsAUseOfAKey checks that a start does not change when the sandbox's keys were last used, although it
+// tests whether they are in force.
 func TestStartDoesNotCountAsAUseOfAKey(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	s.Kill()
@@ -378,8 +380,8 @@ func TestLowDiskRefusesCommandsAndStarts(t *testing.T) {
 	}
 }
 
-// TestFailedWriteEndsTheProcess makes all writes to files fail from a moment on. Then the log of groups of changes can't be
-// written. The response must not be sent, and the next start determines whether the group is durable.
+// TestFailedWriteEndsTheProcess makes every write to a file fail from a certain moment. Then the server can't write changes to
+// its log. It must not send the response, and the next start determines whether the changes are durable.
 func TestFailedWriteEndsTheProcess(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	paidBefore := testkit.Pay(t, server.Partner(), "before")
@@ -442,8 +444,8 @@ func injectFault(t *testing.T, s *testkit.Server, path, fault string) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
 }
 
-// TestFailedSyncAtCloseIsReported makes the last write fail, the one that closes the store. The process reports
-// the failure, and the next start finds everything.
+// TestFailedSyncAtCloseIsReported makes the last write before the store is closed fail. The process reports the failure, and the
+// next start finds all data.
 func TestFailedSyncAtCloseIsReported(t *testing.T) {
 	for _, fault := range []string{"fsync:error=EIO", "fsync:error=ENOSPC", "write:error=ENOSPC"} {
 		t.Run(fault, func(t *testing.T) {
@@ -495,8 +497,8 @@ func TestServerWithoutItsStoreRefusesToStart(t *testing.T) {
 	testkit.Pay(t, server.Partner(), "")
 }
 
-// TestAnotherServersKeyringIsRefused checks that a foreign keyring is refused, because values that it
-// seals and signs could not be opened and verified with the store's own keyring.
+// TestAnotherServersKeyringIsRefused checks that a server refuses the keyring of another server. Otherwise it would seal and
+// sign values that its own keyring can't open and verify.
 func TestAnotherServersKeyringIsRefused(t *testing.T) {
 	testkit.NotUnderRace(t, reasonRefusedStart)
 	server := testkit.Start(t, testkit.Options{})
@@ -525,6 +527,6 @@ func TestAnotherServersKeyringIsRefused(t *testing.T) {
 	if r := testkit.Run(t, nil, "keys", "rotate", "--keyring", movedKeyring); r.Exit != 0 {
 		t.Fatal(r.Stderr)
 	}
-	server.Restart("--keyring", movedKeyring) // a rotation adds a sealing key, and the keyring still counts as the same
+	server.Restart("--keyring", movedKeyring) // a rotation has added a sealing key, but it still counts as the same keyring
 	testkit.Pay(t, server.Partner(), "")
 }

@@ -15,18 +15,18 @@ const (
 	supervisorStopping  = "STOPPING=1"
 )
 
-// notifySupervisor tells systemd the state of the service, which units with Type=notify require. Without a supervisor
-// that has set NOTIFY_SOCKET it does nothing.
+// notifySupervisor reports the state of the service to systemd, as units with Type=notify require. It does nothing if the
+// environment variable NOTIFY_SOCKET is not set.
 func (s *server) notifySupervisor(state ...string) {
 	if _, err := daemon.SdNotify(false, strings.Join(state, "\n")); err != nil {
 		s.log.Warn("the supervisor can't be notified", "state", state[0], "error", err)
 	}
 }
 
-// reloadStart returns the time at which a reload begins. Units with Type=notify-reload compare it with the time at which
-// systemd has sent the signal.
+// reloadStart returns the line about the time at which a reload begins. For units with Type=notify-reload, systemd compares this
+// time with the time at which it has sent the signal.
 func reloadStart() string {
 	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // fails only for a clock that the kernel lacks
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // fails only if the kernel does not have this clock
 	return fmt.Sprintf("MONOTONIC_USEC=%d", now.Nano()/1000)
 }

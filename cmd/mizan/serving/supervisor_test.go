@@ -12,7 +12,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// A unit with Type=notify is told when the server is ready, while it reads its configuration again, and when it stops.
+// The server notifies a unit with Type=notify when it is ready, when it reloads its configuration, and when it stops.
 func TestSupervisorIsNotified(t *testing.T) {
 	dir, err := os.MkdirTemp("", "") // t.TempDir may be too long for the address of a socket
 	if err != nil {

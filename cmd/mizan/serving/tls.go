@@ -17,8 +17,8 @@ import (
 	"mizan/cmd/mizan/serving/certificates"
 )
 
-// transport is the TLS configuration (nil with --tls off), its source of certificates, and the certificate file that a
-// client must trust (empty: the system's authorities).
+// transport has the TLS configuration, the source of the certificates, and the certificate file that clients must trust. The
+// configuration is nil with --tls off. The file name is empty if the certificates come from an authority that systems trust.
 type transport struct {
 	config *tls.Config
 	caFile string
@@ -26,7 +26,7 @@ type transport struct {
 	acme   *certificates.ACME  // the source with --tls acme; nil otherwise
 }
 
-// newTransport prepares the transport for the listen address.
+// newTransport creates the transport that the configuration describes.
 func newTransport(cfg *config.Config, log *slog.Logger) (*transport, error) {
 	dir := filepath.Join(cfg.Dir, "tls")
 	switch cfg.TLS {
@@ -53,7 +53,7 @@ func newTransport(cfg *config.Config, log *slog.Logger) (*transport, error) {
 	return &transport{config: tlsConfig(authority.Get), caFile: filepath.Join(dir, certificates.CAFile)}, nil
 }
 
-// tlsConfig returns the configuration of a listener: TLS 1.2 or newer, HTTP/1.1.
+// tlsConfig returns the TLS configuration of a listener. It accepts TLS 1.2 or newer, and HTTP/1.1.
 func tlsConfig(getCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: getCertificate}
 }
@@ -65,7 +65,7 @@ func (s *server) obtainCertificates(ctx context.Context) {
 	}
 }
 
-// certificateHosts returns the names for which the automatic certificate is issued.
+// certificateHosts returns the names and addresses for which the local authority issues the server's certificate.
 func certificateHosts(cfg *config.Config) []string {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	if host, _, err := net.SplitHostPort(cfg.Listen); err == nil && !isUnspecified(host) {
@@ -77,14 +77,13 @@ func certificateHosts(cfg *config.Config) []string {
 	return hosts
 }
 
-// isUnspecified tells whether a host means all addresses of the machine.
+// isUnspecified tells whether a listen address with this host means all addresses of the machine.
 func isUnspecified(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "" || (ip != nil && ip.IsUnspecified())
 }
 
-// localURL returns the address at which this machine reaches the server: the listen address
-// with the actual port.
+// localURL returns the URL at which this machine reaches the server: the listen address with the actual port.
 func localURL(cfg *config.Config, listener net.Listener) string {
 	scheme := "https"
 	if cfg.TLS == "off" {
@@ -98,9 +97,9 @@ func localURL(cfg *config.Config, listener net.Listener) string {
 	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
-// publicURL returns the base of the links for payers. A link contains a token; so outside the sandbox
-// the base is https even with --tls off, when a proxy in front of the server has the certificate. With --tls acme the
-// first domain leads to the server: the authority has verified that, on port 443.
+// publicURL returns the beginning of the links that payers get. A link contains a token, so outside a sandbox it is always
+// https. That includes --tls off, because then a proxy in front of the server has the certificate. With --tls acme the URL has
+// the first domain: the authority has verified that port 443 of this domain reaches the server.
 func publicURL(cfg *config.Config, address string) string {
 	switch host, isPlain := strings.CutPrefix(address, "http://"); {
 	case cfg.BaseURL != "":

@@ -34,7 +34,7 @@ func (s *server) rotateAllTokens(ctx context.Context, sealer directoryactor.Seal
 	if s.directory, err = directoryactor.Start(runtime, sealer); err != nil {
 		return "", cli.StorageFault("%v", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, seedBound)
+	ctx, cancel := context.WithTimeout(ctx, seedTimeout)
 	defer cancel()
 	token, err := s.directory.RotateAllAdminTokens(ctx)
 	var refused *ledger.Refusal
@@ -42,7 +42,7 @@ func (s *server) rotateAllTokens(ctx context.Context, sealer directoryactor.Seal
 	case errors.As(err, &refused) && refused.Code == ledger.Conflict:
 		return "", cli.BadConfiguration("data: " + s.cfg.Dir + ": " + refused.Detail)
 	case err != nil:
-		return "", cli.StorageFault("the rotation could not be written down: %v", err)
+		return "", cli.StorageFault("the rotation could not be stored: %v", err)
 	}
 	if _, isSandbox := s.directory.Sandbox(); isSandbox {
 		box := s.readSandbox()

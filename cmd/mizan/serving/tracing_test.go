@@ -17,8 +17,8 @@ import (
 
 // hookRequest is a notification that a merchant's receiver got.
 type hookRequest struct {
-	status      string // of the transaction
-	requestID   string // header x-request-id
+	status      string // status of the transaction
+	requestID   string // value of the header x-request-id
 	traceparent string
 }
 
@@ -28,7 +28,7 @@ type hook struct {
 
 	mu       sync.Mutex
 	received []hookRequest // guarded by mu
-	failing  bool          // guarded by mu: it answers with 500
+	failing  bool          // guarded by mu: the receiver responds with status 500
 }
 
 func startHook(t *testing.T) *hook {
@@ -71,7 +71,7 @@ func (h *hook) wait(t *testing.T, n int) (received []hookRequest) {
 	return received
 }
 
-// notifyAt makes the first partner's notifications go to the receiver.
+// notifyAt sets the notification address of the first partner to the receiver's.
 func notifyAt(t *testing.T, s *testkit.Server, h *hook) {
 	t.Helper()
 	answer, err := s.Admin().Do(http.MethodPatch, fmt.Sprintf("/api/v1/partners/%d", s.Sandbox.PartnerID), `{"notify_url":"`+h.URL+`","secret":"whsec-tracing"}`)
@@ -84,8 +84,8 @@ const (
 	ofCaller      = "00-" + traceOfCaller + "-" + spanOfCaller + "-01"
 )
 
-// Notifications lead back to the request that caused them: the first attempt, a repeated attempt, and a notification of a status that
-// the provider reports later. The process remembers that only in memory, so after a restart it is unknown.
+// A notification has the id of the request that caused it, also in a repeated attempt, and also if the provider reports the
+// status later. The process keeps this id only in memory, so after a restart it is not known.
 func TestNotificationsHaveTheRequestThatCausedThem(t *testing.T) {
 	s, h := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}}), startHook(t)
 	notifyAt(t, s, h)
@@ -129,7 +129,7 @@ func TestNotificationsHaveTheRequestThatCausedThem(t *testing.T) {
 	want(8, "charged", nil, "")
 }
 
-// The same holds for requests about subscriptions. A renewal is caused by no request.
+// The notification about a subscription has the id of the request that caused it. A renewal is caused by no request.
 func TestSubscriptionsNotificationsHaveTheirRequest(t *testing.T) {
 	s, h := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}}), startHook(t)
 	id := testkit.Pay(t, s.Partner(), "initial")
@@ -155,7 +155,7 @@ func TestSubscriptionsNotificationsHaveTheirRequest(t *testing.T) {
 	}
 }
 
-// A payer's request has no trace of its own: what it causes belongs to the trace of the merchant's request.
+// A payer's request does not begin a trace: its effects belong to the trace of the merchant's request.
 func TestPayersRequestContinuesTheMerchantsTrace(t *testing.T) {
 	s, h := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}}), startHook(t)
 	notifyAt(t, s, h)
@@ -176,7 +176,7 @@ func TestPayersRequestContinuesTheMerchantsTrace(t *testing.T) {
 	}
 }
 
-// One span for each hop of a payment, in the caller's trace.
+// A payment has one span for each hop, in the trace that the client's request names.
 func TestTracesHaveASpanForEachHop(t *testing.T) {
 	receiver, h := otlptest.Start(t), startHook(t)
 	s := testkit.Start(t, testkit.Options{Env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + receiver.URL, "OTEL_BSP_SCHEDULE_DELAY=50"}})
@@ -225,7 +225,7 @@ func TestTracesHaveASpanForEachHop(t *testing.T) {
 	}
 }
 
-// The span of a group leads to the requests about subscriptions and contracts whose changes it has made durable.
+// The span of a group has links to the requests about subscriptions and contracts whose changes the group made durable.
 func TestGroupsLinkToRequestsAboutSubscriptionsAndContracts(t *testing.T) {
 	receiver := otlptest.Start(t)
 	s := testkit.Start(t, testkit.Options{Env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + receiver.URL, "OTEL_BSP_SCHEDULE_DELAY=50"}})
@@ -261,7 +261,7 @@ func TestGroupsLinkToRequestsAboutSubscriptionsAndContracts(t *testing.T) {
 	})
 }
 
-// A collector that is absent neither keeps a start nor a stop waiting.
+// If the trace collector can't be reached, this delays neither a start nor a stop.
 func TestAbsentCollectorHoldsUpNothing(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"}})
 	testkit.Pay(t, s.Partner(), "one")
@@ -277,7 +277,7 @@ func TestWrongCollectorIsABadConfiguration(t *testing.T) {
 	}
 }
 
-// The access log is on stderr, in the configured format; a SIGHUP and its setting are tested with the other reloadable ones.
+// The access log is on stderr, in the configured format. TestSIGHUPChangesTheLogsOrNothing tests the setting --access-log.
 func TestAccessLogIsOnStderr(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--log-format", "json"}})
 	paid, err := s.Partner().Post("/api/v1/transactions", paymentOf("4242424242424242", "1000"))

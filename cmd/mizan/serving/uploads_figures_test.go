@@ -17,9 +17,9 @@ import (
 	"mizan/internal/testkit"
 )
 
-// TestFiguresOfUploads measures the uploads of pictures, for docs/benchmarks.md: the time of a request, the processor
-// time of the server, and the largest growth of the process's memory, counted from its size after the start and one
-// small upload. Each kind of picture has a server of its own.
+// TestFiguresOfUploads measures the uploads of pictures for docs/benchmarks.md: the time of a request, the processor time that
+// the server needs, and the growth of the process's memory. The growth is counted from the size after the start and one small
+// upload. A new server is started for each kind of picture.
 func TestFiguresOfUploads(t *testing.T) {
 	if os.Getenv("MIZAN_FIGURES") == "" {
 		t.Skip("MIZAN_FIGURES is not set")
@@ -45,7 +45,7 @@ func TestFiguresOfUploads(t *testing.T) {
 		done := make(chan struct{})
 		for i := range atOnce {
 			go func() {
-				upload(t, []*testkit.Client{s.Partner(), s.SecondPartner()}[i%2], u.File) // of two organizations
+				upload(t, []*testkit.Client{s.Partner(), s.SecondPartner()}[i%2], u.File) // alternately by partners of two organizations
 				done <- struct{}{}
 			}()
 		}
@@ -75,7 +75,7 @@ func upload(t *testing.T, c *testkit.Client, file []byte) {
 	}
 }
 
-// peakOf returns the largest size of the server's memory so far, in bytes.
+// peakOf returns the greatest amount of memory that the server has had, in bytes.
 func peakOf(t *testing.T, s *testkit.Server) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.PID()))
@@ -102,7 +102,7 @@ func cpuTime(t *testing.T, s *testkit.Server) time.Duration {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const user, system, tick = 11, 12, 10 * time.Millisecond // fields after the name of the program
+	const user, system, tick = 11, 12, 10 * time.Millisecond // indices of the fields after the program's name, and the unit of these fields
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	ticks := time.Duration(0)
 	for _, field := range []int{user, system} {

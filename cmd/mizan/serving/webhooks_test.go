@@ -8,8 +8,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// createPartnerWithWebhook creates a partner with a notification address and returns the status of the
-// response.
+// createPartnerWithWebhook creates a partner whose notifications go to address. It returns the HTTP status of the response.
 func createPartnerWithWebhook(t *testing.T, admin *testkit.Client, login, address string) int {
 	t.Helper()
 	answer, err := admin.Post("/api/v1/partners", map[string]string{"name": "n", "login": login, "pass": "a-Heron-waits-7", "notify_url": address})
@@ -28,7 +27,7 @@ func TestOnlyASandboxNotifiesPrivateAddressesByDefault(t *testing.T) {
 	s.Stop()
 	s.Restart("--allow-private-webhooks=false")
 	if got := createPartnerWithWebhook(t, s.Admin(), "second", privateAddress); got != 422 {
-		t.Errorf("in a sandbox that is told: %d", got)
+		t.Errorf("in a sandbox with --allow-private-webhooks=false: %d", got)
 	}
 
 	keyringFile := filepath.Join(t.TempDir(), "keyring")
@@ -61,6 +60,6 @@ func TestOnlyASandboxNotifiesPrivateAddressesByDefault(t *testing.T) {
 	plainServer.Stop()
 	plainServer.Restart(append(flags, "--allow-private-webhooks")...)
 	if got := createPartnerWithWebhook(t, newClient(), "second", privateAddress); got != 201 {
-		t.Errorf("outside the sandbox, where it is told: %d", got)
+		t.Errorf("outside the sandbox, with --allow-private-webhooks: %d", got)
 	}
 }

@@ -17,7 +17,7 @@ var products = []struct {
 	{"tea", "Green tea, 100 g", mizan.MinorUnits(690)}, {"pot", "Teapot <blue>", mizan.MinorUnits(2450)}, {"cup", "Cup", mizan.MinorUnits(495)},
 }
 
-// line is a product in a cart, as pages show it.
+// line is a product in a cart, in the form that pages show.
 type line struct {
 	ID, Name, Price, Sum string
 	Quantity             int
@@ -36,7 +36,7 @@ var files embed.FS
 
 var pages = template.Must(template.ParseFS(files, "pages.html"))
 
-// show writes a page. The templates escape what they show.
+// show writes the page with the given data. The page's template escapes the data.
 func show(w http.ResponseWriter, status int, page string, data any) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")

@@ -18,29 +18,29 @@ import (
 	mizan "mizan/api/sdk/go"
 )
 
-const currency, maxQuantity = "EUR", 20 // of a product in a cart
+const currency, maxQuantity = "EUR", 20 // maxQuantity: of one product in a cart
 
 // shop has everything that the handlers share.
 type shop struct {
 	client   *mizan.Client
 	verifier *mizan.Verifier
-	address  string // under which browsers reach the shop
-	password string // of the office
+	address  string // URL of the shop for browsers
+	password string // of the office, the page for the shop's staff
 
 	mu     sync.Mutex        // guards the fields below
-	orders map[string]*order // by number
+	orders map[string]*order // by order number
 	latest []*order
 	events map[string]bool // ids of processed events
 }
 
-// order is what somebody buys. Its number is a secret of its buyer.
+// order is what a buyer has ordered. Only the buyer knows the order's number.
 type order struct {
 	Number string
 	Lines  []line
 	Total  mizan.Amount
 
 	mu      sync.Mutex        // held while the transaction is read, so that an older state never replaces a newer one
-	state   mizan.Transaction // as it was read last; without an id until it is created
+	state   mizan.Transaction // the transaction as it was last read; its id is empty until the transaction is created
 	shipped bool              // the goods are sent once
 }
 
@@ -95,7 +95,8 @@ func (s *shop) checkOut(w http.ResponseWriter, r *http.Request) {
 	}
 	o := &order{Number: rand.Text(), Lines: lines, Total: total}
 	s.mu.Lock()
-	s.orders[o.Number], s.latest = o, append(s.latest, o) // before the payment, so that its first notification finds the order
+	// The order is stored before the payment is created, so that the payment's first notification finds the order.
+	s.orders[o.Number], s.latest = o, append(s.latest, o)
 	s.mu.Unlock()
 	page := s.address + "/orders/" + o.Number
 	payment, err := s.client.CreateTransaction(r.Context(), mizan.TransactionCreate{
@@ -110,24 +111,26 @@ func (s *shop) checkOut(w http.ResponseWriter, r *http.Request) {
 	o.mu.Lock()
 	o.state = *payment
 	o.mu.Unlock()
-	http.Redirect(w, r, cmp.Or(payment.WidgetURL, page), http.StatusSeeOther) // without a payment page it is rejected already
+	// A payment without a payment page was rejected at once: the browser is sent to the order's page.
+	http.Redirect(w, r, cmp.Or(payment.WidgetURL, page), http.StatusSeeOther)
 }
 
-// showOrder is where the payer returns. That the payer is here proves nothing, and neither does the address.
+// showOrder shows an order. The payer returns to this page after the payment. Neither the payer's return nor the page's
+// address proves that the order is paid.
 func (s *shop) showOrder(w http.ResponseWriter, r *http.Request) {
 	o := s.order(r.PathValue("number"))
 	if o == nil {
 		http.NotFound(w, r)
 		return
 	}
-	_ = s.update(r.Context(), o, "") // without an answer of the API the page shows what is known
+	_ = s.update(r.Context(), o, "") // if the API does not answer, the page shows the last known state
 	show(w, http.StatusOK, "order", o.shown())
 }
 
 // receive receives notifications. An error makes the service send the notification again.
 func (s *shop) receive(w http.ResponseWriter, r *http.Request) {
 	n, err := s.verifier.ReadNotification(r)
-	if err == nil && n.Transaction != nil { // the other kind is about subscriptions
+	if err == nil && n.Transaction != nil { // a notification without a transaction is about a subscription
 		ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second) // the service waits for 15 seconds
 		defer cancel()
 		err = s.process(ctx, n.Transaction)
@@ -138,27 +141,29 @@ func (s *shop) receive(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(mizan.WebhookStatus(err))
 }
 
-// process processes an event once. It is a reason to read the transaction: events come in any order.
+// process processes an event once. It reads the transaction from the API and does not use the state in the event, because
+// events arrive in any order.
 func (s *shop) process(ctx context.Context, event *mizan.TransactionEvent) error {
 	s.mu.Lock()
 	isKnown := s.events[event.EventID]
 	s.mu.Unlock()
 	o := s.order(event.Data.TxID)
 	if isKnown || o == nil {
-		return nil // another program of ours may have the order
+		return nil // the order is unknown: another program of this merchant may have created it
 	}
 	if err := s.update(ctx, o, event.Data.ID); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	s.events[event.EventID] = true // after the work: an event whose work failed comes again
+	// This is set after the work, so that an event whose work failed is processed when the service sends it again.
+	s.events[event.EventID] = true
 	s.mu.Unlock()
 	log.Printf("order %s: %s", o.Number, event.Type)
 	return nil
 }
 
-// update reads the order's transaction, and ships the goods once when it is paid. The id counts while the order has no
-// transaction, because the response to its create is on its way or was lost.
+// update reads the order's transaction from the API, and ships the goods once when the order is paid. The given id is used
+// only while the order has no transaction, which means that the response to the create request has not arrived or was lost.
 func (s *shop) update(ctx context.Context, o *order, id string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -177,7 +182,8 @@ func (s *shop) update(ctx context.Context, o *order, id string) error {
 	return nil
 }
 
-// refund returns the money of an order. A second click has the same key, and refunds nothing more.
+// refund returns the money of an order. If the button is clicked again before the first refund is known, both requests have the
+// same idempotency key, so the second one refunds nothing more. Afterwards Mizan refuses it, because no money is left.
 func (s *shop) refund(w http.ResponseWriter, r *http.Request) {
 	o := s.order(r.FormValue("number"))
 	if o == nil {
@@ -206,7 +212,7 @@ func (s *shop) showOffice(w http.ResponseWriter, _ *http.Request) {
 	show(w, http.StatusOK, "office", orders)
 }
 
-// inOffice asks for the password of the office.
+// inOffice returns a handler that calls handle only if the request has the password of the office.
 func (s *shop) inOffice(handle http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
@@ -225,7 +231,7 @@ func (s *shop) order(number string) *order {
 	return s.orders[number]
 }
 
-// cartOf reads the quantities of a form. Prices are the shop's own: nothing that a browser sends is a price.
+// cartOf reads the quantities from a form. It takes the prices from the shop's own products, never from the browser.
 func cartOf(r *http.Request) (lines []line, total mizan.Amount) {
 	for _, p := range products {
 		n, err := strconv.Atoi(r.FormValue(p.id))

@@ -10,13 +10,14 @@ import (
 	mizan "mizan/api/sdk/go"
 )
 
-// A create whose response was lost may have made the transaction all the same: its notifications must not fail for ever.
+// If the response to a create request is lost, the transaction may exist all the same. The shop must accept the notifications
+// about it.
 func TestANotificationFindsAnOrderWhoseCreateGotNoResponse(t *testing.T) {
 	t.Parallel()
 	var s *shop
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
-			w.WriteHeader(http.StatusNotImplemented) // as a proxy might, and is not repeated
+			w.WriteHeader(http.StatusNotImplemented) // a proxy might answer so; the client does not repeat the request
 			return
 		}
 		_, _ = io.WriteString(w, `{"id":"`+strings.TrimPrefix(r.URL.Path, "/api/v1/transactions/")+`","txid":"`+s.latest[0].Number+`","amount":"690","currency":"EUR","status":"failed"}`)

@@ -16,17 +16,17 @@ import (
 	"github.com/gen2brain/jpegn"
 )
 
-// MaxUpload is how many bytes an uploaded picture may have.
+// MaxUpload is the maximum number of bytes in an uploaded picture.
 const MaxUpload = 5 << 20
 
-// Upload is a picture that costs its server as much as its kind may.
+// Upload is a picture of one kind that is about as expensive to decode as the limits of uploads allow.
 type Upload struct {
 	Name string
-	File []byte // up to MaxUpload
+	File []byte // at most MaxUpload bytes
 }
 
-// Uploads returns pictures of every kind that is expensive to decode, with about as many bytes as are allowed. They are
-// like photographs and drawings: soft shapes, edges, grain, and lettering.
+// Uploads returns one picture of each kind that is expensive to decode. Each file has nearly MaxUpload bytes. The pictures
+// are like photographs and drawings: they have soft shapes, edges, grain, and lettering.
 func Uploads(tb testing.TB) []Upload {
 	tb.Helper()
 	uploads := makeUploads()
@@ -89,7 +89,8 @@ func photograph(width, height int) *image.RGBA {
 	return img
 }
 
-// addNoise adds random values at the corners of square cells, and interpolates between them.
+// addNoise adds random values to the pixels in into. It chooses a value for each corner of square cells with sides of cell
+// pixels, and interpolates between the corners.
 func addNoise(into []float32, width, cell int, strength float32, random *rand.Rand) {
 	height := len(into) / width
 	columns := width/cell + 2
@@ -109,8 +110,8 @@ func addNoise(into []float32, width, cell int, strength float32, random *rand.Ra
 	}
 }
 
-// drawing returns areas of few colours. Of ten areas, lettering says how many have letters. With hasAlpha, a fifth of
-// the picture is half transparent.
+// drawing returns a picture of areas with few colours. Of each ten areas, as many as lettering says have letters. If hasAlpha
+// is true, a fifth of the picture is half transparent.
 func drawing(width, height, lettering int, hasAlpha bool) *image.RGBA {
 	const cell, alpha = 8, 0x80
 	areas := photograph(width/cell, height/cell)
@@ -146,7 +147,7 @@ func withHole(img *image.RGBA) *image.RGBA {
 	return hollow
 }
 
-// largestJPEG returns the JPEG with the highest quality that is allowed by its bytes.
+// largestJPEG returns the JPEG with the highest quality at which the file has at most MaxUpload bytes.
 func largestJPEG(img image.Image, options *jpegn.EncodeOptions) (largest []byte) {
 	lowest, highest := 1, 100
 	for lowest <= highest {
@@ -164,7 +165,7 @@ func largestJPEG(img image.Image, options *jpegn.EncodeOptions) (largest []byte)
 	return largest
 }
 
-const jfifEnd = 20 // of the segment with which jpegn begins
+const jfifEnd = 20 // offset after the segment JFIF with which files of jpegn begin
 
 // turnedJPEG returns a JPEG whose EXIF says that the picture is to be turned clockwise.
 func turnedJPEG(file []byte) []byte {
@@ -172,7 +173,7 @@ func turnedJPEG(file []byte) []byte {
 	return append([]byte(exif), file[jfifEnd:]...)
 }
 
-// rgbJPEG returns a JPEG 4:4:4 whose components are called R, G and B.
+// rgbJPEG returns the JPEG, in 4:4:4, with components that are called R, G and B.
 func rgbJPEG(file []byte) []byte {
 	renamed := append([]byte("\xff\xd8"), file[jfifEnd:]...)
 	frame, scan := bytes.Index(renamed, []byte("\xff\xc0\x00\x11")), bytes.Index(renamed, []byte("\xff\xda\x00\x0c"))
@@ -185,7 +186,8 @@ func rgbJPEG(file []byte) []byte {
 // pngForm is how a PNG stores its pixels.
 type pngForm struct{ alpha, deep, interlaced bool }
 
-// encodePNG encodes a picture in forms that image/png does not write, too.
+// encodePNG encodes a picture in the given form. It also writes forms that image/png does not write for an RGBA picture:
+// 16 bits per sample, interlaced passes, and alpha in an opaque picture.
 func encodePNG(img *image.RGBA, form pngForm) []byte {
 	var file bytes.Buffer
 	if !form.alpha && !form.deep && !form.interlaced {
@@ -213,7 +215,7 @@ func encodePNG(img *image.RGBA, form pngForm) []byte {
 		var above []byte
 		for y := pass[1]; y < img.Rect.Dy(); y += pass[3] {
 			row := form.row(img, y, pass[0], pass[2])
-			filtered := append([]byte{2}, row...) // difference from the row above
+			filtered := append([]byte{2}, row...) // filter 2: each byte is stored as its difference from the row above
 			for i := range above {
 				filtered[1+i] -= above[i]
 			}
@@ -235,7 +237,7 @@ func encodePNG(img *image.RGBA, form pngForm) []byte {
 	return file.Bytes()
 }
 
-// row returns every step-th pixel of a row as it is stored.
+// row returns every step-th pixel of row y, as a PNG stores them.
 func (form pngForm) row(img *image.RGBA, y, first, step int) (row []byte) {
 	channels := 3
 	if form.alpha {

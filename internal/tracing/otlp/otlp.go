@@ -21,19 +21,19 @@ import (
 	"mizan/internal/tracing"
 )
 
-// Environment variables that this package reads itself. OpenTelemetry's library reads the others.
+// Environment variables that this package reads itself. OpenTelemetry's library reads its other variables.
 const (
 	EndpointVariable = "OTEL_EXPORTER_OTLP_ENDPOINT"
 	protocolVariable = "OTEL_EXPORTER_OTLP_PROTOCOL"
 )
 
-// protocol is the only protocol that is spoken.
+// protocol is the only OTLP protocol that this package supports.
 const protocol = "http/protobuf"
 
 // serviceName is the name of the service in traces, unless the environment sets another.
 const serviceName = "mizan"
 
-// failureInterval is how often the log says that spans cannot be sent.
+// failureInterval is the shortest time between two log lines about spans that cannot be sent.
 const failureInterval = time.Minute
 
 // IsConfigured tells whether the environment names a collector. The error says why its settings cannot be used.
@@ -44,7 +44,8 @@ func IsConfigured() (bool, error) {
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return false, errors.New(EndpointVariable + " is not an http:// or https:// address") // the text may contain a password
+		// The address is not quoted, because it may contain a password.
+		return false, errors.New(EndpointVariable + " is not an http:// or https:// address")
 	}
 	if p := os.Getenv(protocolVariable); p != "" && p != protocol {
 		return false, fmt.Errorf("%s: %q is not %s", protocolVariable, p, protocol)
@@ -60,7 +61,8 @@ type Exporter struct {
 
 var _ tracing.Backend = (*Exporter)(nil)
 
-// Open makes an exporter. version is that of this program. Failures to send are written to the log, once a minute.
+// Open makes an exporter. version is the version of this program. If spans cannot be sent, a line is written to the log, at
+// most once a minute.
 func Open(ctx context.Context, version string, log *slog.Logger) (*Exporter, error) {
 	limit := rate.Sometimes{Interval: failureInterval}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
@@ -72,7 +74,7 @@ func Open(ctx context.Context, version string, log *slog.Logger) (*Exporter, err
 	}
 	described, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", serviceName), attribute.String("service.version", version)),
-		resource.WithTelemetrySDK(), resource.WithFromEnv(), // the environment overrides the name
+		resource.WithTelemetrySDK(), resource.WithFromEnv(), // the environment may set another name
 	)
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, err
@@ -81,10 +83,10 @@ func Open(ctx context.Context, version string, log *slog.Logger) (*Exporter, err
 	return &Exporter{provider: provider, tracer: provider.Tracer(serviceName)}, nil
 }
 
-// Close sends the spans that wait, until ctx ends.
+// Close sends the spans that still wait in the queue. It gives up when ctx ends.
 func (e *Exporter) Close(ctx context.Context) error { return e.provider.Shutdown(ctx) }
 
-// kinds are OpenTelemetry's names of the kinds of hops.
+// kinds maps the kinds of hops to OpenTelemetry's kinds of spans.
 var kinds = map[tracing.Kind]trace.SpanKind{
 	tracing.Server: trace.SpanKindServer, tracing.Client: trace.SpanKindClient, tracing.Internal: trace.SpanKindInternal,
 }

@@ -59,7 +59,7 @@ func TestSpansArriveWithParentsLinksAndAttributes(t *testing.T) {
 	}
 }
 
-// A caller that does not want its trace to be recorded decides for everything that it causes.
+// If the caller's traceparent says that the trace is not sampled, no span is recorded. The traceparent is still passed on.
 func TestUnsampledTraceIsPassedOnAndNotRecorded(t *testing.T) {
 	receiver := otlptest.Start(t)
 	t.Setenv(otlp.EndpointVariable, receiver.URL)
@@ -91,10 +91,10 @@ func TestAbsentCollectorDelaysNothingAndIsLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	tracer := tracing.New(exporter)
-	for range 10_000 { // more than wait in the queue
+	for range 10_000 { // more spans than the queue holds
 		tracer.Begin(tracing.Server, "request", tracing.Origin{}).End()
 	}
-	_ = exporter.Close(t.Context()) // it reports the failure too
+	_ = exporter.Close(t.Context()) // Close also reports that spans could not be sent
 	if n := strings.Count(written.String(), "traces cannot be sent"); n != 1 {
 		t.Errorf("%d lines in the log: %s", n, written.String())
 	}

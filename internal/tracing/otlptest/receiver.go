@@ -17,35 +17,35 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// patience is how long a test waits for spans: exporters send them every few seconds.
+// patience is how long a test waits for spans at most. Exporters send spans every few seconds.
 const patience = time.Minute
 
-// tracesPath is where exporters send spans, below the address that is configured.
+// tracesPath is the URL path to which exporters send spans, below the configured address.
 const tracesPath = "/v1/traces"
 
-// Span is a span as it arrived.
+// Span is a received span.
 type Span struct {
 	Name, Kind    string
 	Trace, ID     string
-	Parent        string // empty: it began its trace
+	Parent        string // id of the parent span; empty: the span began its trace
 	Attributes    map[string]string
 	Links         []string // the ids of linked spans
 	Failure       string
 	Begin, End    time.Time
-	Resource      map[string]string // attributes of the process
+	Resource      map[string]string // attributes of the process that sent the span
 	RequestHeader http.Header       // of the request that brought the span
 }
 
 // Receiver accepts spans. It is safe for concurrent use.
 type Receiver struct {
-	URL string // the value of OTEL_EXPORTER_OTLP_ENDPOINT
+	URL string // address of the receiver, for OTEL_EXPORTER_OTLP_ENDPOINT
 
 	mu      sync.Mutex
 	spans   []Span        // guarded by mu
 	arrived chan struct{} // gets a value when spans have arrived
 }
 
-// Start starts a receiver, which ends with the test.
+// Start starts a receiver, which stops at the end of the test.
 func Start(tb testing.TB) *Receiver {
 	r := &Receiver{arrived: make(chan struct{}, 1)}
 	server := httptest.NewServer(r)
@@ -79,7 +79,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	case r.arrived <- struct{}{}:
 	default:
 	}
-	w.Header().Set("Content-Type", "application/x-protobuf") // the empty message has no bytes
+	w.Header().Set("Content-Type", "application/x-protobuf") // the response is an empty protobuf message, which has no bytes
 }
 
 func newSpan(s *trace.Span, resource map[string]string, header http.Header) Span {
@@ -110,14 +110,14 @@ func texts(attributes []*common.KeyValue) map[string]string {
 	return values
 }
 
-// Spans returns what has arrived.
+// Spans returns the spans that have arrived so far.
 func (r *Receiver) Spans() []Span {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.spans)
 }
 
-// Wait waits until isComplete returns true for what has arrived, and returns that.
+// Wait waits until isComplete returns true for the spans that have arrived, and returns these spans.
 func (r *Receiver) Wait(tb testing.TB, isComplete func([]Span) bool) []Span {
 	tb.Helper()
 	deadline := time.NewTimer(patience)

@@ -21,12 +21,12 @@ var (
 
 const attemptedAt ledger.Micros = 1_800_000_000_000_000
 
-// fixture has the data that an admission looks up.
+// fixture has the data that an admission needs: terminals, limits, a blocklist and circuit breakers.
 type fixture struct {
 	terminals        []*directory.Terminal
 	limits           []*directory.Limit
-	circuitsOpen     []ledger.ID // terminals with an open circuit
-	blocksEveryPayer bool        // an entry of the blocklist names every payer
+	circuitsOpen     []ledger.ID // terminals whose circuit breaker is open
+	blocksEveryPayer bool        // the blocklist has an entry for every payer
 	volumes          admission.Volumes
 }
 
@@ -148,7 +148,7 @@ func TestTheFirstObjectionIsTheReasonAndTheAttemptIsCounted(t *testing.T) {
 			task = a.Velocity(velocity, nil)
 			wantProgress(t, &a, task, admission.Rejected, admission.Reject, c.want)
 			if !a.IsCounted {
-				t.Error("it was not counted")
+				t.Error("the attempt was not counted")
 			}
 		})
 	}
@@ -195,7 +195,7 @@ func TestWriterChecksVolumesAndItsRefusalIsTheReason(t *testing.T) {
 	wantProgress(t, &a, task, admission.Rejected, admission.Reject, failure(payment.LimitExceeded, "daily_volume"))
 	considered := a.ConsideredTerminals(nil, nil, attemptedAt.Time())
 	if len(considered) != 1 || considered[0].Outcome != payment.AttemptStopped || considered[0].Failure != breach {
-		t.Errorf("looked at %+v", considered)
+		t.Errorf("considered %+v", considered)
 	}
 }
 
@@ -221,17 +221,17 @@ func TestATerminalThatIsDownIsSkippedAndListed(t *testing.T) {
 	f.circuitsOpen = []ledger.ID{f.terminals[0].ID}
 	a, _ := f.start(10, "")
 	if a.Terms.Terminal != f.terminals[1].ID || len(a.Terms.Skipped) != 1 || a.Terms.Skipped[0].Outcome != payment.AttemptSkipped {
-		t.Errorf("at %v, skipped %+v", a.Terms.Terminal, a.Terms.Skipped)
+		t.Errorf("at terminal %v, skipped %+v", a.Terms.Terminal, a.Terms.Skipped)
 	}
 	f.circuitsOpen = append(f.circuitsOpen, f.terminals[1].ID)
 	a, task := f.start(10, "")
 	wantProgress(t, &a, task, admission.Rejected, admission.Reject, failure(payment.NoTerminal, ""))
 	if considered := a.ConsideredTerminals(f.terminals, f, attemptedAt.Time()); len(considered) != 2 {
-		t.Errorf("looked at %+v", considered)
+		t.Errorf("considered %+v", considered)
 	}
 }
 
-// A terminal with a limit that the payment exceeds is passed over. The blocklist, which names every payer here, is not
+// A terminal whose limit the payment exceeds is passed over. The blocklist, which has an entry for every payer here, is not
 // checked again.
 func TestFailoverGoesToTheNextTerminalThatNothingObjectsTo(t *testing.T) {
 	f := newFixture(3)
@@ -239,27 +239,41 @@ func TestFailoverGoesToTheNextTerminalThatNothingObjectsTo(t *testing.T) {
 	a, task := f.failOver()
 	wantProgress(t, &a, task, admission.Rerouted, admission.Reroute, payment.Failure{})
 	if a.Terms.Terminal != f.terminals[2].ID || len(a.PassedOver) != 1 || a.PassedOver[0].Terminal != f.terminals[1].ID {
-		t.Errorf("at %v, stopped %+v", a.Terms.Terminal, a.PassedOver)
+		t.Errorf("at terminal %v, passed over %+v", a.Terms.Terminal, a.PassedOver)
 	}
 	task = f.resume(&a, a.Object(failure(payment.InsufficientBalance, "")))
 	wantProgress(t, &a, task, admission.Exhausted, admission.KeepAnswer, payment.Failure{})
 	if len(a.PassedOver) != 2 || a.PassedOver[1].Failure != failure(payment.InsufficientBalance, "") {
-		t.Errorf("stopped %+v", a.PassedOver)
+		t.Errorf("passed over %+v", a.PassedOver)
 	}
 }
 
-// The record lists the terminals that a check objected to, but not those whose own terms exclude the transaction.
+// A failover passes over some terminals because of objections, and skips others because of open circuit breakers. Together
+// these are at most MaxAttempts.
+func TestFailoverListsAtMostMaxAttempts(t *testing.T) {
+	f := newFixture(2 + admission.MaxAttempts + 8)
+	f.blocksEveryPayer, f.limits = true, []*directory.Limit{newLimit(directory.PerTransaction, f.terminals[1].ID)}
+	for _, terminal := range f.terminals[2 : len(f.terminals)-1] {
+		f.circuitsOpen = append(f.circuitsOpen, terminal.ID)
+	}
+	a, _ := f.failOver()
+	if listed := len(a.PassedOver) + len(a.Terms.Skipped); len(a.PassedOver) != 1 || listed != admission.MaxAttempts {
+		t.Errorf("%d passed over, %d listed", len(a.PassedOver), listed)
+	}
+}
+
+// The record lists a terminal if a check objected to it. It does not list a terminal whose own terms exclude the transaction.
 func TestATerminalThatIsRuledOutIsNotTriedAgain(t *testing.T) {
 	f := newFixture(2)
 	a, _ := f.failOver()
 	task := f.resume(&a, a.RuleOut())
 	wantProgress(t, &a, task, admission.Exhausted, admission.KeepAnswer, payment.Failure{})
 	if len(a.PassedOver) != 0 {
-		t.Errorf("stopped %+v", a.PassedOver)
+		t.Errorf("passed over %+v", a.PassedOver)
 	}
 }
 
-// A rerouted attempt is counted only by the limits of the other terminal, and is never uncounted.
+// At the other terminal, only that terminal's own limits count the attempt. It is never uncounted.
 func TestFailoverIsCountedByTheOtherTerminalsLimits(t *testing.T) {
 	f := newFixture(3)
 	ofSecondTerminal := newLimit(directory.Velocity, f.terminals[1].ID)
@@ -273,7 +287,7 @@ func TestFailoverIsCountedByTheOtherTerminalsLimits(t *testing.T) {
 	task = f.resume(&a, a.Velocity(ofSecondTerminal, nil))
 	wantProgress(t, &a, task, admission.Rerouted, admission.Reroute, payment.Failure{})
 	if a.Terms.Terminal != f.terminals[2].ID || a.IsCounted {
-		t.Errorf("at %v, counted %v", a.Terms.Terminal, a.IsCounted)
+		t.Errorf("at terminal %v, counted %v", a.Terms.Terminal, a.IsCounted)
 	}
 	task = uncountable.Velocity(nil, errors.New("the store can't be read"))
 	wantProgress(t, &uncountable, task, admission.Exhausted, admission.KeepAnswer, payment.Failure{})

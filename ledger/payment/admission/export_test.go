@@ -6,12 +6,12 @@ import (
 	"mizan/ledger/directory"
 )
 
-// PartnersInCache makes a payment of each of the given number of partners on one day, and one payment on the next day.
-// It returns how many partners are in the cache of bounds after the last payment of the first day (today) and after the
-// payment of the second (tomorrow).
+// PartnersInCache fills the cache of bounds: it makes one payment of each of the given number of partners on one day, and
+// then one payment on the next day. It returns the number of partners in the cache at the end of the first day (today) and of
+// the second day (tomorrow).
 func PartnersInCache(partners int) (today, tomorrow int64) {
 	volumes, chosenLimits := new(Volumes), new(limitSet)
-	chosenLimits.addIndex(0) // each partner has one limit, which bounds the payment
+	chosenLimits.addIndex(0) // each partner has one limit, which applies to the payment
 	limits := []*directory.Limit{{Kind: directory.DailyVolume}}
 	for range partners {
 		volumes.day(1).cachedBounds(slices.Clone(limits), chosenLimits)
@@ -21,8 +21,8 @@ func PartnersInCache(partners int) (today, tomorrow int64) {
 	return today, volumes.today.Load().partners.Load()
 }
 
-// SetsInCache makes payments of one partner: one payment for each of the given number of different sets of limits, and one
-// more for the last set. It returns how many sets of bounds the cache then has for the partner.
+// SetsInCache fills the cache of bounds for one partner. It makes one payment for each of the given number of different sets
+// of limits, and one more for the last set. It returns how many sets of bounds the cache then has for the partner.
 func SetsInCache(sets int) int {
 	volumes, limits := new(Volumes), make([]*directory.Limit, sets)
 	for i := range limits {
@@ -37,7 +37,7 @@ func SetsInCache(sets int) int {
 	return len(stored.(*boundSets).sets)
 }
 
-// InState returns an admission with only the state set.
+// InState returns an admission of which only the state is set.
 func InState(s State) Admission { return Admission{state: s} }
 
 // Take applies an event to the state, and returns the next task.

@@ -6,9 +6,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Attempts calls fn for each attempt of a stored transaction, as the limits saw it: one at the first terminal and
-// one at each terminal that failover tried, and the same for each earlier attempt of a hosted payment's payer. It stops
-// when fn returns false, and returns fn's last result.
+// Attempts calls fn for each attempt of a stored transaction, with the data that limits saw. There is one attempt at the
+// first terminal and one at each terminal that failover tried. The payer of a hosted payment may have tried several times;
+// each try has its own attempts at terminals. Attempts stops when fn returns false, and returns fn's last result.
 func Attempts(r *payment.Record, fn func(attemptedAt ledger.Micros, a *directory.Attempt) (wantsMore bool)) (wantsMore bool) {
 	for i := range r.Ended {
 		if past := recordOf(r, &r.Ended[i]); !attemptsOf(&past, fn) {
@@ -18,7 +18,7 @@ func Attempts(r *payment.Record, fn func(attemptedAt ledger.Micros, a *directory
 	return r.Attempted == 0 || attemptsOf(r, fn)
 }
 
-// recordOf returns a hosted payment as it was when an attempt had ended: with the credentials and terminals of that attempt.
+// recordOf returns a hosted payment as it was at the end of an attempt, with that attempt's credentials and terminals.
 func recordOf(r *payment.Record, ended *payment.EndedAttempt) payment.Record {
 	past, entered := *r, &ended.Credentials
 	past.Method, past.CardBIN, past.CardFingerprint = entered.Method, entered.CardBIN, entered.CardFingerprint
@@ -27,7 +27,7 @@ func recordOf(r *payment.Record, ended *payment.EndedAttempt) payment.Record {
 	return past
 }
 
-// attemptsOf is Attempts without the earlier attempts of the payer.
+// attemptsOf calls fn for each attempt of the payer's last try, like Attempts but without the earlier tries.
 func attemptsOf(r *payment.Record, fn func(attemptedAt ledger.Micros, a *directory.Attempt) (wantsMore bool)) (wantsMore bool) {
 	search := Search{Request: &r.Request}
 	attempt := directory.Attempt{Type: search.terminalType(), Asset: r.Asset, Payer: PayerOf(&r.Request, nil)}
@@ -44,7 +44,7 @@ func attemptsOf(r *payment.Record, fn func(attemptedAt ledger.Micros, a *directo
 			if !emit(a.Terminal, attemptedAt) {
 				return false
 			}
-			attemptedAt = a.At // the next terminal was tried when this one had refused
+			attemptedAt = a.At // the next terminal was tried at the instant of this refusal
 		}
 	}
 	if r.Terminal != (ledger.ID{}) && !emit(r.Terminal, attemptedAt) {
@@ -55,5 +55,5 @@ func attemptsOf(r *payment.Record, fn func(attemptedAt ledger.Micros, a *directo
 			return false
 		}
 	}
-	return attempt.IsRescreened || fn(attemptedAt, &attempt) // even without a terminal there was one attempt
+	return attempt.IsRescreened || fn(attemptedAt, &attempt) // if no terminal was found, there was still one attempt
 }

@@ -13,8 +13,8 @@ import (
 	"mizan/ledger/payment/admission"
 )
 
-// Limits see each attempt of a hosted payment's payer with the card and the address of that attempt. An attempt that
-// continues at a second terminal is counted there only by that terminal's own limits.
+// Limits see each attempt of the payer of a hosted payment with the card and the IP address of that attempt. If an attempt
+// continues at a second terminal, only that terminal's own limits count it there.
 func TestEachAttemptOfAHostedPaymentCounts(t *testing.T) {
 	a, b := ledger.ID{0xa}, ledger.ID{0xb}
 	ended := func(at ledger.Micros, card string, terminals ...payment.Attempt) payment.EndedAttempt {
@@ -43,7 +43,7 @@ func TestEachAttemptOfAHostedPaymentCounts(t *testing.T) {
 		t.Errorf("between two attempts: %q, want %q", got, past)
 	}
 	if got := seen(record, 2); !slices.Equal(got, past[:2]) {
-		t.Errorf("stopped after two: %q", got)
+		t.Errorf("after fn stopped at two attempts: %q", got)
 	}
 	record.Attempted, record.CardFingerprint, record.PayerIP, record.Terminal = 30, "3", netip.MustParseAddr("192.0.2.3"), a
 	want := append(slices.Clone(past), "30 card 3 from 192.0.2.3 at 0a again false")

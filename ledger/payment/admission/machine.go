@@ -6,60 +6,61 @@ import "mizan/ledger/fsm"
 // under way.
 type State string
 
-// The states. Failover begins after the provider of an admitted transaction has refused.
+// The states. The states of failover (the search for another terminal) follow when the provider of an admitted transaction
+// has refused.
 const (
-	Routing   State = "routing"   // a terminal is being searched for
+	Routing   State = "routing"   // a terminal is searched
 	Screening State = "screening" // the blocklist and the limits are checked
 	Counting  State = "counting"  // the velocity limits count the attempt
 	Funding   State = "funding"   // the account of a payout is asked whether it has the funds
 	Admitted  State = "admitted"  // the charge begins
-	Rejected  State = "rejected"  // the rejection is being written
+	Rejected  State = "rejected"  // the rejection is stored
 	Withdrawn State = "withdrawn" // nothing of the attempt is stored
 
-	Searching   State = "searching"   // failover: another terminal is being searched for
-	Rescreening State = "rescreening" // failover: the limits of that terminal are checked
-	Recounting  State = "recounting"  // failover: the velocity limits of that terminal count the attempt
-	Rerouted    State = "rerouted"    // failover: the charge begins at that terminal
+	Searching   State = "searching"   // failover: another terminal is searched
+	Rescreening State = "rescreening" // failover: the limits of the other terminal are checked
+	Recounting  State = "recounting"  // failover: the velocity limits of the other terminal count the attempt
+	Rerouted    State = "rerouted"    // failover: the charge begins at the other terminal
 	Exhausted   State = "exhausted"   // failover: no terminal is left
 )
 
-// Event is a finding about the attempt.
+// Event is a result of a check or of a task, as an input of the state machine.
 type Event string
 
 // The events.
 const (
-	Unacceptable    Event = "unacceptable"     // the request lacks what every terminal needs
-	TerminalFound   Event = "terminal_found"   // a terminal serves the request and its circuit is closed
+	Unacceptable    Event = "unacceptable"     // the request lacks something that every terminal needs
+	TerminalFound   Event = "terminal_found"   // a terminal serves the request, and its circuit breaker is closed
 	NoTerminal      Event = "no_terminal"      // no terminal serves the request, or none is left
 	ToCount         Event = "to_count"         // velocity limits apply, and must count the attempt
-	Cleared         Event = "cleared"          // nothing objects
-	Objected        Event = "objected"         // something objects: Admission.Reason says what
-	Repeated        Event = "repeated"         // the txid is taken: the attempt repeats a stored one
-	Uncountable     Event = "uncountable"      // the attempt could not be counted (Admission.Fault)
-	FundsGuarded    Event = "funds_guarded"    // the account's funds are the only bound on the payout
+	Cleared         Event = "cleared"          // there is no objection
+	Objected        Event = "objected"         // there is an objection, in Admission.Reason
+	Repeated        Event = "repeated"         // the txid is in use: the request repeats a stored transaction
+	Uncountable     Event = "uncountable"      // the attempt could not be counted; Admission.Fault says why
+	FundsGuarded    Event = "funds_guarded"    // only the account's funds bound the payout
 	RuledOut        Event = "ruled_out"        // the terminal's terms exclude the transaction
-	WriterRefused   Event = "writer_refused"   // the writer refused for a reason that is no objection to the payment
+	WriterRefused   Event = "writer_refused"   // the writer refused for a reason that is no objection to the transaction
 	ProviderRefused Event = "provider_refused" // the terminal refused, or the call was never sent
 )
 
-// Task is the next step for the caller.
+// Task is the next step of an admission, which the caller carries out.
 type Task string
 
-// The tasks. Each comment names the method of Admission that takes the result. Tasks without a
-// method end the admission, or wait for the writer of package
-// posting (Object, OnWriterRefusal).
+// The tasks. A name at the end of a comment is the method of Admission that takes the task's result. A task without such a
+// method ends the admission, or passes a decision to the writer (package posting). If the writer refuses, the refusal goes to
+// Object or OnWriterRefusal.
 const (
 	FindTerminal   Task = "find_terminal"   // Find
 	Screen         Task = "screen"          // Screen
 	Count          Task = "count"           // count the attempt, directly or by the account's actor: Velocity
 	Recount        Task = "recount"         // count the attempt by the account's actor: Velocity
 	AskAccount     Task = "ask_account"     // ask the account's actor for the funds: Funds
-	Begin          Task = "begin"           // decide on the charge and hand the decision to the writer, or call GuardFunds
-	Write          Task = "write"           // hand the decision to the writer
-	Reject         Task = "reject"          // decide to reject for Reason, and hand the decision to the writer
-	Reroute        Task = "reroute"         // decide on the other terminal and hand the decision to the writer, or call RuleOut
-	AnswerStored   Task = "answer_stored"   // answer with the stored transaction
-	Withdraw       Task = "withdraw"        // return Fault to the caller
+	Begin          Task = "begin"           // decide on the charge and pass the decision to the writer, or call GuardFunds
+	Write          Task = "write"           // pass the decision to the writer
+	Reject         Task = "reject"          // decide to reject for Admission.Reason, and pass the decision to the writer
+	Reroute        Task = "reroute"         // decide on the other terminal and pass the decision to the writer, or call RuleOut
+	AnswerStored   Task = "answer_stored"   // respond with the stored transaction
+	Withdraw       Task = "withdraw"        // return the error Admission.Fault
 	UncountAttempt Task = "uncount_attempt" // uncount the attempt and return the writer's refusal
 	KeepAnswer     Task = "keep_answer"     // the first terminal's answer becomes the charge's final answer
 )

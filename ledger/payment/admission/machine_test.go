@@ -11,8 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the machine's report")
 
-// steps are the transitions out of a state: for each event the next state and task. A missing event
-// is illegal in the state.
+// steps are the transitions out of a state. For each event they have the next state and task. Any other event is illegal in
+// the state.
 type steps map[admission.Event]step
 
 type step struct {
@@ -26,12 +26,11 @@ var vocabulary = []admission.Event{
 	"ruled_out", "writer_refused", "provider_refused",
 }
 
-// grid is the expected table of the machine, written by hand. A request is refused for the first of these reasons: what
-// it lacks, no terminal, the blocklist, limits, velocity, funds. Then the writer (posting) may refuse it. After a provider's
-// refusal, the other terminals are checked in the same order, without the blocklist.
+// grid is the expected table of the machine, written by hand. The checks come in this order, and the first failed one is
+// the reason: completeness of the request, terminal, blocklist, limits, velocity, funds. Then the writer (package posting)
+// may refuse. After a provider's refusal, the other terminals are checked in the same order, without the blocklist.
 var grid = map[admission.State]steps{
-	// A terminal is searched for first. An attempt counts even if no terminal is found, or its amount
-	// is out of range.
+	// A terminal is searched first. An attempt counts even if no terminal is found, or if its amount is out of range.
 	"routing": {
 		"unacceptable":   {"rejected", "reject"},
 		"terminal_found": {"screening", "screen"},
@@ -50,7 +49,7 @@ var grid = map[admission.State]steps{
 		"repeated":    {"withdrawn", "answer_stored"},
 		"uncountable": {"withdrawn", "withdraw"},
 	},
-	// The account is asked for funds only for a payout, and only if the writer has no volume to check.
+	// The account is asked for funds only if the transaction is a payout and the writer has no volume to check.
 	"admitted": {
 		"funds_guarded":    {"funding", "ask_account"},
 		"objected":         {"rejected", "reject"},

@@ -8,19 +8,19 @@ import (
 	"mizan/ledger/payment"
 )
 
-// pageMethod is a money_storage type that a payer can use on a page of the service: the page asks for the type's
-// keys, or the provider gets only the type and asks the payer itself.
+// pageMethod is a money_storage type that a payer can use on a page of the service. Either the page asks for the values that
+// the type needs, or the provider gets only the type and asks the payer for the rest.
 type pageMethod struct {
 	name              string
-	payments, payouts bool // the transactions in which it can be used
+	payments, payouts bool // whether it can be used in payments, and in payouts
 
-	// isUsual tells whether a terminal that accepts all methods offers this one for an asset. Nil: it offers the method
-	// only if the payment link names the method.
+	// isUsual tells whether a terminal that accepts all methods offers this one for an asset. If isUsual is nil, the terminal
+	// offers the method only if the payment link names the method.
 	isUsual func(money.Asset) bool
 }
 
-// pageMethods lists the types in the order in which a terminal that accepts all methods offers them. Types whose token or
-// code no page asks for, such as apple_pay or gift_card, are not among them.
+// pageMethods lists the types in the order in which a terminal that accepts all methods offers them. Types that need a token
+// or a code, such as apple_pay or gift_card, are not in the list, because no page asks for a token or a code.
 var pageMethods = []pageMethod{
 	{payment.BankCard, true, true, isAny},
 	{"sbp", true, true, isRouble},
@@ -77,8 +77,8 @@ func isNational(asset money.Asset) bool {
 
 func isToken(asset money.Asset) bool { return !isNational(asset) }
 
-// Methods returns the methods that the payer can choose on a page: those with which the request would find a terminal
-// now, in the order in which the terminals are tried. A terminal that names its methods offers them in its own
+// Methods returns the methods that the payer can choose on a page, in the order in which the terminals are tried. These are
+// the methods with which the request would find a terminal now. A terminal that names its methods offers them in its own
 // order. The request's own method and the total to which its payer has agreed are ignored.
 func (s *Search) Methods(terminals []*directory.Terminal, rails Rails) (offers []payment.Offer) {
 	search := s.withoutAgreedTotal()
@@ -94,7 +94,7 @@ func (s *Search) Methods(terminals []*directory.Terminal, rails Rails) (offers [
 			}
 			examined[method] = true
 			request.Method = method
-			terms := search.findTerms(terminals, rails)
+			terms := search.findTerms(terminals, rails, MaxAttempts)
 			if !terms.Found() {
 				continue
 			}
@@ -124,7 +124,7 @@ func (s *Search) methodsOf(terminal *directory.Terminal) (methods []string) {
 	}
 	for i := range pageMethods {
 		m := &pageMethods[i]
-		isOffered := r.Methods != nil || m.isUsual != nil && m.isUsual(r.Asset) // the methods of a link are named, so each is meant
+		isOffered := r.Methods != nil || m.isUsual != nil && m.isUsual(r.Asset) // the methods that a link names are offered even if they are not usual
 		if isOffered && isPossible(m) {
 			methods = append(methods, m.name)
 		}

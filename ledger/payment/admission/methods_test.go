@@ -15,7 +15,7 @@ import (
 // offered returns the methods that the fixture's terminals offer for a payment of 1000, each with its total.
 func (f *fixture) offered(change func(*payment.Request)) string {
 	search := newSearch(1000)
-	search.Request.Method = "sbp" // an earlier choice
+	search.Request.Method = "sbp" // the payer chose another method before
 	if change != nil {
 		change(search.Request)
 	}
@@ -46,7 +46,7 @@ func TestMethodsAreOfferedInRoutingOrder(t *testing.T) {
 	want("", func(r *payment.Request) { r.Methods = []string{"pix"} })
 	want("qr_code 1007, bank_card 1007, klarna 1000, sepa 1000", func(r *payment.Request) { r.AgreedTotal = money.FromUint64(1001) })
 
-	f.circuitsOpen = []ledger.ID{f.terminals[0].ID} // the next terminal takes the cards, and nobody takes codes
+	f.circuitsOpen = []ledger.ID{f.terminals[0].ID} // the other terminal takes cards, but no terminal takes QR codes
 	want("bank_card 1000, klarna 1000, sepa 1000", nil)
 	f.circuitsOpen = nil
 
@@ -58,7 +58,7 @@ func TestMethodsAreOfferedInRoutingOrder(t *testing.T) {
 	want("klarna 1000, bank_card 1000, sepa 1000, qr_code 1000, open_banking 1000", nil)
 }
 
-// A page offers types of the specification, and none whose token or code it can't ask for.
+// A page offers only types of the specification that need no token or code.
 func TestPageMethodsAreKnownTypes(t *testing.T) {
 	names := admission.PageMethods()
 	for i, name := range names {
@@ -74,6 +74,6 @@ func TestPageMethodsAreKnownTypes(t *testing.T) {
 		}
 	}
 	if got, want := len(names)+10, len(payment.Methods()); got != want {
-		t.Errorf("%d types are decided on, want %d", got, want)
+		t.Errorf("the page methods and the ten others are %d types, want %d", got, want)
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"mizan/ledger/payment"
 )
 
-// PayerOf returns the payer or payee of a request: the card, the merchant's data about the customer, and the IP address
-// from which the credentials came. bin is the beginning of the card's number; nil means the request's CardBIN. The
+// PayerOf returns what is known of the payer or payee of a request: the card, the merchant's data about the customer, and the
+// IP address from which the credentials came. bin is the beginning of the card's number; nil means the request's CardBIN. The
 // returned Payer aliases bin.
 func PayerOf(r *payment.Request, bin []byte) directory.Payer {
-	p := directory.Payer{Card: r.CardFingerprint, BIN: bin, IP: directory.NormalAddress(r.PayerIP)}
+	p := directory.Payer{Card: r.CardFingerprint, BIN: bin, IP: directory.NormalIP(r.PayerIP)}
 	if bin == nil {
 		p.BIN = []byte(r.CardBIN)
 	}
@@ -28,9 +28,9 @@ func PayerOf(r *payment.Request, bin []byte) directory.Payer {
 	return p
 }
 
-// ReceiptAddress returns the e-mail address to which the payer's receipt goes: the member email of the merchant's data
-// about the customer. It is empty if the transaction is no payment of a payer, or if there is no address to which mail
-// can be sent over the internet.
+// ReceiptAddress returns the e-mail address to which the payer's receipt is sent. It is the member email of the merchant's
+// data about the customer. The result is empty if the transaction is not a payer's payment, or if there is no address to
+// which mail can be sent over the internet.
 func ReceiptAddress(r *payment.Record) string {
 	isReturn := r.ReversalOf != (ledger.ID{}) || r.AttemptOf != (ledger.ID{})
 	if r.Type != payment.Payment || isReturn || len(r.Customer) == 0 {
@@ -45,8 +45,8 @@ func ReceiptAddress(r *payment.Record) string {
 	return address
 }
 
-// membersOf returns the members of a JSON object; none if it is malformed. A struct would not do: encoding/json matches
-// its names regardless of case.
+// membersOf returns the members of a JSON object; none if it is malformed. The result is a map, because encoding/json
+// matches the names of a struct's fields regardless of case.
 func membersOf(object []byte) (members map[string]json.RawMessage) {
 	if json.Unmarshal(object, &members) != nil {
 		return nil

@@ -34,7 +34,8 @@ func TestReceiptGoesToTheCustomersAddress(t *testing.T) {
 	}
 }
 
-// Only a payment has a payer who gets a receipt, not a payout and not the return of a transaction's or an attempt's money.
+// Only a payment has a payer who gets a receipt. A payout has none. The return of a transaction's money or of an attempt's
+// money has none either.
 func TestOnlyPaymentsOfPayersHaveReceipts(t *testing.T) {
 	customer := []byte(`{"email":"ann@customer.example"}`)
 	for name, r := range map[string]*payment.Record{

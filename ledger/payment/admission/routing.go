@@ -10,38 +10,38 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Search is the input of the search for a terminal.
+// Search has the input of the search for a terminal.
 type Search struct {
 	Org     ledger.ID
 	Partner *directory.Partner
 	Request *payment.Request
 	Route   string            // the rail that the payer chose; empty: any
 	Tried   []payment.Attempt // terminals that must not be tried again
-	Listed  int               // how many tried terminals the transaction's record lists already
+	Listed  int               // number of tried terminals that the transaction's record lists already
 	At      ledger.Micros     // the instant of the search
 }
 
-// Rails tells what routing needs to know about rails, which are also called providers.
+// Rails provides the data that routing needs about rails (providers).
 type Rails interface {
 	// Accepts tells whether this build includes the provider and the provider takes the method for payments or payouts.
 	Accepts(provider string, direction payment.Type, method string) bool
-	// CircuitOpen tells whether the terminal's circuit breaker is open: the terminal counts as down.
+	// CircuitOpen tells whether the terminal's circuit breaker is open, that is, the terminal is considered to be down.
 	CircuitOpen(terminal ledger.ID) bool
 	// Rate returns an organization's exchange rate; false if it has none.
 	Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool)
 }
 
-// ReasonCircuitOpen is the stored reason of a terminal that was skipped because of its circuit.
+// ReasonCircuitOpen is stored as the reason for skipping a terminal whose circuit breaker is open.
 const ReasonCircuitOpen = "the terminal's circuit is open"
 
-// Find chooses the terminal for the request: the first of the partner's terminals, which are ordered by priority
-// and id, that serves the request, was not tried yet and has a closed circuit. Terms.Skipped lists the terminals
-// with an open circuit, even if no terminal is found.
+// Find chooses the terminal for the request. The partner's terminals are ordered by priority and id. Find takes the first one
+// that serves the request, was not tried yet and has a closed circuit breaker. Terms.Skipped lists the terminals with an open
+// circuit breaker, even if no terminal is found.
 func (a *Admission) Find(terminals []*directory.Terminal, rails Rails) Task {
 	if a.failingOver() && a.Listed+len(a.PassedOver) >= MaxAttempts {
 		return a.step(NoTerminal)
 	}
-	a.Terms = a.findTerms(terminals, rails)
+	a.Terms = a.findTerms(terminals, rails, MaxAttempts-a.Listed-len(a.PassedOver))
 	if a.Terms.Found() {
 		return a.step(TerminalFound)
 	}
@@ -51,13 +51,14 @@ func (a *Admission) Find(terminals []*directory.Terminal, rails Rails) Task {
 	return a.step(NoTerminal)
 }
 
-func (s *Search) findTerms(terminals []*directory.Terminal, rails Rails) (terms payment.Terms) {
+// findTerms returns the terms of the terminal that Find chooses. Skipped lists at most maxSkipped terminals.
+func (s *Search) findTerms(terminals []*directory.Terminal, rails Rails, maxSkipped int) (terms payment.Terms) {
 	for _, terminal := range terminals {
 		if s.wasTried(terminal) || s.exclusionReason(terminal, rails) != "" {
 			continue
 		}
 		if rails.CircuitOpen(terminal.ID) {
-			if len(terms.Skipped)+s.Listed < MaxAttempts {
+			if len(terms.Skipped) < maxSkipped {
 				terms.Skipped = append(terms.Skipped, s.newAttempt(terminal, payment.AttemptSkipped, ReasonCircuitOpen))
 			}
 			continue
@@ -70,23 +71,23 @@ func (s *Search) findTerms(terminals []*directory.Terminal, rails Rails) (terms 
 	return terms
 }
 
-// Offers tells whether one of the terminals serves the request, even if its circuit is open.
+// Offers tells whether any of the terminals serves the request, even if its circuit breaker is open.
 func (s *Search) Offers(terminals []*directory.Terminal, rails Rails) bool {
 	return slices.ContainsFunc(terminals, func(terminal *directory.Terminal) bool { return s.exclusionReason(terminal, rails) == "" })
 }
 
-// CostsMore tells whether a terminal takes the request, but for more than the payer has agreed to pay. It assumes that no
-// terminal takes the request for the agreed total or less.
+// CostsMore tells whether a terminal serves the request for a higher total than the payer has agreed to. Before the call, the
+// search must have found no terminal for the agreed total or less.
 func (s *Search) CostsMore(terminals []*directory.Terminal, rails Rails) bool {
 	if s.Request.AgreedTotal.IsZero() {
 		return false
 	}
 	search := s.withoutAgreedTotal()
-	terms := search.findTerms(terminals, rails)
+	terms := search.findTerms(terminals, rails, MaxAttempts)
 	return terms.Found()
 }
 
-// withoutAgreedTotal returns a search for the same request of a payer who has agreed to any total.
+// withoutAgreedTotal returns a search for the same request in which no terminal costs too much.
 func (s *Search) withoutAgreedTotal() Search {
 	request, search := *s.Request, *s
 	request.AgreedTotal = money.Amount{}
@@ -102,7 +103,7 @@ func (s *Search) terminalType() directory.TerminalType {
 	return directory.PaymentTerminal
 }
 
-// exclusionReason returns why the terminal's own settings exclude the request; empty if they do not.
+// exclusionReason returns why the terminal does not serve the request; empty if it serves the request.
 func (s *Search) exclusionReason(terminal *directory.Terminal, rails Rails) string {
 	if s.Route != "" && s.Route != terminal.Provider {
 		return "the payer chose another rail"
@@ -113,7 +114,7 @@ func (s *Search) exclusionReason(terminal *directory.Terminal, rails Rails) stri
 		if terminal.ID != r.Renewal.Terminal {
 			return "the stored credential is another terminal's"
 		}
-		method = payment.BankCard // a card's stored credential is charged at a terminal for cards
+		method = payment.BankCard // the stored credential is that of a card, so the terminal must take cards
 	}
 	if reason := terminal.UnsuitableReason(s.terminalType(), r.Asset, method, r.Amount); reason != "" {
 		return reason
@@ -155,8 +156,8 @@ func (s *Search) newAttempt(terminal *directory.Terminal, outcome, reason string
 	return payment.Attempt{Terminal: terminal.ID, Outcome: outcome, Failure: payment.Failure{Detail: reason}, Priority: terminal.Settings.Priority, At: s.At}
 }
 
-// attemptsWithReasons lists the partner's terminals of the right type and environment that did not take the request, each
-// with the reason. skipped has the reasons of those with an open circuit.
+// attemptsWithReasons lists the partner's terminals of the right type and environment, each with the reason why it did not
+// take the request. skipped has the terminals with an open circuit breaker and their reasons.
 func (s *Search) attemptsWithReasons(terminals []*directory.Terminal, rails Rails, skipped []payment.Attempt) []payment.Attempt {
 	wantType := s.terminalType()
 	var attempts []payment.Attempt

@@ -8,24 +8,24 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Rules are the checks for an attempt.
+// Rules has the rules against which an attempt is checked.
 type Rules struct {
-	Limits  []*directory.Limit // the partner's active limits: a slice that never changes
+	Limits  []*directory.Limit // the partner's active limits; the slice is never changed
 	Blocks  BlockList          // nil: the blocklist is empty
-	Volumes *Volumes           // the cache of the bounds that volume limits make
+	Volumes *Volumes           // cache of the bounds that follow from volume limits
 	BIN     []byte             // the beginning of the card's number; nil: as in the request
 }
 
-// BlockList finds the first blocklist entry that names a payer, and returns its kind, such as "ip".
+// BlockList finds the first blocklist entry that applies to a payer, and returns the entry's kind, such as "ip".
 type BlockList interface {
 	Blocked(org ledger.ID, p *directory.Payer) (kind string, blocked bool)
 }
 
-// Screen checks the attempt against the blocklist, unless there is an objection already or failover is under way.
-// It always checks the limits, because that also finds the velocity limits that count the attempt.
+// Screen checks the attempt against the blocklist, unless there is an objection already or failover is under way. It always
+// checks the limits, because this check also finds the velocity limits that must count the attempt.
 func (a *Admission) Screen(rules Rules) Task {
 	limits, checksBlocks := rules.Limits, rules.Blocks != nil && !a.failingOver()
-	if len(limits) == 0 && !checksBlocks { // as for most partners
+	if len(limits) == 0 && !checksBlocks { // most partners have neither limits nor a blocklist
 		return a.onObjection(payment.Failure{})
 	}
 	a.CountedBy = nil
@@ -48,10 +48,10 @@ func (a *Admission) Screen(rules Rules) Task {
 	return a.step(ToCount)
 }
 
-// applyLimits checks the attempt against the limits on the amount of one payment, and returns the first objection. It also
-// collects the velocity limits, which the account's actor counts, and makes Terms.Bounds from the volume limits,
-// which the writer checks. Attempts with the same bounds share them in memory, unless one of the volume limits depends
-// on the payer.
+// applyLimits checks the attempt against the limits on the amount of one payment, and returns the first objection. It
+// collects the velocity limits, for which the account's actor counts attempts. It makes Terms.Bounds from the volume limits,
+// and the writer checks these bounds. Attempts with the same bounds share them in memory, unless one of the volume limits
+// depends on the payer.
 func (a *Admission) applyLimits(limits []*directory.Limit, volumes *Volumes) (breach payment.Failure) {
 	var (
 		today        *day
@@ -85,7 +85,7 @@ func (a *Admission) applyLimits(limits []*directory.Limit, volumes *Volumes) (br
 	return breach
 }
 
-// addBound adds a bound that only this attempt has.
+// addBound adds a bound that is not shared with other attempts.
 func (a *Admission) addBound(b payment.Bound, maxBounds int) {
 	if a.Terms.Bounds == nil {
 		a.Terms.Bounds = make([]payment.Bound, 0, maxBounds)
@@ -94,7 +94,7 @@ func (a *Admission) addBound(b payment.Bound, maxBounds int) {
 	a.Terms.Bounds = append(a.Terms.Bounds, b)
 }
 
-// isPersonal tells whether the limit depends on the payer or payee.
+// isPersonal tells whether the limit counts each payer or payee separately.
 func isPersonal(l *directory.Limit) bool { return l.Scope != directory.ScopePartner }
 
 func isPersonalVolume(l *directory.Limit) bool { return l.Kind.IsVolume() && isPersonal(l) }
@@ -104,8 +104,8 @@ func breachOf(l *directory.Limit) payment.Failure {
 	return payment.Failure{Code: payment.LimitExceeded, Detail: string(l.Kind)}
 }
 
-// boundOf returns the bound that a volume limit puts on a payment of the day. subject is the payer whom the limit bounds;
-// empty: all payers.
+// boundOf returns the bound that a volume limit sets for a payment on the day. subject is the payer whose payments the limit
+// counts; empty: all payers.
 func boundOf(l *directory.Limit, dayName, subject string) payment.Bound {
 	return payment.Bound{
 		Volume: payment.Volume{Limit: l.ID, Window: l.CounterWindow(dayName), Subject: subject}, Max: l.MaxAmount, Breach: breachOf(l),

@@ -9,22 +9,22 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Volumes caches the bounds that volume limits put on payments, for one UTC day. Payments of one
-// day can share a bound: the name of its counter's window is the same all day, and a limit in the
-// partner scope bounds all of the partner's payments in the same way. A bound that is not in the
-// cache is computed. Volumes is safe for several goroutines; the zero value is empty.
+// Volumes caches the bounds that volume limits set for payments, for one UTC day. Payments on one day can share a bound, for
+// two reasons. The name of the bound's counter window is the same all day, and a limit with the scope partner bounds all of
+// the partner's payments in the same way. A bound that is not in the cache is computed. Volumes is safe for several
+// goroutines. The zero value is empty.
 type Volumes struct{ today atomic.Pointer[day] }
 
 // day is the cache of one UTC day.
 type day struct {
 	date ledger.Date
-	name string // of the day's counter window (ledger.DayWindow)
+	name string // name of the day's counter window (ledger.DayWindow)
 
 	sets     sync.Map     // key: address of the first element of a partner's limits (**directory.Limit); value: *boundSets
 	partners atomic.Int64 // number of partners in sets
 }
 
-// Maximum sizes of a day's cache. A full cache is emptied.
+// Maximum sizes of a day's cache. When a part is full, it is emptied.
 const (
 	MaxPartners       = 65_536 // partners; a partner whose limits have changed counts once more
 	MaxSetsPerPartner = 16     // sets of one partner: one for each combination of asset, type and terminal that has limits
@@ -37,7 +37,7 @@ func (set *limitSet) addIndex(i int) { set[i/64] |= 1 << (i % 64) }
 
 func (set *limitSet) hasIndex(i int) bool { return set[i/64]&(1<<(i%64)) != 0 }
 
-// boundSet has the bounds that some of a partner's limits put on a payment.
+// boundSet has some of a partner's limits, and the bounds that these limits set for a payment.
 type boundSet struct {
 	limits limitSet
 	bounds []payment.Bound // shared by payments
@@ -46,7 +46,7 @@ type boundSet struct {
 // boundSets has the cached sets of one partner. It is immutable; a change replaces it.
 type boundSets struct{ sets []boundSet }
 
-// day returns the cache of the date. It nearly always is the cache that the previous payment used.
+// day returns the cache of the date. Nearly always, the previous payment has used the same cache.
 func (v *Volumes) day(date ledger.Date) *day {
 	if last := v.today.Load(); last != nil && last.date == date && last.partners.Load() < MaxPartners {
 		return last
@@ -56,9 +56,9 @@ func (v *Volumes) day(date ledger.Date) *day {
 	return next
 }
 
-// cachedBounds returns the bounds that the chosen limits of a partner put on a payment by any payer. A slice of limits
-// never changes, so the address of its first element identifies it. Bounds that are not in the
-// cache are computed and added to it.
+// cachedBounds returns the bounds that the chosen limits of a partner set for a payment by any payer. A slice of limits is
+// never changed, so the address of its first element identifies it. If the bounds are not in the cache, they are computed and
+// added.
 func (d *day) cachedBounds(limits []*directory.Limit, chosenLimits *limitSet) []payment.Bound {
 	var cachedSets []boundSet
 	stored, found := d.sets.Load(&limits[0])
@@ -76,7 +76,7 @@ func (d *day) cachedBounds(limits []*directory.Limit, chosenLimits *limitSet) []
 			set.bounds = append(set.bounds, boundOf(l, d.name, ""))
 		}
 	}
-	payment.Share(set.bounds)
+	payment.PrecomputeVolumes(set.bounds)
 	if len(cachedSets) >= MaxSetsPerPartner {
 		cachedSets = nil
 	}

@@ -12,10 +12,10 @@ import (
 	"mizan/ledger/payment"
 )
 
-// recordVersion is the first byte of a transaction's payload; the msgpack map follows.
+// recordVersion is the first byte of a transaction's payload (stored form). A msgpack map follows.
 const recordVersion = 2
 
-// mapHead begins a msgpack map whose number of pairs has two bytes.
+// mapHead is the first byte of a msgpack map whose number of pairs is stored in two bytes.
 const mapHead = 0xde
 
 var encoders = sync.Pool{New: func() any {
@@ -25,13 +25,13 @@ var encoders = sync.Pool{New: func() any {
 	return c
 }}
 
-// Encode returns a transaction's payload. It omits empty fields.
+// Encode returns the payload (stored form) of a transaction. It omits empty fields.
 func Encode(r *payment.Record) []byte {
 	c := encoders.Get().(*coder)
 	defer encoders.Put(c)
 	c.buf.Reset()
 	c.pairs = 0
-	c.buf.Write([]byte{recordVersion, mapHead, 0, 0}) // the number of pairs is known at the end
+	c.buf.Write([]byte{recordVersion, mapHead, 0, 0}) // the two zeros are replaced at the end by the number of pairs
 	for i := range fields {
 		fields[i].code(c, r)
 	}
@@ -44,7 +44,7 @@ var decoders = sync.Pool{New: func() any { return &coder{dec: msgpack.NewDecoder
 
 var errForm = errors.New("transaction: unknown form")
 
-// Decode parses a transaction's payload.
+// Decode parses the payload (stored form) of a transaction.
 func Decode(payload []byte) (*payment.Record, error) {
 	if len(payload) == 0 || payload[0] != recordVersion || !packed.WellFormed(payload[1:]) {
 		return nil, errForm
@@ -59,12 +59,12 @@ func Decode(payload []byte) (*payment.Record, error) {
 		return nil, c.err
 	}
 	if !r.Rate.IsZero() {
-		r.SettlementAsset.Env = r.Asset.Env // no conversion crosses environments
+		r.SettlementAsset.Env = r.Asset.Env // not stored, because a conversion never changes the environment
 	}
 	return r, nil
 }
 
-// decode decodes the pairs of the map. It skips unknown keys (the package's invariant 3).
+// decode decodes the pairs of the map. It skips unknown keys, so that a later release may add keys.
 func (c *coder) decode(r *payment.Record) bool {
 	var pairs, key int
 	if pairs, c.err = c.dec.DecodeMapLen(); c.err != nil {

@@ -15,7 +15,7 @@ import (
 	paymentcodec "mizan/ledger/payment/codec"
 )
 
-// wholeValues has, for each type that is stored as one value, a function that makes random values of it.
+// wholeValues has a function that makes random values, for each type that is stored as one value.
 var wholeValues = map[reflect.Type]func(*rand.Rand) any{
 	reflect.TypeFor[money.Amount]():   func(random *rand.Rand) any { return money.FromUint64(1 + random.Uint64N(1<<63)) },
 	reflect.TypeFor[money.Rate]():     func(random *rand.Rand) any { return rate(fmt.Sprint(1+random.IntN(1_000), ".", 1+random.IntN(8))) },
@@ -47,7 +47,7 @@ func fill(v reflect.Value, random *rand.Rand, isChosen func() bool) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() { // unexported fields are derived
+			if v.Type().Field(i).IsExported() { // unexported fields are not stored, because they are derived
 				fill(v.Field(i), random, isChosen)
 			}
 		}
@@ -94,7 +94,7 @@ func recordWith(random *rand.Rand, isChosen func() bool) *payment.Record {
 	fill(reflect.ValueOf(r).Elem(), random, isChosen)
 	r.Finished = 0 // stored in the row around the payload
 	if r.SettlementAsset.Env = r.Asset.Env; r.Rate.IsZero() {
-		r.SettlementAsset = money.Asset{} // none without a conversion
+		r.SettlementAsset = money.Asset{} // a record without a conversion has none
 	}
 	r.Described = r.Described || r.Description != ""
 	if r.MerchantAmount.Abs.IsZero() {
@@ -116,7 +116,7 @@ func TestEveryFieldOfATransactionIsStored(t *testing.T) {
 	}
 }
 
-// No field is decoded as another one, and none is lost if the fields beside it are empty.
+// If any fields are empty, the other fields are still decoded with their own values.
 func TestAnySubsetOfFieldsIsStored(t *testing.T) {
 	random := testseed.Random(t)
 	for range 2_000 {
@@ -132,12 +132,12 @@ func TestADamagedTransactionIsAnErrorAndNeverAPanic(t *testing.T) {
 	payload := paymentcodec.Encode(recordWith(testseed.Random(t), func() bool { return true }))
 	for i := range payload {
 		if _, err := paymentcodec.Decode(payload[:i]); err == nil {
-			t.Fatalf("cut to %d bytes: read", i)
+			t.Fatalf("the first %d bytes are decoded without an error", i)
 		}
 		for bit := range 8 {
 			damaged := append([]byte(nil), payload...)
 			damaged[i] ^= 1 << bit
-			_, _ = paymentcodec.Decode(damaged) // an error, or a different record; in the store the row's checksum reveals the damage
+			_, _ = paymentcodec.Decode(damaged) // Decode may return an error or a different record; in the store, a checksum reveals the damage
 		}
 	}
 }
@@ -169,7 +169,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		reread, err := paymentcodec.Decode(paymentcodec.Encode(r))
 		if err != nil {
-			t.Fatalf("%+v is read, written and not read again: %v", r, err)
+			t.Fatalf("%+v is decoded, but not after it is encoded again: %v", r, err)
 		}
 		if a, b := paymentcodec.Encode(r), paymentcodec.Encode(reread); string(a) != string(b) {
 			t.Fatalf("%+v is written as\n%x, then as\n%x", r, a, b)
@@ -180,7 +180,7 @@ func FuzzDecode(f *testing.F) {
 func TestATransactionWrittenByALaterReleaseIsRead(t *testing.T) {
 	payload := paymentcodec.Encode(&payment.Record{ID: ledger.ID{1}, Partner: 3})
 	laterPayload := append([]byte(nil), payload...)
-	laterPayload[3]++                                         // one pair more
+	laterPayload[3]++                                         // the map has one pair more
 	laterPayload = append(laterPayload, 0xcc, 200, 0xa1, 'x') // key 200: "x"
 	r, err := paymentcodec.Decode(laterPayload)
 	if err != nil || r.Partner != 3 {
@@ -188,7 +188,7 @@ func TestATransactionWrittenByALaterReleaseIsRead(t *testing.T) {
 	}
 }
 
-// A later release may add a value to the array that an operation is stored as.
+// An operation is stored as an array of values. A later release may add a value at the end of this array.
 func TestALongerArrayOfALaterReleaseIsRead(t *testing.T) {
 	want := &payment.Record{ID: ledger.ID{1}, Op: &payment.Op{Kind: payment.OpRefund, From: payment.Charged}}
 	payload := paymentcodec.Encode(want)

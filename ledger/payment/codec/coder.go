@@ -14,9 +14,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// coder either encodes or decodes values. To code a value means to encode or to decode it, as the coder does: a method
-// or function with a parameter v encodes the value that v points to, or decodes into it. So each stored form is
-// written down only once.
+// coder either encodes or decodes values. Each of its methods "codes" a value. If the coder encodes, the method encodes the
+// value that the parameter v points to. If the coder decodes, the method decodes into that value. So one method defines each
+// stored form for both directions.
 type coder struct {
 	enc   *msgpack.Encoder // writes to buf; nil in a coder that decodes
 	buf   bytes.Buffer
@@ -24,10 +24,10 @@ type coder struct {
 
 	dec *msgpack.Decoder // reads src; nil in a coder that encodes
 	src bytes.Reader
-	err error // the first error of decoding; nothing is decoded after it
+	err error // first error of decoding; afterwards nothing more is decoded
 
-	raw     [40]byte // scratch of ids and amounts: a local array would escape to the heap
-	scratch []byte   // scratch of longer values
+	raw     [40]byte // buffer for ids and amounts; a local array would be allocated on the heap
+	scratch []byte   // buffer for longer values
 }
 
 // encodes tells whether the coder is an encoder.
@@ -78,7 +78,7 @@ func (c *coder) bytes(v *[]byte) {
 	}
 }
 
-// packed codes bytes: appendTo appends them when encoding, and parse parses them when decoding.
+// packed codes bytes. A coder that encodes appends them with appendTo, and a coder that decodes parses them with parse.
 func (c *coder) packed(appendTo func(dst []byte) []byte, parse func([]byte) error) {
 	if c.encodes() {
 		c.scratch = appendTo(c.scratch[:0])
@@ -143,7 +143,7 @@ func (c *coder) address(v *netip.Addr) {
 	*v = address
 }
 
-// failure codes two values: the code and the detail.
+// failure codes a failure as two values: the code and the detail.
 func (c *coder) failure(v *payment.Failure) {
 	text(c, &v.Code)
 	text(c, &v.Detail)
@@ -151,8 +151,8 @@ func (c *coder) failure(v *payment.Failure) {
 
 var errShort = errors.New("a value is cut off")
 
-// array codes an array with the given number of values; the code function codes all of them. Further values of a longer
-// array are skipped when decoding (the package's invariant 3).
+// array codes an array with the given number of values. The function code codes all of them. If a decoded array is longer,
+// its further values are skipped, so that a later release may add values.
 func (c *coder) array(valueCount int, code func()) {
 	if c.encodes() {
 		assert.NoError(c.enc.EncodeArrayLen(valueCount))
@@ -174,7 +174,8 @@ func (c *coder) array(valueCount int, code func()) {
 	}
 }
 
-// length encodes n as the length of a list and returns n, or decodes and returns a length.
+// length codes the length of a list. A coder that encodes encodes n and returns it. A coder that decodes returns the decoded
+// length.
 func (c *coder) length(n int) int {
 	if c.encodes() {
 		assert.NoError(c.enc.EncodeArrayLen(n))
@@ -184,7 +185,7 @@ func (c *coder) length(n int) int {
 	return n
 }
 
-// list returns a function that codes a list; the code function codes one element.
+// list returns a function that codes a list. The function code codes one element.
 func list[T any](code func(*coder, *T)) func(*coder, *[]T) {
 	return func(c *coder, v *[]T) {
 		if n := c.length(len(*v)); c.encodes() {

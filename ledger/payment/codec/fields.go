@@ -14,7 +14,7 @@ type record = payment.Record
 
 // field is a stored field of a transaction.
 type field struct {
-	key  int                   // its index in fields, and its number in the stored map
+	key  int                   // index of the field in fields, and its number in the stored map
 	code func(*coder, *record) // encodes the key and the value, unless the value is empty; or decodes the value
 }
 
@@ -88,6 +88,7 @@ var fields = [...]field{
 	slice(65, list((*coder).endedAttempt), func(r *record) *[]payment.EndedAttempt { return &r.Ended }),
 	value(66, (*coder).id, func(r *record) *ledger.ID { return &r.Reference }),
 	value(67, (*coder).id, func(r *record) *ledger.ID { return &r.AttemptOf }),
+	value(68, text, func(r *record) *payment.Code { return &r.RejectedAs }),
 }
 
 func init() {
@@ -141,7 +142,8 @@ func pointer[T any](key int, code func(*coder, *T), locate func(*record) **T) fi
 	}}
 }
 
-// description returns the field of the description, which is stored if it was sent, even if it is empty.
+// description returns the field for a transaction's description. If the request had a description, it is stored even if it is
+// empty.
 func description(key int) field {
 	return field{key, func(c *coder, r *record) {
 		switch {
@@ -156,7 +158,7 @@ func description(key int) field {
 	}}
 }
 
-// flags returns the field that holds several of the record's booleans as bits (flagBits).
+// flags returns the field that holds several of a record's booleans as bits (flagBits).
 func flags(key int) field {
 	return field{key, func(c *coder, r *record) {
 		bits := flagsOf(r)
@@ -173,7 +175,7 @@ func flags(key int) field {
 	}}
 }
 
-// How many values each of the arrays below has. New values are added at an array's end.
+// The number of values in each of the arrays below. New values are added at an array's end.
 const (
 	attemptValues     = 7
 	endedValues       = 11

@@ -19,12 +19,12 @@ var flagBits = [...]struct {
 	{1 << 1, func(r *record) *bool { return &r.Fees.Refundable }},
 	{1 << 2, func(r *record) *bool { return &r.Hosted }},
 	{1 << 3, func(r *record) *bool { return &r.TwoPhase }},
-	{1 << 4, func(r *record) *bool { return &r.SettledLate }},
+	{1 << 4, func(r *record) *bool { return &r.LateSettlement }},
 	{1 << 5, func(r *record) *bool { return &r.KeepCard }},
 	{1 << 6, func(r *record) *bool { return &r.ConfirmedByProvider }},
 	{1 << 7, func(r *record) *bool { return &r.EmptyTxID }},
 	{1 << 8, func(r *record) *bool { return &r.GivenUp }},
-	{1 << 9, func(r *record) *bool { return &r.TakenBackLate }},
+	{1 << 9, func(r *record) *bool { return &r.LateChargeback }},
 }
 
 // flagsOf returns the bits of the booleans that are true.
@@ -43,10 +43,11 @@ func setFlags(r *record, flags int) {
 	}
 }
 
-// volumes encodes or decodes the volumes towards which a transaction counts. Nearly every transaction under a limit
-// stores them, in two versions of its record, so the form is small. A volume is its limit's id, a number called the
-// head, and up to two texts: the window, then the subject. The head's lowest bit tells whether a subject follows, and
-// the next bit whether the window follows as a text. Without such a text, the higher bits are the window's number.
+// volumes codes (encodes or decodes) the volumes that count a transaction's amount. Nearly every transaction under a limit
+// stores them, in two versions of its record, so the form is small. A volume has the id of its limit, a number called the
+// head, and up to two texts: the window, then the subject. The head's lowest bit tells whether a subject follows. The next
+// bit tells whether the window follows as a text. If the window does not follow, the higher bits are the window's number
+// (ledger.WindowNumber).
 func (c *coder) volumes(v *[]payment.Volume) {
 	c.packed(
 		func(dst []byte) []byte {
@@ -66,7 +67,7 @@ func (c *coder) volumes(v *[]payment.Volume) {
 	)
 }
 
-// Bits of a volume's head. They are stored.
+// Bits of a volume's head. They are stored, so they never change their meaning.
 const (
 	subjectBit = 1 << iota
 	windowTextBit
@@ -93,9 +94,9 @@ func appendVolume(dst []byte, v *payment.Volume) []byte {
 	return dst
 }
 
-var errWindow = errors.New("a window of no day or month")
+var errWindow = errors.New("a window with an unknown number")
 
-// cutVolume parses the volume at the beginning of b, as appendVolume wrote it.
+// cutVolume parses the volume at the beginning of b, and returns the bytes after it.
 func cutVolume(v *payment.Volume, b []byte) (rest []byte, err error) {
 	if b, err = cutID(&v.Limit, b); err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func cutVolume(v *payment.Volume, b []byte) (rest []byte, err error) {
 	return b, err
 }
 
-// renewal encodes or decodes a payment's Renewal: three ids, then the renewal's number.
+// renewal codes (encodes or decodes) a payment's Renewal: three ids, then the renewal's number.
 func (c *coder) renewal(v *payment.Renewal) {
 	ids := [...]*ledger.ID{&v.Subscription, &v.Initial, &v.Terminal}
 	c.packed(
@@ -144,7 +145,7 @@ func (c *coder) renewal(v *payment.Renewal) {
 	)
 }
 
-// cutID parses the id at the beginning of b.
+// cutID parses the id at the beginning of b, and returns the bytes after it.
 func cutID(id *ledger.ID, b []byte) (rest []byte, err error) {
 	if len(b) < len(id) {
 		return nil, errShort
@@ -158,7 +159,7 @@ func appendText(dst []byte, text string) []byte {
 	return append(append(dst, byte(len(text))), text...)
 }
 
-// cutText parses the text at the beginning of b, as appendText wrote it.
+// cutText parses the text at the beginning of b, which appendText wrote, and returns the bytes after it.
 func cutText(b []byte) (text string, rest []byte, err error) {
 	if len(b) == 0 || len(b) < 1+int(b[0]) {
 		return "", nil, errShort

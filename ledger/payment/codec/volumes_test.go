@@ -49,7 +49,7 @@ func TestVolumesAreWritten(t *testing.T) {
 	}
 }
 
-// Volume.BuildKeys computes the keys of the volume's counters; they stay in memory.
+// Volume.BuildKeys computes the keys of the volume's counters. They are only in memory.
 func TestCounterKeysOfVolumesAreNotStored(t *testing.T) {
 	withKeys := recordWithVolumes()
 	for i := range withKeys.Volumes {

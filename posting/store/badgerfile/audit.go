@@ -10,19 +10,19 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The formats of the lines in Badger's log that the audit reads (levels.go of v4.9.6: subcompact and
+// Formats of those lines in the log messages of Badger v4.9.6 that CompactionAudit reads (levels.go: subcompact and
 // doCompact).
 const (
-	beginsTableFormat   = "[%d] LOG Compact. Added %d keys." // only the beginning
+	beginsTableFormat   = "[%d] LOG Compact. Added %d keys." // only the beginning of the format
 	compactionEndFormat = "[Compactor: %d] Compaction for level: %d DONE"
 )
 
-// CompactionAudit compares the number of tables that compactions announce in Badger's log with the number that
-// they add to Badger's list of tables (MANIFEST). If Badger cannot make a table during a compaction (no file
-// handle, no inode, a failed sync), it drops the error and continues without the table: the old tables are deleted
-// and the rows are lost silently. (Badger passes the error to a deferred call, whose arguments are evaluated while
-// the error is still nil.) The store can't prevent that loss. The audit notices the loss when the compaction ends,
-// and from then on the store neither reads nor writes.
+// CompactionAudit checks that no compaction of Badger loses a table. It compares the number of tables that Badger's log
+// messages announce with the number that compactions add to Badger's list of tables (MANIFEST). If Badger cannot make a table
+// during a compaction (no file handle, no inode, a failed sync), it drops the error and continues without the table. (It
+// passes the error to a deferred call, whose arguments are evaluated while the error is still nil.) Then Badger deletes the
+// old tables, and the rows are lost silently. The store can't prevent this loss. CompactionAudit detects it when the
+// compaction ends, and from then on the store neither reads nor writes.
 //
 // All methods are safe for concurrent use.
 type CompactionAudit struct {
@@ -30,7 +30,7 @@ type CompactionAudit struct {
 	path            string
 	list            *os.File
 	offset          int64          // offset up to which the list has been read
-	begunTables     map[int]uint64 // by compactor: tables that its current compaction has announced
+	begunTables     map[int]uint64 // for each compactor: number of tables that its current compaction has announced
 	announcedTables uint64         // tables that all finished compactions have announced
 	listedTables    uint64         // tables that compactions have added to the list
 }
@@ -48,8 +48,9 @@ func NewCompactionAudit(path string, offset int64) (*CompactionAudit, error) {
 // BeginsTable tells whether a compactor of Badger logs a line with this format before it makes a table.
 func BeginsTable(format string) bool { return strings.HasPrefix(format, beginsTableFormat) }
 
-// Observe reads a line of Badger's log. hasEnded tells whether the line ends a compaction, lostTable whether a
-// table of that compaction is missing. An error means that the list could not be read.
+// Observe takes a log message of Badger: its format and arguments. hasEnded tells whether the message reports the end of a
+// compaction. lostTable tells whether a table of that compaction is missing. An error means that the list of tables could not
+// be read.
 func (a *CompactionAudit) Observe(format string, args []any) (hasEnded, lostTable bool, err error) {
 	beginsTable := BeginsTable(format)
 	if !beginsTable && format != compactionEndFormat || len(args) < 2 {

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// appendChanges appends one record to a list of tables in Badger's form, with a change for each operation.
+// appendChanges appends a record to a list of tables in Badger's form. The record has one change for each operation.
 func appendChanges(t *testing.T, path string, ops ...pb.ManifestChange_Operation) {
 	t.Helper()
 	set := new(pb.ManifestChangeSet)
@@ -65,7 +65,7 @@ func TestAuditCountsTablesListedByCompactions(t *testing.T) {
 	beginTable(0, 10)
 	beginTable(1, 10)
 	beginTable(0, 10)
-	beginTable(0, 0) // an empty table is never made
+	beginTable(0, 0) // announces an empty table, which Badger does not make
 	appendChanges(t, path, create, remove, create)
 	endCompaction(0, false)
 	appendChanges(t, path, create) // a flush is not a compaction

@@ -8,7 +8,7 @@ import (
 )
 
 func TestCatalogRoundTrip(t *testing.T) {
-	c := NewCatalog(filepath.Join(t.TempDir(), "TABLES"))
+	c := NewTableChecksums(filepath.Join(t.TempDir(), "TABLES"))
 	if got, damaged, err := c.Load(); len(got) != 0 || damaged || err != nil {
 		t.Errorf("without a file: %v, %v, %v", got, damaged, err)
 	}
@@ -24,7 +24,7 @@ func TestCatalogRoundTrip(t *testing.T) {
 }
 
 func TestEveryFlippedBitOfACatalogIsDetected(t *testing.T) {
-	c := NewCatalog(filepath.Join(t.TempDir(), "TABLES"))
+	c := NewTableChecksums(filepath.Join(t.TempDir(), "TABLES"))
 	if err := c.Write(map[uint64]Table{3: {ID: 3, Size: 100, Sum: 7}}); err != nil {
 		t.Fatal(err)
 	}

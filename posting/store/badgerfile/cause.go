@@ -2,7 +2,7 @@ package badgerfile
 
 import "strings"
 
-// maxCause is the maximum length, in bytes, of a reported error of Badger.
+// maxCause is the maximum length in bytes of the text that Cause returns.
 const maxCause = 300
 
 // Cause returns the text of the innermost cause of an error of Badger. The texts that Badger wraps

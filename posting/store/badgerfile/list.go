@@ -14,9 +14,9 @@ import (
 	"mizan/internal/durable"
 )
 
-// MANIFEST, Badger's list of tables: manifestHeader bytes, then records. A record is
-// the length and the CRC-32C of a ManifestChangeSet, then the set: one table made by a
-// flush, or the tables that a compaction has made and the tables that those replace.
+// Form of MANIFEST, Badger's list of tables. It has manifestHeader bytes and then records. A record consists of the length
+// and the CRC-32C of a ManifestChangeSet, and the set itself. A set names either the table that a flush has made, or the
+// tables that a compaction has made and those that they replace.
 const (
 	manifestHeader = 8 // the magic and the versions
 	recordHead     = 8
@@ -29,8 +29,8 @@ type tableList struct {
 	tables  map[uint64]*pb.ManifestChange // by number: the change that created the table
 }
 
-// readList reads the list with Badger's own reader, which refuses damage and returns where an
-// incomplete append begins.
+// readList reads the list of tables with Badger's own reader. The reader returns an error for damage, and ignores a last
+// record that was not written completely.
 func readList(path string) (*tableList, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -74,7 +74,8 @@ func tablesOf(records []*pb.ManifestChangeSet) map[uint64]*pb.ManifestChange {
 	return tables
 }
 
-// LastFlush returns the number of the table that the last record of the list in dir creates; ok is false if that record is not of a flush.
+// LastFlush returns the number of the table that the last record of the list in dir creates. If this record is not that of a
+// flush, ok is false.
 func LastFlush(dir string) (table uint64, ok bool, err error) {
 	l, err := readList(ListPath(dir))
 	if err != nil || len(l.records) == 0 {
@@ -87,10 +88,10 @@ func LastFlush(dir string) (table uint64, ok bool, err error) {
 	return last.Changes[0].Id, true, nil
 }
 
-// leaveOutRecords leaves out the records of tables that Badger has deleted again. When the sync of a record fails,
-// Badger deletes the tables that the record creates, but the record is still in the file or in the kernel's page cache.
-// No rows are lost then: the rows of a flush are still in the store's log, and the rows of a compaction are still in
-// the tables that it was to replace. Records of another compaction that was in progress at the same time may follow.
+// leaveOutRecords removes from the list the records of tables that Badger has deleted again. When the sync of a record fails,
+// Badger deletes the tables that the record creates, but the record is still in the file or in the kernel's page cache. In
+// this case no rows are lost: the rows of a flush are still in the store's log, and the rows of a compaction are still in the
+// old tables, which were not replaced. Further records may follow, from another compaction that ran at the same time.
 //
 // A record is left out only if the rows of its tables exist elsewhere:
 //   - The record of a flush is left out only if no other flush follows. Its rows must then be in the store's log. If
@@ -134,7 +135,7 @@ func (l *tableList) isReplaceable(i int, exists func(uint64) bool) bool {
 		}
 	}
 	if len(replacedIDs) == 0 && len(createdIDs) != 1 {
-		return false // the first record is the whole list as last rewritten
+		return false // the first record of a rewritten list has all tables
 	}
 	for _, later := range l.records[i+1:] {
 		if len(replacedIDs) == 0 && isFlush(later) {
@@ -149,14 +150,14 @@ func (l *tableList) isReplaceable(i int, exists func(uint64) bool) bool {
 	return true
 }
 
-// isFlush tells whether a record is that of a flush, which replaces no table.
+// isFlush tells whether the record is that of a flush: it replaces no table.
 func isFlush(record *pb.ManifestChangeSet) bool {
 	return !slices.ContainsFunc(record.Changes, func(c *pb.ManifestChange) bool { return c.Op == pb.ManifestChange_DELETE })
 }
 
-// write replaces the list by a new file with one record of all tables. It runs each time before Badger opens the
-// store, for two reasons. After a failed sync the kernel marks a file's pages as clean, so syncing the old
-// file again would prove nothing. And Badger must not append records after half a record or a left-out one.
+// write replaces the list by a new file with one record of all tables. It runs each time before Badger opens its files, for
+// two reasons. First, after a failed sync the kernel marks a file's pages as clean, so another sync of the old file would
+// prove nothing. Second, Badger must not append records after an incomplete record or after one that was left out.
 func (l *tableList) write(path string) (end int64, err error) {
 	set := new(pb.ManifestChangeSet)
 	for _, id := range slices.Sorted(maps.Keys(l.tables)) {

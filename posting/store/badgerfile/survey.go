@@ -10,25 +10,25 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// Survey is the result of examining Badger's directory.
-type Survey struct {
-	Last    uint64           // the last version in the tables; 0: none
-	Tables  map[uint64]Table // every listed table, by number
-	LeftOut uint64           // number of a table that a left-out record of the list creates (see leaveOutRecords); 0: none
+// Inspection is the result of examining Badger's directory.
+type Inspection struct {
+	Last         uint64           // highest version of a row in the tables; 0: there are no rows
+	Tables       map[uint64]Table // every listed table; the key is its number
+	OmittedTable uint64           // number of a table whose record was left out of the list (see leaveOutRecords); 0: none
 
 	dir       string
 	list      *tableList
-	removable []string // names of files that must be removed because they hold nothing that is needed
+	removable []string // names of files that Clean removes, because the store does not use them
 }
 
-// Examine reads the list and every table of Badger in dir, before Badger may change any. Errors: *damage.Error, or an I/O error
-// that names the path.
-func Examine(dir string) (*Survey, error) {
+// Examine reads the list of tables and every table in Badger's directory dir. It must be called before Badger changes any
+// file. The error is a *damage.Error, or an I/O error that names the path of a file.
+func Examine(dir string) (*Inspection, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	survey := &Survey{dir: dir}
+	survey := &Inspection{dir: dir}
 	if survey.Last, err = survey.readTables(); err != nil {
 		return nil, err
 	}
@@ -40,9 +40,9 @@ func Examine(dir string) (*Survey, error) {
 	return survey, nil
 }
 
-// isUnusedFile tells whether Badger keeps a file with this name for a feature that the store does not use: logs, values
-// outside of the tables, or encryption. Such files are removed. The logs were never synced, so what they have is not to be
-// believed, and a flipped bit in one of the others could prevent opening the store. Badger creates them again.
+// isUnusedFile tells whether a file with this name is for a feature of Badger that the store does not use: write-ahead logs,
+// values outside of the tables, or encryption. Such files are removed. The logs were never synced, so their content cannot be
+// trusted. A flipped bit in one of the other files could prevent Badger from opening. Badger makes such files again.
 func isUnusedFile(name string) bool {
 	if _, isLog := LogID(name); isLog {
 		return true
@@ -52,7 +52,7 @@ func isUnusedFile(name string) bool {
 }
 
 // readTables checks the list of tables and every table in it. It returns the greatest version in the tables.
-func (survey *Survey) readTables() (lastFlushed uint64, err error) {
+func (survey *Inspection) readTables() (lastFlushed uint64, err error) {
 	path := ListPath(survey.dir)
 	survey.list, err = readList(path)
 	var errno syscall.Errno
@@ -64,7 +64,7 @@ func (survey *Survey) readTables() (lastFlushed uint64, err error) {
 	case err != nil:
 		return 0, damage.New(path, "%s", Cause(err))
 	}
-	survey.LeftOut = survey.list.leaveOutRecords(survey.dir)
+	survey.OmittedTable = survey.list.leaveOutRecords(survey.dir)
 	survey.Tables = make(map[uint64]Table, len(survey.list.tables))
 	return survey.checkTables()
 }

@@ -26,18 +26,18 @@ const (
 	minIndex  = 16 // lower bound of the size of an index
 )
 
-// Table describes a table file that has been read.
+// Table describes the file of a table that was read.
 type Table struct {
 	ID   uint64 // the number in the file's name
-	Size int64  // bytes of the file
+	Size int64  // size of the file in bytes
 	Sum  uint32 // CRC-32C of the whole file
 
-	maxVersion uint64 // the greatest version of the table's rows; set by readTable only
+	maxVersion uint64 // highest version of a row in the table; only readTable sets it
 }
 
-// checkTables checks every listed table, and returns the greatest version in them. Badger would stop the process
-// with a stack trace on some damage, and miss other damage.
-func (survey *Survey) checkTables() (lastFlushed uint64, err error) {
+// checkTables checks every listed table, and returns the highest version of a row in them. Badger's own checks would end the
+// process with a stack trace at some damage, and would miss other damage.
+func (survey *Inspection) checkTables() (lastFlushed uint64, err error) {
 	ids := make(chan uint64)
 	var (
 		mu       sync.Mutex
@@ -68,11 +68,11 @@ func (survey *Survey) checkTables() (lastFlushed uint64, err error) {
 	return lastFlushed, firstErr
 }
 
-// readTable checks every byte of a table. A table is
+// readTable checks every byte of a table. A table consists of
 //
 //	blocks | index | length of the index | checksum of the index | length of the checksum
 //
-// The blocks follow each other from the first byte to the index. A block is
+// The blocks follow each other from the first byte to the index. A block consists of
 //
 //	rows | offsets of the rows | number of rows | checksum of the block | length of the checksum
 //
@@ -120,7 +120,7 @@ func identifyTable(path string) (t Table, err error) {
 	return t, err
 }
 
-// openTable opens a table file, and returns a Table with its number and size only.
+// openTable opens the file of a table. The returned Table has only its number and size.
 func openTable(path string) (f *os.File, t Table, err error) {
 	t.ID, _ = TableID(filepath.Base(path))
 	if f, err = os.Open(path); err != nil {
@@ -135,7 +135,7 @@ func openTable(path string) (f *os.File, t Table, err error) {
 	return f, t, nil
 }
 
-// readIndex returns the index of a table of the given size, and the offset where the index starts.
+// readIndex returns the index of a table, and the offset at which the index begins. size is the size of the file.
 func readIndex(f *os.File, size int64) (start int64, index []byte, err error) {
 	tail := make([]byte, min(size, tableTail))
 	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil {
@@ -197,12 +197,13 @@ func isSoundBlock(b, firstKey []byte) bool {
 	if rows == 0 || int64(len(content)) < 4+4*rows+4 {
 		return false
 	}
-	// The first row begins with two 16-bit numbers (overlap, always 0, and key length); its key follows at byte 4.
+	// The first row begins with two 16-bit numbers: the overlap with the block's first key, which is 0 here, and the length
+	// of the key. The key follows at byte 4.
 	return len(content) >= 4+len(firstKey) && bytes.Equal(content[4:4+len(firstKey)], firstKey)
 }
 
-// cutChecksum splits b into its content and the checksum at its end. The checksum is stored as a protocol buffer
-// with only a CRC-32C in field 2, followed by the length of the protocol buffer in 4 bytes.
+// cutChecksum splits b into its content and the checksum that follows the content. The checksum is stored as a protocol
+// buffer that has only a CRC-32C, in field 2. The length of the protocol buffer follows in 4 bytes.
 func cutChecksum(b []byte) (content []byte, sum uint32, ok bool) {
 	sizeStart := len(b) - 4
 	if sizeStart < 0 {
@@ -214,7 +215,7 @@ func cutChecksum(b []byte) (content []byte, sum uint32, ok bool) {
 	}
 	content, message := b[:sizeStart-int(size)], b[sizeStart-int(size):sizeStart]
 	if len(message) == 0 {
-		return content, 0, true // a checksum of 0 is omitted
+		return content, 0, true // a protocol buffer omits a checksum of 0
 	}
 	if message[0] != 2<<3 {
 		return nil, 0, false

@@ -2,9 +2,9 @@ package damage
 
 import "fmt"
 
-// Error reports that the disk does not hold what was written to it.
+// Error reports that the disk no longer has what was written to it.
 type Error struct {
-	Path string // the damaged file or directory; empty if only the damaged row is known
+	Path string // the damaged file or directory; empty if only the damaged row is known, not its file
 	What string // what is wrong, such as "its index does not fit"
 }
 

@@ -12,14 +12,14 @@ import (
 	"mizan/internal/assert"
 )
 
-// Rows are the rows of consecutive groups. A row that several of the groups set has a version for each of them.
-// One goroutine adds groups, and any number reads.
+// Rows has the rows of consecutive groups. If several groups set a row, the row has a version for each of them. One goroutine
+// may add groups while any number of goroutines read.
 type Rows struct {
-	list   *skl.Skiplist // by versioned key
+	list   *skl.Skiplist // rows in the order of their versioned keys
 	size   Size
 	max    Size
-	memory int    // bytes that the list's nodes may take
-	key    []byte // the key of the row that is added
+	memory int    // maximum number of bytes that the nodes of the list take
+	key    []byte // buffer for the versioned key of the row being added
 }
 
 // Size is a number of rows and of their bytes, as the store counts them.
@@ -27,22 +27,22 @@ type Size struct{ Rows, Bytes int }
 
 func (s Size) plus(t Size) Size { return Size{s.Rows + t.Rows, s.Bytes + t.Bytes} }
 
-// Row is what a group does to a row.
+// Row is the change that a group makes to one row: a new value, or a deletion.
 type Row struct {
-	Key, Stored []byte // the stored form of the value
+	Key, Stored []byte // the row's key, and its value in stored form
 	IsDeletion  bool
 }
 
-// Values of ValueStruct.Meta.
+// Values of Meta in Badger's ValueStruct.
 const (
 	metaSet    = 0
 	metaDelete = 1
 )
 
-// New returns an empty set of rows with room for a group of the given size, and for as many others as fit. The set never has more
-// rows or bytes than max.
+// New returns an empty set of rows. It has room for a group of the size first, and for as many other groups as fit. The set
+// never has more rows or bytes than max.
 func New(max Size, first Size) *Rows {
-	const head = 2 * skl.MaxNodeSize // an empty list has a node
+	const head = 2 * skl.MaxNodeSize // bytes of an empty list, which has one node
 	r := &Rows{max: max, memory: head + first.memory()}
 	if ordinary := max.Bytes + max.Bytes/4; r.memory < ordinary { // enough for rows of ordinary length
 		r.memory = ordinary
@@ -51,9 +51,10 @@ func New(max Size, first Size) *Rows {
 	return r
 }
 
-// memory returns an upper bound of the memory that rows take.
+// memory returns an upper bound of the memory that rows of this size take in the list.
 func (s Size) memory() int {
-	// The list takes for each row a node of some height, with its alignment, the version in the key, and the head of the value.
+	// For each row the list allocates a node of some height and its alignment, the version in the key, and a few bytes before
+	// the value.
 	const perRow = skl.MaxNodeSize + 8 + 8 + 12
 	return s.Bytes + s.Rows*perRow
 }
@@ -67,8 +68,8 @@ func (r *Rows) Fits(group Size) bool {
 	return sum.Rows <= r.max.Rows && sum.Bytes <= r.max.Bytes && int(r.list.MemSize())+group.memory() <= r.memory
 }
 
-// Add adds the rows of a group that fits, with its version. Readers of earlier versions do not see them. If the group has a row twice,
-// the later one counts.
+// Add adds the rows of a group, for which Fits must return true, with the group's version. Readers of earlier versions do not see
+// these rows. If the group sets a row twice, the later value counts.
 func (r *Rows) Add(version uint64, size Size, rows iter.Seq[Row]) {
 	assert.That(r.Fits(size), "a group of %d rows does not fit", size.Rows)
 	for row := range rows {
@@ -82,19 +83,19 @@ func (r *Rows) Add(version uint64, size Size, rows iter.Seq[Row]) {
 	r.size = r.size.plus(size)
 }
 
-// appendVersioned appends Badger's form of a key with a version: higher versions of a key come first.
+// appendVersioned appends a key with a version in Badger's form, in which the higher versions of a key sort first.
 func appendVersioned(dst, key []byte, version uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, key...), math.MaxUint64-version)
 }
 
-// Versions that no row has: one that sorts before all versions of a key, and one that sorts behind them.
+// Versions that no row has: beforeVersions sorts before all versions of a key, and behindVersions sorts after them.
 const (
 	beforeVersions = math.MaxUint64
 	behindVersions = 0
 )
 
-// Get returns the newest version of a row up to the given one. found is false if no group changes the row.
-// buffer is memory for the search.
+// Get returns the newest version of the row that is not above upTo. If no group up to this version changes the row, found is
+// false. buffer is memory for the search.
 func (r *Rows) Get(key []byte, upTo uint64, buffer *[]byte) (row Row, found bool) {
 	value, found := r.get(key, upTo, buffer)
 	return Row{Key: key, Stored: value.Value, IsDeletion: value.Meta == metaDelete}, found
@@ -106,7 +107,7 @@ func (r *Rows) get(key []byte, upTo uint64, buffer *[]byte) (value y.ValueStruct
 	return value, value.Version != 0
 }
 
-// Newest returns the newest version of every row, by ascending key.
+// Newest returns the newest version of every row, in ascending order of the keys.
 func (r *Rows) Newest() iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		it := r.list.NewIterator()
@@ -115,7 +116,7 @@ func (r *Rows) Newest() iter.Seq[Row] {
 		for it.SeekToFirst(); it.Valid(); it.Next() {
 			key := y.ParseKey(it.Key())
 			if last != nil && bytes.Equal(key, last) {
-				continue // an older version
+				continue // an older version of the same row
 			}
 			last = key
 			value := it.Value()
@@ -126,16 +127,16 @@ func (r *Rows) Newest() iter.Seq[Row] {
 	}
 }
 
-// Forward iterates over rows by ascending key. Slices are valid as long as the rows are.
+// Forward iterates over rows in ascending order of their keys. The slices that it returns are valid as long as the Rows.
 type Forward struct {
 	it     *skl.Iterator
 	prefix []byte
-	upTo   uint64 // versions above this one are not seen
+	upTo   uint64 // versions above this one are skipped
 	buffer []byte
 }
 
-// Forward returns an iterator over the rows whose keys begin with prefix, in their newest versions up to the given one. It has no row
-// before Seek.
+// Forward returns an iterator over the rows whose keys begin with prefix. For each row it shows the newest version that is
+// not above upTo. Seek must be called first.
 func (r *Rows) Forward(prefix []byte, upTo uint64) *Forward {
 	return &Forward{it: r.list.NewIterator(), prefix: prefix, upTo: upTo}
 }
@@ -151,7 +152,7 @@ func (c *Forward) seekVersion(key []byte, version uint64) {
 	c.it.Seek(c.buffer)
 }
 
-// skipUnseen moves to the next version that is not above upTo, unless the current one is such.
+// skipUnseen moves to the first version from here on that is not above upTo.
 func (c *Forward) skipUnseen() {
 	for c.it.Valid() && c.Version() > c.upTo {
 		c.seekVersion(c.Key(), c.upTo)
@@ -168,33 +169,35 @@ func (c *Forward) Next() error {
 // Valid tells whether there is a row; if not, only Seek and Close may be called.
 func (c *Forward) Valid() bool { return c.it.Valid() && bytes.HasPrefix(c.Key(), c.prefix) }
 
-// Key returns the row's key.
+// Key returns the key of the current row.
 func (c *Forward) Key() []byte { return y.ParseKey(c.it.Key()) }
 
-// Version returns the version that is seen.
+// Version returns the version of the current row.
 func (c *Forward) Version() uint64 { return y.ParseTs(c.it.Key()) }
 
-// IsDeletion tells whether that version removes the row.
+// IsDeletion tells whether the current version is a deletion.
 func (c *Forward) IsDeletion() bool { return c.it.Value().Meta == metaDelete }
 
-// Stored returns the stored form of the row's value.
+// Stored returns the value of the current row in stored form.
 func (c *Forward) Stored() ([]byte, error) { return c.it.Value().Value, nil }
 
 // Close ends the iterator.
 func (c *Forward) Close() { _ = c.it.Close() } // counts references only
 
-// Backward iterates over rows by descending key. Slices are valid as long as the rows are.
+// Backward iterates over rows in descending order of their keys. The slices that it returns are valid as long as the Rows.
 type Backward struct {
 	rows    *Rows
 	it      *skl.Iterator
 	prefix  []byte
-	upTo    uint64 // versions above this one are not seen
+	upTo    uint64 // versions above this one are skipped
 	current y.ValueStruct
 	isValid bool
 	buffer  []byte
 }
 
-// Backward returns an iterator that begins with the greatest key ≤ from that begins with prefix; nil means the last of all.
+// Backward returns an iterator over the rows whose keys begin with prefix, in descending order. It begins at the greatest
+// such key that is ≤ from; if from is nil, at the greatest of all. For each row it shows the newest version that is not above
+// upTo.
 func (r *Rows) Backward(prefix, from []byte, upTo uint64) *Backward {
 	c := &Backward{rows: r, it: r.list.NewIterator(), prefix: prefix, upTo: upTo}
 	switch behind := after(prefix); {
@@ -211,14 +214,14 @@ func (r *Rows) Backward(prefix, from []byte, upTo uint64) *Backward {
 	return c
 }
 
-// seekBelow moves to the last entry before the given version of a key.
+// seekBelow moves to the last version in the list that sorts before this version of the key.
 func (c *Backward) seekBelow(key []byte, version uint64) {
 	c.buffer = appendVersioned(c.buffer[:0], key, version)
 	c.it.SeekForPrev(c.buffer)
 }
 
-// findVersion finds the newest version up to upTo of the key at the iterator, or of the next lower key that has such a
-// version.
+// findVersion finds the newest version, not above upTo, of the key at the iterator. If this key has none, it tries the next
+// lower keys.
 func (c *Backward) findVersion() {
 	c.isValid = false
 	for c.it.Valid() && bytes.HasPrefix(c.Key(), c.prefix) {
@@ -239,22 +242,22 @@ func (c *Backward) Next() error {
 // Valid tells whether there is a row; if not, only Close may be called.
 func (c *Backward) Valid() bool { return c.isValid }
 
-// Key returns the row's key.
+// Key returns the key of the current row.
 func (c *Backward) Key() []byte { return y.ParseKey(c.it.Key()) }
 
-// Version returns the version that is seen.
+// Version returns the version of the current row.
 func (c *Backward) Version() uint64 { return c.current.Version }
 
-// IsDeletion tells whether that version removes the row.
+// IsDeletion tells whether the current version is a deletion.
 func (c *Backward) IsDeletion() bool { return c.current.Meta == metaDelete }
 
-// Stored returns the stored form of the row's value.
+// Stored returns the value of the current row in stored form.
 func (c *Backward) Stored() ([]byte, error) { return c.current.Value, nil }
 
 // Close ends the iterator.
 func (c *Backward) Close() { _ = c.it.Close() } // counts references only
 
-// after returns the first key that is greater than all keys with the prefix; nil if there is none.
+// after returns the first key that is greater than all keys with the prefix. If there is no such key, it returns nil.
 func after(prefix []byte) []byte {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] < 0xff {

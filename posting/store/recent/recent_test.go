@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// state is what the rows are after a group; a removed row has the value "-".
+// state has the value that each row has after a group. The keys are the keys of the rows; a removed row has the value "-".
 type state map[string]string
 
-// randomGroup returns the rows of a group, and applies them to the state.
+// randomGroup returns the size and the rows of a random group. It changes the state to the one after the group.
 func randomGroup(r *rand.Rand, n int, s state) (Size, iter.Seq[Row]) {
 	const alphabet = "\x00ab\xfe\xff"
 	var rows []Row
@@ -46,7 +46,7 @@ type cursor interface {
 	Close()
 }
 
-// read returns the keys and values of a cursor.
+// read returns the keys and values of all rows from the cursor on.
 func read(t *testing.T, c cursor) (keys, values []string) {
 	t.Helper()
 	defer c.Close()
@@ -66,8 +66,8 @@ func read(t *testing.T, c cursor) (keys, values []string) {
 	return keys, values
 }
 
-// Whatever was added, a reader sees the state after the group that it asks for: in Get, and in both directions from any key, within
-// any prefix.
+// A reader sees the state after the group that it asks for, whatever groups follow. This holds for Get, and for iterators in
+// both directions, from any key and within any prefix.
 func TestReadersSeeTheStateAfterTheirGroup(t *testing.T) {
 	random := rand.New(rand.NewPCG(testseed.Seed(t), 0))
 	rows := New(Size{10_000, 1 << 20}, Size{})
@@ -131,11 +131,12 @@ func TestReadersSeeTheStateAfterTheirGroup(t *testing.T) {
 		}
 	}
 	if !maps.Equal(newest, current) {
-		t.Errorf("Newest has %d rows, and they should be %d others", len(newest), len(current))
+		t.Errorf("Newest has %d rows, which differ from the %d expected ones", len(newest), len(current))
 	}
 }
 
-// A set takes groups up to its bounds in rows, in bytes and in memory, and always the one that it was made for.
+// A set accepts groups up to its limits in rows, bytes and memory. It always accepts the first group, for whose size it was
+// made.
 func TestSetTakesGroupsUpToItsBounds(t *testing.T) {
 	for name, group := range map[string]Size{"many short rows": {900, 900 * 12}, "few long rows": {3, 90_000}} {
 		rows := New(Size{1000, 100_000}, group)

@@ -12,8 +12,9 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// An entry is a head and a stored value, each with a checksum behind it. The head is the length of the key (2 bytes, big-endian), the
-// length of the stored value (4) and the key. An entry without a key fills the last block of a Flush.
+// An entry of a file consists of a head, the head's checksum, a stored value, and the value's checksum. The head has the
+// length of the key (2 bytes, big-endian), the length of the stored value (4 bytes), and the key. An entry without a key only
+// fills the last block of a Flush.
 const (
 	lengthsSize = 2 + 4
 	sumSize     = 4
@@ -25,10 +26,10 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// headSize returns how many bytes an entry has before its stored value.
+// headSize returns the number of bytes in an entry before its stored value.
 func headSize(key []byte) uint32 { return lengthsSize + uint32(len(key)) + sumSize }
 
-// appendEntry appends an entry of the extent that begins at an offset of the file.
+// appendEntry appends an entry in stored form to dst. The entry is in the extent x, and begins at the offset at of the file.
 func (x *Extent) appendEntry(dst []byte, at int64, key, stored []byte) []byte {
 	from := len(dst)
 	dst = binary.BigEndian.AppendUint16(dst, uint16(len(key)))
@@ -39,7 +40,7 @@ func (x *Extent) appendEntry(dst []byte, at int64, key, stored []byte) []byte {
 	return binary.BigEndian.AppendUint32(dst, x.sum(at+int64(headSize(key)), stored))
 }
 
-// sum returns the checksum of content that the extent has at an offset: the CRC-32C over epoch, offset and content.
+// sum returns the checksum of content at an offset of the file, within the extent: the CRC-32C over epoch, offset and content.
 func (x *Extent) sum(offset int64, content []byte) uint32 {
 	var place [epochSize + 8]byte
 	copy(place[:], x.epoch[:])
@@ -47,7 +48,7 @@ func (x *Extent) sum(offset int64, content []byte) uint32 {
 	return crc32.Update(crc32.Checksum(place[:], castagnoli), castagnoli, content)
 }
 
-// isIntact tells whether what was read at an offset, with the checksum behind it, is what was written there.
+// isIntact tells whether b ends with the checksum of the bytes before it. b was read at the offset of the file.
 func (x *Extent) isIntact(offset int64, b []byte) bool {
 	end := len(b) - sumSize
 	return binary.BigEndian.Uint32(b[end:]) == x.sum(offset, b[:end])
@@ -57,18 +58,18 @@ func (x *Extent) isIntact(offset int64, b []byte) bool {
 type Entry struct {
 	Key, Stored []byte
 	Place       Place
-	IsDamaged   bool // Stored is not what was written
+	IsDamaged   bool // Stored does not match its checksum
 }
 
-// Start returns where the entry of a key begins in the file.
+// Start returns the offset at which the entry with this place begins in its file. key is the entry's key.
 func (p Place) Start(key []byte) int64 { return int64(p.Offset) - int64(headSize(key)) }
 
-// End returns where the entry ends in its file.
+// End returns the offset at which the entry ends in its file.
 func (e *Entry) End() int64 { return int64(e.Place.Offset) + int64(e.Place.Length) + sumSize }
 
-// HeadError is the damage of an entry whose head does not match its checksum. It is unknown where the entry ends.
+// HeadError reports an entry whose head does not match its checksum. So it is unknown where the entry ends.
 type HeadError struct {
-	At     int64 // where the entry begins
+	At     int64 // offset of the entry
 	damage error
 }
 
@@ -82,8 +83,9 @@ func damagedValue(path string, p Place) error {
 // readAhead is how many bytes of a file are read at once.
 const readAhead = 256 << 10
 
-// Entries calls fn with each entry of a file in order, beginning with the entry at the offset from. It is safe at any time. Errors: *HeadError,
-// *damage.Error, os.ErrClosed if the file was removed, an I/O error that names the path, or the error of fn.
+// Entries calls fn with each entry of a file in order, beginning with the entry at the offset from. It may be called by any
+// goroutine at any time. The error is a *HeadError, a *damage.Error, os.ErrClosed if the file was removed, an I/O error that
+// names the path, or the error of fn.
 func (s *Set) Entries(f File, from int64, fn func(Entry) error) error {
 	path := s.Path(f.Number)
 	s.mu.RLock()
@@ -100,7 +102,7 @@ func (s *Set) Entries(f File, from int64, fn func(Entry) error) error {
 			return err
 		}
 		if len(e.Key) == 0 {
-			continue // the entry only fills a block, and its content does not matter
+			continue // an entry without a key only fills a block
 		}
 		if err := fn(e); err != nil {
 			return err
@@ -114,11 +116,11 @@ type entryReader struct {
 	file   File
 	path   string
 	in     *bufio.Reader
-	at     int64  // where the next entry begins
-	buffer []byte // the last entry
+	at     int64  // offset of the next entry
+	buffer []byte // memory for the current entry
 }
 
-// next reads an entry.
+// next reads the next entry.
 func (r *entryReader) next() (e Entry, err error) {
 	written := r.file.extentAt(r.at)
 	r.buffer = r.buffer[:0]
@@ -161,11 +163,13 @@ func (r *entryReader) read(n int) error {
 	return err
 }
 
-// Remove removes a full file. Nobody may read it any more, and its row must be durably marked as removed.
+// Remove removes a file that gets no further entries. No goroutine may read the file any more. The file's row must be marked
+// as removed, durably.
 func (s *Set) Remove(number uint32) error {
 	s.mu.Lock()
 	f := s.files[number]
 	delete(s.files, number)
 	s.mu.Unlock()
-	return errors.Join(f.handle.Close(), s.dir.Remove(nameOf(number))) // if a power cut brings the name back, Open removes it again
+	// If the name comes back after a power cut, RemoveLeftovers removes the file again.
+	return errors.Join(f.handle.Close(), s.dir.Remove(nameOf(number)))
 }

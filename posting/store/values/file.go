@@ -5,14 +5,14 @@ import (
 	"encoding/binary"
 )
 
-// Kind is the kind of values in a file.
+// Kind tells what kind of rows have their values in a file.
 type Kind byte
 
-// The kinds of values. They are stored.
+// Kinds. Their values are stored, so they must not change.
 const (
-	Lasting     Kind = 1 // of rows that are never replaced or removed
-	Replaceable Kind = 2
-	removed     Kind = 3 // the file is removed; its row stays, so that the row of each number is known
+	Lasting     Kind = 1 // values of rows that are never replaced or removed
+	Replaceable Kind = 2 // values of other rows
+	removed     Kind = 3 // the file was removed; its row is kept, so that its number is never used again
 )
 
 var kinds = [...]Kind{Lasting, Replaceable}
@@ -22,21 +22,21 @@ type File struct {
 	Number  uint32
 	Kind    Kind
 	Length  int64
-	Extents []Extent // by their beginnings
+	Extents []Extent // sorted by Extent.From
 }
 
-// Extent is a part of a file that one process has written. It ends where the next one begins.
+// Extent is a part of a file that one process has written. It ends where the next extent begins.
 type Extent struct {
-	From  uint32
+	From  uint32          // offset in the file at which the extent begins
 	epoch [epochSize]byte // random; the checksums of the extent's entries depend on it
 }
 
 const (
 	epochSize  = 8
-	extentSize = 4 + epochSize // in a row
-	fixedSize  = 1 + 8         // of a file's row without the extents
+	extentSize = 4 + epochSize // bytes of an extent in the row of a file
+	fixedSize  = 1 + 8         // bytes of the row of a file, without the extents
 
-	// maxExtents is how many extents a file has at most. Then it gets no further entries.
+	// maxExtents is the maximum number of extents in a file. A file with so many extents gets no further entries.
 	maxExtents = 64
 )
 
@@ -57,7 +57,8 @@ func (f *File) extentAt(offset int64) (found Extent) {
 	return found
 }
 
-// Append appends the value of the file's row: the kind, the length and the extents. The row's key has the number.
+// Append appends the value of the file's row to dst: the kind, the length and the extents. The file's number is in the row's
+// key.
 func (f File) Append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(append(dst, byte(f.Kind)), uint64(f.Length))
 	for i := range f.Extents {
@@ -67,7 +68,7 @@ func (f File) Append(dst []byte) []byte {
 	return dst
 }
 
-// ParseFile parses the value of the row of the file with a number.
+// ParseFile parses the value of a file's row. number is the number of the file.
 func ParseFile(number uint32, row []byte) (f File, ok bool) {
 	if len(row) < fixedSize || (len(row)-fixedSize)%extentSize != 0 {
 		return f, false
@@ -81,8 +82,8 @@ func ParseFile(number uint32, row []byte) (f File, ok bool) {
 	return f, f.isValid()
 }
 
-// isValid tells whether a row may describe such a file: the file has whole blocks, and its extents begin at 0 and at later
-// blocks.
+// isValid tells whether f is a possible file: its length is a number of whole blocks, the first extent begins at 0, and each
+// other extent begins at a later block.
 func (f *File) isValid() bool {
 	if f.Kind == removed {
 		return f.Length == 0 && len(f.Extents) == 0
@@ -103,7 +104,7 @@ func (f *File) isValid() bool {
 // AsRemoved returns what the file's row contains after the file was removed.
 func (f File) AsRemoved() File { return File{Number: f.Number, Kind: removed} }
 
-// Place is where a stored value is.
+// Place tells where a stored value is: in which file, and at which offset.
 type Place struct {
 	File           uint32 // number of the file
 	Offset, Length uint32
@@ -112,14 +113,14 @@ type Place struct {
 // PlaceSize is the size of a place in a row.
 const PlaceSize = 12
 
-// Append appends the place as it is in a row.
+// Append appends the place to dst, in the form that it has in a row.
 func (p Place) Append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, p.File)
 	dst = binary.BigEndian.AppendUint32(dst, p.Offset)
 	return binary.BigEndian.AppendUint32(dst, p.Length)
 }
 
-// ParsePlace parses the place in a row.
+// ParsePlace parses a place, in the form that it has in a row.
 func ParsePlace(b []byte) (p Place, ok bool) {
 	if len(b) != PlaceSize {
 		return p, false

@@ -22,7 +22,7 @@ type Set struct {
 	dir     disk.Directory
 	maxFile int64 // a file of at least this length gets no further entries
 	last    uint32
-	current map[Kind]*file // the files that get entries
+	current map[Kind]*file // for each kind, the file that gets the next entries
 
 	mu        sync.RWMutex // guards the following fields, and what Files returns
 	files     map[uint32]*file
@@ -30,10 +30,10 @@ type Set struct {
 }
 
 type file struct {
-	File         // Length counts durable entries
+	File         // File.Length counts durable entries only
 	handle       disk.File
-	isFull       bool   // it gets no further entries
-	hasNewExtent bool   // the last extent (a part that one process writes) is of this process
+	isFull       bool   // the file gets no further entries
+	hasNewExtent bool   // this process has begun the file's last extent; an extent is a part that one process writes
 	pending      []byte // entries that are not written yet
 }
 
@@ -44,8 +44,8 @@ func (s *Set) Path(number uint32) string { return s.dir.Path(nameOf(number)) }
 
 func nameOf(number uint32) string { return fmt.Sprintf("%06d%s", number, extension) }
 
-// Open opens the listed files in dir, as invariant 2 says. It changes nothing. A file of maxFile bytes gets no further entries. Errors:
-// *damage.Error, or an I/O error that names the path.
+// Open opens the files in dir that the store's rows list (see invariant 2 of the package). It changes nothing. A file of at least
+// maxFile bytes gets no further entries. Errors: *damage.Error, or an I/O error that names the path.
 func Open(dir disk.Directory, maxFile int64, listed []File) (*Set, error) {
 	s := &Set{dir: dir, maxFile: maxFile, current: make(map[Kind]*file), files: make(map[uint32]*file)}
 	for _, f := range listed {
@@ -54,18 +54,18 @@ func Open(dir disk.Directory, maxFile int64, listed []File) (*Set, error) {
 			continue
 		}
 		if err := s.open(f); err != nil {
-			_ = s.Close() // nothing was written
+			_ = s.Close() // its error does not matter, because nothing was written
 			return nil, err
 		}
 	}
 	if err := s.findLeftovers(listed); err != nil {
-		_ = s.Close() // nothing was written
+		_ = s.Close() // its error does not matter, because nothing was written
 		return nil, err
 	}
 	return s, nil
 }
 
-// open opens a file.
+// open opens a file that a row of the store lists.
 func (s *Set) open(f File) error {
 	path := s.Path(f.Number)
 	handle, err := s.dir.Open(nameOf(f.Number))
@@ -90,7 +90,7 @@ func (s *Set) open(f File) error {
 	return nil
 }
 
-// continueFile makes a file the one that gets the next entries of its kind, unless a later one does.
+// continueFile makes f the file that gets the next entries of its kind, unless this is already a file with a higher number.
 func (s *Set) continueFile(f *file) {
 	before := s.current[f.Kind]
 	if before != nil && before.Number > f.Number {
@@ -102,8 +102,8 @@ func (s *Set) continueFile(f *file) {
 	f.isFull, s.current[f.Kind] = false, f
 }
 
-// findLeftovers finds the files that are listed as removed, and those with a number above all listed ones. Any other file that is not listed is
-// damage.
+// findLeftovers finds the files whose rows are marked as removed, and the files whose numbers are above those of all rows.
+// Any other file without a row is damage.
 func (s *Set) findLeftovers(listed []File) error {
 	names, err := s.dir.Names()
 	if err != nil {
@@ -124,8 +124,9 @@ func (s *Set) findLeftovers(listed []File) error {
 	return nil
 }
 
-// RemoveLeftovers removes the files that Open has found and no row lists, unless they were made again meanwhile. The store calls it after it has
-// replayed its log, because it then has all rows whose values were in these files. It is safe at any time.
+// RemoveLeftovers removes the files that are in the directory but not listed by a row, unless they were created again since
+// Open. The store calls it after the replay of its log, because the replayed rows contain the values of these files. It may
+// be called by any goroutine at any time.
 func (s *Set) RemoveLeftovers() error {
 	for {
 		if isDone, err := s.removeLeftover(); isDone || err != nil {
@@ -134,7 +135,8 @@ func (s *Set) RemoveLeftovers() error {
 	}
 }
 
-// removeLeftover removes one file. It holds the mutex, so that the file is not made again meanwhile.
+// removeLeftover removes one of the leftover files. It holds the mutex, so that the file is not created again at the same
+// time.
 func (s *Set) removeLeftover() (isDone bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,14 +149,14 @@ func (s *Set) removeLeftover() (isDone bool, err error) {
 	return false, s.dir.Remove(nameOf(number))
 }
 
-// cancelRemoval takes a file off the list of those to be removed, because it is about to be made again.
+// cancelRemoval takes a file off the list of leftovers, because it is about to be created again.
 func (s *Set) cancelRemoval(number uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leftovers = slices.DeleteFunc(s.leftovers, func(n uint32) bool { return n == number })
 }
 
-// Append adds a value to those that the next Flush writes, and returns its place. Nobody can read it before that Flush.
+// Append adds a value to those that the next Flush writes, and returns its place. The value can be read after that Flush.
 func (s *Set) Append(kind Kind, key, stored []byte) (Place, error) {
 	assert.That(len(key) > 0 && len(key) <= math.MaxUint16, "a key of %d bytes", len(key))
 	f := s.current[kind]
@@ -172,15 +174,15 @@ func (s *Set) Append(kind Kind, key, stored []byte) (Place, error) {
 	return Place{File: f.Number, Offset: uint32(at) + headSize(key), Length: uint32(len(stored))}, nil
 }
 
-// beginExtent begins the part of a file that this process writes.
+// beginExtent begins a new extent in the file: the part that this process writes.
 func (s *Set) beginExtent(f *file) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f.Extents = append(slices.Clip(f.Extents), newExtent(f.Length)) // a copy: others may have the list
+	f.Extents = append(slices.Clip(f.Extents), newExtent(f.Length)) // a copy, because callers of Files may have the old slice
 	f.hasNewExtent = true
 }
 
-// create makes the next file.
+// create makes a new file for values of this kind.
 func (s *Set) create(kind Kind) (*file, error) {
 	number := s.last + 1
 	s.cancelRemoval(number)
@@ -196,7 +198,7 @@ func (s *Set) create(kind Kind) (*file, error) {
 	return f, nil
 }
 
-// PendingBytes returns how many bytes the next Flush writes.
+// PendingBytes returns how many bytes the next Flush will write, without the padding of blocks.
 func (s *Set) PendingBytes() (n int) {
 	for _, f := range s.current {
 		n += len(f.pending)
@@ -204,8 +206,8 @@ func (s *Set) PendingBytes() (n int) {
 	return n
 }
 
-// Flush makes the added values durable, and returns the files that have grown, whose rows the store must write. After an error the store must not
-// write any more.
+// Flush makes the added values durable. It returns the files that have grown; the store must write their rows. After an error the
+// store must not write any more.
 func (s *Set) Flush() (grown []File, err error) {
 	isNew := false
 	for _, kind := range kinds {
@@ -232,7 +234,7 @@ func (s *Set) Flush() (grown []File, err error) {
 	return grown, nil
 }
 
-// pad fills the last block with an entry without a key.
+// pad fills the last block of the file with an entry that has no key.
 func (f *file) pad() {
 	at := f.Length + int64(len(f.pending))
 	rest := (blockSize - at%blockSize) % blockSize
@@ -245,7 +247,7 @@ func (f *file) pad() {
 	f.pending = f.Extents[len(f.Extents)-1].appendEntry(f.pending, at, nil, make([]byte, rest-minEntry))
 }
 
-// grow adds the entries that were written to the file's length.
+// grow adds the bytes of the written entries to the file's Length.
 func (s *Set) grow(f *file) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,8 +259,8 @@ func (s *Set) grow(f *file) {
 	}
 }
 
-// Read returns the stored value at a place, appended to dst[:0], if it is the one that was written there. Errors: *damage.Error, or an I/O error
-// that names the path.
+// Read returns the stored value at a place. It uses the memory of dst if that is large enough. The error is a *damage.Error
+// if the value is missing or does not match its checksum, or an I/O error that names the path.
 func (s *Set) Read(p Place, dst []byte) ([]byte, error) {
 	s.mu.RLock()
 	f := s.files[p.File]
@@ -282,7 +284,7 @@ func (s *Set) Read(p Place, dst []byte) ([]byte, error) {
 	return dst[:p.Length], err
 }
 
-// Files returns all files with values, by number. It is safe at any time.
+// Files returns all files that have values, in the order of their numbers. It may be called by any goroutine at any time.
 func (s *Set) Files() []File {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -295,7 +297,7 @@ func (s *Set) Files() []File {
 	return all
 }
 
-// IsFull tells whether a file gets no further entries. It is safe at any time.
+// IsFull tells whether a file gets no further entries. It may be called by any goroutine at any time.
 func (s *Set) IsFull(f File) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

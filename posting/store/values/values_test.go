@@ -32,7 +32,8 @@ func openSet(t *testing.T, dir string, listed []File) *Set {
 	return s
 }
 
-// put appends values of so many bytes, makes them durable and returns their places.
+// put appends values of these sizes in bytes, makes them durable with Flush, and returns their places and the files that have
+// grown.
 func put(t *testing.T, s *Set, kind Kind, sizes ...int) (places []Place, grown []File) {
 	t.Helper()
 	for _, size := range sizes {
@@ -137,8 +138,8 @@ func TestFileRoundTrip(t *testing.T) {
 	}
 }
 
-// A file whose row is marked as removed is deleted, and its number is not used again. A file without a row, whose number is below
-// those in rows, is damage.
+// A file is deleted if its row is marked as removed, and its number is not used again. A file without a row is damage if
+// there is a row with a higher number.
 func TestOpenKnowsRemovedFiles(t *testing.T) {
 	dir := t.TempDir()
 	s := openSet(t, dir, nil)
@@ -166,8 +167,8 @@ func TestOpenKnowsRemovedFiles(t *testing.T) {
 	}
 }
 
-// A crash may leave bytes after the listed lengths, which are overwritten, and files that are not listed, which are
-// removed. The number of such a file may be used again.
+// A crash may leave bytes after the length that a file's row states; they are overwritten. It may also leave files without a
+// row; they are removed. The number of such a file may be used again.
 func TestOpenRemovesWhatIsNotListed(t *testing.T) {
 	dir := t.TempDir()
 	s := openSet(t, dir, nil)
@@ -190,8 +191,8 @@ func TestOpenRemovesWhatIsNotListed(t *testing.T) {
 	}
 }
 
-// Before the log is replayed it is unknown whether its rows replace those whose values are in files that are not listed. Replaying may make some of
-// them again.
+// Open removes no file, not even a file without a row: rows with values in such a file may be missing until the log is
+// replayed. The replay may create some of these files again.
 func TestOpenChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := openSet(t, dir, nil)
@@ -277,7 +278,8 @@ func TestEntriesAreThoseThatWereAppended(t *testing.T) {
 	}
 }
 
-// A changed byte of a head is damage, and one behind it makes the value damaged.
+// If a byte in the head of an entry is changed, the error is a HeadError. If a later byte is changed, the entry's value is
+// damaged.
 func TestEveryChangedByteIsNoticed(t *testing.T) {
 	dir := t.TempDir()
 	s := openSet(t, dir, nil)
@@ -312,9 +314,10 @@ func TestEveryChangedByteIsNoticed(t *testing.T) {
 	}
 }
 
-// Each Flush begins a block, so a block with durable entries is not written again. What fills the last block is no entry.
+// Each Flush begins a block, so a block with durable entries is not written again. The padding of the last block is not returned
+// as an entry.
 func TestFlushFillsItsLastBlock(t *testing.T) {
-	const overhead = minEntry + len("key1000") // of an entry
+	const overhead = minEntry + len("key1000") // bytes of an entry in addition to its value
 	for _, size := range []int{1000, blockSize - overhead, blockSize - overhead - 1, blockSize - overhead - minEntry, 4 * blockSize} {
 		dir := t.TempDir()
 		s := openSet(t, dir, nil)
@@ -339,8 +342,8 @@ func TestFlushFillsItsLastBlock(t *testing.T) {
 	}
 }
 
-// After a crash the same places are written again: behind what a file should have, and in a file that is made again. If the bytes that were there
-// before come back, with the same keys and lengths, that is damage.
+// After a crash the same bytes of a file are written again: those after the listed length, and those of a file that is
+// created again. If the earlier content comes back, with the same keys and lengths, that is damage.
 func TestBytesOfAnEarlierProcessAreDamage(t *testing.T) {
 	for name, isContinued := range map[string]bool{"file that is continued": true, "file that is made again": false} {
 		t.Run(name, func(t *testing.T) {
@@ -377,7 +380,7 @@ func TestBytesOfAnEarlierProcessAreDamage(t *testing.T) {
 	}
 }
 
-// Each process that writes into a file adds an extent to its row. A file that has enough of them gets no further values.
+// Each process that writes into a file adds an extent to the file's row. A file with maxExtents extents gets no further values.
 func TestExtentsOfAFileAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	var all []Place

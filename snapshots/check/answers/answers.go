@@ -21,11 +21,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1 of the checker: everything that a response acknowledged is in the store as the response shows it. A definite
-// refusal left nothing in the store. A request without a response took effect entirely or not at all. The responses
-// come from a file (--answers), with one line for each request. A line may name the partner (partner_id); without
-// that name the rule treats all partners of an organization as one. Responses of a kind that the rule can't compare
-// are counted. If the file has only such responses, the rule is skipped.
+// Rule 1 of the checker: everything that a response acknowledged is in the store as the response shows it. A request that was
+// definitely refused has left nothing in the store. A request without a response took effect entirely or not at all. The
+// responses come from the answers file (--answers), with one line for each request. A line may name a partner (partner_id). If
+// it does not, the rule treats all partners of the organization as one. Responses of a kind that the rule can't compare are
+// counted. If the file has only such responses, the rule is skipped.
 
 // Check compares the responses that clients received with the store.
 type Check struct {
@@ -41,11 +41,11 @@ func New(s *scan.Scan, d *directory.Facts) *Check {
 
 // receivedResponses are the responses that clients received, which the store must match.
 type receivedResponses struct {
-	hasAnswers      bool // there is a file of responses
+	hasAnswers      bool // a file with responses was given
 	seed            maphash.Seed
-	memberListIndex map[string]int32       // the joined names of an object's members → index of the names in memberLists
+	memberListIndex map[string]int32       // names of an object's members, joined → index of the list of these names in memberLists
 	memberLists     [][]string             // the sorted names of the members of objects
-	states          scan.States            // the statuses in responses, with a number for each
+	states          scan.States            // numbers for the statuses that occur in responses
 	createOutcomes  map[uint64]*outcome    // outcomes of creates, by a hash of organization and txid
 	keyOutcomes     map[uint64]*keyOutcome // outcomes of creates and of requests of staff members, by a hash of organization, scope and key
 
@@ -80,12 +80,12 @@ type responseLine struct {
 
 	org     ledger.ID
 	orgErr  error
-	hasTxID bool // the line is a create with a txid
+	hasTxID bool // the request creates a transaction and has a txid
 }
 
-// ReadFile reads the file of responses. A last line that is cut short, as a killed client leaves it, is ignored. Any
-// other line that is not a response is an error, because the program that wrote the file has a bug. A file without
-// responses is an error too, because it proves nothing.
+// ReadFile reads the file of responses. It ignores a last line that is cut short, as a killed client leaves it. Any other line
+// that is not a response is an error, because the program that wrote the file has a bug. A file without responses is an error
+// too, because it proves nothing.
 func (c *Check) ReadFile(path string) error {
 	if path == "" {
 		c.Report.Skip(findings.RuleAnswers)
@@ -124,7 +124,7 @@ func (c *Check) ReadFile(path string) error {
 	}
 }
 
-// parseLine parses a line; valid is false if the line does not have the form of a response.
+// parseLine parses a line. valid is false if the line does not have the form of a request with its response.
 func parseLine(line []byte) (l *responseLine, valid bool) {
 	l = new(responseLine)
 	if json.Unmarshal(line, l) != nil || l.Method == "" || !strings.HasPrefix(l.Path, "/") || l.Status == nil {
@@ -138,8 +138,8 @@ func parseLine(line []byte) (l *responseLine, valid bool) {
 	return l, l.OrganizationID == "" || l.orgErr == nil
 }
 
-// readLine reads one line. The path of its request decides which function compares the response. A response that no
-// function compares is counted.
+// readLine reads one line. The URL path of the request decides which function compares the response. A response that no function
+// compares is counted.
 func (c *Check) readLine(lineNumber uint32, l *responseLine) {
 	path, _, _ := strings.Cut(l.Path, "?")
 	known := c.readDirectoryLine(lineNumber, path, l)
@@ -153,8 +153,8 @@ func (c *Check) readLine(lineNumber uint32, l *responseLine) {
 	}
 }
 
-// readDirectoryLine reads a response about a record of the directory (an organization, partner, terminal …) or a
-// rate. Such a line may lack an organization. The result is false if the response is about something else.
+// readDirectoryLine reads a line about a record of the directory (an organization, partner, terminal …) or a rate. Such a line
+// may lack an organization. readDirectoryLine returns false if the line is about something else.
 func (c *Check) readDirectoryLine(lineNumber uint32, path string, l *responseLine) bool {
 	status := *l.Status
 	if path == ratesPath && l.Method == "PUT" && (status == 200 || status == 201) {
@@ -169,11 +169,12 @@ func (c *Check) readDirectoryLine(lineNumber uint32, path string, l *responseLin
 	return ok && succeeded && c.readDirectoryRecord(lineNumber, kind, id, l)
 }
 
-// readOrganizationLine reads a response about the records of one organization; false if no function compares it.
+// readOrganizationLine reads a line about the records of one organization. It returns false if no function compares the
+// response.
 func (c *Check) readOrganizationLine(lineNumber uint32, path string, l *responseLine) bool {
 	for _, route := range []struct {
 		path string
-		read func(lineNumber uint32, rest string, l *responseLine) bool // rest follows the path
+		read func(lineNumber uint32, rest string, l *responseLine) bool // rest is the part of the URL path after path
 	}{
 		{transactionsPath, c.readTransactions}, {subscriptionsPath, c.readSubscriptions},
 		{screeningsPath, c.readScreening}, {entriesPath, c.readEntry},
@@ -201,8 +202,8 @@ func decodeEmbedded(v jsontext.Value) []byte {
 // data returns the response's member "data", which contains the requested record or list; nil if there is none.
 func (l *responseLine) data() jsontext.Value { return parseObject(decodeEmbedded(l.Response))["data"] }
 
-// succeeded tells whether a read or a write, of a list or of one record, has succeeded. A POST to a list
-// creates a record, so its status is 201.
+// succeeded tells whether a request for a list (isList) or for one record has succeeded. A POST to a list creates a record, so
+// its status is 201.
 func (l *responseLine) succeeded(isList bool) bool {
 	switch {
 	case l.Method == "POST" && isList:
@@ -213,8 +214,8 @@ func (l *responseLine) succeeded(isList bool) bool {
 	return false
 }
 
-// shownObjects returns the records that a response shows: all of a list, or a single one. ok is false if isList is set
-// and the response has no list.
+// shownObjects returns the records that a response shows. isList says that the response must have a list; if it has none, ok is
+// false. Otherwise the response shows one record.
 func (l *responseLine) shownObjects(isList bool) (records []jsonObject, ok bool) {
 	if !isList {
 		return []jsonObject{parseObject(l.data())}, true
@@ -228,7 +229,7 @@ func (a *receivedResponses) hash(texts ...string) uint64 {
 	var m maphash.Hash
 	m.SetSeed(a.seed)
 	for _, text := range texts {
-		_, _ = m.WriteString(strconv.Itoa(len(text))) // it never fails
+		_, _ = m.WriteString(strconv.Itoa(len(text))) // WriteString of maphash never fails
 		_, _ = m.WriteString(":" + text)
 	}
 	return m.Sum64() | 1
@@ -257,8 +258,9 @@ func (c *Check) CheckAll() error {
 	return c.checkRates()
 }
 
-// existsInAnyOrganization tells whether any organization has the record, if the response that shows the record names
-// no organization. A client may omit the organization's header if there is only one organization.
+// existsInAnyOrganization tells, for a response that names no organization, whether any organization has the record. It returns
+// false if the response names an organization. A client may omit the organization's header if the server has only one
+// organization.
 func (c *Check) existsInAnyOrganization(recordName directory.RecordName) bool {
 	if recordName.Org != (ledger.ID{}) {
 		return false

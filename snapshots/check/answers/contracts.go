@@ -27,17 +27,17 @@ import (
 // members that an event may set are compared only if the request has a cached reply, whose JSON form must be equal to
 // the response.
 
-// contractPath is a parsed path, which names a contract or the contracts of a product.
+// contractPath is a parsed URL path. It names a contract, or the list of a product's contracts.
 type contractPath struct {
 	variant contracts.Variant
 	id      string // empty: the path is that of the list
 	action  string // an action, or the part of the contract that is read
 }
 
-// contractsPathPrefix returns the prefix of the paths of contracts in a reading.
+// contractsPathPrefix returns the prefix of the URL paths of contracts in a reading.
 func contractsPathPrefix(reading *contract.Reading) string { return "/api/v1" + reading.Path + "/" }
 
-// parseContractPath parses a contract's path; false if the path is of another kind.
+// parseContractPath parses the URL path of a contract. ok is false if the path is of another kind.
 func parseContractPath(path string) (target contractPath, ok bool) {
 	for _, reading := range contract.Readings {
 		rest, matches := strings.CutPrefix(path, contractsPathPrefix(reading))
@@ -57,13 +57,13 @@ type shownContract struct {
 	line         uint32
 	inList       bool             // shown in a list: sums and sentMetadata are not set
 	changedAt    ledger.Micros    // time of the last change
-	action       contract.Action  // the requested action; empty: the request only read
+	action       contract.Action  // the requested action; empty if the request only read the contract
 	sums         scan.Fingerprint // fingerprint of the control totals, which are the columns that show moved amounts
 	sentMetadata uint32           // hash of the metadata without the keys that the service adds
 	members      members
 }
 
-// readContract reads a response about contracts, or a request without a response; false if it is not compared.
+// readContract reads a line about contracts. It returns false if the line is not compared.
 func (c *Check) readContract(lineNumber uint32, target contractPath, l *responseLine) bool {
 	hasKey := l.Method == "POST" && c.noteKey(lineNumber, l, actors.UserKeyScope, 0)
 	switch {
@@ -83,8 +83,8 @@ func (c *Check) readContract(lineNumber uint32, target contractPath, l *response
 	return !ok || len(records) > 0
 }
 
-// noteContract records the contract that a response shows; false if the response shows no contract, or not the
-// one that the path names.
+// noteContract records the contract that a response shows. It returns false if the response does not show the contract that the
+// URL path names, or shows none.
 func (c *Check) noteContract(lineNumber uint32, target contractPath, l *responseLine, object jsonObject, inList bool) bool {
 	a := &c.answers
 	at, hasTime := parseInstant(object.text("updated_at"))
@@ -187,15 +187,15 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 	}
 }
 
-// asShown returns a contract as a response shows it. The contract was created and last changed at the given
-// times.
+// asShown returns a contract in the form in which a response shows it. created and changed are the times of the contract's
+// creation and last change.
 func (c *Check) asShown(org ledger.ID, p *contract.Record, created, changed ledger.Micros) (*contract.Record, error) {
 	shown := p.AsOf(created, changed.Date())
 	return shown, contractactor.LoadSubscriptions(c.View, org, shown)
 }
 
-// contractDiffers names the members in which a response differs from the JSON form of a contract. It ignores the
-// excluded ones.
+// contractDiffers returns the names of the members in which a response differs from the JSON form of a contract. It ignores the
+// members in excluded.
 func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, stamp *posting.Stamp, response *shownContract, excludedNames []string) []string {
 	view := jsonform.ContractView{Org: org, Started: stamp.Started, Updated: response.changedAt, Number: stamp.Number, InList: response.inList}
 	form := c.answers.membersWritten(func(e *schema.Encoder) { jsonform.AppendContract(e, p, &view) })
@@ -205,7 +205,7 @@ func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, stamp *postin
 // compareReply compares a response about a contract with the cached reply to the same request. The cached reply
 // has all columns as they were when the request was answered.
 func (c *Check) compareReply(keyed *keyedResponse, record *shownRecord[shownContract]) {
-	// A line with a key shows one contract.
+	// The line has an idempotency key, so its response shows only one contract.
 	response := &record.shown[slices.IndexFunc(record.shown, func(shown shownContract) bool { return shown.line == keyed.line })]
 	reply := contractactor.ReplyID(keyed.org, actors.UserKeyScope+"/"+keyed.key)
 	replyRecord, found, err := c.View.Record(keyed.org, ledger.Source{Kind: ledger.Reply, ID: reply})
@@ -215,18 +215,18 @@ func (c *Check) compareReply(keyed *keyedResponse, record *shownRecord[shownCont
 	}
 	stored, found, err := c.View.Record(keyed.org, keyed.source)
 	if c.Keyring == nil || !found || err != nil {
-		return // a lost contract is reported once
+		return // without the keyring the reply can't be opened; a lost contract is reported elsewhere
 	}
 	id, payload, err := contractactor.OpenReply(c.Keyring, keyed.org, reply, replyRecord.Payload)
 	if err != nil || id != keyed.source.ID {
-		return // rule 3 (states of records) reports the reply
+		return // rule 3 (states of records) reports the fault in the reply
 	}
 	p, err := contract.ReadRecord(id, payload)
 	if err != nil || record.variant != (contracts.Variant{Product: p.Product, Reading: p.Reading}) {
-		return // rule 3 reports the reply
+		return // rule 3 reports the fault in the reply
 	}
 	if p, err = c.asShown(keyed.org, p, stored.Stamp.Started, response.changedAt); err != nil {
-		return // rule 3 reports the register of the holders of certificates
+		return // rule 3 reports the fault in the register of certificate holders
 	}
 	if names := c.contractDiffers(keyed.org, p, &stored.Stamp, response, contracts.NotStored); names != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered with another %s than its cached reply has", response.line, id, joinNames(names))

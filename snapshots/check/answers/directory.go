@@ -26,14 +26,14 @@ type shownDirectoryRecord struct {
 	line       uint32
 	name       directory.RecordName
 	isDeletion bool     // this is the response to a DELETE
-	hashes     []uint32 // of the columns, in the order in which the type's columns are shown; 0: not shown
+	hashes     []uint32 // hashes of the columns, in the order in which responses show them; 0 for a column that is not shown
 }
 
 // apiKeyMember is the member with an API key's plaintext. Only the response to the key's creation shows
 // the plaintext; the store has a hash of the plaintext.
 const apiKeyMember = "key"
 
-// directoryPaths are the paths of the directory's records, without the version of the API.
+// directoryPaths has the kinds of the directory's records by the segment of the URL path that follows the API's version.
 var directoryPaths = map[string]ledger.Kind{
 	"organizations": ledger.Organization,
 	"partners":      ledger.Partner,
@@ -48,8 +48,8 @@ var directoryPaths = map[string]ledger.Kind{
 	"images":        ledger.Image,
 }
 
-// parseDirectoryPath returns the kind and the id of the directory record that a path names. The id is empty if
-// the path is the one at which records of the kind are created.
+// parseDirectoryPath returns the kind and the id of the directory record that a URL path names. At the path at which records of
+// the kind are created, the id is empty.
 func parseDirectoryPath(path string) (kind ledger.Kind, id string, ok bool) {
 	rest, ok := strings.CutPrefix(path, "/api/v1/")
 	if ownerPath, isSettlement := strings.CutSuffix(rest, "/settlements"); isSettlement {
@@ -61,8 +61,8 @@ func parseDirectoryPath(path string) (kind ledger.Kind, id string, ok bool) {
 	return kind, id, ok && known && !strings.Contains(id, "/")
 }
 
-// readDirectoryRecord reads the response to a request about the record with the id; if the id is empty, the response
-// to the creation of a record. It always returns true, because every such response is compared.
+// readDirectoryRecord reads the response to a request about a record. If id is empty, the request created the record. It always
+// returns true, because every such response is compared.
 func (c *Check) readDirectoryRecord(lineNumber uint32, kind ledger.Kind, id string, l *responseLine) bool {
 	object := parseObject(decodeEmbedded(l.Response))
 	if data := parseObject(object["data"]); data != nil {
@@ -95,7 +95,7 @@ func (c *Check) readDirectoryRecord(lineNumber uint32, kind ledger.Kind, id stri
 			hash = a.hashOf(value) | 1
 		}
 		if column.Name == productsColumn && id != "" {
-			hash = 0 // a product may be removed from a link without a write to the link
+			hash = 0 // not compared, because a product may be removed from a link without a write to the link's record
 		}
 		shown.hashes = append(shown.hashes, hash)
 	}
@@ -111,7 +111,7 @@ func (c *Check) readDirectoryRecord(lineNumber uint32, kind ledger.Kind, id stri
 func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) {
 	a := &c.answers
 	var responses []int32
-	for _, org := range []ledger.ID{r.Organization.ID, {}} { // the zero id: a client may omit the header if there is only one organization
+	for _, org := range []ledger.ID{r.Organization.ID, {}} { // also the responses that name no organization (zero id), as is allowed if the server has only one
 		responses = append(responses, a.directoryResponses[directory.RecordName{Kind: r.Source.Kind, Org: org, ID: name}]...)
 	}
 	if len(responses) == 0 {
@@ -133,7 +133,8 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 		}
 		var names []string
 		for i, column := range recordType.Shown() {
-			// A Contextual column depends on more than the record, so its value may have changed without a write.
+			// A column that is Contextual depends on more than its record, so its value may have changed without a write to the
+			// record.
 			value, isComparable := storefrontValue(r.Source.Kind, column.Name, stored[column.Name])
 			isCompared := shown.hashes[i] != 0 && (isComparable || !column.Contextual) && (column.Fixed || isUnchanged)
 			if isCompared && shown.hashes[i] != a.hashOf(value)|1 {
@@ -146,7 +147,7 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 	}
 }
 
-// isActive tells whether a record is in use, as responses show it.
+// isActive tells whether a record, in the form in which responses show it, is active.
 func isActive(record jsonObject) bool {
 	return string(record["active"]) == "true" || string(record["is_active"]) == "true"
 }

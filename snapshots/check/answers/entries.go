@@ -18,8 +18,8 @@ import (
 
 const entriesPath = "/api/v1/ledger/entries"
 
-// readEntry compares a response that shows one entry with the journal immediately, because an
-// event never changes. rest follows entriesPath.
+// readEntry compares a response that shows one entry with the journal. It does so at once, because an event never changes. rest
+// is the part of the URL path after entriesPath.
 func (c *Check) readEntry(lineNumber uint32, rest string, l *responseLine) bool {
 	if l.Method != "GET" || *l.Status != 200 || rest == "" {
 		return false
@@ -49,9 +49,9 @@ func (c *Check) readEntry(lineNumber uint32, rest string, l *responseLine) bool 
 	return true
 }
 
-// entryDiffers names the fields in which the response differs from the entry. An auditor and the entry's
-// partners see different parts of the entry, so the response is compared with what each of them sees. The result is
-// that of the comparison with the fewest differences.
+// entryDiffers returns the names of the fields in which the response differs from the entry. An auditor and the entry's partners
+// see different parts of the entry, so the response is compared with what each of them sees. The result has the differences from
+// the most similar of these views.
 func (a *receivedResponses) entryDiffers(shown members, e *ledger.Event, totalsAfter []ledger.Totals) (names []string) {
 	owners := []string{""} // whose accounts are visible; "": all accounts
 	for _, p := range e.Entry.Postings {
@@ -72,8 +72,7 @@ func (a *receivedResponses) entryDiffers(shown members, e *ledger.Event, totalsA
 	return names
 }
 
-// ownerOf returns the number of the partner that owns the account; empty for an account of the
-// platform.
+// ownerOf returns the number of the partner that owns the account. The text is empty for an account of the platform.
 func ownerOf(path ledger.Path) string {
 	parts := strings.Split(string(path), ":")
 	if len(parts) >= 3 && (parts[1] == "partner" || parts[1] == "suspense") {

@@ -20,8 +20,8 @@ import (
 // jsonObject is a JSON object in a response.
 type jsonObject map[string]jsontext.Value
 
-// members are an object's members, with a hash in place of each value. The form is short because all objects in the
-// responses are in memory at once, and there may be very many. Most objects of one kind have members with the same names,
+// members has an object's members in a short form: the names, and a hash of each value. The form is short because memory holds
+// all objects of the responses at once, and there may be very many. Most objects of one kind have members with the same names,
 // so each list of names is in memory only once.
 type members struct {
 	names  int32    // index of the names in receivedResponses.memberLists
@@ -57,8 +57,8 @@ func (m members) equal(other members) bool {
 	return m.names == other.names && slices.Equal(m.hashes, other.hashes)
 }
 
-// differingNames returns the names of the members that only one of two objects has, or that differ. It does
-// not compare excluded members.
+// differingNames returns the names of the members that only one of two objects has, or whose values differ. It ignores the
+// members in excluded.
 func (a *receivedResponses) differingNames(x, y members, excluded []string) (names []string) {
 	if x.equal(y) {
 		return nil
@@ -75,7 +75,7 @@ func (a *receivedResponses) differingNames(x, y members, excluded []string) (nam
 	return names
 }
 
-// hashIn returns the hash of the named member; false if m has no such member.
+// hashIn returns the hash of the member with this name. found is false if m has no such member.
 func (a *receivedResponses) hashIn(m members, name string) (hash uint32, found bool) {
 	i, found := slices.BinarySearch(a.memberLists[m.names], name)
 	if found {
@@ -84,7 +84,7 @@ func (a *receivedResponses) hashIn(m members, name string) (hash uint32, found b
 	return hash, found
 }
 
-// parseObject parses a JSON object; nil if the value is not one.
+// parseObject parses a JSON object. It returns nil if the value is not an object.
 func parseObject(value []byte) jsonObject {
 	var object jsonObject
 	if json.Unmarshal(value, &object) != nil {
@@ -93,7 +93,7 @@ func parseObject(value []byte) jsonObject {
 	return object
 }
 
-// text returns a field that is a string; empty for any other kind of value.
+// text returns a field that is a string. For a field of another type, or without one, it returns an empty text.
 func (object jsonObject) text(name string) string {
 	var text string
 	if v := object[name]; v.Kind() != '"' || json.Unmarshal(v, &text) != nil {
@@ -102,9 +102,9 @@ func (object jsonObject) text(name string) string {
 	return text
 }
 
-// canonicalForm returns the canonical form of a value, so that equal values have equal bytes. Whole
-// numbers stay as written, because canonical JSON rounds numbers beyond 2^53. The form of an
-// absent value is empty. Most values are strings without an escape, which are already canonical.
+// canonicalForm returns the canonical JSON form of a value, so that equal values have equal bytes. Whole numbers stay as they
+// are written, because canonical JSON would round numbers beyond 2^53. The form of an absent value is empty. Most values are
+// strings without an escape, which already have the canonical form.
 func canonicalForm(v jsontext.Value) string {
 	if v.Kind() == '"' && bytes.IndexByte(v, '\\') < 0 {
 		return string(bytes.TrimSpace(v))

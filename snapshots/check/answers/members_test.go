@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// If a JSON form gets a new member, the checker compares the member without being changed: a response that lacks the
-// member, or has another value, differs in that member.
+// If a JSON form of the API gets a new member, the checker compares this member without a change of the checker: it finds a
+// response that lacks the member or has another value in it.
 func TestNewMemberOfAJSONFormIsCompared(t *testing.T) {
 	a := &receivedResponses{seed: maphash.MakeSeed(), memberListIndex: make(map[string]int32)}
 	form := string(jsonform.AppendTransaction(nil, new(payment.Record), new(jsonform.TransactionView)))

@@ -18,7 +18,7 @@ const ratesPath = "/api/v1/rates"
 // shownRate is a rate as one response showed it.
 type shownRate struct {
 	line    uint32
-	org     ledger.ID // the zero id: the line names no organization
+	org     ledger.ID // zero if the line names no organization
 	id      ledger.ID
 	members members
 }

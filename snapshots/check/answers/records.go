@@ -10,8 +10,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// shownRecords indexes what recorded API responses say about the records of one kind. Each T holds a record
-// as one response shows it. There may be very many records, so they are in a slab, which grows without being copied.
+// shownRecords indexes the records of one kind that responses have shown. A T is a record as one response shows it. There may be
+// very many records, so they are in a slab, which grows without being copied.
 type shownRecords[T any] struct {
 	kind           ledger.Kind
 	index          map[scan.RecordKey]int32 // index in slab
@@ -19,13 +19,13 @@ type shownRecords[T any] struct {
 	keyedResponses []keyedResponse
 }
 
-// shownRecord is one record and everything that responses show of it.
+// shownRecord is one record, with all that responses show of it.
 type shownRecord[T any] struct {
 	line    uint32            // the first line that shows the record
-	partner int64             // the partner to which the record was shown; 0: the file does not say
+	partner int64             // the partner to which the record was shown; 0 if no line says it
 	variant contracts.Variant // set for contracts only
 	inStore bool              // the store has the record
-	shown   []T               // what each response shows
+	shown   []T               // the record as each response shows it
 }
 
 func newShownRecords[T any](kind ledger.Kind) shownRecords[T] {
@@ -37,7 +37,7 @@ func (r *shownRecords[T]) sourceOf(id ledger.ID) ledger.Source {
 	return ledger.Source{Kind: r.kind, ID: id}
 }
 
-// find returns what responses show of a record; nil if no response shows the record.
+// find returns what responses show of a record. It returns nil if no response shows the record.
 func (r *shownRecords[T]) find(org, id ledger.ID) *shownRecord[T] {
 	slabIndex, known := r.index[scan.RecordKey{Org: org, ID: id}]
 	if !known {
@@ -71,9 +71,9 @@ func (r *shownRecords[T]) findOrAdd(c *Check, lineNumber uint32, l *responseLine
 	return record
 }
 
-// noteUnknown checks a response that says that a record is unknown; false if no earlier line has shown the
-// record. The response is wrong if an earlier line showed the record at the same address, unless the lines
-// name two different partners.
+// noteUnknown checks a response that says that a record does not exist. This response is wrong if an earlier line showed the
+// record at the same URL path, unless the two lines name different partners. noteUnknown returns false if no earlier line has
+// shown the record.
 func (r *shownRecords[T]) noteUnknown(c *Check, lineNumber uint32, l *responseLine, idText string, variant contracts.Variant) bool {
 	id, err := uuid.Parse(idText)
 	record := r.find(l.org, id)
@@ -86,7 +86,8 @@ func (r *shownRecords[T]) noteUnknown(c *Check, lineNumber uint32, l *responseLi
 	return true
 }
 
-// markFound marks a stored record as found and returns what responses show of it; nil if no response does.
+// markFound records that the store has a record, and returns what responses show of it. It returns nil if no response shows the
+// record.
 func (r *shownRecords[T]) markFound(c *Check, org, id ledger.ID, partner int64) *shownRecord[T] {
 	record := r.find(org, id)
 	if record == nil {
@@ -99,8 +100,8 @@ func (r *shownRecords[T]) markFound(c *Check, org, id ledger.ID, partner int64) 
 	return record
 }
 
-// reportLost reports the records that responses showed and that the store lacks, and the idempotency keys that name a
-// different record than the response shows. It calls onMatchingKey for each key that names the same record.
+// reportLost reports the records that responses showed and that the store lacks. It also reports the idempotency keys that name
+// another record than the response shows. It calls onMatchingKey for each key that names the same record.
 func (r *shownRecords[T]) reportLost(c *Check, scope func(*shownRecord[T]) string, onMatchingKey func(*keyedResponse, *shownRecord[T])) {
 	for recordKey, slabIndex := range r.index {
 		if record := r.slab.At(slabIndex); !record.inStore {
@@ -115,7 +116,7 @@ func (r *shownRecords[T]) reportLost(c *Check, scope func(*shownRecord[T]) strin
 	}
 }
 
-// partnerKeyScope returns the idempotency-key scope of the record's partner.
+// partnerKeyScope returns the scope of the idempotency keys of the record's partner.
 func partnerKeyScope[T any](record *shownRecord[T]) string {
 	return actors.PartnerKeyScope(record.partner)
 }

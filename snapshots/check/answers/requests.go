@@ -12,14 +12,15 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rule 1 of the checker (acknowledged responses), this file checks the outcomes of requests. A refused create
-// (the POST of a transaction) left no transaction under its txid or idempotency key. A create without a response left
-// the requested transaction or none. The claim on an idempotency key names the transaction that the response showed.
+// For rule 1 of the checker (acknowledged responses), this file checks the outcomes of requests. A create is the POST of a
+// transaction. A create that was refused has left no transaction under its txid or idempotency key. A create without a response
+// has left the requested transaction or none. The claim on an idempotency key (the row that makes it unique) names the
+// transaction that the response showed.
 
 // outcome summarizes the outcomes of all creates with one txid, or of all requests with one idempotency key.
 type outcome struct {
-	succeeded, unknown, refused bool     // whether any request succeeded, got no definite response, or was refused
-	line                        uint32   // the first line with such a request
+	succeeded, unknown, refused bool     // whether any of the requests succeeded, had an outcome that is not known, or was refused
+	line                        uint32   // the first line of the answers file with such a request
 	requests                    []uint64 // hashes of the requested transactions, except refused ones
 }
 
@@ -40,7 +41,7 @@ type keyedResponse struct {
 	source ledger.Source
 }
 
-// readCreate reads the response to a create of a transaction, or a create without a response.
+// readCreate reads a line with a create of a transaction, with or without a response.
 func (c *Check) readCreate(lineNumber uint32, l *responseLine) {
 	a, params := &c.answers, parseObject(parseObject(decodeEmbedded(l.Body))["params"])
 	txid := params.text("txid")
@@ -55,7 +56,7 @@ func (c *Check) readCreate(lineNumber uint32, l *responseLine) {
 		}
 	}
 	if params == nil {
-		return // the file does not say what was asked for
+		return // the line lacks the parameters of the request, so it is not known which transaction was requested
 	}
 	request := a.hash(params.text("type"), params.text("amount"), cmp.Or(params.text("currency"), "RUB"), cmp.Or(params.text("env"), "prod"))
 	if l.hasTxID {
@@ -70,10 +71,10 @@ func (c *Check) readCreate(lineNumber uint32, l *responseLine) {
 	}
 }
 
-// noteKey records the outcome of a request with an idempotency key; false if the request had no key, or was
-// refused because of a conflict.
+// noteKey records the outcome of a request with an idempotency key. It returns false if the request had no key, or was refused
+// because of a conflict.
 func (c *Check) noteKey(lineNumber uint32, l *responseLine, scope string, request uint64) bool {
-	const conflict = 409 // another request has used the key, or the record's state forbids this one
+	const conflict = 409 // the key was used for another request, or the record's state forbids this request
 	if l.IdempotencyKey == "" || *l.Status == conflict {
 		return false
 	}
@@ -86,8 +87,8 @@ func (c *Check) noteKey(lineNumber uint32, l *responseLine, scope string, reques
 	return true
 }
 
-// add adds the outcome of one request. A refused request is not added to requests, because
-// no stored transaction may match it.
+// add adds the outcome of one request. The hash of a refused request is not stored in o.requests, because no stored transaction
+// may match it.
 func (o *outcome) add(status int, request uint64) {
 	switch {
 	case status == 200 || status == 201:
@@ -110,7 +111,8 @@ func (c *Check) compareCreate(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// compareRequest compares a stored transaction with creates, unless one of them succeeded.
+// compareRequest compares a stored transaction with the creates that have its txid or key. If one of them succeeded, it compares
+// nothing.
 func (c *Check) compareRequest(o *outcome, p *payment.Record) {
 	a := &c.answers
 	switch {
@@ -144,8 +146,8 @@ func (c *Check) checkKeys() {
 	}
 }
 
-// checkKey tells whether an idempotency key names the same record as the response to its request, and reports
-// the key if it does not.
+// checkKey tells whether an idempotency key names the record that the response to its request shows. If it does not, checkKey
+// reports the key.
 func (c *Check) checkKey(keyed *keyedResponse, scope string) bool {
 	record, found := c.claimedBy(keyed.line, keyed.org, scope, keyed.key)
 	if !found || record.ID != keyed.source.ID {

@@ -11,24 +11,23 @@ import (
 	"mizan/ledger/storefront"
 )
 
-// For rule 1 of the checker (acknowledged responses), this file checks responses about payment links, products and
-// images. A response shows complete addresses, which begin with the service's own address and change with it, and the
-// whole products of a link. The store has only names and ids. So only the paths of addresses and the ids of products
-// are compared.
+// For rule 1 of the checker (acknowledged responses), this file checks responses about payment links, products and images. A
+// response shows complete URLs, which begin with the address of the service, and shows the products of a link with all their
+// columns. The store has only names and ids. So of a URL only the path is compared, and of a product only the id.
 
-// addressColumns are the columns with addresses of the service.
+// addressColumns are the columns in which responses show URLs of the service.
 var addressColumns = []string{"url", "qr_url", "image"}
 
-// productsColumn is a link's column with its products.
+// productsColumn is the column of a link in which responses show its products.
 const productsColumn = "products"
 
 func isOfStorefront(kind ledger.Kind) bool {
 	return kind == ledger.Link || kind == ledger.Product || kind == ledger.Image
 }
 
-// storefrontValue returns the value of a column in the form in which responses and the store are compared: the path of an
-// address, and the ids of products. isComparable is true for these columns, although their values depend on more than the
-// record (schema.Column.Contextual).
+// storefrontValue returns the value of a column in the form in which a response and the store are compared. Of a URL this is the
+// path, and of products their ids. For these columns isComparable is true, although their values depend on more than the record
+// (schema.Column.Contextual).
 func storefrontValue(kind ledger.Kind, column string, value []byte) (comparable []byte, isComparable bool) {
 	if !isOfStorefront(kind) {
 		return value, false
@@ -59,7 +58,7 @@ func storefrontValue(kind ledger.Kind, column string, value []byte) (comparable 
 	return value, false
 }
 
-// storedProducts returns the products of a stored link as far as storefrontValue reads them.
+// storedProducts returns the products of a stored link, with the members that storefrontValue reads.
 func storedProducts(l *storefront.Link) []byte {
 	products := []map[string]string{}
 	for _, p := range l.Products {
@@ -68,7 +67,7 @@ func storedProducts(l *storefront.Link) []byte {
 	return encodeJSON(products)
 }
 
-// imageID returns the id of the image at an address; empty if the address is not that of an image.
+// imageID returns the id of the image at a URL. It is empty if the URL is not that of an image.
 func imageID(address string) string {
 	id, _, ok := storefront.ParseName(path.Base(address))
 	if !ok {

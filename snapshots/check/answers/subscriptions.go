@@ -25,11 +25,11 @@ const subscriptionsPath = "/api/v1/subscriptions"
 // shownSubscription is a subscription as one response showed it.
 type shownSubscription struct {
 	line            uint32
-	lastTransaction ledger.ID // the transaction of the last renewal; zero: none
+	lastTransaction ledger.ID // the transaction of the last renewal; zero if there is none
 	members         members
 }
 
-// readSubscriptions reads a response about subscriptions; rest follows subscriptionsPath.
+// readSubscriptions reads a response about subscriptions. rest is the part of the URL path after subscriptionsPath.
 func (c *Check) readSubscriptions(lineNumber uint32, rest string, l *responseLine) bool {
 	id, _, _ := strings.Cut(rest, "/")
 	if *l.Status == 404 {
@@ -48,7 +48,7 @@ func (c *Check) readSubscriptions(lineNumber uint32, rest string, l *responseLin
 	return !ok || len(records) > 0
 }
 
-// noteSubscription records what a response shows of a subscription; false if the response shows none.
+// noteSubscription records a subscription as a response shows it. It returns false if the response shows no subscription.
 func (c *Check) noteSubscription(lineNumber uint32, l *responseLine, object jsonObject) bool {
 	record := c.answers.subscriptions.findOrAdd(c, lineNumber, l, object, contracts.Variant{})
 	if record == nil {
@@ -56,7 +56,7 @@ func (c *Check) noteSubscription(lineNumber uint32, l *responseLine, object json
 	}
 	lastTransaction, err := uuid.Parse(object.text("last_transaction_id"))
 	if err != nil {
-		lastTransaction = ledger.ID{} // no id, so the text names none of the subscription's transactions
+		lastTransaction = ledger.ID{} // there is no valid id, so the text names no transaction of the subscription
 	}
 	record.shown = append(record.shown, shownSubscription{lineNumber, lastTransaction, c.answers.membersOf(object)})
 	return true
@@ -75,7 +75,7 @@ func (c *Check) compareSubscriptions() {
 			continue
 		}
 		record := c.answers.subscriptions.markFound(c, recordKey.Org, recordKey.ID, r.Partner)
-		pastRecords, err := transactions.PastSubscriptions(c.Scan, o, r)
+		pastRecords, err := transactions.SubscriptionHistory(c.Scan, o, r)
 		if err != nil {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the events of subscription %v can't be read: %v", record.line, r.ID, err)
 		}
@@ -87,8 +87,8 @@ func (c *Check) compareSubscriptions() {
 	}
 }
 
-// subscriptionDiffers compares a response with all forms that the subscription had. It names the fields in which the
-// response differs from the most similar form; none if the response is equal to one of the forms.
+// subscriptionDiffers compares a response with all forms that the subscription had. It returns the names of the fields in which
+// the response differs from the most similar form. If the response is equal to one of the forms, it returns none.
 func (c *Check) subscriptionDiffers(o *scan.Organization, pastRecords []subscription.Record, shown *shownSubscription) (names []string) {
 	a, renewal := &c.answers, o.Histories.Subscriptions.ByTransaction[shown.lastTransaction].Details
 	for i, past := range pastRecords {

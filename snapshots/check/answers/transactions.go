@@ -23,27 +23,28 @@ import (
 
 const transactionsPath = "/api/v1/transactions"
 
-// shownTransaction is a transaction as responses show it.
+// shownTransaction is a transaction as one or more equal responses show it.
 type shownTransaction struct {
 	line             uint32
-	status           uint8   // the status's number in receivedResponses.states
+	status           uint8   // number of the status in receivedResponses.states
 	isCreateResponse bool    // shown in the response to a create; that response is short if the payer pays on a hosted page
 	lang             string  // the language in the response's merchant_meta
-	members          members // without the refunds
+	members          members // all members except the refunds
 	refunds          []shownRefund
 }
 
 // shownRefund is a refund as one response showed it.
 type shownRefund struct {
 	id     ledger.ID
-	status uint8  // as in shownTransaction
-	hash   uint32 // of the refund's JSON
+	status uint8  // number of the status in receivedResponses.states
+	hash   uint32 // hash of the refund's JSON
 }
 
-// actionPrefixes follow transactionsPath in the paths that name an operation before the transaction's id.
+// actionPrefixes are the segments that follow transactionsPath if a URL path names an operation and after it the transaction's
+// id.
 var actionPrefixes = [...]string{"commit/", "continue/", "additional_params_for_auth/", "choose_target_destination/"}
 
-// readTransactions reads a response about transactions; rest follows transactionsPath.
+// readTransactions reads a response about transactions. rest is the part of the URL path after transactionsPath.
 func (c *Check) readTransactions(lineNumber uint32, rest string, l *responseLine) (known bool) {
 	switch {
 	case rest != "":
@@ -60,8 +61,8 @@ func (c *Check) readTransactions(lineNumber uint32, rest string, l *responseLine
 	return known
 }
 
-// readTransaction reads a response about one transaction; rest follows transactionsPath. If the path ends
-// with the transaction's id, the response must show that transaction.
+// readTransaction reads a response about one transaction. rest is the part of the URL path after transactionsPath. If the path
+// ends with the transaction's id, the response must show this transaction.
 func (c *Check) readTransaction(lineNumber uint32, rest string, l *responseLine) bool {
 	isUpdate := l.Method == "PUT"
 	for _, prefix := range actionPrefixes {
@@ -88,14 +89,14 @@ func (c *Check) readTransaction(lineNumber uint32, rest string, l *responseLine)
 	return false
 }
 
-// asksForRefund tells whether the line is a request for a refund.
+// asksForRefund tells whether the request is one for a refund.
 func (l *responseLine) asksForRefund() bool {
 	params := parseObject(parseObject(decodeEmbedded(l.Body))["params"])
 	return l.Method == "PUT" && params.text("type") == "refund"
 }
 
-// noteTransaction records what a response shows of a transaction, unless an earlier response showed the
-// same; false if the response shows no transaction.
+// noteTransaction records a transaction as a response shows it, unless an earlier response showed the same. It returns false if
+// the response shows no transaction.
 func (c *Check) noteTransaction(lineNumber uint32, l *responseLine, object jsonObject) bool {
 	a, status := &c.answers, object.text("status")
 	if status == "" {
@@ -173,8 +174,8 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// transactionDiffers compares a response with each form that the transaction may have had. It returns the
-// names of the members in which the response differs from the most similar form; none if one form is equal.
+// transactionDiffers compares a response with each form that the transaction may have had. It returns the names of the members
+// in which the response differs from the most similar form. If one form is equal, it returns none.
 func (a *receivedResponses) transactionDiffers(past *transactions.Past, shown *shownTransaction) (names []string) {
 	record := past.RecordThen()
 	view := jsonform.TransactionView{Started: past.Record.Stamp.Started}
@@ -187,10 +188,10 @@ func (a *receivedResponses) transactionDiffers(past *transactions.Past, shown *s
 	}
 	railMetas, actions := [][]byte{record.RailMeta}, []*payment.Action{nil}
 	if record.RailMeta != nil {
-		railMetas = append(railMetas, nil) // the provider may have sent its metadata keys after the response
+		railMetas = append(railMetas, nil) // also without metadata of the provider, which may have arrived after the response
 	}
 	if action := past.Action(); action != nil {
-		actions = append(actions, action) // no action is shown after the payer's time to act has ended
+		actions = append(actions, action) // the form without an action is right too, when the payer's time to act has ended
 	}
 	for _, record.RailMeta = range railMetas {
 		for _, view.Action = range actions {

@@ -20,7 +20,7 @@ import (
 type Check struct {
 	*scan.Scan
 	organization   *scan.Organization
-	directory      *directory.Facts // has the partners' overdrafts
+	directory      *directory.Facts // knows the partners' overdraft limits
 	books          *Books
 	bufferedChunks map[string][]bufferedLines // lines that are in page buffers and on no page yet, by the prefix of the pages' keys
 }
@@ -36,12 +36,12 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 type Books struct {
 	accounts map[ledger.Account]*account
 	holds    map[uint64]scan.Hold // open pending entries, by the seq of their event
-	// shiftedRows has each row by effective date that must exist: the row's shortForm → the seq of its event. Such
-	// a row repeats a line whose effective day is not its booked day.
+	// shiftedRows has the rows by effective date that must exist: a row's shortForm → the seq of the row's event. A
+	// row by effective date repeats a line whose effective day is not its booked day.
 	shiftedRows map[[16]byte]uint64
 	lineCount   uint64
 
-	contractAccounts *contractAccounts // nil: accounts that belong to one contract are in accounts too
+	contractAccounts *contractAccounts // nil: the map accounts also has the accounts that belong to one contract
 
 	key, row []byte                            // buffers
 	onLine   func(ledger.Account, *store.Line) // if not nil, it is called with every recomputed line
@@ -50,11 +50,11 @@ type Books struct {
 // account is the state of one account after the entries so far.
 type account struct {
 	totals    ledger.Totals
-	forced    money.Amount  // the part of the pending debits that was held even if too little was available
+	forced    money.Amount  // part of the pending debits that was held although too little was available
 	linesHash hash.Hash     // running hash of all lines in the form in which they must be stored
 	loweredAt ledger.Micros // time of the last debit that lowered the available balance
 	lineCount uint64
-	pagesRead bool // its pages have been read
+	pagesRead bool // the account's pages have been read
 }
 
 func newBooks() *Books {
@@ -71,8 +71,8 @@ func (b *Books) account(a ledger.Account) *account {
 	return found
 }
 
-// book applies an event's entry. It applies a wrong entry as far as possible. closedHold is the hold that the entry
-// closes; fault says what is wrong with the entry, and is empty if nothing is wrong.
+// book applies an event's entry, even if the entry is wrong, as far as possible. It returns the hold that the entry closes.
+// fault says what is wrong with the entry, and is empty if nothing is wrong.
 func (b *Books) book(e *ledger.Event) (closedHold scan.Hold, fault string) {
 	entry := e.Entry
 	fault = scan.PostingsFault(entry.Postings)
@@ -108,9 +108,9 @@ func (b *Books) book(e *ledger.Event) (closedHold scan.Hold, fault string) {
 	return closedHold, fault
 }
 
-// apply changes the accounts' totals and adds the entry's lines. The lines that release a captured hold come first.
-// splitFault says what is wrong with the entry's division of an amount between a partner's available balance and the
-// partner's debt; it is empty if nothing is wrong.
+// apply changes the accounts' totals by the entry and adds the entry's lines. The lines that release a captured hold come first.
+// inRange is false if a total left its range. splitFault says what is wrong with how the entry divides an amount between a
+// partner's available balance and the partner's debt, and is empty if nothing is wrong.
 func (b *Books) apply(e *ledger.Event, closedHold *scan.Hold) (inRange bool, splitFault string) {
 	entry := e.Entry
 	inRange = b.release(e, closedHold)

@@ -16,13 +16,11 @@ import (
 // For rules 2, 4 and 5 of the checker (totals, lists, journals), this file checks page buffers. A group is the
 // changes that become durable with one sync. A page is a row with lines of one account or list. A page buffer has the
 // lines that one group has written and that are on no page yet. Its rows belong to existing groups. The rows of a
-// group are numbered without a gap. Either all rows of a group are in shards, which are chosen by a hash of the
-// account or list, or none is. The lines of a group were booked after those of earlier groups. Each chunk (the lines
-// of one account or list) is in the shard where readers look for it. If a page repeats a chunk, the page has the same
-// bytes.
+// group are numbered without a gap. The lines of a group were booked after those of earlier groups. If a page repeats a
+// chunk (the lines of one account or list), the page has the same bytes.
 
-// bufferedLines is a chunk: the lines of an account or a list in the page buffer of one group, as
-// stored. A page may have the same lines.
+// bufferedLines is a chunk: the lines of one account or list in the page buffer of one group, in the stored form. A page may
+// have the same lines.
 type bufferedLines struct {
 	group uint64
 	lines []byte
@@ -33,7 +31,7 @@ type bufferedLines struct {
 func (c *Check) CheckBuffers() error {
 	o := c.organization
 	c.bufferedChunks = make(map[string][]bufferedLines)
-	d := &bufferReader{Check: c, isSharded: make(map[uint64]bool), groupSpans: make(map[uint64]span)}
+	d := &bufferReader{Check: c, groupSpans: make(map[uint64]span)}
 	if err := c.Rows(o, posting.PageBuffers, d.readRow); err != nil {
 		return err
 	}
@@ -51,10 +49,9 @@ type span struct{ first, last ledger.Micros }
 type bufferReader struct {
 	*Check
 	position   store.BufferKey // key of the row that was read last
-	head       []byte          // account or list of the chunk that was read last in the current shard and group; nil: none
-	pageSpan   span            // booked times of the lines read so far for that chunk's page, in the current shard and group
-	isSharded  map[uint64]bool // tells for a group whether it has rows in shards
-	groupSpans map[uint64]span // the booked times of each group's lines
+	head       []byte          // account or list of the last chunk that was read in the current group; nil if there is none yet
+	pageSpan   span            // booked times of the lines of head that were read so far in the current group
+	groupSpans map[uint64]span // booked times of the lines of each group
 }
 
 // readRow checks the key of one row of a page buffer, and the row's chunks.
@@ -77,16 +74,10 @@ func (d *bufferReader) readRow(key, row []byte) error {
 	if k.Group == 0 || k.Group > d.LastGroup {
 		d.Report.Breach(findings.RuleJournal, "organization %v: a page buffer row of group %d, and group %d was the last", org, k.Group, d.LastGroup)
 	}
-	if k.Shard != store.Unsharded {
-		d.isSharded[k.Group] = true
-	} else if d.isSharded[k.Group] { // sharded rows come before unsharded ones
-		d.Report.Breach(findings.RuleJournal, "organization %v: the page buffer of group %d is divided into shards, and has a row of all", org, k.Group)
-	}
 	return store.EachChunk(bytes.Clone(row), d.checkChunk)
 }
 
-// checkChunk checks that a chunk is where readers look for it, and that its lines were booked
-// after the previous lines. head is the stored form of the chunk's account or list.
+// checkChunk checks that a chunk's lines were booked after the previous lines. head is the stored form of the chunk's account or list.
 func (d *bufferReader) checkChunk(head, lines []byte) error {
 	prefix := store.PagePrefix(nil, d.organization.ID, head)
 	first, last, err := store.Span(head[0], lines)
@@ -94,10 +85,6 @@ func (d *bufferReader) checkChunk(head, lines []byte) error {
 		return err
 	}
 	rule := ruleOf(prefix)
-	if d.position.Shard != store.Unsharded && d.position.Shard != store.Shard(head) {
-		d.Report.Breach(rule, "organization %v: group %d's page buffer has %s in shard %d, where no reader looks for it",
-			d.organization.ID, d.position.Group, NameOfPages(prefix), d.position.Shard)
-	}
 	sameHead := bytes.Equal(head, d.head)
 	if first > last || sameHead && first <= d.pageSpan.last || !sameHead && first < d.pageSpan.first {
 		d.Report.Breach(rule, "organization %v: group %d's page buffer has %s out of the order of booking", d.organization.ID, d.position.Group, NameOfPages(prefix))
@@ -132,9 +119,9 @@ func (d *bufferReader) compareGroups() {
 	}
 }
 
-// DropPaged removes from memory the chunks that a stored page repeats. The writer appends lines to a
+// DropFlushedChunks removes from memory the chunks that a stored page repeats. The writer appends lines to a
 // page in whole chunks, so the page contains such a chunk byte for byte.
-func (c *Check) DropPaged(prefix, page []byte) {
+func (c *Check) DropFlushedChunks(prefix, page []byte) {
 	chunks, n := c.bufferedChunks[string(prefix)], 0
 	for n < len(chunks) && bytes.Contains(page, chunks[n].lines) {
 		n++
@@ -144,9 +131,9 @@ func (c *Check) DropPaged(prefix, page []byte) {
 	}
 }
 
-// CheckLeftInBuffers checks, after all pages have been read, that the chunks left in memory are
-// exactly those that readers show. Readers skip a chunk if its account or list has a later page. A page
-// must repeat such a chunk byte for byte.
+// CheckLeftInBuffers runs after all pages have been read. It checks that the chunks left in memory are exactly those that
+// readers show. Readers ignore a chunk if its account or list has a later page, so a page must have repeated such a chunk byte
+// for byte.
 func (c *Check) CheckLeftInBuffers() error {
 	o := c.organization
 	var inMemory []byte
@@ -190,16 +177,16 @@ func NameOfPages(prefix []byte) string {
 	return fmt.Sprintf("list %v", list)
 }
 
-// ListOrder is the position up to which a list's rows have been read.
+// ListOrder is the position up to which the rows of a list have been read.
 type ListOrder struct {
 	prefix     []byte
 	lastBooked ledger.Micros
 }
 
-// Follows tells whether rows are in the order of booking and were booked after the previous rows of the
-// same list. If rows were out of order, a reader that goes backward through the list would stop
-// too early, at the first row that is older than those that it looks for.
-func (s *ListOrder) Follows(prefix []byte, rows []store.Listed) bool {
+// Follows tells whether rows are in the order of booking and were booked after the previous rows of the same list. A reader goes
+// backward through the list and stops at the first row that is older than those that it looks for. If rows were out of order, it
+// would stop too early.
+func (s *ListOrder) Follows(prefix []byte, rows []store.ListRow) bool {
 	if !bytes.Equal(s.prefix, prefix) {
 		s.prefix, s.lastBooked = append(s.prefix[:0], prefix...), 0
 	}

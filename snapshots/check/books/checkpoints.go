@@ -21,33 +21,34 @@ import (
 // Checkpoints reads an organization's checkpoints along with its events. It recomputes each
 // checkpoint and compares it row by row with the stored one.
 //
-// If there are checkpoints between a checkpoint and its base, the checkpoint is computed from those, which were
-// compared before and are right, and from the events since the last of them. So only the accounts that moved since
-// the last checkpoint are in memory. If a comparison fails, a second pass over the events, which keeps the recomputed
-// checkpoints in memory, finds and names the fault.
+// A checkpoint is computed from the checkpoints between its base and itself, which the check has already found to be
+// right, and from the events since the last of them. So only the accounts that moved since the last checkpoint are in
+// memory. If a comparison fails, a second pass over the events keeps the recomputed checkpoints in memory, and finds and
+// names the fault.
 type Checkpoints struct {
 	*Check
 	isSecondPass bool
-	hasMismatch  bool                        // in the first pass, a comparison has failed
-	moved        map[string]*ledger.Movement // what the events since the last head moved, by the account's key
+	hasMismatch  bool                        // a comparison has failed in the first pass
+	moved        map[string]*ledger.Movement // account's key → the account's movement since the last head
 	holds        map[uint64]scan.Hold        // in the second pass: open pending entries, by the seq of their event
 	next         func() (scan.KV, bool)      // returns the next row with a head
 	Stop         func()
 	nextHead     store.CheckpointHead // the head of the next checkpoint; seq 0: there is no further one
-	nextHeadRow  []byte               // that head as it is stored
-	rows         map[uint64][]int     // seq of a head that was compared → number of its rows of each height
+	nextHeadRow  []byte               // the row with nextHead
+	rows         map[uint64][]int     // seq of a compared head → number of the checkpoint's rows of each height
 	lastSeq      uint64               // seq of the last head that was compared
-	chain        []checkpoint         // the checkpoint that was compared last, preceded by its base, the base's base and so on
+	chain        []checkpoint         // the last compared checkpoint, preceded by its base, the base's base and so on
 }
 
-// anyRows replaces the numbers of rows of a head that is wrong, so that its rows are not reported in addition to it.
+// anyRows replaces the row counts of a wrong head. It allows any number of rows, so only the head is reported, not its rows
+// too.
 var anyRows = slices.Repeat([]int{math.MaxInt}, math.MaxUint8+1)
 
 // checkpoint is a checkpoint that was compared.
 type checkpoint struct {
 	store.CheckpointID
 	chainAccounts uint64
-	accounts      []movedAccount // the content, which is in memory only in the second pass
+	accounts      []movedAccount // the accounts in it; set in the second pass only
 }
 
 // movedAccount is an account in a checkpoint.
@@ -184,7 +185,7 @@ func (p *Checkpoints) compareRow(key []byte, height, number int, want []byte) {
 	switch {
 	case err != nil:
 		p.breach("the checkpoint after event %d: %v", p.nextHead.Seq, err)
-	case !found: // readers ignore a checkpoint that lacks a row
+	case !found: // no fault: readers ignore a checkpoint that lacks a row
 	case bytes.Equal(got, want):
 	case height > 0:
 		p.breach("the checkpoint after event %d lists other rows in index row %d of height %d than its events give", p.nextHead.Seq, number, height)
@@ -193,7 +194,7 @@ func (p *Checkpoints) compareRow(key []byte, height, number int, want []byte) {
 	}
 }
 
-// firstDifference names the first account in which two parts differ.
+// firstDifference names the first account or group in which two parts differ.
 func firstDifference(got, want []byte) string {
 	movements := make(map[string]ledger.Movement)
 	for part := store.NewCheckpointPart(want); ; {
@@ -211,6 +212,9 @@ func firstDifference(got, want []byte) string {
 			return ""
 		case found && wanted == part.Movement:
 			continue
+		}
+		if g, ok := store.ParseGroupKey(part.Key); ok {
+			return ": group " + string(g.Path) + " " + g.Asset.String()
 		}
 		if a, ok := store.ParseAccountKey(part.Key); ok {
 			return ": account " + string(a.Path) + " " + a.Asset.String()
@@ -260,7 +264,7 @@ func (p *Checkpoints) reread() {
 	secondPass.End()
 }
 
-// closedHold returns the hold that an event's entry closes, and remembers one that it opens.
+// closedHold returns the hold that an event's entry closes. If the entry opens a hold, closedHold stores it.
 func (p *Checkpoints) closedHold(e *ledger.Event) (closedHold scan.Hold) {
 	if e.Entry == nil {
 		return closedHold

@@ -14,8 +14,8 @@ import (
 
 // For rule 2 of the checker (totals, pages, months), this file checks accounts that belong to one contract. A store
 // has several such accounts for each contract, so they are not held in memory. Instead the check sums the hashes of
-// their lines (stored postings) twice, once from the journal and once from the pages, and checks the running totals
-// from line to line while it reads pages. If the sums differ, or running totals are wrong, the check books everything
+// their lines (stored postings) twice: once from the journal and once from the pages. While it reads pages, it also
+// checks the running totals from line to line. If the sums differ, or running totals are wrong, the check books everything
 // again with all accounts in memory.
 
 // contractAccounts compares the accounts that belong to one contract without holding them in
@@ -23,18 +23,18 @@ import (
 // the running totals.
 type contractAccounts struct {
 	seed         maphash.Seed
-	journalSum   lineSum                        // sum of the lines that the journal gives
+	journalSum   lineSum                        // sum of the lines that follow from the journal
 	pageSum      lineSum                        // sum of the lines on the pages
-	hasMismatch  bool                           // a line's running totals do not follow from the line before
+	hasMismatch  bool                           // the running totals of some line do not follow from the line before it
 	accounts     uint64                         // the number of accounts with pages
 	sums         map[money.Asset]*ledger.Totals // totals of all these accounts, by asset
-	shiftedLines map[uint64]ledger.Date         // the lines that a row by effective date must repeat: hash of the line → effective date
+	shiftedLines map[uint64]ledger.Date         // the lines that a row by effective date must repeat: hash of a line → its effective date
 	hasEvents    func(id ledger.ID) bool        // tells whether a contract has events
 
 	row, reencoded []byte // buffers
 }
 
-// lineSum is a number of lines and the sum of their hashes, which does not depend on the lines' order.
+// lineSum is a number of lines and the sum of their hashes. It does not depend on the order of the lines.
 type lineSum struct{ lines, sum uint64 }
 
 func newContractAccounts(h *scan.Histories) *contractAccounts {
@@ -42,9 +42,9 @@ func newContractAccounts(h *scan.Histories) *contractAccounts {
 	return &contractAccounts{hasEvents: hasEvents, seed: maphash.MakeSeed(), sums: make(map[money.Asset]*ledger.Totals), shiftedLines: make(map[uint64]ledger.Date)}
 }
 
-// covers tells whether the account belongs to a contract: the event's own contract or another contract
-// that has events. An entry on such an account must have the phase Posted. If it has another phase, covers
-// returns false and makes the check book everything again.
+// covers tells whether the account belongs to the event's own contract, or to another contract that has events. An entry on such
+// an account must have the phase Posted. If it has another phase, covers returns false, and the check later books everything
+// again.
 func (b *contractAccounts) covers(e *ledger.Event, path ledger.Path) bool {
 	id, isOfContract := scan.OwnerContract(path)
 	if !isOfContract || e.Source != (ledger.Source{Kind: ledger.Contract, ID: id}) && !b.hasEvents(id) {
@@ -89,19 +89,19 @@ func (b *contractAccounts) post(accountID ledger.Account, e *ledger.Event, index
 	return b.sums[accountID.Asset].Post(p.Side, p.Amount) == nil
 }
 
-// agrees tells whether the pages have exactly the lines that the journal gives.
+// agrees tells whether the pages have exactly the lines that follow from the journal.
 func (b *contractAccounts) agrees() bool { return b.journalSum == b.pageSum && !b.hasMismatch }
 
 // contractLines reads the lines of an account that belongs to one contract from the account's pages.
 type contractLines struct {
 	accountID ledger.Account
 	books     *Books
-	totals    ledger.Totals // after the last line read
-	seq       uint64        // seq of that line
-	index     int           // index of that line in its entry
+	totals    ledger.Totals // the account's totals after the last line that was read
+	seq       uint64        // seq of the event of the last line that was read
+	index     int           // index of the last line in its entry
 }
 
-// add checks the order and the running totals of the next lines and adds their hashes.
+// add checks the order and the running totals of further lines, and adds their hashes to the sum of the pages.
 func (o *contractLines) add(lines []byte) {
 	if len(lines) == 0 {
 		return
@@ -144,7 +144,7 @@ func (p *pageReader) recount() error {
 	if err != nil {
 		return err
 	}
-	c.Report.Counts.Accounts -= p.books.contractAccounts.accounts // they are now in accounts and counted there
+	c.Report.Counts.Accounts -= p.books.contractAccounts.accounts // these accounts are now in the map accounts too, and are counted there
 	p.books.shiftedRows, p.books.contractAccounts = fullBooks.shiftedRows, &contractAccounts{hasEvents: p.books.contractAccounts.hasEvents}
 	for accountID, a := range fullBooks.accounts {
 		if id, isOfContract := scan.OwnerContract(accountID.Path); isOfContract && p.books.contractAccounts.hasEvents(id) {

@@ -1,19 +1,20 @@
-// Package books checks rule 2 for the accounts of one organization: it books all entries again
-// and compares the result with the stored pages, page buffers, checkpoints of the trial
+// Package books checks the accounts of one organization by rule 2 of the checker: debits equal credits, and
+// every total is the sum of its postings. It books all entries again and compares the result with the stored
+// pages (rows with an account's lines), page buffers (lines that wait for a page), checkpoints of the trial
 // balance, and closed months.
 //
 // Invariants:
-//  1. Totals are computed from entries only; the package trusts no stored total. It adds up stored checkpoints only
-//     after each was found equal to what its entries give.
-//  2. Memory grows with the number of accounts, not of lines (stored postings): an account's lines are compared
-//     by a running hash. Accounts that belong to one contract are not held in memory; only the
-//     sum of their lines' hashes is (contract_accounts.go).
-//  3. The journal is read a second time only if a comparison fails, to name the first wrong
+//  1. Totals are computed from entries only; the package trusts no stored total. It adds up stored checkpoints
+//     only after it has found each of them equal to the sums of the entries.
+//  2. Memory grows with the number of accounts, not of lines (stored postings), because an account's lines are
+//     compared by a running hash. For accounts that belong to one contract, memory holds only the sum of their
+//     lines' hashes (contract_accounts.go).
+//  3. The journal is read a second time only if a comparison fails. The second reading names the first wrong
 //     line.
 //
-// Callers: snapshots/check, which passes the events to the package and starts its scans.
+// Callers: snapshots/check, which passes events and starts scans.
 //
-// Rejected: checking an account's page when an event on the account is read. Pages are ordered by
-// account and events by time, so each line would need a seek. A running hash for each account needs two
-// scans and no seeks.
+// Rejected: Checking an account's page when an event on the account is read was considered; it was not chosen
+// because pages are ordered by account and events by time, so each line would need a seek. A running hash for
+// each account needs two scans and no seeks.
 package books

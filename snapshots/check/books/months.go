@@ -21,33 +21,33 @@ import (
 // Months recomputes the hashes of an organization's closed months from its entries.
 type Months struct {
 	*Check
-	closedMonths []period.Month // according to their records, in order
+	closedMonths []period.Month // the closed months in order, according to the stored records
 	nextIndex    int            // index in closedMonths of the first month whose closing event was not read yet
 	lastClosed   period.Month   // the last month whose closing event was read; 0: none
 	firstMonth   period.Month   // month of the first event
 	effects      map[ledger.Account]*accountEffects
 }
 
-// accountEffects are what the entries read so far have changed on one account.
+// accountEffects are the changes to one account by the entries read so far.
 type accountEffects struct {
-	untilLastClosed effect        // up to the end of the last month whose closing event was read
-	byMonth         []monthEffect // in each later closed month
+	untilLastClosed effect        // changes up to the end of the last month whose closing event was read
+	byMonth         []monthEffect // changes in each later closed month
 }
 
-// monthEffect is what the entries that take effect in one month have changed.
+// monthEffect is the changes by the entries that take effect in one month.
 type monthEffect struct {
-	monthIndex int // in Months.closedMonths
+	monthIndex int // index in Months.closedMonths
 	effect
 }
 
-// effect is what entries have added to an account's totals and removed from them.
+// effect has the sums that entries have added to an account's totals and removed from them.
 type effect struct{ added, removed ledger.Totals }
 
 // ReadMonths reads the months that the organization has closed.
 func (c *Check) ReadMonths() *Months {
 	m := &Months{Check: c, effects: make(map[ledger.Account]*accountEffects)}
 	err := c.View.Records(c.organization.ID, ledger.Period, func(id ledger.ID, _ posting.Record) (bool, error) {
-		if month, ok := period.FromID(id); ok { // a row with another id is reported by the check of records
+		if month, ok := period.FromID(id); ok { // if the id names no month, the check of records reports the row
 			m.closedMonths = append(m.closedMonths, month)
 		}
 		return true, nil
@@ -105,7 +105,7 @@ func (m *Months) book(entry *ledger.Entry, closedHold scan.Hold, e *ledger.Event
 	}
 }
 
-// effectOn returns what entries have changed on a posting's account in a closed month.
+// effectOn returns the changes to a posting's account in a closed month.
 func (m *Months) effectOn(p *ledger.Posting, monthIndex int) *effect {
 	accountID := ledger.Account{Path: p.Account, Asset: p.Asset}
 	a := m.effects[accountID]
@@ -172,8 +172,8 @@ func (m *Months) addClosedMonth(monthIndex int) {
 	}
 }
 
-// add adds the effect of a month. A total that would leave its range stays unchanged. The check reports
-// that all the same, because the month's hash then differs.
+// add adds the effect of a month. A total that would leave its range stays unchanged. The check still finds this fault, because
+// the hash of the month is then different.
 func (f *effect) add(month *effect) {
 	for _, side := range [...]ledger.Side{ledger.Debit, ledger.Credit} {
 		for _, s := range [...]struct{ sum, addend *ledger.Totals }{{&f.added, &month.added}, {&f.removed, &month.removed}} {

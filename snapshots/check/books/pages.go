@@ -21,8 +21,8 @@ import (
 // totals of its account. Every running total is the sum of the postings so far. Every line is on a page (a row with
 // lines of its account) or in a page buffer (a row with lines of many accounts), whose lines are later than all lines
 // on pages. If a line's effective day differs from its booked day, the line is repeated in a row by effective date.
-// No partner's balance is negative by more than its overdraft; holds of refunds and of two-phase payments do not
-// count.
+// No partner's balance is below zero by more than the partner's overdraft limit; holds of refunds and of two-phase
+// payments do not count.
 
 // Book applies an event's entry and returns the hold that it closes.
 func (c *Check) Book(e *ledger.Event) (closedHold scan.Hold) {
@@ -71,11 +71,11 @@ func (c *Check) CheckPages() error {
 // pageReader reads one organization's pages.
 type pageReader struct {
 	*Check
-	prefix         []byte // prefix of the keys of the account being read; nil: none
+	prefix         []byte // prefix of the keys of the account that is being read; nil if there is none
 	accountID      ledger.Account
 	linesHash      hash.Hash                 // running hash of the account's stored lines
-	linesInBuffers map[ledger.Account][]byte // of accounts whose pages were not read yet
-	contractLines  *contractLines            // not nil if the account being read belongs to one contract
+	linesInBuffers map[ledger.Account][]byte // lines that are in page buffers, of accounts whose pages have not been read yet
+	contractLines  *contractLines            // set if the account that is being read belongs to one contract
 	wrongAccounts  []ledger.Account
 }
 
@@ -110,10 +110,10 @@ func (p *pageReader) readPage(key, row []byte) error {
 		p.beginAccount(accountID, append(p.prefix[:0], key[:len(key)-8]...))
 	}
 	p.add(row)
-	p.DropPaged(p.prefix, row)
+	p.DropFlushedChunks(p.prefix, row)
 	timeInKey := ledger.Micros(binary.BigEndian.Uint64(key[len(key)-8:]))
 	err := store.DecodePage(row, func(l *store.Line) (bool, error) {
-		if l.Booked != timeInKey { // of the page's first line
+		if l.Booked != timeInKey { // only the first line is decoded here; its booked time must be the one in the page's key
 			p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: the page of event %d has a wrong time in its key", p.organization.ID, accountID.Path, accountID.Asset, l.Seq)
 		}
 		return false, nil
@@ -214,7 +214,7 @@ func (c *Check) explain(wrongAccounts []ledger.Account) error {
 type storedLines struct {
 	next     func() (store.Line, bool)
 	stop     func()
-	reported bool // the first wrong line has been reported
+	reported bool // a wrong line has been reported already
 }
 
 // compare reads the next line and reports how it differs from the wanted one.
@@ -268,7 +268,7 @@ func (c *Check) CheckShifted() error {
 }
 
 // CheckBalances checks that debits equal credits in each asset, posted and pending, and that no
-// partner's balance is negative by more than its overdraft.
+// partner's balance is below zero by more than the partner's overdraft limit.
 func (c *Check) CheckBalances() error {
 	o := c.organization
 	sums := make(map[money.Asset]*ledger.Totals)
@@ -316,8 +316,8 @@ func addTotals(sum, totals *ledger.Totals) bool {
 	return inRange
 }
 
-// checkOverdraft checks that a partner's available balance is not negative by more than its overdraft. Holds that were
-// made even if too little was available do not count. If the overdraft was set after the balance was last lowered,
+// checkOverdraft checks that a partner's available balance is not below zero by more than the overdraft limit. Holds that
+// were made even if too little was available do not count. If the overdraft was set after the balance was last lowered,
 // nothing is checked, because an earlier overdraft may have allowed the balance.
 func (c *Check) checkOverdraft(accountID ledger.Account, number int64, a *account) {
 	available, err := a.totals.Available().Add(money.Signed{Abs: a.forced})

@@ -19,22 +19,22 @@ func isForced(e *ledger.Event) bool {
 	return e.Source.Kind == ledger.Transaction && (e.Name == string(payment.Refund) || e.Name == string(payment.HoldPayment))
 }
 
-// changeForced changes the part of an account's pending debits that forced holds reserve.
+// changeForced changes the sum of an account's forced holds: those for which too little may have been available.
 func (a *account) changeForced(change func(money.Amount, money.Amount) (money.Amount, error), p *ledger.Posting) {
 	if p.Side != ledger.Debit {
 		return
 	}
-	if forced, err := change(a.forced, p.Amount); err == nil { // if it fails, a total is out of range too, and that is reported
+	if forced, err := change(a.forced, p.Amount); err == nil { // an error means that a total is out of range too, which is reported
 		a.forced = forced
 	}
 }
 
-// partnerSplit is how an entry divides a partner's debit between the available account and the
-// account of what the partner owes.
+// partnerSplit says how an entry divides a debit or credit of a partner between two accounts: the available account, and the
+// debt account with the amount that the partner owes.
 type partnerSplit struct {
 	asset           money.Asset
-	available, owed money.Signed   // the debits of the two accounts; negative: credits
-	paths           [2]ledger.Path // paths of the available account and of the account of what is owed
+	available, owed money.Signed   // the debits of the two accounts; a credit is negative
+	paths           [2]ledger.Path // paths of the available account and of the debt account
 	hasPartner      bool           // a posting is on one of the two accounts
 }
 
@@ -60,9 +60,9 @@ func splitOf(postings []ledger.Posting) (split partnerSplit) {
 	return split
 }
 
-// splitFault says what is wrong with how an entry splits a partner's balance; empty: nothing. It must
-// be called before the entry is applied. A payout takes only money that was held before, and a
-// settlement only money that is available, so both take nothing from the account of what is owed.
+// splitFault says what is wrong with how an entry splits a partner's balance. The text is empty if nothing is wrong. splitFault
+// must be called before the entry is applied. A payout takes only money that was held before, and a settlement takes only money
+// that is available, so neither may post anything on the debt account.
 func (b *Books) splitFault(e *ledger.Event) string {
 	isSettlement := e.Source.Kind == ledger.Settlement && scan.SameAsset(e.Entry.Postings)
 	if !isSettlement && e.Source.Kind != ledger.Transaction || e.Entry.Phase != ledger.Posted && e.Entry.Phase != ledger.Capture {
@@ -76,8 +76,8 @@ func (b *Books) splitFault(e *ledger.Event) string {
 	if err != nil || split.available.Negative != split.owed.Negative && !split.available.IsZero() && !split.owed.IsZero() {
 		return "moves a partner's balance in both directions"
 	}
-	// A debit goes to the available account first, a credit to the account of what is owed. bound is the largest
-	// part that the first of the two may get.
+	// A debit goes to the available account first, a credit to the debt account first. bound is the largest part that
+	// this first account may get.
 	var bound money.Signed
 	_, providerSide := scan.NetOnProvider(e.Entry.Postings)
 	switch {
@@ -88,7 +88,7 @@ func (b *Books) splitFault(e *ledger.Event) string {
 	default:
 		bound = b.totals(split.paths[0], split.asset).Available()
 	}
-	requiredPart := money.Amount{} // the part that this account must get
+	requiredPart := money.Amount{} // the part that the first account must get
 	if !bound.Negative {
 		requiredPart = bound.Abs.Min(total.Abs)
 	}

@@ -33,16 +33,16 @@ type call struct {
 	Terminal  ledger.ID    `json:"terminal"`
 	Org       ledger.ID    `json:"org"`
 	Operation string       `json:"operation"`
-	Request   ledger.ID    `json:"request"` // zero for a call that opens a charge, and for a challenge
+	Request   ledger.ID    `json:"request"` // zero if the call opens a charge or is a challenge
 	Outcome   string       `json:"outcome"`
-	Status    string       `json:"status"`   // status of the charge; empty: the status is Outcome
+	Status    string       `json:"status"`   // status of the charge; if empty, Outcome is the status
 	Amount    money.Amount `json:"amount"`   // the amount of the charge
 	Captured  money.Amount `json:"captured"` // captured part of the hold; zero: not reported
 	Refunded  money.Amount `json:"refunded"`
 }
 
-// operationsByLogName has the operations by their names in the log. It has no challenge, because the payer
-// answers a challenge and the service makes no call for it.
+// operationsByLogName has the kinds of calls by the name of the operation in the log. It does not have the challenge, because
+// the payer answers a challenge and the service makes no call for it.
 var operationsByLogName = map[string]scan.Operation{
 	payment.Payment.String(): scan.CallCharge,
 	payment.Payout.String():  scan.CallCharge,
@@ -52,18 +52,17 @@ var operationsByLogName = map[string]scan.Operation{
 	"refund":                 scan.CallRefund,
 }
 
-// The operations in lines of the log that have no intent, because they are no calls of the service: the
-// payer answered a challenge, or the rail published again what the payer has to do. Neither moves money.
+// Operations in the log that need no intent, because the service did not call the provider. In a challenge the payer has
+// answered; in a reissue the rail has published the payer's next step again. Neither moves money.
 const (
 	challenge = "challenge"
 	reissue   = "reissue"
 )
 
-// callNames are the names of the operations in the report.
+// callNames are the names of the kinds of calls in the report.
 var callNames = [scan.Operations]string{"charge", "completion", "capture", "void", "refund"}
 
-// heldStatuses are the statuses in which a charge needs a further call of the service to move
-// money.
+// heldStatuses are the statuses in which a charge moves no money without a further call of the service.
 var heldStatuses = map[string]bool{"held": true, "action": true}
 
 // unchargedStatuses are the statuses of a charge that never moves money.
@@ -91,8 +90,8 @@ func Check(s *scan.Scan, data string) error {
 	})
 }
 
-// readCalls adds every call to its transaction's history. It ignores a last line that is cut short, the zero bytes behind
-// the lines, and what follows a block that a power cut left zero, because the simulator never answered such calls.
+// readCalls adds every call to its transaction's history. It ignores calls that the simulator never answered: a last line
+// that is cut short, zero bytes after the lines, and all that follows a block that a power failure left zero.
 func (c *checker) readCalls(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -157,7 +156,7 @@ func (c *checker) checkCall(entry *call, requests map[ledger.ID]bool) {
 	case !known:
 	case operation == scan.CallCharge:
 		c.checkOpening(entry, h, terminal)
-	case operation == scan.CallVoid && entry.Outcome == unknownReference: // the charge's call was lost, and the void made sure that there is no charge
+	case operation == scan.CallVoid && entry.Outcome == unknownReference: // the call of the charge was lost, and the void has made sure that there is no charge
 	case h.Calls[scan.CallCharge] == 0 || h.CalledTerminal != terminal:
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s has a %s at a terminal where it is not open", entry.Org, scan.NameOf(source), entry.Operation)
 	case entry.Request == (ledger.ID{}):
@@ -207,7 +206,7 @@ func (entry *call) apply(histories *scan.Histories, h *scan.History) {
 	if h.ProviderMoney >= 0 {
 		bookedMoney = *histories.MovedMoney.At(h.ProviderMoney)
 	}
-	withOpenRefund := bookedMoney.Refunded // the refunded amount if the open refund succeeds
+	withOpenRefund := bookedMoney.Refunded // the refunded amount, if the last refund, which is under way, succeeds
 	if h.Refunds >= 0 {
 		if lastRefund := histories.Refunds.At(h.Refunds); lastRefund.State == scan.RefundOpen {
 			withOpenRefund, _ = bookedMoney.Refunded.Add(lastRefund.Provider) // rule 3 (states of records) has checked the range
@@ -229,7 +228,7 @@ func (c *checker) compareCalls(o *scan.Organization) {
 		}
 	}
 	for reference, h := range o.Histories.ByCharge {
-		if h.Version == 0 { // it has no record, and was not compared above
+		if h.Version == 0 { // the charge has no record of its own, so the loop above did not compare it
 			c.compareCharge(o, ledger.Source{Kind: ledger.Transaction, ID: reference}, h)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The lengths of the card numbers (ISO/IEC 7812) that showsCard looks for.
+// The least and greatest length of a card number (ISO/IEC 7812) that showsCard looks for.
 const (
 	minCardDigits = 12
 	maxCardDigits = 19

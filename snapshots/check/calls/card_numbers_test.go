@@ -7,7 +7,7 @@ func TestCardNumbersAreFoundInTexts(t *testing.T) {
 	for line, want := range map[string]bool{
 		`{"reason":"4242424242424242"}`:                                                             true,
 		`{"reason":"card 5555555555554444 was declined"}`:                                           true,
-		`{"reason":"card 5555555555554445 was declined"}`:                                           false, // its check digit is wrong
+		`{"reason":"card 5555555555554445 was declined"}`:                                           false, // the check digit is wrong
 		`{"4242424242424242":"reason"}`:                                                             true,
 		`{"reason":"x","request":{"number":"4242424242424242"}}`:                                    true,
 		`{"reason":4242424242424242}`:                                                               true,
@@ -17,9 +17,9 @@ func TestCardNumbersAreFoundInTexts(t *testing.T) {
 		`{"reference":"33b8fd1f-2e0f-4363-826e-424242424242"}`:                                      false,
 		`{"return_url":"https://shop.example/a4242424242424242"}`:                                   false,
 		`{"return_url":"https://shop.example/?n=4242424242424242&x"}`:                               true,
-		`{"reason":"42424242424242424242424242"}`:                                                   false, // longer than any card number
-		`{"reason":"42424242424"}`:                                                                  false, // shorter than any card number
-		`{"reason":"4242424242424242","reason":"x"}`:                                                true,  // two members of one name: a line that can't be parsed is reported if it has a card number
+		`{"reason":"42424242424242424242424242"}`:                                                   false, // this is longer than any card number
+		`{"reason":"42424242424"}`:                                                                  false, // this is shorter than any card number
+		`{"reason":"4242424242424242","reason":"x"}`:                                                true,  // two members have the same name; a line that can't be parsed is reported if it has a card number
 	} {
 		if got := showsCard([]byte(line)); got != want {
 			t.Errorf("%s: %v, want %v", line, got, want)

@@ -10,10 +10,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// LengthOfLog returns the offset at which the last written line of the simulator's log ends; size is the size of the file.
-// While the simulator is in use, zero bytes follow this line, and the simulator may overwrite them at any moment. So a
-// copy that included them could have a gap before a later line.
-func LengthOfLog(f io.ReaderAt, size int64) (int64, error) {
+// WrittenLength returns the offset at which the last written line of the simulator's log ends. size is the size of the file.
+// While the simulator runs, zero bytes follow this line, and the simulator may overwrite them at any moment. So a copy that
+// included the zero bytes could have a gap before a later line.
+func WrittenLength(f io.ReaderAt, size int64) (int64, error) {
 	piece := make([]byte, 64<<10)
 	for size > 0 {
 		n := min(size, int64(len(piece)))
@@ -28,13 +28,13 @@ func LengthOfLog(f io.ReaderAt, size int64) (int64, error) {
 	return 0, nil
 }
 
-// LogFilter tells for which calls in the simulator's log the store has intents (events that are stored before a
-// call). A restore uses it because the restored log may be newer than the store. The restored simulator must
-// not know calls for which the store has no intent.
+// LogFilter tells which calls in the simulator's log have an intent in the store. An intent is an event that is stored before a
+// call. A restore uses the filter, because the restored log may be newer than the store and the restored simulator must not know
+// calls without an intent.
 type LogFilter struct {
 	scan      *scan.Scan
-	keptLines map[callKind]uint8 // numbers of lines kept so far
-	requests  map[ledger.ID]bool // ids of the requests in these lines
+	keptLines map[callKind]uint8 // number of kept lines of each kind of call
+	requests  map[ledger.ID]bool // ids of the requests in the kept lines
 }
 
 // callKind is one kind of calls of one transaction.

@@ -90,18 +90,19 @@ func isInput(inputs []fs.FileInfo, info fs.FileInfo) bool {
 // stemBytes is the number of bytes at a canary's beginning that are hashed.
 const stemBytes = 4
 
-// search finds many strings in one pass. The stem of a string is its first bytes. The text is compared with
-// strings only where its next bytes have the hash of a stem. Strings shorter than stemBytes are searched one by one.
+// search finds many strings in one pass over a text. The stem of a string is its first bytes. At each position, the strings are
+// compared with the text only if the next bytes of the text have the hash of a stem. Strings shorter than a stem are searched
+// one by one.
 type search struct {
-	stemHashes    [1 << 16 / 64]uint64 // one bit for each hash of a stem
+	stemHashes    [1 << 16 / 64]uint64 // one bit for each possible hash of a stem; set if a string has this hash
 	byStem        map[uint32][]canary
 	shortCanaries []canary
 	longest       int // length of the longest string
-	chunkBytes    int // bytes read at a time
+	chunkBytes    int // how many bytes are read at a time
 }
 
 type canary struct {
-	line int // line in the file of canaries, from 1
+	line int // number of the line in the file of canaries, from 1
 	text []byte
 }
 
@@ -149,8 +150,8 @@ func (s *search) searchReader(ctx context.Context, f io.Reader, onFound func(lin
 	}
 	overlap := s.longest - 1 // bytes that are searched again with the next chunk, because a canary may lie across two chunks
 	buffer := make([]byte, overlap+s.chunkBytes)
-	filled := 0        // bytes in buffer that are text
-	offset := int64(0) // file offset of buffer[0]
+	filled := 0        // number of bytes in buffer that have been read from the file
+	offset := int64(0) // offset in the file of buffer[0]
 	for {
 		n, err := io.ReadFull(f, buffer[filled:])
 		filled += n
@@ -158,7 +159,7 @@ func (s *search) searchReader(ctx context.Context, f io.Reader, onFound func(lin
 		if err != nil && !atEOF {
 			return err
 		}
-		end := filled // end of the positions that are searched now
+		end := filled // canaries that begin before this position are searched now
 		if !atEOF {
 			end = filled - overlap
 		}

@@ -1,5 +1,5 @@
-// Package canaries checks rule 8: it searches every file of the data directory for canaries:
-// strings that a test has sent and that must not be stored, such as card numbers.
+// Package canaries searches every file of the data directory for canaries: strings that a test has sent and that must
+// not be stored, such as card numbers. This is rule 8 of the checker (package check).
 //
 // Invariants:
 //  1. Every regular file is searched, in any format, except the check's own inputs.
@@ -8,6 +8,6 @@
 //
 // Callers: snapshots/check.
 //
-// Rejected: one bytes.Contains for each canary. A crash test has thousands of canaries; this
-// search reads the files once.
+// Rejected: another design would call bytes.Contains once for each canary. It was not chosen because a crash test has
+// thousands of canaries, while this search reads the files once for all of them.
 package canaries

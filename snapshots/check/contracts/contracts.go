@@ -25,12 +25,12 @@ type Variant struct {
 // variantSet is a set of variants, one bit for each.
 type variantSet uint32
 
-// stepVariants has the variants whose machines have a step: possible has all of them, mayPost those in
-// which the step may have an entry, mustPost those in which it must have one, and byTimer those in which
-// only a timer takes the step.
+// stepVariants are the sets of variants (products in a reading) whose state machines have a certain step. possible has all of
+// them. In those of mayPost the step may have an entry, and in those of mustPost it must have one. In those of byTimer only a
+// timer takes the step.
 type stepVariants struct{ possible, mayPost, mustPost, byTimer variantSet }
 
-// stepKey identifies a step by what an event says of it: its name and the states before and after it.
+// stepKey identifies a step by the members of its event: the event's name and the states before and after it.
 type stepKey struct {
 	name     contract.Action
 	from, to contract.Status
@@ -52,7 +52,7 @@ var (
 	allVariantBits variantSet
 	reviewFirst    variantSet // the variants that move money only after a review
 	variantsByStep = make(map[stepKey]stepVariants)
-	emptyStatuses  = make(map[variantStatus]bool) // the statuses in which the contract's own accounts must be empty
+	emptyStatuses  = make(map[variantStatus]bool) // the statuses in which all accounts that belong to the contract must be empty
 )
 
 func init() {
@@ -118,16 +118,16 @@ type Check struct {
 	cachedReplies *scan.Replies
 
 	lifecycles     scan.Slab[Lifecycle]
-	repliedMoments scan.Slab[contractMoment]      // what each cached reply shows: a contract as it was after an event
-	foreignEntries map[ledger.ID]scan.Fingerprint // contract's id → what entries of other records have posted on the contract's accounts
+	repliedMoments scan.Slab[contractMoment]      // for each cached reply to a contract request, the contract's event after which the reply shows the contract
+	foreignEntries map[ledger.ID]scan.Fingerprint // contract's id → fingerprint of the postings on the contract's accounts that events of other records have made
 	lastEvent      contractMoment                 // the contract event that was read last
-	numbers        map[string]*numberSet          // prefix of contract numbers → the numbers with it
-	contractCounts map[string]uint64              // how many contracts there are of a kind, by the counterKey of the kind's counter
+	numbers        map[string]*numberSet          // prefix of contract numbers → the set of the numbers with this prefix
+	contractCounts map[string]uint64              // how many contracts each counter must count, by counterKey
 
-	requiredCounters map[string]uint64 // the values that all counters must have, by counterKey; nil: not computed yet
-	storedCounters   map[string]bool   // the stored counters that were compared, by counterKey
+	requiredCounters map[string]uint64 // required values of all counters, by counterKey; nil until they are computed
+	storedCounters   map[string]bool   // stored counters that have been compared, by counterKey
 
-	registers map[ledger.ID]*register // registers of issues that have subscriptions
+	registers map[ledger.ID]*register // registers of those issues of certificates that have subscriptions
 }
 
 // New begins the check of one organization's contracts.
@@ -138,16 +138,16 @@ func New(s *scan.Scan, o *scan.Organization, cachedReplies *scan.Replies) *Check
 	}
 }
 
-// Lifecycle is what a contract's events and record tell about it in addition to its History. Memory
-// holds one for every contract of the store.
+// Lifecycle summarizes the events and the record of a contract, in addition to the contract's scan.History. Memory holds one
+// Lifecycle for every contract of the organization.
 type Lifecycle struct {
 	variants      variantSet       // the variants that have all steps so far
-	assetHash     uint32           // hash of the asset that the contract has moved; 0: none
+	assetHash     uint32           // hash of the asset that the contract has moved; 0 if it has moved nothing
 	payloadHash   uint64           // hash of the record's payload
 	SharedSum     scan.Fingerprint // fingerprint of the contract's entries on the accounts that its control totals sum up
 	ownSum        scan.Fingerprint // fingerprint of the contract's entries on its own accounts
 	LastAction    contract.Action  // the last event except continuations (further entries of an action) and batches (an action for some holders)
-	ListHash      uint64           // hashes of the contract's rows that lists must have, minus those of its stored rows; 0 if the lists are right
+	ListHash      uint64           // hashes of the rows that lists must have for the contract, minus the hashes of its stored list rows; 0 if the lists are right
 	recordVariant variantSet       // the record's variant
 	wasReviewed   bool
 	hadEntry      bool // the last event had an entry
@@ -176,7 +176,7 @@ func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
 	lifecycle := c.LifecycleOf(h)
 	continues := h.Last != 0 && h.Last == e.Seq-1 && lifecycle.hadEntry
 	lifecycle.hadEntry = e.Entry != nil
-	lifecycle.wasReviewed = lifecycle.wasReviewed || e.Name == string(contract.Pass)
+	lifecycle.wasReviewed = lifecycle.wasReviewed || e.Name == string(contract.Approve)
 	c.lastEvent = contractMoment{e.Source.ID, e.Seq, c.organization.Histories.StatesOf(e.Source.Kind).Code(e.To)}
 	switch contract.Action(e.Name) {
 	case contract.Continue:

@@ -12,12 +12,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rule 3 of the checker (states of records), this file checks control totals. Some columns of a contract hold the
-// sum of what the contract has posted on an account that contracts share (contract.ControlTotal). Each such column is
-// equal to the sum of the contract's entries on that account.
+// For rule 3 of the checker (states of records), this file checks control totals. A control total
+// (contract.ControlTotal) is a column of a contract that holds the sum of the contract's postings on an account that
+// contracts share. Each such column is equal to the sum of the contract's entries on that account.
 
-// countedLines are the lines on an account that a control total counts: those of all actions, or of
-// one action.
+// countedLines are the lines on an account that a control total adds up: the lines of all actions, or of one action.
 type countedLines struct {
 	account ledger.Path
 	action  contract.Action
@@ -25,8 +24,8 @@ type countedLines struct {
 
 func linesOf(t *contract.ControlTotal) countedLines { return countedLines{t.Account, t.By} }
 
-// path returns the path that the lines get in fingerprints: lines of one action get a pseudo-account of
-// their own.
+// path returns the account path under which fingerprints count the lines. If only the lines of one action count, the path is
+// that of a pseudo-account.
 func (k countedLines) path() ledger.Path {
 	if k.action == "" {
 		return k.account
@@ -113,8 +112,8 @@ func ShownTotals(h *scan.Histories, p *contract.Product, response []byte) scan.F
 	})
 }
 
-// shownAmount parses an amount of a response, which is a string or an integer, depending on the request's path. An
-// absent amount is zero. A value that is not an amount becomes -1, which equals no amount.
+// shownAmount parses an amount in a response. Depending on the reading of the contract's product, the amount is a string or an
+// integer. An absent amount is zero. A value that is not an amount becomes -1, which equals no amount.
 func shownAmount(v json.RawMessage) *big.Int {
 	text := textOf(v)
 	if text == "" || text == "null" {

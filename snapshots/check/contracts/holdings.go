@@ -104,7 +104,7 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 				if balances[accountID] == nil {
 					balances[accountID] = new(ledger.Totals)
 				}
-				_ = balances[accountID].Post(posting.Side, posting.Amount) // a total out of range is reported elsewhere
+				_ = balances[accountID].Post(posting.Side, posting.Amount) // an error means that a total is out of range, which is reported elsewhere
 			}
 		}
 		return true, c.Interrupted()
@@ -120,21 +120,21 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 			delete(balances, accountID)
 		}
 		if got := totals.Balance(holding.Account.NormalSide()); got != holding.Balance() {
-			c.Fault(r, "says that account %s holds %v, and by its entries that is %v", holding.Account, holding.Balance(), got)
+			c.Fault(r, "says that account %s holds %v, but its entries give %v", holding.Account, holding.Balance(), got)
 		}
 	}
 	for _, accountID := range slices.SortedFunc(maps.Keys(balances), scan.ByPath) {
 		if totals := balances[accountID]; totals.DebitsPosted != totals.CreditsPosted {
-			c.Fault(r, "says nothing of account %s %v, which holds %v", accountID.Path, accountID.Asset, totals.Balance(accountID.Path.NormalSide()))
+			c.Fault(r, "does not mention account %s %v, which has a balance of %v", accountID.Path, accountID.Asset, totals.Balance(accountID.Path.NormalSide()))
 		}
 	}
 }
 
-// checkTimer compares the due time of the contract's timer, and the time at which the contract finished, with
-// what its product says.
+// checkTimer compares the due time of the contract's timer, and the time at which the contract finished, with the times
+// that its product computes.
 func (c *Check) checkTimer(r *scan.Record, p *contract.Record) {
-	// If a timer is already overdue when it is set, the clock's time is stored instead. That time may be as late
-	// as the record's last event.
+	// If a timer is already overdue when it is set, the due time stored is the clock's time. This time may be as late as the
+	// record's last event.
 	var requiredDue, latestDue ledger.Micros
 	if p.Product.Due != nil {
 		if day, _ := p.Product.Due(p); day != 0 {
@@ -154,8 +154,8 @@ func (c *Check) checkTimer(r *scan.Record, p *contract.Record) {
 	}
 }
 
-// FollowOwnAccounts reads an event's postings on accounts that belong to one contract, and adds them to the sums of
-// that contract: ownSum if the event is the contract's, foreignEntries otherwise.
+// FollowOwnAccounts reads those postings of an event that are on accounts of one contract. It adds them to sums of that
+// contract: to ownSum if the event is the contract's own, and otherwise to foreignEntries.
 func (c *Check) FollowOwnAccounts(e *ledger.Event) {
 	if e.Entry == nil {
 		return

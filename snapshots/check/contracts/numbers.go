@@ -28,7 +28,7 @@ type numberSet struct {
 	largest  uint64
 }
 
-// add adds a number; false if another contract has it.
+// add adds a number to the set. It returns false if the set already has the number.
 func (n *numberSet) add(number uint64) bool {
 	word, bit := number/64, uint64(1)<<(number%64)
 	for uint64(len(n.bits)) <= word {
@@ -55,14 +55,14 @@ func (c *Check) countContract(r *scan.Record, p *contract.Record) {
 		c.numbers[prefix] = numbers
 	}
 	switch number := r.Stamp.Number; {
-	case number == 0 || number > uint64(o.Histories.Len()): // a number can't exceed the number of records
+	case number == 0 || number > uint64(o.Histories.Len()): // a number can't be greater than the number of records
 		c.numberFault("%s has the number %d of %s, which was never assigned", scan.NameOf(r.Source), number, prefix)
 	case !numbers.add(number):
 		c.numberFault("%s has the number %d of %s, which another contract has", scan.NameOf(r.Source), number, prefix)
 	}
 }
 
-// numberFault reports a number or a counter that breaks the rule about claims.
+// numberFault reports a fault in a contract number or a counter, as a breach of rule 4 (claims, lists, numbers).
 func (c *Check) numberFault(format string, args ...any) {
 	c.Report.Breach(findings.RuleClaims, "organization %v: "+format, append([]any{c.organization.ID}, args...)...)
 }
@@ -76,16 +76,16 @@ func (c *Check) CheckNumbers() {
 	}
 }
 
-// counterSuffixes has what may follow the slash in the name of a counter of contracts: the prefixes of contract
-// numbers, which contracts.go adds, and the name of the counter of work under way.
-var counterSuffixes = map[string]bool{strings.TrimPrefix(ledger.UnderWayKey, "contracts/"): true}
+// counterSuffixes has the texts that may follow the slash in the name of a counter of contracts. These are the prefixes of
+// contract numbers, which the init function in contracts.go adds, and the suffix of the counter of batched actions that are
+// under way.
+var counterSuffixes = map[string]bool{strings.TrimPrefix(ledger.BatchedActionsKey, "contracts/"): true}
 
 // counterKey returns the key of a counter in the maps of Check. The window of a counter of contracts is an
 // environment or empty.
 func counterKey(name, window string) string { return name + "\x00" + window }
 
-// CheckCounter compares a stored counter of contracts with the contracts; false if the counter is of
-// another kind.
+// CheckCounter compares a stored counter of contracts with the contracts. It returns false if the counter is of another kind.
 func (c *Check) CheckCounter(name, window string, row []byte) bool {
 	kind, suffix, _ := strings.Cut(name, "/")
 	if !counterSuffixes[suffix] || kind != "number" && kind != "contracts" {
@@ -151,7 +151,7 @@ func listRowHash(h *scan.Histories, list ledger.List, id ledger.ID) uint64 {
 }
 
 // CheckListedParties checks rows of a list that shows the contracts of an environment or of a party.
-func (c *Check) CheckListedParties(list ledger.List, rows []store.Listed) {
+func (c *Check) CheckListedParties(list ledger.List, rows []store.ListRow) {
 	for i := range rows {
 		source := ledger.Source{Kind: ledger.Contract, ID: rows[i].ID}
 		h := c.organization.Histories.Find(source)

@@ -8,8 +8,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// PastEvent is an event of a contract. Moved is the fingerprint of what the contract's entries had posted, up to and
-// including that event, on the accounts that its control totals sum up. Rule 1 of the checker compares past responses
+// PastEvent is an event of a contract. Moved is the fingerprint of the contract's postings, up to and including that
+// event, on the accounts that its control totals sum up. Rule 1 of the checker compares past responses
 // with these events.
 type PastEvent struct {
 	Name  contract.Action
@@ -55,11 +55,11 @@ var NotStored = func() (names []string) {
 }()
 
 // NotStoredBefore returns the names of the members of a contract that can't be compared with an old response: those
-// in NotStored and those that a later event may have changed. A later event may change what the product sets again
-// (SetAgain), what no creation sets, reviews, and the metadata, to which the service adds keys.
+// in NotStored and those that a later event may have changed. A later event may change the columns that the product
+// sets again (MutableColumns), columns that no creation sets, reviews, and the metadata, to which the service adds keys.
 func NotStoredBefore(p *contract.Product) []string {
 	names := slices.Clone(NotStored)
-	for _, c := range p.SetAgain {
+	for _, c := range p.MutableColumns {
 		names = append(names, c.Name)
 	}
 	for _, c := range p.Columns.Columns {

@@ -20,25 +20,25 @@ import (
 // holders) as the number of holders requires, and the record has the number of batches so far. Each holder was paid
 // the holder's share of the distributions and of the redemption.
 
-// register is what an issue's events tell about its holders. The rows of the issue's register follow
-// from these events: every subscription is an event whose entry names the investor's account and the price of
-// the certificates.
+// register has what the events of an issue of certificates say about its register of holders. The stored rows of the register
+// follow from these events: every subscription is an event whose entry names the investor's account and the price of the
+// certificates.
 type register struct {
 	subscriptions  int64
-	hashSum        uint64                    // sum of the hashes of the subscriptions, which are numbered in order
+	hashSum        uint64                    // sum of the hashes of the subscriptions, each with its number
 	paidSum        scan.Fingerprint          // fingerprint of all lines on the holders' current accounts
 	batches        int64                     // number of batches since the last action
 	effectiveDay   ledger.Date               // the day on which the last action takes effect
 	earlierActions map[holderAction]struct{} // the actions before the last one
 	requiredRows   uint64                    // number of rows that the register must have according to its record
-	rowsRead       uint64                    // number of rows that were read
+	rowsRead       uint64                    // number of stored rows that were read
 }
 
-// holderAction is an action for all holders, with the number of batches that followed it.
+// holderAction is an action for all holders, with the number of batches in which it was carried out.
 type holderAction struct {
 	action     contract.Action
 	batches    int64
-	paidNobody bool // the distribution paid nobody
+	paidNobody bool // the action is a distribution that paid nobody
 }
 
 // actionsForHolders are the actions that concern all holders.
@@ -55,7 +55,7 @@ func batchSize(action contract.Action) int64 {
 	return 126
 }
 
-// fewHolders is the largest number of holders for which an action needs no batches, written by hand too.
+// fewHolders is the largest number of holders for which an action needs no batches. It is written by hand too.
 const fewHolders = 1_500
 
 // batchesOf returns the number of batches that an action takes.
@@ -67,7 +67,7 @@ func batchesOf(action contract.Action, holders int64) int64 {
 	return (holders + size - 1) / size
 }
 
-// registerOf returns a contract's register; nil if it has no subscription.
+// registerOf returns a contract's register. It returns nil if the contract has no subscription.
 func (c *Check) registerOf(id ledger.ID) *register { return c.registers[id] }
 
 // The prefixes of the paths of holders' accounts.
@@ -97,8 +97,7 @@ func (c *Check) beginAction(l *Lifecycle, e *ledger.Event) {
 	}
 }
 
-// followBatch adds a batch to the register. It returns what is wrong with the batch; empty:
-// nothing.
+// followBatch adds a batch to the register. It returns what is wrong with the batch, or an empty text if nothing is wrong.
 func (c *Check) followBatch(l *Lifecycle, e *ledger.Event) string {
 	r := c.registerOf(e.Source.ID)
 	if r == nil || !actionsForHolders[l.LastAction] || l.paidNobody || e.Entry == nil || e.From != e.To {
@@ -260,7 +259,7 @@ func (c *Check) checkBatches(r *scan.Record, p *contract.Record, fromEvents *reg
 		c.Fault(r, "says that it is at holder %d of %d of %s, and its events have %d batches of %s", progress.Done, progress.Total, progress.Doing, fromEvents.batches, l.LastAction)
 	}
 	if isUnderWay {
-		c.contractCounts[counterKey(ledger.UnderWayKey, "")]++
+		c.contractCounts[counterKey(ledger.BatchedActionsKey, "")]++
 	}
 }
 
@@ -306,7 +305,7 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, fromEvents *regist
 	}
 }
 
-// columnAmount returns the amount in a column; zero if the column has none.
+// columnAmount returns the amount that is the value of a column. It returns zero if the column has no value.
 func columnAmount(value any) *big.Int {
 	if sum, ok := value.(interface{ String() string }); ok {
 		if n, valid := new(big.Int).SetString(sum.String(), 10); valid {
@@ -321,8 +320,8 @@ func amountOf(p *contract.Record, name string) *big.Int {
 	return columnAmount(columnNamed(p.Product.Columns, name).Value(p.Values))
 }
 
-// CountRow counts a key-value row if the row belongs to a register; false if it is of another kind. The row's
-// content has been compared with the contract's record already.
+// CountRow counts a key-value row that belongs to a register. It returns false if the row is of another kind. The row's content
+// has already been compared with the contract's record.
 func (c *Check) CountRow(key []byte) bool {
 	if !isRegister(key) {
 		return false
@@ -349,7 +348,7 @@ func (c *Check) EndRows() {
 // isRegister tells whether the key of a key-value row is that of a register's row.
 func isRegister(key []byte) bool { return key[0] == contractactor.RegisterRows }
 
-// columnNamed returns a column of the table, which must exist.
+// columnNamed returns the table's column with this name, which must exist.
 func columnNamed(table *schema.Table, name string) *schema.Column {
 	return table.Columns[slices.IndexFunc(table.Columns, func(c *schema.Column) bool { return c.Name == name })]
 }

@@ -15,12 +15,11 @@ import (
 
 // For rules 3 and 4 of the checker (states of records, claims), this file checks cached replies and screenings. The
 // event of a cached reply directly follows an event of a contract, and the reply shows the contract as it was after
-// that event. A screening's decision is what the rules of its version give for its input. If a contract names a
+// that event. A screening has the decision that the rules of its version give for its input. If a contract names a
 // screening, the screening exists.
 
-// CheckStaffKey checks a claim on an idempotency key of an organization's staff: the claim must
-// name a closed month of the organization, a contract with a cached reply, or a screening. It returns
-// false if the key is of another kind.
+// CheckStaffKey checks a claim on an idempotency key of an organization's staff. The claim must name a closed month of the
+// organization, a contract with a cached reply, or a screening. CheckStaffKey returns false if the key is not a staff key.
 func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 	o := c.organization
 	text, ok := strings.CutPrefix(key, actors.UserKeyScope+"/")
@@ -34,7 +33,7 @@ func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 	}
 	h := o.Histories.Find(source)
 	if (source.Kind == ledger.Period || source.Kind == ledger.Screening) && h != nil && h.Marks&scan.HasRow != 0 {
-		return true // the record never changes and serves as the cached reply
+		return true // this record never changes, so the record itself serves as the cached reply
 	}
 	if source.Kind != ledger.Contract || h == nil || h.Marks&scan.HasRow == 0 {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which does not exist", o.ID, ledger.ClaimIdempotency, scan.NameOf(source))
@@ -49,8 +48,8 @@ func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 	return true
 }
 
-// CheckContractReply checks that a cached reply shows a contract as it was after the contract's event
-// that directly precedes the reply's event. Contracts are read before replies.
+// CheckContractReply checks that a cached reply shows a contract as it was after a certain event: the contract's event that
+// directly precedes the reply's event. Contracts must have been read before replies.
 func (c *Check) CheckContractReply(r *scan.Record) {
 	o := r.Organization
 	if r.History.ContractIndex < 0 {

@@ -13,7 +13,7 @@ import (
 // with the attempts of one notification. Its state follows from these attempts, and its next attempt is due no later
 // than the end of the gap (pause) after the last attempt.
 
-// The limits of attempts. They are written by hand and must equal those of the notifier.
+// Limits of attempts. They are written by hand, independently of the notifier, and must equal the notifier's limits.
 const (
 	maxAttempts     = 6  // largest number of attempts after an event, or after a request to deliver again
 	maxKeptAttempts = 48 // largest number of stored attempts; if a delivery was requested very often, only the latest are stored
@@ -26,8 +26,8 @@ var gaps = [maxAttempts - 1]time.Duration{30 * time.Second, 2 * time.Minute, 10 
 // meanwhile.
 const maxAttemptTime = 24 * time.Hour
 
-// acknowledges tells whether a response with the status acknowledges a notification. On channels to
-// operators and payers statuses other than 2xx may acknowledge too, so there every status is accepted.
+// acknowledges tells whether a response with this HTTP status acknowledges a notification. On the channels to operators and
+// payers, statuses other than 2xx may acknowledge too, so on these channels every status is accepted.
 func acknowledges(channel posting.Channel, status int) bool {
 	return !notifiesMerchant(channel) || status >= 200 && status <= 299
 }
@@ -36,7 +36,7 @@ func acknowledges(channel posting.Channel, status int) bool {
 func notifiesMerchant(c posting.Channel) bool { return c == posting.Webhook || c == posting.Stream }
 
 // notifiesOperators tells whether the channel notifies operators. Only on these channels does one delivery have several
-// receivers. They may ask for a longer wait.
+// receivers, and only these receivers may ask for a longer pause before the next attempt.
 func notifiesOperators(c posting.Channel) bool {
 	return c == posting.Operators || c == posting.Bulletin
 }
@@ -55,8 +55,8 @@ func (d *deliveryReader) checkState(delivery *notifier.StoredDelivery) {
 	}
 }
 
-// stateFault says how a delivery's state differs from the one that follows from its attempts;
-// empty if it does not differ.
+// stateFault says how a delivery's state differs from the one that follows from its attempts. The text is empty if the state is
+// right.
 func stateFault(delivery *notifier.StoredDelivery) string {
 	if delivery.AttemptsBeforeReplay < 0 || delivery.AttemptsBeforeReplay > len(delivery.Attempts) || len(delivery.Attempts) > maxKeptAttempts {
 		return "has a wrong number of attempts before it was requested again, or too many attempts"
@@ -67,7 +67,7 @@ func stateFault(delivery *notifier.StoredDelivery) string {
 	}
 	for i := range round {
 		if isAcknowledged := round[i].Failure == ""; isAcknowledged && !acknowledges(delivery.Channel, round[i].Status) {
-			return "was acknowledged by a response that is no acknowledgement"
+			return "is marked as acknowledged by a response that does not acknowledge it"
 		} else if isAcknowledged && i < len(round)-1 {
 			return "was tried again after it was acknowledged"
 		}
@@ -91,9 +91,9 @@ func stateFault(delivery *notifier.StoredDelivery) string {
 	return ""
 }
 
-// timeFault says what is wrong with the time of the next attempt; empty: nothing. The gap after the last
-// attempt begins at its failure, which may be later than its recorded start. The next attempt may be
-// before the end of the gap if somebody requested it.
+// timeFault says what is wrong with the time of the next attempt. The text is empty if nothing is wrong. The gap after the last
+// attempt begins when this attempt fails, which may be later than its recorded start. The next attempt may come before the end
+// of the gap, because a user may have requested it.
 func timeFault(lastAttempt, nextAttempt ledger.Micros, gap time.Duration) string {
 	switch {
 	case nextAttempt > lastAttempt+ledger.Micros((gap+maxAttemptTime)/time.Microsecond):
@@ -117,7 +117,7 @@ func (d *deliveryReader) explainSums() error {
 	for row := range d.KVs(org, notifier.DeliveryRows) {
 		delivery, err := notifier.ReadDelivery(row.Key, row.Row)
 		if row.Err != nil || err != nil {
-			continue // reported before
+			continue // the row can't be read, which was reported before
 		}
 		if key := delivery.KeyOfWaiting(org); key != nil && !d.hasRow(key) {
 			d.fault(delivery.ID, "is "+delivery.State.String()+", and has no row for that")
@@ -136,8 +136,8 @@ func (d *deliveryReader) explainSums() error {
 	return d.Ctx.Err()
 }
 
-// explainBulletinKey looks up the message to operators that a row of BulletinKeyRows names. bulletinIDs has the messages
-// that earlier rows named.
+// explainBulletinKey looks up the message to operators that a row of the kind BulletinKeyRows names. bulletinIDs has the ids of
+// the messages that earlier rows named.
 func (d *deliveryReader) explainBulletinKey(bulletinIDs map[notifier.ID]bool, id notifier.ID) {
 	switch {
 	case bulletinIDs[id]:
@@ -155,7 +155,7 @@ func (d *deliveryReader) explainWaiting(row scan.KV) error {
 	}
 	id, err := notifier.ReadWaiting(row.Key, row.Row)
 	if err != nil {
-		return nil // reported before
+		return nil // the row can't be read, which was reported before
 	}
 	key := notifier.KeyOfDelivery(id)
 	value, found, err := d.View.KV(d.organization.ID, key)

@@ -31,7 +31,7 @@ import (
 type Check struct {
 	*scan.Scan
 	organization *scan.Organization
-	directory    *directory.Facts // the addresses of notifications
+	directory    *directory.Facts // knows the addresses of notifications
 }
 
 // New begins the check of one organization's notifications.
@@ -41,14 +41,14 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 
 // OtherRows reads the rows that are stored among the rows of deliveries and belong to other rules.
 type OtherRows interface {
-	CountRow(key []byte) (found bool) // found: the row belongs to another rule
-	EndRows()                         // called after all rows were read
+	CountRow(key []byte) (found bool) // found tells whether the row belongs to another rule
+	EndRows()                         // called after all rows have been read
 }
 
 // CheckRows checks the delivery state of each notice. A mark says that a notice was acknowledged at its first
-// attempt; a stored delivery is a row with the attempts of a notice. All three have the same order, so CheckRows
-// reads them side by side. The rows of waiting and given-up deliveries are ordered by destination, so only sums
-// of their hashes are compared.
+// attempt; a stored delivery is a row with the attempts of a notice. Notices, marks and stored deliveries have the same
+// order, so CheckRows reads them side by side. The rows of waiting and given-up deliveries are ordered by destination,
+// so only sums of their hashes are compared.
 func (c *Check) CheckRows(otherRows OtherRows) error {
 	d := &deliveryReader{
 		Check: c, otherRows: otherRows, seed: maphash.MakeSeed(), pageMarks: make(map[notifier.ID]notifier.Mark),
@@ -71,19 +71,19 @@ func (c *Check) CheckRows(otherRows OtherRows) error {
 type deliveryReader struct {
 	*Check
 	otherRows     OtherRows
-	oldest        ledger.Micros // retention may have removed deliveries that were booked earlier
+	oldest        ledger.Micros // time of booking before which retention may have removed deliveries
 	cursor        ledger.Micros // time of the first notice on the page that the notifier's cursor names
 	reachedCursor bool          // the page of the cursor has been read
 
 	pullMarks, pullStored func() (scan.KV, bool)
 	marks                 scan.KV                       // the next row of marks; without a key if there is none
 	marksPage             ledger.Micros                 // time of the first notice on the page to which these marks belong
-	nextDelivery          *notifier.StoredDelivery      // the next stored delivery; nil: none
+	nextDelivery          *notifier.StoredDelivery      // the next stored delivery; nil if there is none
 	pageMarks             map[notifier.ID]notifier.Mark // the marks of the page being read
 
 	seed                                     maphash.Seed
-	requiredWaiting, storedWaiting           scan.Multiset // the rows of waiting and given-up deliveries: required and stored ones
-	requiredBulletinKeys, storedBulletinKeys scan.Multiset // the rows that hold the keys of messages to operators: required and stored ones
+	requiredWaiting, storedWaiting           scan.Multiset // rows about waiting and given-up deliveries: the required rows, and the stored rows
+	requiredBulletinKeys, storedBulletinKeys scan.Multiset // rows with the keys of messages to operators: the required rows, and the stored rows
 }
 
 func (d *deliveryReader) breach(format string, args ...any) {
@@ -208,8 +208,8 @@ func (d *deliveryReader) checkDestination(id notifier.ID, n *store.Notice) {
 	}
 }
 
-// destinationOf returns the partner to which a destination belongs, and the environments whose
-// transactions the destination is notified of.
+// destinationOf returns the partner to whom a notification's destination belongs. It also returns the environments of the
+// transactions of which this destination is notified.
 func (d *deliveryReader) destinationOf(destination ledger.ID) (number int64, envs []money.Env, known bool) {
 	if t := d.directory.Terminal(d.organization.ID, destination); t != nil {
 		env, _ := money.ParseEnv(t.Env)
@@ -244,7 +244,7 @@ func (d *deliveryReader) addMark(m *notifier.Mark) {
 		d.fault(m.ID, "is marked twice")
 	}
 	if !acknowledges(m.Channel, m.Status) {
-		d.fault(m.ID, "was acknowledged by a response that is no acknowledgement")
+		d.fault(m.ID, "is marked as acknowledged by a response that does not acknowledge it")
 	}
 	d.pageMarks[m.ID] = *m
 }
@@ -319,7 +319,7 @@ func (d *deliveryReader) checkWithoutNotice(delivery *notifier.StoredDelivery) {
 		}
 		return
 	case delivery.Source != ledger.Source{} || delivery.Page != 0:
-		d.fault(delivery.ID, "belongs to no event and names one")
+		d.fault(delivery.ID, "belongs to no event, but names one")
 	}
 	if _, err := alerts.ReadMessage(delivery.Body); err != nil {
 		d.fault(delivery.ID, "can't be read")
@@ -333,7 +333,7 @@ func (d *deliveryReader) checkWithoutNotice(delivery *notifier.StoredDelivery) {
 	}
 }
 
-// idOf returns a message's id in the form in which the rows of BulletinKeyRows hold it.
+// idOf returns the id of a message to operators, in the form that is stored in the rows of the kind BulletinKeyRows.
 func idOf(message *notifier.StoredDelivery) []byte { return notifier.KeyOfDelivery(message.ID)[1:] }
 
 // compareWithNotice compares a stored delivery with its notice.

@@ -20,9 +20,9 @@ import (
 
 // For rule 6 of the checker (notifications), this file checks that notices agree with events. A notice is the stored
 // content of one notification. If an address was set, each transition of which a merchant is notified has its notice.
-// The counters of a transaction or subscription equal the number of its notices. A transition may be counted as one
-// without an address only if no address had been set for at least a minute. Each notice belongs to an event and says
-// what happened in it. The notice of a receipt belongs to the charge of a payment with an address to which mail can
+// The counters of a transaction or subscription equal the number of its notices. A transition must
+// not be counted as one without an address if the address was set at least a minute before the transaction or
+// subscription began. Each notice belongs to an event and says what happened in that event. The notice of a receipt belongs to the charge of a payment with an address to which mail can
 // be sent. An event has at most one notice for each channel, and contains the hash of its notices. Retention may have
 // removed old notices.
 
@@ -32,11 +32,11 @@ type Notices struct {
 	*Check
 	pullPage   func() (scan.KV, bool)
 	Stop       func()
-	page       []store.Notice // the bodies alias a row and are valid until the next page is read
-	index      int            // index of the next notice
+	page       []store.Notice // the notices of the page that is being read; their bodies are valid until the next page is read
+	index      int            // index in page of the next notice
 	lastID     notifier.ID    // the notice that was read last
-	oldest     ledger.Micros  // retention may have removed notices that were booked earlier
-	hashedForm []byte         // the hashed form of the current event's notices
+	oldest     ledger.Micros  // time of booking before which retention may have removed notices
+	hashedForm []byte         // the notices of the current event in the form that is hashed
 }
 
 // ReadNotices starts reading the organization's notices. The caller must call Stop.
@@ -47,8 +47,8 @@ func (c *Check) ReadNotices() *Notices {
 	return n
 }
 
-// readInstant returns the time in the only row of a kind; 0 if the row does not exist or can't be read,
-// which CheckRows reports.
+// readInstant returns the time in the only row of this kind. It returns 0 if the row does not exist or can't be read. CheckRows
+// reports a row that can't be read.
 func (c *Check) readInstant(kind notifier.RowKind) ledger.Micros {
 	key := []byte{byte(kind)}
 	row, found, err := c.View.KV(c.organization.ID, key)
@@ -59,8 +59,8 @@ func (c *Check) readInstant(kind notifier.RowKind) ledger.Micros {
 	return at
 }
 
-// removedBefore returns the time before which retention may have removed deliveries; 0 if it
-// removed none, or if the record of that time can't be read, which CheckRetention reports.
+// removedBefore returns the time before which retention may have removed deliveries. It returns 0 if retention removed none, or
+// if the record with that time can't be read, which CheckRetention reports.
 func (c *Check) removedBefore() ledger.Micros {
 	at, _ := notifier.Removed(c.View, c.organization.ID)
 	return at
@@ -179,7 +179,7 @@ func (n *Notices) advanceNotice() {
 	}
 }
 
-// countEvent counts an event of which a merchant must be notified.
+// countEvent counts an event of which a merchant must be notified. hasNotice tells whether the event has a notice.
 func (n *Notices) countEvent(e *ledger.Event, hasNotice bool) {
 	n.Report.Count(findings.RuleNotifications, 1)
 	h := n.organization.Histories.FindOrAdd(e.Source)
@@ -197,7 +197,7 @@ func (n *Notices) countEvent(e *ledger.Event, hasNotice bool) {
 
 // compareNotice checks that a notice says what happened in the event.
 func (n *Notices) compareNotice(notice *store.Notice, e *ledger.Event) {
-	if !notifiesMerchant(posting.Channel(notice.Channel)) { // notices to merchants are counted as transitions
+	if !notifiesMerchant(posting.Channel(notice.Channel)) { // the others are counted by countEvent
 		n.Report.Count(findings.RuleNotifications, 1)
 	}
 	fault := ""
@@ -216,7 +216,7 @@ func (n *Notices) compareNotice(notice *store.Notice, e *ledger.Event) {
 	}
 }
 
-// transactionNoticeFault says how a transaction's notice contradicts the event; empty if it does not.
+// transactionNoticeFault says how a transaction's notice contradicts its event. The text is empty if it does not.
 func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (fault string) {
 	switch posting.Channel(notice.Channel) {
 	case posting.Webhook:
@@ -249,7 +249,7 @@ func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (fault string
 	return ""
 }
 
-// subscriptionNoticeFault says how a subscription's notice contradicts the event; empty if it does not.
+// subscriptionNoticeFault says how a subscription's notice contradicts its event. The text is empty if it does not.
 func subscriptionNoticeFault(notice *store.Notice, e *ledger.Event) (fault string) {
 	event, progress, err := subscriptionactor.DecodeNotice(notice.Body)
 	_, notified := subscription.Event(e.Name).NotificationName()
@@ -286,7 +286,7 @@ func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// notifiesOf tells whether a merchant is notified of the subscription's event.
+// notifiesOf tells whether a merchant must be notified of this event of a subscription.
 func (n *Notices) notifiesOf(e *ledger.Event) bool {
 	if e.Source.Kind != ledger.Subscription {
 		return false

@@ -11,20 +11,20 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// This file tells rule 6 of the checker, which checks notifications, whether a notification address was certainly set
-// when a transaction began.
+// This file serves rule 6 of the checker (notifications). It tells whether a notification address was certainly set when a
+// transaction began.
 
-// MerchantTerminal is a terminal that only configures notifications.
+// MerchantTerminal is a terminal that makes no transactions and only has a notification address.
 type MerchantTerminal struct {
 	LastWrite
 	id         ledger.ID
 	env        string
 	active     bool
 	priority   int
-	hasAddress bool // an address is set
+	hasAddress bool // a notification address is set
 }
 
-// noteAddress records the address of a terminal's notifications.
+// noteAddress records whether a terminal has a notification address.
 func (c *Check) noteAddress(r *scan.Record, t *directory.Terminal, fact *Terminal) {
 	n := &t.Notification
 	fact.hasAddress = n.NotifyURL != ""
@@ -38,8 +38,8 @@ func (c *Check) noteAddress(r *scan.Record, t *directory.Terminal, fact *Termina
 	})
 }
 
-// UnchangedSince tells whether the record was last written well before the transaction began, so that it
-// has not changed since then.
+// UnchangedSince tells whether the record is certainly unchanged since before the transaction began. A write shortly before the
+// transaction counts as uncertain.
 func (s *LastWrite) UnchangedSince(transaction *scan.Record) bool {
 	return s.Updated+scan.MaxDecisionTime < transaction.Stamp.Started
 }
@@ -47,7 +47,7 @@ func (s *LastWrite) UnchangedSince(transaction *scan.Record) bool {
 // NotifiesByDefault tells whether a transaction's merchant was certainly notified of exactly the default
 // statuses: its terminal does not select other statuses, and did not when the transaction began.
 func (d *Facts) NotifiesByDefault(r *scan.Record, p *payment.Record) bool {
-	if p.Terminal == (ledger.ID{}) || wasAtOthers(p) {
+	if p.Terminal == (ledger.ID{}) || wasAtOtherTerminals(p) {
 		return false
 	}
 	t := d.Terminal(r.Organization.ID, p.Terminal)
@@ -62,7 +62,7 @@ func (d *Facts) CertainlyHadAddress(r *scan.Record, p *payment.Record) bool {
 	if owner := d.Partner(org, p.Partner); owner != nil && owner.hasAddress && owner.UnchangedSince(r) {
 		return true
 	}
-	if wasAtOthers(p) {
+	if wasAtOtherTerminals(p) {
 		return false // the address of another terminal may have applied
 	}
 	if p.Terminal == (ledger.ID{}) {
@@ -72,12 +72,13 @@ func (d *Facts) CertainlyHadAddress(r *scan.Record, p *payment.Record) bool {
 	return t != nil && t.hasAddress && t.UnchangedSince(r)
 }
 
-// wasAtOthers tells whether the transaction was sent to other terminals before its present one.
-func wasAtOthers(p *payment.Record) bool {
+// wasAtOtherTerminals tells whether the transaction was sent to other terminals before its present one.
+func wasAtOtherTerminals(p *payment.Record) bool {
 	return len(p.Ended) > 0 || slices.ContainsFunc(p.Attempts, wasTriedAndLeft)
 }
 
-// wasTriedAndLeft tells whether a terminal refused the transaction, so that another one was tried.
+// wasTriedAndLeft tells whether the transaction was routed to the attempt's terminal and then left it: the provider
+// refused it, or the call was never sent.
 func wasTriedAndLeft(a payment.Attempt) bool {
 	return a.Outcome == payment.AttemptRefused || a.Outcome == payment.AttemptNotSent
 }
@@ -100,7 +101,7 @@ func (d *Facts) merchantTerminalHadAddress(r *scan.Record, p *payment.Record) bo
 	return firstTerminal != nil && firstTerminal.hasAddress
 }
 
-// precedes tells whether the terminal precedes another one: by priority, then by id.
+// precedes tells whether the terminal t comes before the terminal other. They are ordered by priority, then by id.
 func (t *MerchantTerminal) precedes(other *MerchantTerminal) bool {
 	return cmp.Or(cmp.Compare(t.priority, other.priority), bytes.Compare(t.id[:], other.id[:])) < 0
 }

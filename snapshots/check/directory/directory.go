@@ -30,7 +30,7 @@ func Read(r *scan.Record) (record any, err error) {
 	}, r.Payload, schema.NoKeys)
 }
 
-// TypeOf returns the type of a kind's records; nil if these records have no table of columns.
+// TypeOf returns the table of columns of a kind's records. It returns nil if these records have no table of columns.
 func TypeOf(kind ledger.Kind) schema.AnyType {
 	if records, known := directory.Types[kind]; known {
 		return records
@@ -47,7 +47,7 @@ type Check struct {
 	limitReferences     []limitReferences // the limits with the records that they name
 	users               []userReferences  // the users and sessions with the records that they name
 	providerSettlements []providerSettlement
-	bound               []boundProducts          // the links of the organization that have products
+	linksWithProducts   []linkProducts           // the links of the organization that have products
 	productOwners       map[scan.RecordKey]int64 // organization and id of a product → its partner's number
 	namedImages         []namedImage             // the images that the organization's links and products name
 	imageNames          map[string]bool          // the organization's images
@@ -58,13 +58,13 @@ func New(s *scan.Scan) *Check {
 	return &Check{Scan: s, Facts: newFacts(), productOwners: make(map[scan.RecordKey]int64), imageNames: make(map[string]bool)}
 }
 
-// Facts is what other rules need to know about partners, terminals, limits and rates.
+// Facts has the facts about partners, terminals, limits and rates that other rules need.
 type Facts struct {
 	partners          map[PartnerKey]*Partner
 	terminals         map[scan.RecordKey]*Terminal
-	merchantTerminals map[PartnerKey][]MerchantTerminal // by partner
+	merchantTerminals map[PartnerKey][]MerchantTerminal // by the partner's key
 	Owners            map[scan.RecordKey]int64          // organization and id of a partner's record → the partner's number
-	Limits            map[PartnerKey][]*Limit           // by partner
+	Limits            map[PartnerKey][]*Limit           // by the partner's key
 	Rates             map[scan.RecordKey]*Rate
 	Numbers           map[int64]ledger.ID  // a partner's number → id of the partner's record
 	ClaimedNumbers    map[string]ledger.ID // a claimed partner number → id of the record that the claim names
@@ -84,7 +84,7 @@ type PartnerKey struct {
 type Partner struct {
 	LastWrite
 	Overdraft  map[money.Asset]money.Amount
-	hasAddress bool // an address is set
+	hasAddress bool // a notification address is set
 }
 
 // Terminal holds the facts about a terminal that other rules use.
@@ -94,8 +94,8 @@ type Terminal struct {
 	Env             string
 	Settings        directory.Settings
 	HostedAttempts  int
-	hasAddress      bool // the terminal has an address of its own
-	selectsStatuses bool // the terminal itself selects the statuses that are notified
+	hasAddress      bool // the terminal has a notification address of its own
+	selectsStatuses bool // the terminal itself selects the statuses of which the merchant is notified
 }
 
 // Rate is a stored exchange rate.
@@ -106,14 +106,14 @@ type Rate struct {
 
 // LastWrite says when a record of the directory was last written.
 type LastWrite struct {
-	Changed bool // written again after its creation
+	Changed bool // the record was written again after its creation
 	Updated ledger.Micros
 }
 
 func lastWriteOf(r *scan.Record) LastWrite { return LastWrite{r.Stamp.Version > 1, r.Stamp.Updated} }
 
-// ChangedSince tells whether the record may have been different when the transaction was
-// decided.
+// ChangedSince tells whether the record may have been different when the transaction was decided. Its settings are then not used
+// to judge the transaction.
 func (s *LastWrite) ChangedSince(transaction *scan.Record) bool {
 	return s.Changed && transaction.Stamp.Started < s.Updated+scan.MaxDecisionTime
 }
@@ -134,12 +134,12 @@ func newFacts() *Facts {
 	}
 }
 
-// Partner returns a partner by its number; nil if it does not exist.
+// Partner returns the partner with this number. It returns nil if the partner does not exist.
 func (d *Facts) Partner(org ledger.ID, number int64) *Partner {
 	return d.partners[PartnerKey{org, number}]
 }
 
-// Terminal returns a terminal by its id; nil if it does not exist.
+// Terminal returns the terminal with this id. It returns nil if the terminal does not exist.
 func (d *Facts) Terminal(org, id ledger.ID) *Terminal {
 	return d.terminals[scan.RecordKey{Org: org, ID: id}]
 }

@@ -16,8 +16,8 @@ type Limit struct {
 	Kind            directory.LimitKind
 	Scope           directory.Scope
 	partner         int64
-	terminal        ledger.ID // zero: all terminals of the partner
-	transactionType string    // payment or payout; empty: it covers both
+	terminal        ledger.ID // zero if the limit covers all terminals of the partner
+	transactionType string    // payment or payout; empty if the limit covers both
 	asset           money.Asset
 }
 

@@ -9,13 +9,12 @@ import (
 // For rule 3 of the checker (states of records), this file checks limits and the block list. A limit has a bound, and
 // the partner and the terminal that it names exist. A blocked card is stored as its fingerprint.
 
-// limitReferences has a limit, and the partner and terminal that it names, which may be read later than
-// the limit.
+// limitReferences has a limit with the partner and the terminal that the limit names. These may be read later than the limit.
 type limitReferences struct {
 	organization *scan.Organization
 	source       ledger.Source
 	partner      int64
-	terminal     ledger.ID // zero: none
+	terminal     ledger.ID // zero if the limit names no terminal
 	env          string
 }
 

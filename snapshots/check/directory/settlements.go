@@ -22,8 +22,8 @@ type providerSettlement struct {
 	env               money.Env
 }
 
-// checkSettlement compares a settlement with its entries. It must have one event for each environment,
-// whose entry has lines for each asset. A settlement in one asset is in a list of its partner.
+// checkSettlement compares a settlement with its entries. The settlement must have one event in each environment, and the entry
+// of this event has lines for each asset. A settlement in only one asset is in a list of its partner.
 func (c *Check) checkSettlement(r *scan.Record, p *directory.Settlement) {
 	var lines []scan.Line
 	envs := make(map[money.Env]bool)

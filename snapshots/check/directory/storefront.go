@@ -3,7 +3,7 @@ package directory
 import (
 	"bytes"
 	"image"
-	_ "image/jpeg" // formats of stored images
+	_ "image/jpeg" // decoders for the formats of stored images
 	_ "image/png"
 
 	"mizan/ledger"
@@ -17,7 +17,7 @@ import (
 // A link and a product are in their partner's list. The address of each link, product and image has a claim (a row that
 // makes it unique), which names the organization of the link, product or image. The products of a link are products of its
 // partner, and the image of a link or a product exists. An image is stored in the format and the size that its record says,
-// and so are its smaller forms, which show it as a whole.
+// and so are its smaller copies, which show the whole image.
 
 // Link holds the facts about a payment link that other rules use.
 type Link struct {
@@ -25,8 +25,8 @@ type Link struct {
 	Asset   money.Asset
 }
 
-// boundProducts are the products that a link names.
-type boundProducts struct {
+// linkProducts are the products that a link names.
+type linkProducts struct {
 	org     ledger.ID
 	link    ledger.ID
 	partner int64
@@ -37,24 +37,24 @@ type boundProducts struct {
 type namedImage struct {
 	org    ledger.ID
 	name   string
-	source ledger.Source // the link or the product
+	source ledger.Source // the link or the product that names the image
 }
 
 func (c *Check) checkLink(r *scan.Record, l *storefront.Link) {
 	first, further := storefront.LinkLists.Of(l)
 	r.Organization.Histories.ExpectLists(r.History, first, further...)
 	c.Facts.Links[scan.RecordKey{Org: r.Organization.ID, ID: l.ID}] = Link{l.Partner, l.Asset()}
-	bound := boundProducts{org: r.Organization.ID, link: l.ID, partner: l.Partner}
+	products := linkProducts{org: r.Organization.ID, link: l.ID, partner: l.Partner}
 	seen := make(map[ledger.ID]bool)
 	for _, p := range l.Products {
 		if seen[p.ID] {
 			c.Fault(r, "has product %v twice", p.ID)
 		}
 		seen[p.ID] = true
-		bound.ids = append(bound.ids, p.ID)
+		products.ids = append(products.ids, p.ID)
 	}
-	if bound.ids != nil {
-		c.bound = append(c.bound, bound)
+	if products.ids != nil {
+		c.linksWithProducts = append(c.linksWithProducts, products)
 	}
 	c.noteImage(r, l.Image)
 	c.noteAddressOf(r)
@@ -97,7 +97,7 @@ func (c *Check) checkImage(r *scan.Record, m *storefront.Image) {
 	c.noteAddressOf(r)
 }
 
-// isPicture tells whether the content is a picture in a format with these sides.
+// isPicture tells whether content is a picture in this format with this width and height.
 func isPicture(content []byte, format storefront.Format, width, height int64) bool {
 	config, name, err := image.DecodeConfig(bytes.NewReader(content))
 	if name == "jpeg" {
@@ -106,8 +106,8 @@ func isPicture(content []byte, format storefront.Format, width, height int64) bo
 	return err == nil && name == string(format) && int64(config.Width) == width && int64(config.Height) == height
 }
 
-// haveSameRatio tells whether the sides of a form (a smaller copy of an image) have the same ratio as those of the
-// image. Rounding may have changed them by two pixels.
+// haveSameRatio tells whether the sides of f, a smaller copy of the image m, have the same ratio as those of m. Rounding
+// may have changed the sides of f by two pixels.
 func haveSameRatio(f *storefront.SizedImage, m *storefront.Image) bool {
 	const rounding = 2
 	skew := f.Width*m.Height - f.Height*m.Width
@@ -122,10 +122,10 @@ func (c *Check) noteAddressOf(r *scan.Record) {
 // CheckStorefront checks the products and images that the links and products of an organization name. All records of
 // the organization must have been read.
 func (c *Check) CheckStorefront(o *scan.Organization) {
-	for _, bound := range c.bound {
-		for _, id := range bound.ids {
-			if owner, exists := c.productOwners[scan.RecordKey{Org: bound.org, ID: id}]; !exists || owner != bound.partner {
-				c.Report.Breach(findings.RuleStates, "organization %v: link %v has product %v, which its partner does not have", o.ID, bound.link, id)
+	for _, products := range c.linksWithProducts {
+		for _, id := range products.ids {
+			if owner, exists := c.productOwners[scan.RecordKey{Org: products.org, ID: id}]; !exists || owner != products.partner {
+				c.Report.Breach(findings.RuleStates, "organization %v: link %v has product %v, which its partner does not have", o.ID, products.link, id)
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func (c *Check) CheckStorefront(o *scan.Organization) {
 			c.Report.Breach(findings.RuleStates, "organization %v: %s %v has image %s, which does not exist", o.ID, scan.KindName(named.source.Kind), named.source.ID, named.name)
 		}
 	}
-	c.bound, c.namedImages = nil, nil
+	c.linksWithProducts, c.namedImages = nil, nil
 	clear(c.imageNames)
 }
 

@@ -11,12 +11,12 @@ import (
 // For rule 3 of the checker (states of records), this file checks users, sessions and tokens. If a user or a session
 // acts as a partner, the partner exists. The user of a session exists. No retired administration token is in force.
 
-// userReferences has a user or a session, and the partner and user that it names, which may be read later.
+// userReferences has a user or a session with the partner and the user that it names. These may be read later.
 type userReferences struct {
 	organization *scan.Organization
 	source       ledger.Source
-	partner      int64     // 0: none
-	user         ledger.ID // zero: none
+	partner      int64     // 0 if no partner is named
+	user         ledger.ID // zero if no user is named
 }
 
 // CheckUsers checks that each session's user exists. If a user or a session acts as a partner, that

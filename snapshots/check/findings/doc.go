@@ -1,14 +1,14 @@
-// Package findings is the report of a check: the result of each of the nine rules, how much the
-// check has covered, and a digest of the store.
+// Package findings is the report of a check of a store. It has the result of each of the nine rules (listed in
+// package check), how much the check has covered, and a digest of the store.
 //
 // Invariants:
-//  1. A rule is ok, FAIL or skipped, and reports how many things it has checked.
-//  2. Details are bounded in number and length, and each is one line of printable ASCII.
-//  3. A broken rule stays broken: nothing resets an outcome.
+//  1. The result of a rule is ok, FAIL or skipped. Each rule reports how many things it has checked.
+//  2. The details of faults are bounded in number and length. Each detail is one line of printable ASCII.
+//  3. A broken rule stays broken: nothing resets its result.
 //
-// Callers: the packages of the rules (Breach, Count, Skip), snapshots/check, snapshots/backup,
-// cmd/mizan and tests (the report).
+// Callers: the packages of the rules (Breach, Count, Skip), snapshots/check, snapshots/backup, cmd/mizan and tests
+// (read the report).
 //
-// Rejected: one error value for each finding. A broken store can have millions of findings; the report
-// has a counter and the first details.
+// Rejected: another design would make an error value for each finding. It was not chosen because a broken store can
+// have millions of findings. The report has a counter and the first details.
 package findings

@@ -63,14 +63,14 @@ var ruleNames = [ruleCount]string{
 // MaxDetails bounds the lines printed beneath a broken rule.
 const MaxDetails = 20
 
-// Rule is what a check found for one of the nine rules.
+// Rule is the result of a check for one of the nine rules.
 type Rule struct {
 	Number   int
 	Outcome  Outcome
 	Count    uint64 // how many things the rule has checked
 	Breaches uint64
 	Details  []string // the first breaches, one line each
-	Note     string   // what the rule did not compare; empty: it compared everything
+	Note     string   // says which data the rule did not compare; empty if it compared everything
 }
 
 // Name says what the rule checks.
@@ -114,8 +114,7 @@ func (r *Report) Broken() bool {
 	return false
 }
 
-// WriteTo prints one line for each rule, followed by what the rule did not compare and the
-// first breaches.
+// WriteTo prints one line for each rule, followed by the rule's Note and the first breaches.
 func (r *Report) WriteTo(out io.Writer) (int64, error) {
 	counter := &countingWriter{out: out}
 	w := bufio.NewWriter(counter)
@@ -136,7 +135,7 @@ func (r *Report) WriteTo(out io.Writer) (int64, error) {
 	return counter.written, err
 }
 
-// ruleJSON is a rule's result for programs.
+// ruleJSON is the result of a rule in the JSON output.
 type ruleJSON struct {
 	Rule     int      `json:"rule"`
 	Outcome  string   `json:"outcome"` // as Outcome.String
@@ -147,7 +146,7 @@ type ruleJSON struct {
 	Details  []string `json:"details,omitempty"`
 }
 
-// WriteJSON prints an object for each rule, one a line.
+// WriteJSON prints a JSON object for each rule, each on one line.
 func (r *Report) WriteJSON(out io.Writer) (int64, error) {
 	counter := &countingWriter{out: out}
 	encoder := json.NewEncoder(counter)
@@ -164,7 +163,7 @@ func (r *Report) WriteJSON(out io.Writer) (int64, error) {
 
 type countingWriter struct {
 	out     io.Writer
-	written int64 // bytes
+	written int64 // number of bytes written
 }
 
 // Write implements io.Writer.
@@ -190,7 +189,7 @@ func (r *Report) Breach(rule int, format string, args ...any) {
 	}
 }
 
-// maxDetailBytes bounds a detail's length.
+// maxDetailBytes bounds the length of a detail.
 const maxDetailBytes = 400
 
 // oneLine returns a text without control characters, of bounded length.

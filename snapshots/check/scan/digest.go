@@ -10,10 +10,11 @@ import (
 )
 
 // Digest hashes rows in the order in which they are read, with their lengths, so that two
-// different stores have different digests. It leaves out blocks and tree rows, because the journal's
-// size and root hash cover them; timers, because a server removes them when their time has passed; groups,
-// because they only tell which changes were written together; and checkpoints, because the server writes
-// them when it has time.
+// different stores have different digests. It leaves out these rows:
+//   - blocks and tree rows, because the journal's size and root hash cover them;
+//   - timers, because a server removes them when their time has passed;
+//   - groups, because they only tell which changes were written together;
+//   - checkpoints, turnover and the index of transactions, because the server writes them when it has time.
 type Digest struct {
 	hash   hash.Hash
 	buffer []byte

@@ -19,8 +19,8 @@ const (
 	MayPost               // a posted entry, if there is anything to move
 )
 
-// Phase returns the phase of the required entry, which may depend on whether the record has a hold; 0
-// if there must be no entry.
+// Phase returns the phase that the required entry must have. This may depend on whether the record has a hold. It returns 0 if
+// there must be no entry.
 func (r EntryRule) Phase(hasHold bool) ledger.Phase {
 	switch r {
 	case MayHold, MustHold:

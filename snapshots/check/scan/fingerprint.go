@@ -66,7 +66,8 @@ func (h *Histories) ExpectedFingerprint(lines []Line) (sum Fingerprint) {
 	return sum
 }
 
-// weight returns an account's random number. The two accounts of a partner's balance have the same one.
+// weight returns the random number of an account. The two accounts between which a partner's balance is split have the same
+// number.
 func (h *Histories) weight(path ledger.Path, asset money.Asset) Fingerprint {
 	var hash maphash.Hash
 	hash.SetSeed(h.Seed)

@@ -10,41 +10,42 @@ import (
 	"mizan/ledger/money"
 )
 
-// History is what a record's events tell about it. It is compact, because memory holds one for every
+// History is a record's history according to its events. It is compact, because memory holds one for every
 // record of the store. A hash of 0 means that there is no value.
 type History struct {
-	Last, Held, Settled uint64 // seqs of events, as in posting.Stamp: the last one, the open hold and the first settling entry; 0: none
-	Started, Updated    ledger.Micros
-	Finished            ledger.Micros // time at which a transaction last reached a final status
-	visitedStates       uint64        // one bit for each state that the record was in
-	EntryHash           uint64        // fingerprint of the settling entry, or hash of the value of a rate or a closed month
-	HoldFingerprint     Fingerprint   // fingerprint of the last hold for the transaction's charge
-	NetFingerprint      Fingerprint   // fingerprint of all the record's entries
-	ClaimHash           uint64        // hash of the key that the record must have claimed
-	Version             uint32
-	ProviderMoney       int32  // index in Histories.MovedMoney; -1: the record moved no money
-	Refunds             int32  // index of the last refund in Histories.Refunds; -1: none
-	Lists               int32  // index of the lists that must show the record; 0: none
-	TerminalHash        uint32 // hash of the terminal that has the charge
-	CalledTerminal      uint32 // hash of the terminal that was last called
-	ContractIndex       int32  // index of what package contracts stores about a contract or about a cached reply; -1: nothing
-	state               uint8
-	ClaimKind           ledger.ClaimKind  // kind of the claim in ClaimHash; 0: none
-	OpenRequest         OpenRequest       // the open request to the provider, besides the charge
-	Holds               uint8             // number of charges for which money was held when they were sent
-	ListedAtCreation    uint8             // one bit for each of the record's lists: the list's row of the record's creation was read
-	ListedAtLastEvent   uint8             // one bit for each of the record's lists: the list's row of the record's last event was read
-	Intents             Intents           // of the transaction, or of the last attempt of a hosted payment
-	Calls               [Operations]uint8 // numbers of calls that the simulator received
-	Marks               Marks
-	Notifications       NotificationCounts
-	RecordHash          uint64 // short hash of the record after its last event
-	SealedHash          uint64 // short hash of the sealed row beside the record; 0: none
-	changeTimes         uint64 // sum of the hashes of the times of the record's changes
-	listedTimes         uint64 // sum of the hashes of the times in the rows that lists have of the record
+	First, Last       uint64 // seqs of the record's first and last event, as in posting.Stamp
+	Held, Settled     uint64 // seqs of the events with the open hold and with the first settling entry; 0 if there is none
+	Started, Updated  ledger.Micros
+	Finished          ledger.Micros // time at which a transaction last reached a final status
+	visitedStates     uint64        // one bit for each state that the record was in
+	EntryHash         uint64        // fingerprint of the settling entry, or hash of the value of a rate or a closed month
+	HoldFingerprint   Fingerprint   // fingerprint of the last hold for the transaction's charge
+	NetFingerprint    Fingerprint   // fingerprint of all the record's entries
+	ClaimHash         uint64        // hash of the key on which the record must have a claim (the row that makes the key unique)
+	Version           uint32
+	ProviderMoney     int32  // index in Histories.MovedMoney; -1: the record moved no money
+	Refunds           int32  // index of the last refund in Histories.Refunds; -1: none
+	Lists             int32  // index of the lists that must show the record; 0: none
+	TerminalHash      uint32 // hash of the terminal at which the charge is
+	CalledTerminal    uint32 // hash of the terminal that was last called
+	ContractIndex     int32  // index of package contracts' data about a contract or a cached reply; -1: none
+	state             uint8
+	ClaimKind         ledger.ClaimKind  // kind of the claim in ClaimHash; 0: none
+	OpenRequest       OpenRequest       // the open request to the provider, besides the charge
+	Holds             uint8             // number of charges for which money was already held when they were sent
+	ListedAtCreation  uint8             // one bit for each list that must show the record; set if the list's row of the record's creation was read
+	ListedAtLastEvent uint8             // one bit for each list that must show the record; set if the list's row of the record's last event was read
+	Intents           Intents           // of the transaction or, if it is a hosted payment, of the last attempt
+	Calls             [Operations]uint8 // numbers of calls that the simulator received
+	Marks             Marks
+	Notifications     NotificationCounts
+	RecordHash        uint64 // short hash of the record after its last event
+	SealedHash        uint64 // short hash of the sealed (encrypted) row beside the record; 0: none
+	changeTimes       uint64 // sum of the hashes of the times at which the record was changed
+	listedTimes       uint64 // sum of the hashes of the times in the record's rows in lists
 }
 
-// Intents are the numbers of intents to call a provider, by operation.
+// Intents has, for each operation, the number of intents. An intent is an event that is stored before a call to a provider.
 type Intents [Operations]uint8
 
 // Marks are further facts about a record, one bit each.
@@ -52,22 +53,22 @@ type Marks uint16
 
 // The marks.
 const (
-	HasRow          Marks = 1 << iota // its row was read
-	HasClaim                          // its claim was read
-	AtSimulator                       // it is routed to the simulator
-	ChargeBooked                      // its charge is booked or, if it is a return, the return
+	HasRow          Marks = 1 << iota // the record's row was read
+	HasClaim                          // the record's claim was read
+	AtSimulator                       // the transaction is routed to the simulator
+	ChargeBooked                      // the charge is booked; for a return, the return is booked
 	BookedLate                        // money arrived after the transaction was closed
 	ChargeReturned                    // a return reverses its charge
 	LateMoneyTaken                    // the rail took money back that had arrived after the transaction was closed
-	RequiresCard                      // the record says that a sealed card belongs to it
-	CardSealed                        // a card is sealed beside it
+	RequiresCard                      // the record says that there is a sealed card
+	CardSealed                        // there is a sealed card
 	ProviderMayHold                   // after the last call the provider may have the money, or hold it
 	ProviderHolds                     // after the last call the provider has the money
 	ProviderAgrees                    // the last call reports the amounts that the entries have
 	HasReceipt                        // a notice says that its payer gets a receipt
 )
 
-// ProviderMoney is what a transaction moved on its provider's account.
+// ProviderMoney has the amounts that a transaction moved on its provider's account.
 type ProviderMoney struct{ Captured, Refunded money.Amount }
 
 // Refund is one attempt to return money, according to its entry.
@@ -75,7 +76,7 @@ type Refund struct {
 	Previous             int32 // index of the previous refund; -1: this is the first
 	State                RefundState
 	Fingerprint          Fingerprint
-	Provider, Fees, Dest money.Amount // moved at the provider, on the fees account and, if converted, in the other asset
+	Provider, Fees, Dest money.Amount // amounts moved at the provider, on the fees account and, with a conversion, in the other asset
 }
 
 // RefundState says whether and how a refund ended.
@@ -98,12 +99,12 @@ type Histories struct {
 
 	MovedMoney   Slab[ProviderMoney]
 	Refunds      Slab[Refund]
-	Rerouted     map[ledger.Source][]Fingerprint // a transaction's holds at the terminals before the last one
-	Ended        map[ledger.Source][]Intents     // a hosted payment's attempts that have ended, each with its intents
-	ByCharge     map[ledger.ID]*History          // reference of a charge → its history, if not that of the transaction whose id is the reference
-	ByLateCharge map[Charge]*History             // a refused charge whose money moved late → the history of the transaction that has this money
-	Returns      map[ledger.ID]ledger.ID         // reversed transaction → its return, according to the reversed transaction's record
-	ReturnOf     map[ledger.ID]ledger.ID         // return → the transaction that it reverses, according to the return's record
+	Rerouted     map[ledger.Source][]Fingerprint // fingerprints of a transaction's holds at the terminals before the last one
+	Ended        map[ledger.Source][]Intents     // intents of each attempt of a hosted payment that has ended
+	ByCharge     map[ledger.ID]*History          // reference of a charge → history of the charge; without the charges whose reference is the id of their transaction
+	ByLateCharge map[Charge]*History             // a refused charge for which money moved late → history of the transaction with this money
+	Returns      map[ledger.ID]ledger.ID         // reversed transaction → its return, as the record of the reversed transaction says
+	ReturnOf     map[ledger.ID]ledger.ID         // return → the transaction that it reverses, as the record of the return says
 
 	Subscriptions Subscriptions
 }
@@ -128,9 +129,9 @@ func (h *Histories) Find(s ledger.Source) *History {
 // Charge identifies a charge at one terminal. The terminals that one attempt tried have charges with the same reference.
 type Charge struct{ Terminal, Reference ledger.ID }
 
-// FindCharge returns the history of the charge that a terminal's provider knows by the reference; nil if there is none. Each
-// attempt of a hosted payment has a charge of its own. If money moved for a charge that a terminal had refused, the charge
-// at this terminal has a history of its own.
+// FindCharge returns the history of the charge that has this reference at the provider of the terminal. It returns nil if there
+// is none. Each attempt of a hosted payment has a charge of its own. If money moved for a charge that a terminal had refused,
+// the charge at this terminal has a history of its own.
 func (h *Histories) FindCharge(terminal, reference ledger.ID) *History {
 	if found := h.ByLateCharge[Charge{terminal, reference}]; found != nil {
 		return found
@@ -147,7 +148,7 @@ func (h *Histories) EndAttempt(source ledger.Source, history *History) {
 	history.Intents = Intents{}
 }
 
-// All iterates over the records and their histories, in no order.
+// All iterates over the records and their histories, in no particular order.
 func (h *Histories) All() iter.Seq2[ledger.Source, *History] {
 	return func(yield func(ledger.Source, *History) bool) {
 		for source, at := range h.index {
@@ -207,9 +208,9 @@ func (h *Histories) StatesOf(kind ledger.Kind) *States {
 	return s
 }
 
-// IsInState tells whether the record's events have led to the state; the empty state means that
-// there are no events. A rate's states are its values, which are unbounded, and a closed
-// month's state contains a hash. For records of these two kinds a History has only the hash of the last state.
+// IsInState tells whether the record's events have led to the state. The empty state means that there are no events. The states
+// of a rate are its values, which are unbounded in number, and the state of a closed month contains a hash. So for records of
+// these two kinds a History has only a hash of the last state.
 func (h *Histories) IsInState(history *History, kind ledger.Kind, state string) bool {
 	if kind == ledger.Rate || kind == ledger.Period {
 		return history.EntryHash == h.ValueHash(state)
@@ -228,7 +229,7 @@ func (h *Histories) EnterState(history *History, kind ledger.Kind, state string)
 	history.visitedStates |= 1 << history.state
 }
 
-// ValueHash returns the hash of a rate's or a closed month's value; 0 if it has none.
+// ValueHash returns the hash of the value of a rate or a closed month. It returns 0 if there is no value.
 func (h *Histories) ValueHash(value string) uint64 {
 	if value == "" {
 		return 0
@@ -236,14 +237,13 @@ func (h *Histories) ValueHash(value string) uint64 {
 	return h.Hash(byte(ledger.Rate), value)
 }
 
-// States numbers the states of a kind of record, in the order in which they appear. 0 is no
-// state.
+// States gives numbers to the states of a kind of record, in the order in which they appear. The number 0 means no state.
 type States struct {
 	Codes map[string]uint8
 	Names []string
 }
 
-// maxStates bounds the distinct states of a kind. A machine has far fewer.
+// maxStates bounds the number of different states of a kind of record. A state machine has far fewer.
 const maxStates = 64
 
 // Code returns the number of a state.

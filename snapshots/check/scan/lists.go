@@ -17,7 +17,7 @@ type listSets struct {
 	key   []byte           // a buffer for a key of index
 }
 
-// ExpectLists records that the lists must show the record. If the parameter first is zero, there are no lists.
+// ExpectLists records which lists must show the record. If first is zero, no list must show it.
 func (h *Histories) ExpectLists(history *History, first ledger.List, further ...ledger.List) {
 	s := &h.lists
 	if first == (ledger.List{}) {
@@ -47,8 +47,7 @@ func (h *Histories) listsOf(history *History) []ledger.List {
 	return h.lists.sets[history.Lists]
 }
 
-// MustShow tells whether the list must show the record. The returned bit is the one that stands for the
-// list in ListedAtCreation and ListedAtLastEvent.
+// MustShow tells whether the list must show the record. bit is the bit of this list in ListedAtCreation and ListedAtLastEvent.
 func (h *Histories) MustShow(list ledger.List, history *History) (bit uint8, ok bool) {
 	at := slices.Index(h.listsOf(history), list)
 	return 1 << max(at, 0), at >= 0
@@ -71,19 +70,19 @@ func (h *Histories) FollowChange(history *History, at ledger.Micros) {
 	history.changeTimes += h.hashTime(at)
 }
 
-// FollowListed counts a row that a list has of the record, with its time.
+// FollowListed counts a row that shows the record in a list; at is the time in the row.
 func (h *Histories) FollowListed(history *History, at ledger.Micros) {
 	history.listedTimes += h.hashTime(at)
 }
 
-// hashTime hashes a time with the check's own seed, so that nobody can choose times whose hashes have the
+// hashTime hashes a time with the check's own seed, so that an attacker can't choose times whose hashes have the
 // same sum as those of other times.
 func (h *Histories) hashTime(at ledger.Micros) uint64 {
 	return maphash.Bytes(h.Seed, binary.BigEndian.AppendUint64(nil, uint64(at)))
 }
 
-// IsListed tells whether each of the record's lists has the row of its creation and, if the lists show changes
-// too (listsChanges), the row of its last event and exactly the times of its changes.
+// IsListed tells whether each of the record's lists has the row of the record's creation. If the lists show changes too
+// (listsChanges), each must also have the row of the last event, and exactly the times of the changes.
 func (h *Histories) IsListed(history *History, listsChanges bool) bool {
 	allBits := uint8(1<<len(h.listsOf(history)) - 1)
 	times := history.changeTimes * uint64(len(h.listsOf(history)))

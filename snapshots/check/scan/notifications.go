@@ -1,10 +1,9 @@
 package scan
 
-// NotificationCounts counts the transitions of a transaction or a subscription of which its
-// merchant is notified.
+// NotificationCounts has numbers of a transaction's or a subscription's transitions of which the merchant is notified.
 type NotificationCounts struct {
 	All       uint32
-	ByDefault uint32 // those of which merchants are notified by default
-	Found     uint32 // those with a notice
-	Removed   uint32 // those without a notice, if retention may have removed it
+	ByDefault uint32 // transitions of which merchants are notified by default
+	Found     uint32 // transitions that have a notice (stored notification)
+	Removed   uint32 // transitions without a notice, which retention may have removed
 }

@@ -25,7 +25,7 @@ const (
 	VoidRequest
 	LapseRequest // a void because the hold is too old or the payer did not act
 	RefundRequest
-	LateRefundRequest // returns money that arrived after the transaction was closed
+	LateRefundRequest // the return of money that arrived after the transaction was closed
 )
 
 // SimulatorRoute is the route of the simulator, which writes a log in the data directory.

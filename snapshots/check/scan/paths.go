@@ -17,8 +17,8 @@ const (
 	OwedPrefix, OwedSuffix           = "A:partner:", ":receivable"
 )
 
-// BalanceKey returns one key for both accounts between which a partner's balance is split: the
-// partner's number. It returns other paths as they are.
+// BalanceKey returns the same key for both accounts between which a partner's balance is split: the partner's number. For any
+// other account it returns the path itself.
 func BalanceKey(path ledger.Path) string {
 	s := string(path)
 	if number, ok := Between(s, OwedPrefix, OwedSuffix); ok {
@@ -40,7 +40,7 @@ func AvailableBalanceOwner(path ledger.Path) (number int64, ok bool) {
 	return number, err == nil
 }
 
-// Between returns the text of s between the prefix and the suffix; false if s lacks one of them.
+// Between returns the part of s between the prefix and the suffix. It returns false if s lacks one of them.
 func Between(s, prefix, suffix string) (string, bool) {
 	if len(s) < len(prefix)+len(suffix) || !strings.HasPrefix(s, prefix) || !strings.HasSuffix(s, suffix) {
 		return "", false

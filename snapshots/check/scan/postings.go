@@ -48,10 +48,10 @@ func SumOf(postings []ledger.Posting, isSelected func(*ledger.Posting) bool) (su
 type Hold struct {
 	Source   ledger.Source
 	Postings []ledger.Posting
-	Forced   bool // the money was held even if too little was available
+	Forced   bool // the money was held although too little may have been available
 }
 
-// PostingsFault says what is wrong with an entry's postings; empty if nothing is.
+// PostingsFault says what is wrong with an entry's postings. The text is empty if nothing is wrong.
 func PostingsFault(postings []ledger.Posting) string {
 	if len(postings) < 2 {
 		return "has fewer than two postings"
@@ -88,7 +88,7 @@ func PostingsFault(postings []ledger.Posting) string {
 			return "does not balance in " + postings[i].Asset.String()
 		}
 		if SameAsset(postings) {
-			break // the first sum covered all postings
+			break // the first sum already covers all postings
 		}
 	}
 	return ""

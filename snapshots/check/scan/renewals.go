@@ -11,17 +11,17 @@ import (
 // read.
 type Subscriptions struct {
 	Histories     map[ledger.ID]*SubscriptionHistory // subscription's id → its history
-	Renewals      []Renewal                          // the renewals according to their transactions
-	ByTransaction map[ledger.ID]Renewal              // Renewals by the transaction's id
+	Renewals      []Renewal                          // the renewals, as their transactions name them
+	ByTransaction map[ledger.ID]Renewal              // renewals by the id of their transaction
 }
 
-// SubscriptionHistory has a subscription's record and counts its renewals.
+// SubscriptionHistory has a subscription's record and the numbers of its renewals.
 type SubscriptionHistory struct {
-	Begun, Paid, Unpaid uint64 // numbers of renewals, according to events
+	Begun, Paid, Unpaid uint64 // numbers of renewals that begun, were paid and stayed unpaid, according to the events
 	Record              *subscription.Record
 }
 
-// Renewal is a renewal according to its transaction.
+// Renewal is a renewal of a subscription, as its transaction names it.
 type Renewal struct {
 	ID      ledger.ID
 	Details payment.Renewal

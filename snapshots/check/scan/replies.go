@@ -17,7 +17,7 @@ func KeyOwner(owner []byte) (s ledger.Source, ok bool) {
 // Keys and replies are compared after both have been read.
 type Replies struct {
 	Shown map[RecordKey]ledger.ID // cached reply → the transaction or contract that it shows; the zero id: not known
-	Keys  map[RecordKey]ledger.ID // cached reply → the record for which its key was used
+	Keys  map[RecordKey]ledger.ID // cached reply → the record for which its idempotency key was used
 }
 
 // NewReplies returns an empty Replies.

@@ -12,6 +12,8 @@ import (
 	"mizan/actors/notifier"
 	"mizan/internal/progress"
 	"mizan/ledger"
+	"mizan/ledger/search"
+	"mizan/ledger/turnover"
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots/check/findings"
@@ -30,8 +32,8 @@ type Scan struct {
 	LastGroup     uint64 // the number of the last durable group of changes
 	interruptions uint64 // number of calls of Interrupted
 
-	meter *progress.Meter // shows how far the check is; nil: nobody looks
-	work  uint64          // rows and events that were checked and not counted by the meter yet
+	meter *progress.Meter // shows the progress of the check; nil if it is not to be shown
+	work  uint64          // number of checked rows and events that were not passed to the meter yet
 }
 
 // New starts a check of the view.
@@ -42,10 +44,10 @@ func New(ctx context.Context, v *posting.View, keyring actors.Sealer, lastGroup 
 	}
 }
 
-// BeginProgress begins to show how far the check is, which takes this much work.
+// BeginProgress begins to show the progress of the check. work is the number of rows and events that the check reads.
 func (c *Scan) BeginProgress(work uint64) { c.meter.Begin("", "rows and events", work) }
 
-// CountWork adds to the work that is done.
+// CountWork adds n to the number of rows and events that have been checked.
 func (c *Scan) CountWork(n uint64) {
 	if c.work += n; c.work >= callsPerContextCheck {
 		c.meter.CountWork(c.work)
@@ -83,10 +85,10 @@ func (c *Scan) ReadSection(rule int, scan func() error) error {
 	return c.Ctx.Err()
 }
 
-// callsPerContextCheck says how often Interrupted checks the context: once in so many calls.
+// callsPerContextCheck is the number of calls of Interrupted for each check of the context.
 const callsPerContextCheck = 4096
 
-// Interrupted returns the context's error, but checks the context only once in callsPerContextCheck calls.
+// Interrupted returns the error of the context. It checks the context only once in callsPerContextCheck calls.
 func (c *Scan) Interrupted() error {
 	if c.interruptions++; c.interruptions%callsPerContextCheck == 0 {
 		c.meter.CountUnits(callsPerContextCheck)
@@ -96,14 +98,14 @@ func (c *Scan) Interrupted() error {
 }
 
 // Rows adds a section (an organization's rows of one kind) to the digest and calls fn with each row. It skips
-// checkpoints, which are read along with the journal.
+// checkpoints and turnover, which are read along with the journal, and the index of transactions.
 func (c *Scan) Rows(o *Organization, s posting.RowKind, fn func(key, row []byte) error) error {
 	c.Digest.beginSection(s)
 	return c.View.Rows(o.ID, s, func(key, row []byte) (bool, error) {
 		if err := c.Interrupted(); err != nil {
 			return false, err
 		}
-		if s == posting.KVs && store.IsCheckpoint(store.KVKey(key)) {
+		if kv := store.KVKey(key); s == posting.KVs && (store.IsCheckpoint(kv) || turnover.IsRow(kv) || search.IsRow(kv)) {
 			return true, nil
 		}
 		c.Digest.addRow(key, row)
@@ -111,7 +113,7 @@ func (c *Scan) Rows(o *Organization, s posting.RowKind, fn func(key, row []byte)
 	})
 }
 
-// StoredIn returns the history of a record whose row has been read; nil if there is no such record.
+// StoredIn returns the history of a record whose row has been read. It returns nil if there is no such record.
 func (c *Scan) StoredIn(org ledger.ID, s ledger.Source) *History {
 	o := c.Organizations[org]
 	if o == nil {
@@ -123,7 +125,7 @@ func (c *Scan) StoredIn(org ledger.ID, s ledger.Source) *History {
 	return nil
 }
 
-// KV is a key-value row of the actors, or the error because of which no further row can be read.
+// KV is a key-value row of the actors, or the error that ended the reading of rows.
 type KV struct {
 	Key, Row []byte // valid until the next row is read
 	Err      error
@@ -141,8 +143,8 @@ func (c *Scan) KVs(org ledger.ID, kind notifier.RowKind) iter.Seq[KV] {
 	}
 }
 
-// MaxDecisionTime is longer than any decision takes to reach the journal. For that time after a setting was changed,
-// decisions that were made with the old value may still be booked.
+// MaxDecisionTime is longer than it takes until a decision is in the journal. For this time after a change of a setting,
+// decisions that were made with the old setting may still be booked.
 const MaxDecisionTime = ledger.Micros(time.Minute / time.Microsecond)
 
 // SortedIDs returns the ids of a set, in order.
@@ -150,5 +152,5 @@ func SortedIDs(set map[ledger.ID]bool) []ledger.ID {
 	return slices.SortedFunc(maps.Keys(set), func(a, b ledger.ID) int { return bytes.Compare(a[:], b[:]) })
 }
 
-// RecordKey is a record's id with its organization.
+// RecordKey is the id of a record and of its organization.
 type RecordKey struct{ Org, ID ledger.ID }

@@ -18,10 +18,10 @@ import (
 // unique) unless it is the transaction's id. Money that moved for a charge that a terminal had refused has a transaction
 // of its own, which agrees with the charge. The transactions' events say how many attempts have ended.
 
-// attempts is what the transactions of an organization say about attempts.
+// attempts has what an organization's transactions say about attempts of hosted payments.
 type attempts struct {
 	claims map[string]ledger.ID       // key of a claim on a reference that must exist → the reference's transaction
-	ended  map[ledger.ID]scan.Intents // reference of an ended attempt's charge → the intents of the attempt's events
+	ended  map[ledger.ID]scan.Intents // reference of the charge of an ended attempt → numbers of the intents among the attempt's events
 	late   []lateAttempt
 }
 
@@ -35,11 +35,11 @@ type lateAttempt struct {
 	stored *payment.Record
 }
 
-// checkAttempts checks the attempts of a transaction, and collects what CheckLateAttempts and CheckReference need.
+// checkAttempts checks the attempts of a transaction, and collects the data for CheckLateAttempts and CheckReference.
 func (c *Check) checkAttempts(r *scan.Record, p *payment.Record) {
 	a, histories := &c.attempts, r.Organization.Histories
 	if p.AttemptOf != (ledger.ID{}) {
-		if !p.SettledLate || p.Hosted || p.Type != payment.Payment {
+		if !p.LateSettlement || p.Hosted || p.Type != payment.Payment {
 			c.Fault(r, "is the late money of an attempt, and is another transaction")
 		}
 		a.late = append(a.late, lateAttempt{r, p})
@@ -77,14 +77,14 @@ func (c *Check) checkAttempts(r *scan.Record, p *payment.Record) {
 	c.checkAttemptCount(r, p)
 }
 
-// isDueAtPayersDeadline tells whether a hosted payment that waits for its payer is due at the end of the payer's time or, if the
-// store wrote the record later than that, when it was written.
+// isDueAtPayersDeadline tells whether a hosted payment that waits for its payer is due at the right time. This is the end of the
+// payer's time to pay or, if the record was written later than that, the time at which it was written.
 func isDueAtPayersDeadline(r *scan.Record, p *payment.Record) bool {
 	return r.Stamp.Due == p.HostedUntil || r.Stamp.Due > p.HostedUntil && r.Stamp.Due <= r.Stamp.Updated
 }
 
-// noteReference checks that a transaction's charges have references of their own. The first has the transaction's id, and
-// the others have references that must be claimed.
+// noteReference checks that the charges of a transaction have different references. The first charge has the transaction's id as
+// its reference. The other references must be claimed (a claim is a row that makes a key unique).
 func (c *Check) noteReference(r *scan.Record, p *payment.Record, reference ledger.ID, seen map[ledger.ID]bool) {
 	isFirst := len(seen) == 0
 	if seen[reference] || isFirst != (reference == p.ID) {
@@ -95,8 +95,8 @@ func (c *Check) noteReference(r *scan.Record, p *payment.Record, reference ledge
 	}
 }
 
-// checkEnded checks an ended attempt. intents are the numbers of intents (events stored before provider calls) among
-// its events.
+// checkEnded checks an attempt that has ended. intents has the numbers of intents (events stored before provider calls) among
+// the attempt's events.
 func (c *Check) checkEnded(r *scan.Record, p *payment.Record, ended *payment.EndedAttempt, intents scan.Intents) {
 	refused, last := refusedOf(ended.Terminals), ended.Last()
 	if min(len(refused), scan.MaxCounted) != int(intents[scan.CallCharge]) || intents[scan.CallCharge] == 0 {
@@ -151,10 +151,10 @@ func (c *Check) checkAttemptCount(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// CheckLateAttempts compares the transactions for the money of refused charges with these charges. It also enters the
-// histories of these charges into Histories, where rule 7 (provider calls) finds the history of an ended attempt's charge
-// by the attempt's reference, and the history of late money by the terminal and the reference. All records of the
-// organization must have been read. The error is the store's.
+// CheckLateAttempts compares the transactions for money of refused charges with these charges. For rule 7 (provider calls), it
+// also enters the histories of charges into Histories. There, the charge of an ended attempt is found by the attempt's
+// reference, and late money is found by the terminal and the reference. All records of the organization must have been read. The
+// error is the store's.
 func (c *Check) CheckLateAttempts() error {
 	histories := c.organization.Histories
 	for reference, intents := range c.attempts.ended {
@@ -169,7 +169,7 @@ func (c *Check) CheckLateAttempts() error {
 		if err != nil {
 			return err
 		}
-		if !isRefused || p.ID != paymentactor.LateID(c.organization.ID, p.Terminal, p.Reference) {
+		if !isRefused || p.ID != paymentactor.LateTransactionID(c.organization.ID, p.Terminal, p.Reference) {
 			c.Fault(late.record, "is the late money of an attempt that its transaction does not have")
 			continue
 		}
@@ -183,8 +183,8 @@ func (c *Check) CheckLateAttempts() error {
 	return nil
 }
 
-// isRefusedCharge tells whether the transaction late.AttemptOf had a charge that its terminal refused and that has the
-// reference, terminal and amount of late.
+// isRefusedCharge tells whether a terminal refused the charge for which the transaction late has the money. This charge belongs
+// to the transaction late.AttemptOf and has the reference, terminal and amount of late.
 func (c *Check) isRefusedCharge(late *payment.Record) (bool, error) {
 	stored, found, err := c.View.Record(c.organization.ID, ledger.Source{Kind: ledger.Transaction, ID: late.AttemptOf})
 	if err != nil || !found {
@@ -192,7 +192,7 @@ func (c *Check) isRefusedCharge(late *payment.Record) (bool, error) {
 	}
 	of, err := paymentcodec.Decode(stored.Payload)
 	if err != nil {
-		return false, nil // the check of this transaction reports it
+		return false, nil // the record can't be decoded, which the check of that transaction reports
 	}
 	tried := []payment.Attempt(nil)
 	if of.Terminal != (ledger.ID{}) && of.ChargeReference() == late.Reference {

@@ -12,9 +12,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rules 2 and 3 of the checker (totals, states of records), this file checks payment links. A transaction with a link
-// is a hosted payment of the link's partner, and its payer used one of the methods that the link offered when the payment
-// began. A link has three counters: its transactions, the charged ones, and the sum of their amounts.
+// For rules 2 and 3 of the checker (totals, states of records), this file checks payment links. A transaction that names a link
+// is a hosted payment of the link's partner. Its payer used one of the methods that the link offered when the payment began. A
+// link has three counters: the number of its transactions, the number of those that are charged, and the sum of the charged
+// amounts.
 
 // checkMethod checks that a transaction's payer used a method that was offered.
 func (c *Check) checkMethod(r *scan.Record, p *payment.Record) {
@@ -34,7 +35,7 @@ func (c *Check) countForLink(p *payment.Record, isCharged bool) {
 	}
 }
 
-// paidLink is a link that a transaction names, with the partner and the asset of the transaction.
+// paidLink is a link that a transaction names, with the transaction's partner and asset.
 type paidLink struct {
 	id   ledger.ID
 	link directory.Link
@@ -61,7 +62,8 @@ func (c *Check) addToLinkCounter(key string, n *big.Int) {
 	c.linkCounters[key].Add(c.linkCounters[key], n)
 }
 
-// checkLinkCounter compares a stored counter of a link with its transactions; false if the counter is of another kind.
+// checkLinkCounter compares a stored counter of a link with the link's transactions. It returns false if the counter is of
+// another kind.
 func (c *Check) checkLinkCounter(name string, row []byte) bool {
 	if !strings.HasPrefix(name, ledger.LinkPrefix) {
 		return false

@@ -40,8 +40,8 @@ func (c *Check) FollowEntry(h *scan.History, e *ledger.Event, closedHold scan.Ho
 	}
 }
 
-// followMoney records what a transaction's entry moves. It checks that no more is captured than was held, and no
-// more returned than was captured.
+// followMoney records the amounts that a transaction's entry moves. It checks that no more is captured than was held,
+// and no more returned than was captured.
 func (c *Check) followMoney(h *scan.History, e *ledger.Event, fingerprint scan.Fingerprint, closedHold scan.Hold) {
 	histories := c.organization.Histories
 	providerAmount, _ := scan.NetOnProvider(e.Entry.Postings)
@@ -69,12 +69,12 @@ func (c *Check) followMoney(h *scan.History, e *ledger.Event, fingerprint scan.F
 		if h.NetFingerprint != 0 {
 			c.EventFault(c.organization.ID, e, "it does not take back the amount in suspense")
 		}
-	case payment.GaveBack:
+	case payment.SuspenseRefunded:
 		if h.NetFingerprint != 0 {
 			c.EventFault(c.organization.ID, e, "it does not refund the amount in suspense")
 		}
 		c.addTo(&histories.ProviderMoneyOf(h).Refunded, providerAmount, e)
-	case payment.Refund, payment.RefundDone, payment.RefundRefused, payment.FurtherRefundRefused:
+	case payment.Refund, payment.RefundDone, payment.RefundRefused, payment.RepeatRefundRefused:
 		c.followRefund(h, e, fingerprint)
 	}
 }
@@ -104,7 +104,7 @@ func (c *Check) followRefund(h *scan.History, e *ledger.Event, fingerprint scan.
 		return
 	}
 	if h.Refunds < 0 {
-		return // FollowIntent has reported that the intent is missing
+		return // there was no intent, which FollowIntent has reported
 	}
 	refund := histories.Refunds.At(h.Refunds)
 	if fingerprint != refund.Fingerprint {
@@ -155,8 +155,8 @@ func feesAmount(postings []ledger.Posting) money.Amount {
 	return scan.SumOf(postings, func(p *ledger.Posting) bool { return p.Account == ledger.Fees }).Abs
 }
 
-// destinationAmount returns the amount that an entry moves between the exchange position and an
-// asset other than the provider's; zero if nothing is converted.
+// destinationAmount returns the amount that an entry moves between the exchange position and an asset other than the provider's.
+// It returns zero if nothing is converted.
 func destinationAmount(postings []ledger.Posting) money.Amount {
 	var source money.Asset
 	for i := range postings {
@@ -170,24 +170,24 @@ func destinationAmount(postings []ledger.Posting) money.Amount {
 // EntryRules says which kind of entry each event of a transaction must have. The table is written by hand,
 // independently of ledger/payment. An event that is not in the table has no entry.
 var EntryRules = map[payment.Event]scan.EntryRule{
-	payment.Authorise:            scan.MayHold,
-	payment.HoldPayment:          scan.MustHold,
-	payment.Settle:               scan.MustSettle,
-	payment.Capture:              scan.MustCapture,
-	payment.Reroute:              scan.MustRelease,
-	payment.Decline:              scan.MustRelease,
-	payment.Fail:                 scan.MustRelease,
-	payment.Void:                 scan.MustRelease,
-	payment.Expire:               scan.MustRelease,
-	payment.Refund:               scan.MustHold,
-	payment.RefundDone:           scan.MustCapture,
-	payment.RefundRefused:        scan.MustVoid,
-	payment.FurtherRefundRefused: scan.MustVoid,
-	payment.Return:               scan.MustPost,
-	payment.SettleLate:           scan.MustPost,
-	payment.SettleAttempt:        scan.MustPost,
-	payment.GaveBack:             scan.MustPost,
-	payment.TakeBackLate:         scan.MustPost,
+	payment.Authorise:           scan.MayHold,
+	payment.HoldPayment:         scan.MustHold,
+	payment.Settle:              scan.MustSettle,
+	payment.Capture:             scan.MustCapture,
+	payment.Reroute:             scan.MustRelease,
+	payment.Decline:             scan.MustRelease,
+	payment.Fail:                scan.MustRelease,
+	payment.Void:                scan.MustRelease,
+	payment.Expire:              scan.MustRelease,
+	payment.Refund:              scan.MustHold,
+	payment.RefundDone:          scan.MustCapture,
+	payment.RefundRefused:       scan.MustVoid,
+	payment.RepeatRefundRefused: scan.MustVoid,
+	payment.Return:              scan.MustPost,
+	payment.SettleLate:          scan.MustPost,
+	payment.SettleAttempt:       scan.MustPost,
+	payment.SuspenseRefunded:    scan.MustPost,
+	payment.TakeBackLate:        scan.MustPost,
 }
 
 // Finishes tells whether the step sets the time at which the transaction finished. That is so if the step leads

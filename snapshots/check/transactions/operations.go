@@ -32,16 +32,16 @@ var intents = map[payment.Event]intent{
 // outcomes has the events that end an open request, each with the requests that it may end. FollowIntent
 // also checks the status to which a void leads.
 var outcomes = map[payment.Event][]scan.OpenRequest{
-	payment.Capture:              {scan.CaptureRequest},
-	payment.CommitRefused:        {scan.CaptureRequest},
-	payment.Void:                 {scan.VoidRequest, scan.LapseRequest},
-	payment.Expire:               {scan.LapseRequest},
-	payment.VoidFailed:           {scan.VoidRequest, scan.LapseRequest},
-	payment.RefundDone:           {scan.RefundRequest},
-	payment.RefundRefused:        {scan.RefundRequest},
-	payment.FurtherRefundRefused: {scan.RefundRequest},
-	payment.GaveBack:             {scan.LateRefundRequest},
-	payment.GiveBackFailed:       {scan.LateRefundRequest},
+	payment.Capture:             {scan.CaptureRequest},
+	payment.CommitRefused:       {scan.CaptureRequest},
+	payment.Void:                {scan.VoidRequest, scan.LapseRequest},
+	payment.Expire:              {scan.LapseRequest},
+	payment.VoidFailed:          {scan.VoidRequest, scan.LapseRequest},
+	payment.RefundDone:          {scan.RefundRequest},
+	payment.RefundRefused:       {scan.RefundRequest},
+	payment.RepeatRefundRefused: {scan.RefundRequest},
+	payment.SuspenseRefunded:    {scan.LateRefundRequest},
+	payment.GiveBackFailed:      {scan.LateRefundRequest},
 }
 
 // continuations has the events that leave an open request open, each with the requests that it may
@@ -57,7 +57,7 @@ func (c *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	name := payment.Event(e.Name)
 	endedRequests, isOutcome := outcomes[name]
 	if name == payment.Expire && e.From == string(payment.Created) {
-		isOutcome = false // the payer did not come, so there was no request to the provider
+		isOutcome = false // the payer did not act in time; there is no open request to the provider
 	}
 	allowedRequests, isContinuation := continuations[name]
 	switch {

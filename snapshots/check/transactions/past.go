@@ -11,7 +11,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Past is a stored transaction as it was when a response showed it.
+// Past is a stored transaction, with what a response shows of its earlier state.
 type Past struct {
 	Scan    *scan.Scan
 	Record  *scan.Record
@@ -22,22 +22,23 @@ type Past struct {
 }
 
 // notStoredMembers lists the members of a transaction that are not compared with a response, because
-// the store does not determine what they were.
+// the store does not determine their earlier values.
 var notStoredMembers = []struct {
 	members []string
 	applies func(p *Past) bool
 }{
-	// The address of the payer's page contains a token, and most callers do not get the address.
+	// The address of the payer's page contains a token, and most API clients do not get this address.
 	{[]string{"widget_url"}, func(p *Past) bool { return p.Status == payment.Created && p.Stored.Hosted }},
 	{[]string{"simple_auth_redirect_url"}, func(p *Past) bool {
 		return p.Status == payment.ActionRequired || p.Status == payment.Created && p.Stored.Hosted
 	}},
-	// The record has only the last action that the provider published for the payer.
+	// The record has only the last action that the provider published for the payer, and this may be another than the response
+	// shows.
 	{
 		[]string{"auth_params", payment.MaterialField, "availble_destinations", "expires_at"},
 		func(p *Past) bool { return p.Status == payment.ActionRequired && p.Action() == nil },
 	},
-	// At the time the transaction may have been at another terminal, which refused it and had other terms.
+	// When the response was sent, the transaction may have been at a terminal that refused it later and had other terms.
 	{
 		[]string{
 			"amount_with_fee", "amount_dest", "merchant_amount", "currency_dest", "currency_rate", "network", "network_dest", "scale", "scale_dest",
@@ -47,7 +48,7 @@ var notStoredMembers = []struct {
 			return p.Status == payment.Authorizing && len(refusedAttempts(p.Stored)) > 0
 		},
 	},
-	// At the time the transaction may have been in an earlier attempt of its payer, with another card and another terminal.
+	// When the response was sent, the payer may have been at an earlier attempt, with another card and another terminal.
 	{
 		[]string{
 			"amount_with_fee", "amount_dest", "merchant_amount", "currency_dest", "currency_rate", "network", "network_dest", "scale", "scale_dest",
@@ -59,21 +60,21 @@ var notStoredMembers = []struct {
 	},
 	// A transaction that has gone back to its payer says why the last attempt was refused.
 	{[]string{"error_code", "error_description"}, func(p *Past) bool { return p.Status == payment.Created && len(p.Stored.Ended) > 0 }},
-	// The terminal or the payer's credentials may have named the network later.
+	// The network may have become known later, from the terminal or from what the payer entered.
 	{[]string{"network", "scale"}, func(p *Past) bool { return p.Status == payment.Created && !p.isCurrent() }},
-	// The record has only the keys that the provider sent last.
+	// The record has only the metadata keys that the provider sent last.
 	{[]string{"merchant_meta"}, func(p *Past) bool { return len(p.Stored.RailMeta) > 0 && !p.isCurrent() }},
-	// The reason of a refused capture stays on a held transaction until a later capture succeeds.
+	// A held transaction keeps the reason of a refused capture until a later capture succeeds.
 	{[]string{"error_code", "error_description"}, func(p *Past) bool { return p.Status.Held() && p.count(payment.CommitRefused) > 0 }},
-	// A provider that corrects itself replaces its first reason.
+	// If a provider corrects an outcome, its new reason replaces the first one.
 	{[]string{"error_code", "error_description"}, func(p *Past) bool { return p.Status == payment.Rejected && !p.isCurrent() }},
 	// The record has the end of a hold only as long as the hold is open.
 	{[]string{"hold_expires_at"}, func(p *Past) bool { return p.Status.Held() && !p.isCurrent() }},
-	// The provider may have sent the reference number later.
+	// The provider may have sent the reference number after the response.
 	{[]string{"rrn"}, func(p *Past) bool {
-		return p.Status.Held() && !p.isCurrent() || p.Stored.SettledLate && !wasSettled(p.Status)
+		return p.Status.Held() && !p.isCurrent() || p.Stored.LateSettlement && !wasSettled(p.Status)
 	}},
-	// The record has dropped the refund.
+	// The record no longer has the refund.
 	{[]string{"refund_msg"}, func(p *Past) bool {
 		last := len(p.Refunds) - 1
 		return last >= 0 && p.IsDropped(p.Refunds[last])
@@ -122,10 +123,10 @@ func (p *Past) RecordThen() *payment.Record {
 	if p.Status != payment.Reversed {
 		record.ReturnID = ledger.ID{}
 	}
-	if p.Status == payment.Created && !isCurrent { // while it waited for its payer it had no terminal and no payment method
+	if p.Status == payment.Created && !isCurrent { // while the transaction waited for its payer, it had no terminal and no payment method
 		record.Terminal, record.Route, record.Rate, record.Method = ledger.ID{}, "", money.Rate{}, ""
 	}
-	if !isCurrent && !isSettled { // the price was that of the whole amount, before a part of it was captured
+	if !isCurrent && !isSettled { // before a part was captured, the price was that of the whole amount
 		costs := priceOf(&record, scan.BigAmount(record.Amount))
 		record.AmountWithFee, record.DestAmount = amountOf(costs.AmountWithFee), amountOf(costs.Dest)
 		record.MerchantAmount = money.Signed{Negative: costs.Merchant.Sign() < 0, Abs: amountOf(costs.Merchant)}
@@ -133,8 +134,8 @@ func (p *Past) RecordThen() *payment.Record {
 	return &record
 }
 
-// Action returns what the payer had to do when the response was sent; nil if that was nothing, or if the record
-// may have had another action then.
+// Action returns the action that the payer had to take when the response was sent. It returns nil if there was none, or if the
+// record may have had another action then.
 func (p *Past) Action() *payment.Action {
 	if p.Status != payment.ActionRequired || !p.isCurrent() || p.count(payment.Act, payment.Reissue) != 1 {
 		return nil
@@ -142,17 +143,17 @@ func (p *Past) Action() *payment.Action {
 	return p.Stored.Action
 }
 
-// amountOf returns a number without its sign as an amount. A number beyond the range of amounts
-// becomes zero, and rule 3 reports the price.
+// amountOf converts the absolute value of a number to an amount. A number beyond the range of amounts becomes zero; rule 3 then
+// reports the price.
 func amountOf(n *big.Int) money.Amount {
 	amount, _ := money.Parse(new(big.Int).Abs(n).String())
 	return amount
 }
 
-// refunds returns the refunds up to the last one that the response shows, and the sum of those
-// that had succeeded. If the record has dropped a refund, the result has only the id of that refund.
+// refunds returns the refunds up to the last one that the response shows, and the sum of those that had succeeded by then. For a
+// refund that the record has dropped, the result has only its id.
 func (p *Past) refunds() (refunds []payment.RefundRecord, refunded money.Amount) {
-	nextIndex := 0 // index of the first stored refund that is not in the result yet
+	nextIndex := 0 // index of the first stored refund that the result does not have yet
 	for _, id := range p.Refunds {
 		if index := p.refundIndex(id); index < 0 {
 			refunds = append(refunds, payment.RefundRecord{ID: id})
@@ -168,18 +169,18 @@ func (p *Past) refunds() (refunds []payment.RefundRecord, refunded money.Amount)
 		}
 	}
 	for i := range refunds {
-		// Refunds of money that arrived too late are not in the sum, because the money was never the merchant's.
-		if refunds[i].Status == payment.RefundSucceeded && !p.Stored.SettledLate {
+		// The sum does not include refunds of money that arrived too late, because this money was never the merchant's.
+		if refunds[i].Status == payment.RefundSucceeded && !p.Stored.LateSettlement {
 			refunded, _ = refunded.Add(refunds[i].Amount)
 		}
 	}
 	return refunds, refunded
 }
 
-// IsDropped tells whether the record has dropped the refund. It drops failed refunds to make room.
+// IsDropped tells whether the record no longer has the refund. A record drops failed refunds to make room.
 func (p *Past) IsDropped(id ledger.ID) bool { return p.refundIndex(id) < 0 }
 
-// refundIndex returns the index of a refund in the record; -1 if the record does not have it.
+// refundIndex returns the index of a refund in the record. It returns -1 if the record does not have the refund.
 func (p *Past) refundIndex(id ledger.ID) int {
 	return slices.IndexFunc(p.Stored.Refunds, func(f payment.RefundRecord) bool { return f.ID == id })
 }

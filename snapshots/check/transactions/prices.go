@@ -11,10 +11,10 @@ import (
 // This file recomputes the price of an amount and the entries of a transaction with unbounded numbers.
 // It must not use the code that it checks.
 
-// price is the result of a terminal's terms for an amount.
+// price is what a terminal's terms make of an amount.
 type price struct {
 	Fee           *big.Int
-	AmountWithFee *big.Int // what the payer pays, or what a payout costs the partner
+	AmountWithFee *big.Int // what the payer pays or, for a payout, what the partner pays
 	Merchant      *big.Int // what the merchant gets of a payment, or what the recipient gets of a payout
 	Dest          *big.Int // Merchant in minor units of the destination's asset, but not below zero
 }
@@ -59,8 +59,8 @@ func convert(p *payment.Record, part *big.Int) *big.Int {
 	return new(big.Int).Div(value.Num(), value.Denom())
 }
 
-// refundedFee returns the part of the fee that has been returned after a part of a charge has been
-// refunded: floor(fee × refunded so far / amount); 0 if the terminal returns no fees.
+// refundedFee returns the part of the fee that is returned when a part of the charge has been refunded: floor(fee × refunded so
+// far / amount). It returns 0 if the terminal returns no fees.
 func refundedFee(p *payment.Record, fee, refunded, settled *big.Int) *big.Int {
 	if !p.Fees.Refundable || settled.Sign() == 0 {
 		return new(big.Int)
@@ -69,14 +69,13 @@ func refundedFee(p *payment.Record, fee, refunded, settled *big.Int) *big.Int {
 	return part.Div(part, settled)
 }
 
-// usesExchange tells whether a transaction's entry passes through the exchange position. If the fee takes
-// the whole amount of a payment, nothing is converted.
+// usesExchange tells whether a transaction's entry passes through the exchange position (the account of conversions). If the fee
+// takes the whole amount of a payment, nothing is converted.
 func usesExchange(p *payment.Record, merchant *big.Int) bool {
 	return !p.Rate.IsZero() && (p.Type == payment.Payout && p.ReversalOf == (ledger.ID{}) || merchant.Sign() > 0)
 }
 
-// chargeEntry returns the lines that a charge books if costs is its price. The charge's hold reserves the same
-// lines.
+// chargeEntry returns the lines that a charge books at the given price. A hold for the charge reserves the same lines.
 func chargeEntry(p *payment.Record, costs price) []scan.Line {
 	provider, partner := ledger.ProviderReceivable(p.Terminal), ledger.PartnerAvailable(p.Partner)
 	if p.Type == payment.Payout {
@@ -90,8 +89,8 @@ func chargeEntry(p *payment.Record, costs price) []scan.Line {
 	return paymentEntry(p, costs, usesExchange(p, costs.Merchant))
 }
 
-// paymentEntry returns the lines that a payment books if costs is its price. If isConverted, the lines pass
-// through the exchange position.
+// paymentEntry returns the lines that a payment books at the given price. If isConverted is true, the lines pass through the
+// exchange position.
 func paymentEntry(p *payment.Record, costs price, isConverted bool) []scan.Line {
 	partner := ledger.PartnerAvailable(p.Partner)
 	lines := []scan.Line{scan.Debit(ledger.ProviderReceivable(p.Terminal), p.Asset, costs.AmountWithFee), scan.Credit(ledger.Fees, p.Asset, costs.Fee)}
@@ -113,8 +112,8 @@ func refundEntry(p *payment.Record, isConverted bool, amount, fee, dest *big.Int
 	return scan.Mirror(paymentEntry(p, refundPrice, isConverted))
 }
 
-// lateEntry returns the lines of money that moves after its transaction was closed: the amount that the
-// provider moved, with the suspense account as the other side.
+// lateEntry returns the lines for money that moves after its transaction was closed. They book the amount that the provider
+// moved, with the suspense account as the other side.
 func lateEntry(p *payment.Record, costs price) []scan.Line {
 	provider, suspense := ledger.ProviderReceivable(p.Terminal), ledger.Suspense(p.Partner)
 	if p.Type == payment.Payout {

@@ -13,7 +13,7 @@ import (
 
 // checkRefundRecords compares the refunds in the record with those that its events requested.
 func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, bookedRefunds []bookedRefund) {
-	if p.SettledLate {
+	if p.LateSettlement {
 		c.checkLateRefund(r, p)
 		return
 	}
@@ -39,7 +39,7 @@ func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, bookedRefu
 	c.checkRefundStatuses(r, p)
 }
 
-// bookedRefund is a refund according to its entry.
+// bookedRefund is a refund as its entry books it.
 type bookedRefund struct {
 	amount, fee *big.Int
 	state       scan.RefundState

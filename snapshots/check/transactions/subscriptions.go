@@ -128,7 +128,7 @@ func (c *Check) CheckRenewals() {
 	}
 	for id, history := range s.Histories {
 		if history.Record == nil {
-			continue // its row is missing, which is reported elsewhere
+			continue // the subscription's row is missing, which is reported elsewhere
 		}
 		counted := countedRenewals[id]
 		var openRenewals uint64
@@ -175,8 +175,8 @@ func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 	return true
 }
 
-// CheckSubscriptionKey checks that a partner's key for a subscription names a subscription of
-// that partner, and that the claim holds a cached reply that shows the subscription.
+// CheckSubscriptionKey checks a partner's idempotency key for a subscription. The key must name a subscription of this partner,
+// and its claim must hold a cached reply that shows the subscription.
 func (c *Check) CheckSubscriptionKey(key string, partner int64, source ledger.Source, owner []byte) {
 	o := c.organization
 	h := o.Histories.Find(source)

@@ -53,7 +53,7 @@ func (c *Check) checkSettings(r *scan.Record, p *payment.Record) {
 	case p.Fees != feesOf(t):
 		c.Fault(r, "has other fees than its terminal")
 	case p.TwoPhase != t.TwoPhase:
-		c.Fault(r, "is in two phases: %v, and its terminal is: %v", p.TwoPhase, t.TwoPhase)
+		c.Fault(r, "is a two-phase payment: %v, but its terminal makes such payments: %v", p.TwoPhase, t.TwoPhase)
 	case p.SettlementAsset.Currency != settlementCurrency || p.Rate.IsZero() != (settlementCurrency == ""):
 		c.Fault(r, "settles in %v, and its terminal in %v", p.SettlementAsset.Currency, settlementCurrency)
 	case settlementCurrency != "":
@@ -70,8 +70,8 @@ func feesOf(t *directory.Settings) payment.Fees {
 	return payment.Fees{Bps: t.FeeBps, Fixed: t.FeeFixed, OnTop: t.FeeOnTop, Refundable: t.FeeRefundable}
 }
 
-// settingsFor returns a terminal's settings if a transaction was certainly decided with them; nil if the
-// terminal does not exist or its settings may have changed since.
+// settingsFor returns a terminal's settings if the transaction was certainly decided with them. It returns nil if the terminal
+// does not exist, or if its settings may have changed since then.
 func (c *Check) settingsFor(r *scan.Record, id ledger.ID) *directory.Settings {
 	t := c.directory.Terminal(r.Organization.ID, id)
 	if t == nil || t.ChangedSince(r) {
@@ -116,10 +116,10 @@ func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// refusedAttempts returns the attempts at the terminals before the last one.
+// refusedAttempts returns the attempts at the terminals that the transaction has left.
 func refusedAttempts(p *payment.Record) []payment.Attempt { return refusedOf(p.Attempts) }
 
-// refusedOf returns those of the tried terminals to which the transaction was sent.
+// refusedOf returns those attempts in tried at whose terminals the transaction was and which it then left.
 func refusedOf(tried []payment.Attempt) []payment.Attempt {
 	var refused []payment.Attempt
 	for i := range tried {
@@ -130,12 +130,13 @@ func refusedOf(tried []payment.Attempt) []payment.Attempt {
 	return refused
 }
 
-// wasTriedAndLeft tells whether the transaction was sent to a terminal that was tried.
+// wasTriedAndLeft tells whether the transaction was routed to the attempt's terminal and then left it: the provider
+// refused it, or the call was never sent.
 func wasTriedAndLeft(a payment.Attempt) bool {
 	return a.Outcome == payment.AttemptRefused || a.Outcome == payment.AttemptNotSent
 }
 
-// recordAtTerminal returns a transaction as it was at a terminal that refused it.
+// recordAtTerminal returns a transaction as it was at a terminal that refused it. t has the settings of this terminal.
 func recordAtTerminal(p *payment.Record, terminal ledger.ID, t *directory.Settings) *payment.Record {
 	past := *p
 	past.Terminal, past.Fees, past.Rate, past.SettlementAsset = terminal, feesOf(t), money.Rate{}, money.Asset{}
@@ -182,14 +183,14 @@ func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 	case p.Status == payment.Refunded && p.Refunded.IsZero(), !isRefunded && !p.Refunded.IsZero():
 		report("is %q, and has refunded %v", p.Status, p.Refunded)
 	case (len(p.Refunds) == 0) != (h.Intents[scan.CallRefund] == 0):
-		report("names %d refunds, and was asked for %d", len(p.Refunds), h.Intents[scan.CallRefund])
+		report("lists %d refunds, but its events requested %d", len(p.Refunds), h.Intents[scan.CallRefund])
 	}
 	if isSound {
 		c.checkRefundRecords(r, p, bookedRefunds)
 	}
 }
 
-// refundSum is the part of a charge that some or all of its refunds return.
+// refundSum has the parts of a charge's amount, fee and converted amount that some or all of its refunds return.
 type refundSum struct{ amount, fee, dest *big.Int }
 
 func (t *refundSum) init() { t.amount, t.fee, t.dest = new(big.Int), new(big.Int), new(big.Int) }
@@ -198,7 +199,7 @@ func (t *refundSum) init() { t.amount, t.fee, t.dest = new(big.Int), new(big.Int
 type nextRefund struct {
 	refundSum
 	part  refundSum
-	fault string // what is wrong with the refund; empty: nothing
+	fault string // what is wrong with the refund; empty if nothing is wrong
 }
 
 // add returns the sum after one more refund, whose amounts are those of its entry.

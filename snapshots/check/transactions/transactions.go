@@ -14,8 +14,8 @@ import (
 )
 
 // For rule 3 of the checker (states of records), this file checks transactions. The record is in the state to which
-// its events led, and its entries book its amounts. It has exactly what its status needs: a closed transaction has no
-// pending money and no encrypted card and waits for no provider, and an open transaction has a timer. A return (the
+// its events led, and its entries book its amounts. Its status determines its other parts: a closed transaction has
+// no pending money and no encrypted card and waits for no provider; an open transaction has a timer. A return (the
 // transaction that books a charge back) has an entry for the part of its charge that is left, with debits and credits
 // swapped. The charge and its return name each other.
 
@@ -25,7 +25,7 @@ type Check struct {
 	*scan.Scan
 	organization   *scan.Organization
 	directory      *directory.Facts       // the settings and limits by which transactions were decided
-	volumes        map[string]*sums       // limit/window/subject → the sums according to the transactions
+	volumes        map[string]*sums       // limit/window/subject → the two sums that the transactions give
 	paidLinks      map[paidLink]ledger.ID // a payment link that transactions name → one of these transactions
 	linkCounters   map[string]*big.Int    // key of a link's counter → its value according to the transactions
 	storedCounters map[string]bool        // the names of the stored counters of volumes
@@ -37,8 +37,8 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 	return &Check{Scan: s, organization: o, directory: d, volumes: make(map[string]*sums), linkCounters: make(map[string]*big.Int), paidLinks: make(map[paidLink]ledger.ID), storedCounters: make(map[string]bool), attempts: newAttempts()}
 }
 
-// CheckTransaction compares a transaction's payload with its events and returns the decoded payload;
-// nil if it can't be read.
+// CheckTransaction compares a transaction's payload with its events and returns the decoded payload. It returns nil if the
+// payload can't be read.
 func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 	p, err := paymentcodec.Decode(r.Payload)
 	if err != nil {
@@ -98,11 +98,11 @@ func (c *Check) checkEntries(r *scan.Record, p *payment.Record) {
 	case h.Marks&scan.BookedLate != 0 && scan.Fingerprint(h.EntryHash) != histories.ExpectedFingerprint(lateEntry(p, settledPrice)):
 		c.Fault(r, "has other amounts in suspense than it says")
 	}
-	if p.SettledLate != (h.Marks&scan.BookedLate != 0) {
-		c.Fault(r, "says that money came too late: %v, and its events say otherwise", p.SettledLate)
+	if p.LateSettlement != (h.Marks&scan.BookedLate != 0) {
+		c.Fault(r, "says that money came too late: %v, and its events say otherwise", p.LateSettlement)
 	}
-	if p.TakenBackLate != (h.Marks&scan.LateMoneyTaken != 0) {
-		c.Fault(r, "says that late money was taken back: %v, and its events say otherwise", p.TakenBackLate)
+	if p.LateChargeback != (h.Marks&scan.LateMoneyTaken != 0) {
+		c.Fault(r, "says that late money was taken back: %v, and its events say otherwise", p.LateChargeback)
 	}
 	if isPayment := p.Type == payment.Payment; isPayment && h.Holds != 0 || !isPayment && h.Holds != h.Intents[scan.CallCharge] {
 		c.Fault(r, "was sent to providers %d times, and money was held for %d of them", h.Intents[scan.CallCharge], h.Holds)
@@ -126,7 +126,7 @@ func (c *Check) checkReturnEntry(r *scan.Record, p *payment.Record) {
 		c.Fault(r, "is a return, but its amounts do not add up or it is not a payout")
 	}
 	if !p.Rate.IsZero() && p.MerchantAmount.Negative {
-		return // no field of the record has the returned amount in the destination's asset
+		return // the record has no field with the amount that was returned in the destination's asset
 	}
 	histories := r.Organization.Histories
 	entry := scan.Fingerprint(r.History.EntryHash)
@@ -176,11 +176,10 @@ func (c *Check) CheckReturns() {
 	}
 }
 
-// checkStatus checks that the record has what its status needs, and nothing that its status
-// forbids.
+// checkStatus checks that the record has the parts that its status requires, and none that its status forbids.
 func (c *Check) checkStatus(r *scan.Record, p *payment.Record) {
 	h := r.History
-	needsTimer := isUnsettled(p) || p.Op != nil || p.SettledLate && !p.TakenBackLate && p.Type == payment.Payment && len(p.Refunds) == 0
+	needsTimer := isUnsettled(p) || p.Op != nil || p.LateSettlement && !p.LateChargeback && p.Type == payment.Payment && len(p.Refunds) == 0
 	switch {
 	case p.Status == payment.New, p.Status == payment.Created && !p.Hosted:
 		c.Fault(r, "is stored with the status %q, which is never stored", p.Status)

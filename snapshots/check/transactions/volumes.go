@@ -18,7 +18,7 @@ import (
 // limit that covers it, and towards no other. A limit has two counters: the sum of its transactions that are under
 // way or settled, and the sum of those that are settled.
 
-// sums has the two counters of a volume, computed from transactions: total includes those under way.
+// sums has the two counters of a volume, computed from transactions. total includes transactions under way; settled does not.
 type sums struct{ total, settled big.Int }
 
 // countsFor tells whether a transaction counts towards volumes, and whether it has settled.
@@ -30,8 +30,8 @@ func countsFor(p *payment.Record) (counts, isSettled bool) {
 	return isUnsettled(p) && p.Status != payment.Created, false
 }
 
-// checkVolumes checks the volumes in a transaction's record, and adds the transaction to their sums. The
-// record must name each limit that was in force for it once, and no other limit.
+// checkVolumes checks the volumes in a transaction's record, and adds the transaction to the sums of these volumes. The record
+// must name each limit that was in force for the transaction exactly once, and no other limit.
 func (c *Check) checkVolumes(r *scan.Record, p *payment.Record) {
 	counts, isSettled := countsFor(p)
 	if !counts && len(p.Volumes) > 0 {

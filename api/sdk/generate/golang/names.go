@@ -5,7 +5,8 @@ import (
 	"unicode"
 )
 
-// initialisms are words that Go writes in capitals, and words that the protocol spells in its own way.
+// initialisms maps words to their spelling in Go names: initialisms, which Go writes in capitals, and words that the protocol
+// abbreviates or misspells.
 var initialisms = map[string]string{
 	"id": "ID", "txid": "TxID", "url": "URL", "qr": "QR", "ip": "IP", "rrn": "RRN", "bin": "BIN", "cvv": "CVV", "msg": "Message", "qty": "Quantity",
 	"availble": "Available", "dest": "Destination", "cardnumber": "CardNumber", "http": "HTTP",
@@ -24,7 +25,7 @@ func goName(name string) (result string) {
 	return result
 }
 
-// words splits a name at underscores, points, dashes, and where a capital follows a small letter.
+// words splits a name at underscores, points, dashes and spaces, and before a capital that follows a small letter.
 func words(name string) (list []string) {
 	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '.' || r == '-' || r == ' ' }) {
 		from := 0
@@ -39,7 +40,7 @@ func words(name string) (list []string) {
 	return list
 }
 
-// localName is a name that begins with a small letter.
+// localName returns the Go name with a small first letter.
 func localName(name string) string {
 	result := goName(name)
 	if known, ok := initialisms[strings.ToLower(name)]; ok {
@@ -51,7 +52,7 @@ func localName(name string) string {
 // commentWidth is the number of columns of a comment.
 const commentWidth = 118
 
-// comment returns a text as comment lines with an indentation. Paragraphs stay apart, and so do the lines of a list.
+// comment returns a text as comment lines with an indentation. It keeps paragraphs, and the lines of lists, separate.
 func comment(indent, text string) string {
 	var b strings.Builder
 	for i, paragraph := range strings.Split(strings.TrimSpace(text), "\n") {
@@ -76,7 +77,7 @@ func comment(indent, text string) string {
 	return b.String()
 }
 
-// sentence begins with a capital and ends with a full stop.
+// sentence returns the text with a capital first letter and a full stop.
 func sentence(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {

@@ -7,7 +7,7 @@ import (
 	"mizan/api/sdk/generate/model"
 )
 
-// operations are the methods of the client.
+// operations returns the source of the client's methods.
 func operations(a *model.API) string {
 	var b strings.Builder
 	b.WriteString("import (\n\"context\"\n\"iter\"\n\"net/url\"\n\"time\"\n)\n\n")
@@ -32,7 +32,7 @@ func operations(a *model.API) string {
 	return source
 }
 
-// query is the type of an operation's parameters.
+// query writes the type of an operation's parameters.
 func query(b *strings.Builder, o *model.Operation) {
 	name := goName(o.QueryType())
 	fmt.Fprintf(b, "// %s has the parameters of %s; zero values are left out.\ntype %s struct {\n", name, goName(o.ID), name)
@@ -61,7 +61,7 @@ func query(b *strings.Builder, o *model.Operation) {
 	b.WriteString("\treturn values\n}\n\n")
 }
 
-// signature is what the method and the iterator of an operation have in common.
+// signature is the part that the method and the iterator of an operation have in common.
 type signature struct {
 	parameters string // after ctx, each with a comma before it
 	call       string // the literal of the call
@@ -104,7 +104,7 @@ func signatureOf(o *model.Operation) signature {
 	return s
 }
 
-// fileField is the field of a form that has the file.
+// fileField returns the name of the form's field that has the file.
 func fileField(o *model.Operation) string { return o.Described.Body.Schema.Members[0].Name }
 
 func method(b *strings.Builder, o *model.Operation) {
@@ -129,7 +129,7 @@ func method(b *strings.Builder, o *model.Operation) {
 		o.Method, o.Path, goName(o.ID), s.parameters, result, call, s.call)
 }
 
-// iterator is the method that returns the rows of all pages.
+// iterator writes the method that returns the rows of all pages.
 func iterator(b *strings.Builder, o *model.Operation) {
 	s := signatureOf(o)
 	name, row := "All"+strings.TrimPrefix(strings.TrimPrefix(goName(o.ID), "List"), "Get"), goType(&o.Result.Value)

@@ -8,10 +8,10 @@ import (
 	"mizan/api/sdk/generate/model"
 )
 
-// enumerationPrefixes are the beginnings of the names of constants.
+// enumerationPrefixes maps enumerations to the prefix of their constants' names.
 var enumerationPrefixes = map[string]string{"TransactionStatus": "Status", "FailureCode": "Failure"}
 
-// types are the declarations of all types.
+// types returns the source of the declarations of all types.
 func types(a *model.API) string {
 	var b strings.Builder
 	for _, t := range a.Types {
@@ -92,15 +92,15 @@ func fieldType(t *model.Type, f *model.Field) (typeName, tag string) {
 	return base, ",omitzero"
 }
 
-// hasMeaningfulZero tells whether the zero value of the Go type could be taken for a value.
+// hasMeaningfulZero tells whether the zero value of the Go type could be mistaken for a value.
 func hasMeaningfulZero(v *model.Value) bool {
 	return slices.Contains([]model.Kind{model.Integer, model.Bool, model.Number, model.Amount}, v.Kind) || isStruct(v)
 }
 
-// isStruct tells whether the value is a struct of its own. Enumerations, the other Named values, are texts.
+// isStruct tells whether the value is a struct. The other Named values, enumerations, are texts.
 func isStruct(v *model.Value) bool { return v.Kind == model.Named && len(v.Words) == 0 }
 
-// goType returns the type of a value that is present.
+// goType returns the Go type of a value that is present.
 func goType(v *model.Value) string {
 	switch v.Kind {
 	case model.Text, model.Day, model.UUID:
@@ -133,7 +133,7 @@ func goType(v *model.Value) string {
 	return "any"
 }
 
-// events are the constants of notifications.
+// events writes the constants for the types of notifications.
 func events(b *strings.Builder, a *model.API) {
 	b.WriteString("// The types of notifications. More may be added: acknowledge an unknown one, and do nothing.\nconst (\n")
 	for _, e := range a.Events {

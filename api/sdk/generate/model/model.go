@@ -8,10 +8,10 @@ import (
 	"mizan/api/description/spec"
 )
 
-// API is what a client has to know.
+// API has all that a generator needs to write a client.
 type API struct {
 	Title, Version string
-	Tags           []spec.Tag // those that have an operation
+	Tags           []spec.Tag // only tags with an operation
 	Types          []*Type
 	Operations     []*Operation
 	Events         []*Event
@@ -26,10 +26,10 @@ func (a *API) Type(name string) *Type { return a.names[name] }
 type Type struct {
 	Name, Text string
 	Fields     []Field
-	Words      []string // of an enumeration, which has no fields
+	Words      []string // the values of an enumeration, which has no fields
 
-	// IsRequest tells that clients send it. IsPatch tells that it is a merge patch (RFC 7396): an absent field keeps its
-	// value, and null removes it.
+	// IsRequest tells whether clients send values of the type. IsPatch tells whether the type is a merge patch (RFC 7396): an
+	// absent field keeps its value, and null removes it.
 	IsRequest, IsPatch bool
 }
 
@@ -39,18 +39,18 @@ type Field struct {
 	Value       Value
 	IsRequired  bool // always present in a response, required in a request
 	IsWriteOnly bool
-	Default     any  // what an absent one counts as; nil: none
-	MayBeEmpty  bool // of a query: an empty text is not the same as an absent one
+	Default     any  // the value of an absent field; nil: none
+	MayBeEmpty  bool // for a query parameter: an empty text differs from an absent parameter
 }
 
 // Value is the form of a value.
 type Value struct {
 	Kind       Kind
-	Name       string   // of a Named value: that of its type
-	Entry      *Value   // of the entries of a List, and the members of a Map
-	IsNullable bool     // it may be null
+	Name       string   // the type of a Named value
+	Entry      *Value   // the entries of a List, or the members of a Map
+	IsNullable bool     // the value may be null
 	Words      []string // the allowed texts; nil: any
-	AsNumber   bool     // an Amount that is written as a JSON number; others are texts of digits
+	AsNumber   bool     // an Amount is written as a JSON number; otherwise it is a text of digits
 }
 
 // Kind is a kind of value.
@@ -83,14 +83,14 @@ type Operation struct {
 	Body       *Body // nil: none
 	Result     Result
 
-	// IsKeyed tells that it accepts an Idempotency-Key, so that the same request is carried out once.
+	// IsKeyed tells whether the operation accepts an Idempotency-Key, so that the same request is carried out only once.
 	IsKeyed bool
 
 	// Described is the operation in the description; generators read its examples and callers.
 	Described *Described
 }
 
-// QueryType is the name of a type for the parameters of the query.
+// QueryType returns the name of the type for the parameters of the query.
 func (o *Operation) QueryType() string { return upper(o.ID) + "Query" }
 
 // IsPaged tells whether the operation returns a list page by page.
@@ -100,7 +100,7 @@ func (o *Operation) IsPaged() bool { return o.Result.Kind == Page }
 type Body struct {
 	Media      string // application/json or multipart/form-data
 	IsOptional bool
-	Envelope   string // the only member of the body, which has the value; empty: the value is the body
+	Envelope   string // name of the body's only member, which contains the value; empty: the value is the whole body
 	Value      Value  // a Map without known members if a client has nothing to send
 }
 
@@ -112,8 +112,8 @@ type Result struct {
 	Status   int
 	Kind     ResultKind
 	Media    string
-	Envelope string // the only member of the body, which has the value; empty: the value is the body
-	Value    Value  // of a Page: that of a row
+	Envelope string // name of the body's only member, which contains the value; empty: the value is the whole body
+	Value    Value  // for a Page, the value of a row
 }
 
 // ResultKind is a kind of result.
@@ -131,7 +131,7 @@ const (
 type Event struct {
 	Name    string // transaction.charged
 	Summary string
-	Value   Value // the form of the body; events of one stream have the same
+	Value   Value // the form of the body; all events of a stream have the same form
 }
 
 // Described is an operation of the description.
@@ -149,8 +149,8 @@ func has(d *Described, kind description.CallerKind) bool {
 	return false
 }
 
-// Of walks over the operations that include selects. If they are for partners only, what a partner cannot send is left
-// out.
+// Of returns the API with the operations that include selects. If partners may call all of them, parameters and fields that a
+// partner cannot send are left out.
 func Of(document *description.Document, include func(*Described) bool) *API {
 	w := &walk{document: document, api: &API{Title: document.Title, Version: document.Version, names: make(map[string]*Type)}, enumerations: make(map[string]string)}
 	for _, component := range document.Schemas {
@@ -175,10 +175,10 @@ func Of(document *description.Document, include func(*Described) bool) *API {
 	return w.api
 }
 
-// upper returns a name with a capital letter at its start.
+// upper returns a name with a capital first letter.
 func upper(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
-// camel returns a name with underscores or points as one with capitals.
+// camel converts a name with underscores, points or dashes to camel case, with a capital first letter.
 func camel(name string) (text string) {
 	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '_' || r == '.' || r == '-' }) {
 		text += upper(part)

@@ -9,7 +9,7 @@ import (
 	"mizan/api/sdk/generate/model"
 )
 
-// partnerAPI is what a client for partners has to know.
+// partnerAPI returns the API for the client for partners.
 func partnerAPI() *model.API { return model.Of(api.Describe("v"), model.ForPartner) }
 
 func operation(t *testing.T, a *model.API, id string) *model.Operation {
@@ -76,7 +76,7 @@ func TestListsArePages(t *testing.T) {
 	}
 }
 
-// A client for others has the parameters that a partner cannot send.
+// A client for other callers has the parameters that a partner cannot send.
 func TestTheOperatorNamesThePartner(t *testing.T) {
 	t.Parallel()
 	isOperator := func(d *model.Described) bool {
@@ -121,7 +121,7 @@ func TestNotificationsOfAStreamHaveOneType(t *testing.T) {
 	}
 }
 
-// An object that is not named would be lost in a client.
+// If a value names a type, the type exists. Otherwise a client would lack the object.
 func TestEveryNamedValueHasAType(t *testing.T) {
 	t.Parallel()
 	a := model.Of(api.Describe("v"), func(*model.Described) bool { return true })

@@ -9,12 +9,12 @@ import (
 	"mizan/internal/assert"
 )
 
-// walk makes an API of a description.
+// walk converts a description to an API.
 type walk struct {
 	document     *description.Document
 	api          *API
-	enumerations map[string]string // words → name of the component that has them
-	forPartners  bool              // partners may call all operations
+	enumerations map[string]string // the words of an enumeration, joined by spaces → name of its component
+	forPartners  bool              // partners may call all selected operations
 }
 
 func (w *walk) operation(d *Described) *Operation {
@@ -41,7 +41,8 @@ func (w *walk) operation(d *Described) *Operation {
 	return o
 }
 
-// isForOthers tells whether a parameter or field is ignored or, in a client for partners, for the operator only.
+// isForOthers tells whether a client leaves out a parameter or field: the service ignores it or, in a client for partners, only
+// the operator may send it.
 func (w *walk) isForOthers(name, text string) bool {
 	return text == "Ignored." || w.forPartners && (name == "partner_id" || strings.HasPrefix(text, "With the admin token:"))
 }
@@ -94,13 +95,13 @@ func (w *walk) result(r *description.Response, d *Described) Result {
 	return result
 }
 
-// place is where a value occurs.
+// place describes where a value occurs.
 type place struct {
-	name               string // that of the type, if the value is an object without a name of its own
+	name               string // name for the value's type if the value is an object without a name
 	isRequest, isPatch bool
 }
 
-// member is the place of a member.
+// member returns the place of a member.
 func (p place) member(name string) place {
 	p.name += camel(name)
 	return p
@@ -125,7 +126,7 @@ func (w *walk) value(s *spec.Schema, at place) Value {
 	case "object":
 		w.object(&v, s, at)
 	case "array":
-		at.name = strings.TrimSuffix(at.name, "s") // an entry of postings is a posting
+		at.name = strings.TrimSuffix(at.name, "s") // the type of an entry of "postings" is named after a posting
 		entry := w.value(s.Entry, at)
 		v.Kind, v.Entry = List, &entry
 	case "string":
@@ -143,7 +144,7 @@ func (w *walk) value(s *spec.Schema, at place) Value {
 	return v
 }
 
-// textFormats are the kinds of texts by their formats.
+// textFormats maps formats of texts to kinds.
 var textFormats = map[string]Kind{"date-time": Instant, "date": Day, "uuid": UUID, "byte": Bytes, "binary": Binary}
 
 func (w *walk) text(v *Value, s *spec.Schema) {
@@ -162,8 +163,8 @@ func (w *walk) text(v *Value, s *spec.Schema) {
 	}
 }
 
-// alternatives returns the form of values that have one of several forms. Of two objects of which one has all members of
-// the other, the larger one stands for both.
+// alternatives returns the form of values that match one of several schemas. If all schemas are objects, the object with the most
+// members is used for all; it must have the members of the others.
 func (w *walk) alternatives(s *spec.Schema, at place) Value {
 	var largest *spec.Schema
 	isNullable, onlyObjects, onlyAmounts := false, true, true
@@ -181,7 +182,7 @@ func (w *walk) alternatives(s *spec.Schema, at place) Value {
 		}
 	}
 	isOne := len(s.AnyOf) == 1 || len(s.AnyOf) == 2 && isNullable
-	if onlyAmounts { // a text and an integer: the text can be as large as an amount
+	if onlyAmounts { // a text or an integer: clients send the text, because it can hold every amount
 		return Value{Kind: Amount, IsNullable: isNullable}
 	}
 	if !isOne && !onlyObjects {
@@ -192,8 +193,8 @@ func (w *walk) alternatives(s *spec.Schema, at place) Value {
 	return v
 }
 
-// object sets the form of an object. One that may have other members than the known ones is a Map in a response, so that
-// a client sees all of them; requests may always have other members.
+// object sets the form of an object. In a response, an open object becomes a Map, so that a client sees its unknown members too.
+// In a request it becomes a Type, because all objects in requests are open.
 func (w *walk) object(v *Value, s *spec.Schema, at place) {
 	if len(s.Members) == 0 || s.Open && !at.isRequest {
 		entry := Value{Kind: Any}
@@ -229,8 +230,8 @@ const (
 	SubscriptionEvent = "SubscriptionEvent"
 )
 
-// events adds the notifications. Those of a stream have one type: their schemas differ only in the words that a member
-// may have.
+// events adds the notifications. All notifications of a stream have one type, because their schemas differ only in the words that
+// a member may have.
 func (w *walk) events() {
 	for i := range w.document.Webhooks {
 		h := &w.document.Webhooks[i]
@@ -248,7 +249,7 @@ func (w *walk) events() {
 	}
 }
 
-// merged returns a closed schema with the members of all, in which each text has the words of all.
+// merged returns a closed schema with the members of all schemas. A text may have the words of all schemas.
 func (w *walk) merged(all []*spec.Schema) *spec.Schema {
 	first := *w.document.Schema(all[0])
 	first.Open = first.Open && len(first.Members) == 0

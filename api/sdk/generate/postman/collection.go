@@ -43,7 +43,8 @@ func Files(document *description.Document) (map[string][]byte, error) {
 const introduction = "Requests to the Mizan API. Set the variables of the collection from data/sandbox.json of a sandbox. " +
 	"Requests keep ids of their responses in variables, which later requests of the same folder use."
 
-// datesScript sets the variables of days before each request, by the clock of the server once that was moved.
+// datesScript runs before each request and sets the variables with days. It uses the time of the server's clock if a request has
+// moved that clock.
 var datesScript = []string{
 	`const now = new Date(pm.collectionVariables.get("clock") || Date.now()).getTime();`,
 	`const day = (n) => new Date(now + n * 86400000).toISOString().slice(0, 10);`,
@@ -64,17 +65,17 @@ var settings = []setting{
 	{"clock", "", "the time of a server whose clock was moved; requests set it"},
 }
 
-// clockPath is where the clock of a sandbox is read and moved.
+// clockPath is the path of the sandbox's clock.
 const clockPath = "/api/v1/sandbox/clock"
 
-// unsuited are operations that spoil a run of the collection: a response that does not end, and a change after which
-// data/sandbox.json has a token that is not valid.
+// unsuited are operations that would break a run of the collection: a response that does not end, and a change that makes a token
+// in data/sandbox.json invalid.
 var unsuited = []string{"streamNotifications", "rotateAdminToken"}
 
 // writer writes a collection.
 type writer struct {
 	document *description.Document
-	names    []string // of the variables of examples
+	names    []string // names of the variables of examples
 	kept     []string // the variables that scripts set
 }
 
@@ -93,7 +94,7 @@ func (w *writer) folder(tag string) (items []any) {
 	for i := range w.document.Described {
 		o := &w.document.Described[i]
 		if o.Tag != tag || o.Refused == spec.AsPage || len(o.Answers) == 0 || slices.Contains(unsuited, o.ID) {
-			continue // payers' pages are for browsers, and what has no answer is always refused
+			continue // payers' pages are for browsers, and an operation without an answer always refuses
 		}
 		for j := range o.Examples {
 			e := &o.Examples[j]
@@ -109,7 +110,8 @@ func (w *writer) folder(tag string) (items []any) {
 	return items
 }
 
-// pathLike returns values for the parameters of an operation's path, from an example whose path begins in the same way.
+// pathLike returns values for the parameters of an operation's path. It takes them from an example of another operation whose
+// path has the same beginning, up to the first parameter.
 func (w *writer) pathLike(o *description.Described) map[string]string {
 	prefix, _, hasParameter := strings.Cut(o.Path, "}")
 	if !hasParameter {
@@ -126,7 +128,7 @@ func (w *writer) pathLike(o *description.Described) map[string]string {
 	return nil
 }
 
-// example is the request of an example.
+// example returns the request of an example.
 func (w *writer) example(o *description.Described, e *spec.Example) description.Tree {
 	name := o.Summary
 	if e.Text != "" {
@@ -156,12 +158,12 @@ func (w *writer) example(o *description.Described, e *spec.Example) description.
 	return item
 }
 
-// mayBeEmpty tells whether a body is an object of which every member may be absent. Without a body such a request would be refused.
+// mayBeEmpty tells whether a body is an object without required members. Such a request still needs a body.
 func mayBeEmpty(b *spec.Body) bool {
 	return b.Media == "" && b.Schema != nil && len(b.Schema.Members) > 0 && !slices.ContainsFunc(b.Schema.Members, func(m spec.Member) bool { return m.Required })
 }
 
-// preparation is a request that prepares an example.
+// preparation returns a request that prepares an example.
 func (w *writer) preparation(r *spec.Request) description.Tree {
 	path, query, _ := strings.Cut(r.Path, "?")
 	request := description.Tree{{Name: "method", Value: r.Method}, {Name: "header", Value: w.headers(r.As)}}
@@ -174,7 +176,7 @@ func (w *writer) preparation(r *spec.Request) description.Tree {
 	return item
 }
 
-// callerOf is the caller of a request without an example of its own.
+// callerOf returns the caller for an operation without an example.
 func callerOf(o *description.Described) string {
 	for _, c := range o.Callers {
 		switch {
@@ -195,7 +197,7 @@ func header(name, value string) description.Tree {
 	return description.Tree{{Name: "key", Value: name}, {Name: "value", Value: value}}
 }
 
-// headers are the credentials of a caller.
+// headers returns the headers with the credentials of a caller.
 func (w *writer) headers(as string) (list []any) {
 	bearer := func(token string) []any {
 		return []any{header("authorization", "Bearer "+token), header("x-organization-id", "{{organization_id}}")}
@@ -213,7 +215,7 @@ func (w *writer) headers(as string) (list []any) {
 	return bearer(w.variable(as))
 }
 
-// address is the URL of a request, with the parameters of its path and query.
+// address returns the URL of a request, with the parameters of its path and query.
 func (w *writer) address(path string, values map[string]string, query string) description.Tree {
 	var segments, parameters, queries []any
 	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
@@ -251,7 +253,7 @@ func (w *writer) address(path string, values map[string]string, query string) de
 	return address
 }
 
-// variable returns a text in which variables of examples are written as variables of Postman: $payment becomes {{payment}}.
+// variable replaces variables of examples in a text by variables of Postman: $payment becomes {{payment}}.
 func (w *writer) variable(text string) string {
 	for _, name := range w.names {
 		text = strings.ReplaceAll(text, "$"+name, "{{"+variableName(name)+"}}")
@@ -259,12 +261,13 @@ func (w *writer) variable(text string) string {
 	return text
 }
 
-// variableName is the name of an example's variable in scripts.
+// variableName returns the name of an example's variable in scripts.
 func variableName(name string) string {
 	return strings.NewReplacer(" ", "_", "+", "_").Replace(name)
 }
 
-// exampleNames returns the names of the variables of examples, longer ones first, because a name may begin with another one.
+// exampleNames returns the names of the variables of examples. Longer names come first, because a name may begin with another
+// name.
 func exampleNames(document *description.Document) []string {
 	names := []string{"today", "today+30"}
 	for i := range document.Described {

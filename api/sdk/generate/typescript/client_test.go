@@ -27,7 +27,7 @@ var (
 	clientFolder = filepath.Join(repository, "api", "sdk", "typescript")
 )
 
-// builtClient returns a folder with the compiled client. A machine without Node or the compiler skips the test.
+// builtClient returns a folder with the compiled client. Without Node or the compiler it skips the test.
 func builtClient(t *testing.T) string {
 	t.Helper()
 	testkit.NotUnderRace(t, "the client is no Go program")
@@ -124,7 +124,7 @@ func TestClient(t *testing.T) {
 	})
 }
 
-// readmeProgram is a program of README.md with what the page says that it prints; empty: nothing.
+// readmeProgram is a program of README.md. output is what it prints according to README.md; empty: README.md does not say.
 type readmeProgram struct{ name, source, output string }
 
 var (
@@ -148,12 +148,12 @@ func readmePrograms(t *testing.T) (programs []readmeProgram) {
 	return programs
 }
 
-// pattern returns an expression for an output in which … stands for anything.
+// pattern returns a regular expression for the output. An … in the output matches any text within a line.
 func (p *readmeProgram) pattern() *regexp.Regexp {
 	return regexp.MustCompile(`^` + strings.ReplaceAll(regexp.QuoteMeta(p.output), "…", `[^\n]+`) + `$`)
 }
 
-// installClient packs the client and installs the package in a new project, as somebody who uses it would.
+// installClient packs the client and installs the package in a new project, like a user of the package.
 func installClient(t *testing.T, built string) (project string) {
 	t.Helper()
 	if _, err := exec.LookPath("npm"); err != nil {
@@ -199,8 +199,8 @@ func writeFile(t *testing.T, folder, name, content string) {
 	}
 }
 
-// readmeProgramsRun checks the programs of README.md. They are compiled against the package and run against a real server, one after the other, as a reader would
-// run them, and print what the page shows. While they run, the receiver gets the notifications.
+// readmeProgramsRun checks the programs of README.md. They are compiled against the package and run against a real server in the
+// order of README.md. Each must print what README.md says. Meanwhile the receiver gets the notifications.
 func readmeProgramsRun(t *testing.T, project string) {
 	t.Helper()
 	programs := readmePrograms(t)
@@ -213,7 +213,7 @@ func readmeProgramsRun(t *testing.T, project string) {
 		t.Fatal(err)
 	}
 	writeFile(t, project, "breakfast.jpg", picture.String())
-	// Without skipLibCheck the declarations of the package are checked too, and without DOM they must not need it.
+	// Without skipLibCheck the declarations of the package are checked too. Without the library DOM they must not refer to it.
 	writeFile(t, project, "tsconfig.json", `{"compilerOptions": {"target": "ES2022", "lib": ["ES2022"], "module": "NodeNext", "types": ["node"], "strict": true,
 		"exactOptionalPropertyTypes": true, "noUncheckedIndexedAccess": true}, "include": ["*.ts"]}`)
 	for _, program := range programs {
@@ -251,7 +251,7 @@ type receiver struct {
 	changed chan struct{}
 }
 
-// Write implements io.Writer for what the program prints.
+// Write implements io.Writer. It gets the program's output.
 func (r *receiver) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -275,7 +275,7 @@ func startReceiver(t *testing.T, project string, env []string) *receiver {
 	return r
 }
 
-// await waits until the program has printed something, and returns its first group.
+// await waits until the program's output matches the pattern, and returns the pattern's first group.
 func (r *receiver) await(t *testing.T, pattern *regexp.Regexp) string {
 	t.Helper()
 	timeout := time.After(time.Minute)

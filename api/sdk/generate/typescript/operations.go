@@ -8,7 +8,7 @@ import (
 	"mizan/api/sdk/generate/model"
 )
 
-// operationsFile returns the class with the operations.
+// operationsFile returns the content of the file with the class of the operations.
 func (w *writer) operationsFile() []byte {
 	var methods, table writer
 	var types, shapes []string
@@ -45,7 +45,7 @@ func (w *writer) operationsFile() []byte {
 	return w.take()
 }
 
-// row writes what the client has to know of an operation.
+// row writes the row of an operation in the client's table: method, path and the properties of the request and response.
 func (w *writer) row(table *writer, o *model.Operation, shapes *[]string) {
 	row := fmt.Sprintf("method: %q, path: %q", o.Method, o.Path)
 	if o.IsKeyed {
@@ -133,7 +133,7 @@ func (w *writer) method(methods *writer, o *model.Operation) {
 		"    return this.send<", result, ">(", arguments, ", ", argument, ", ", query, ", options);\n  }\n")
 }
 
-// argumentName returns the name of a path's parameter as that of an argument.
+// argumentName converts the name of a path's parameter to the name of an argument.
 func argumentName(name string) string {
 	parts := strings.Split(name, "_")
 	for i := range parts[1:] {

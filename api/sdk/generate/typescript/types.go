@@ -9,7 +9,7 @@ import (
 	"mizan/internal/assert"
 )
 
-// typesFile returns the types.
+// typesFile returns the content of the file with the types.
 func (w *writer) typesFile() []byte {
 	w.write(header, "/* The types of requests and responses. Amounts are bigints of minor units; times are texts in the form of RFC 3339. */\n\n")
 	if w.client.hasEvents {
@@ -36,7 +36,8 @@ func (w *writer) typesFile() []byte {
 	return w.take()
 }
 
-// shapesFile returns where the amounts are in the types; nil if there are none.
+// shapesFile returns the content of the file with the shapes, which list the places of amounts in the types; nil if there are
+// none.
 func (w *writer) shapesFile() []byte {
 	w.shapes = make(map[string]string)
 	w.write(header, `import type { Shape } from "../json.js";`, "\n")
@@ -53,7 +54,7 @@ func (w *writer) shapesFile() []byte {
 	return nil
 }
 
-// isWritten tells whether the file has the type: only one client has the types of notifications.
+// isWritten tells whether the client's file has the type. Only one client has the types of notifications.
 func (w *writer) isWritten(name string) bool {
 	return w.client.hasEvents || !strings.HasPrefix(name, model.TransactionEvent) && !strings.HasPrefix(name, model.SubscriptionEvent)
 }
@@ -68,7 +69,7 @@ func (w *writer) typeOf(t *model.Type) {
 	w.fields(t.Name, "", t.Fields, t.IsRequest)
 }
 
-// jsonForm removes what the description says about the JSON of amounts: the client writes it.
+// jsonForm removes the description's remarks about the JSON form of amounts, because the client converts amounts itself.
 var jsonForm = strings.NewReplacer("minor units, as a string of digits above zero; a JSON number is refused", "minor units, above zero",
 	"a string of minor units", "in minor units", "minor units, a JSON number here", "minor units")
 
@@ -102,7 +103,7 @@ func typeName(v *model.Value) string {
 	name := "unknown"
 	switch v.Kind {
 	case model.Any:
-		return name // null is one of any values
+		return name // unknown includes null
 	case model.Text:
 		name = "string"
 		if len(v.Words) > 0 {
@@ -137,7 +138,8 @@ func typeName(v *model.Value) string {
 	return name
 }
 
-// smallerResult is a component whose members are some of those of another one: the same operation responds with either.
+// smallerResult is a component that has only some of the members of another component. An operation responds with either of the
+// two.
 type smallerResult struct {
 	name, of, text string
 	members        []string
@@ -183,12 +185,13 @@ func (w *writer) alternativesOf(o *model.Operation) (names []string) {
 	return names
 }
 
-// shapeOfType returns the name of the shape of a type, and writes it if that has not happened; empty if the type has no amounts.
+// shapeOfType returns the name of the shape of a type; empty if the type has no amounts. It writes the shape when it is first
+// needed.
 func (w *writer) shapeOfType(name string) string {
 	if shape, isKnown := w.shapes[name]; isKnown {
 		return shape
 	}
-	w.shapes[name] = "" // ends a recursion: a type inside itself adds no amounts
+	w.shapes[name] = "" // ends the recursion for a type that contains itself
 	t := w.api.Type(name)
 	var members []string
 	for i := range t.Fields {
@@ -225,7 +228,7 @@ func (w *writer) shapeOf(v *model.Value) string {
 	return ""
 }
 
-// namesIn adds the names of types that a value has.
+// namesIn adds the names of the types that a value refers to.
 func namesIn(names []string, v *model.Value) []string {
 	if v.Entry != nil {
 		return namesIn(names, v.Entry)

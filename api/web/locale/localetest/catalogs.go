@@ -15,13 +15,13 @@ import (
 
 // Catalogs are the catalogs of a package, and the exceptions from the rules.
 type Catalogs struct {
-	Files        fs.FS               // with catalog/LANG.json
-	SameWords    map[string][]string // by language: the texts that are rightly the same as in English, sorted
-	Alike        []string            // beginnings of the keys of texts that are the same in many languages
-	ForeignWords []string            // the Latin words in texts of another script: names that are written so everywhere
+	Files        fs.FS               // contains the files catalog/LANG.json
+	SameWords    map[string][]string // by language: the texts that may be the same as in English, sorted
+	Alike        []string            // prefixes of the keys of texts that may be the same in many languages
+	ForeignWords []string            // Latin words that may occur in texts of another script, such as names
 }
 
-// Languages by the script of their texts. English is in no list.
+// The languages, by the script of their texts. English is in neither list.
 var (
 	otherScripts = []string{"ru", "uk", "ar", "fa", "ur", "kk", "bn"}
 	latinScript  = []string{"tr", "az", "uz", "id", "ms", "de", "fr", "es"}
@@ -32,7 +32,7 @@ var (
 	latinWord   = regexp.MustCompile(`\p{Latin}+`)
 )
 
-// CheckTranslations reports texts that are the same as in English and no exceptions, and exceptions that no longer are the same.
+// CheckTranslations reports texts that are the same as in English and not exceptions, and exceptions that are no longer the same.
 func (c Catalogs) CheckTranslations(t *testing.T) {
 	t.Helper()
 	for _, fault := range c.translationFaults(t) {
@@ -40,8 +40,8 @@ func (c Catalogs) CheckTranslations(t *testing.T) {
 	}
 }
 
-// CheckScripts reports Latin words in the texts of a language with another script that are no exceptions, and letters of other
-// scripts in the texts of the languages with the Latin one.
+// CheckScripts reports Latin words in the texts of languages with another script, except ForeignWords. It also reports letters of
+// other scripts in the texts of languages with the Latin script.
 func (c Catalogs) CheckScripts(t *testing.T) {
 	t.Helper()
 	for _, fault := range c.scriptFaults(t) {
@@ -98,7 +98,7 @@ func isOfAnotherScript(r rune) bool {
 	return unicode.IsLetter(r) && !unicode.In(r, unicode.Latin, unicode.Lm)
 }
 
-// languages returns the languages of the catalogs besides English.
+// languages returns the languages of the catalogs except English.
 func (c Catalogs) languages(t *testing.T) (langs []string) {
 	t.Helper()
 	names, err := fs.Glob(c.Files, "catalog/*.json")
@@ -113,7 +113,7 @@ func (c Catalogs) languages(t *testing.T) (langs []string) {
 	return langs
 }
 
-// textsOf returns the texts of a catalog by key, as they stand in the file.
+// textsOf returns the texts in the file of a catalog, by key.
 func (c Catalogs) textsOf(t *testing.T, lang string) map[string]string {
 	t.Helper()
 	content, err := fs.ReadFile(c.Files, "catalog/"+lang+".json")

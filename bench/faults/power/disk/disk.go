@@ -17,10 +17,10 @@ type Disk struct {
 	mu         sync.Mutex
 	isOff      bool
 	generation int    // number of times that the power has returned
-	content    []byte // what reads return
-	durable    []byte // what a cut leaves for certain
+	content    []byte // the content that reads return
+	durable    []byte // the content that certainly survives a power cut
 	unflushed  []write
-	dropped    uint64 // number of writes that have left the front of unflushed, so that a flush can name a write by its number
+	dropped    uint64 // number of writes removed from the front of unflushed; a write's number is dropped plus its index
 	operations uint64 // number of writes and flushes so far
 	trigger    Trigger
 	cut        chan struct{} // closed when the power has failed
@@ -29,8 +29,9 @@ type Disk struct {
 	delays  *rand.Rand
 }
 
-// Trigger says at which write or flush after CutAt the power fails: at the first one from the After-th on that finds at least
-// Unflushed writes in the cache, but not later than at the Latest-th. If Latest is 0, the power does not fail.
+// Trigger says at which operation (write or flush) the power fails. Operations are counted from the call of CutAt. The power
+// does not fail before operation number After. From then on it fails as soon as the cache has at least Unflushed writes, and at
+// operation number Latest at the latest. If Latest is 0, the power does not fail.
 type Trigger struct {
 	After     uint64
 	Unflushed int
@@ -43,7 +44,7 @@ type write struct {
 	data []byte
 }
 
-// New makes a device of zeros. Memory is used only for what is written.
+// New makes a device of zeros. Only written parts take memory.
 func New(size int64) (*Disk, error) {
 	if size <= 0 || size%SectorSize != 0 {
 		return nil, fmt.Errorf("disk: the size %d is not a positive number of sectors", size)
@@ -84,7 +85,8 @@ func (d *Disk) Generation() int {
 	return d.generation
 }
 
-// readAt reads, also while the power is off: a process that is about to be killed may read on.
+// readAt reads the device's content into p. It works even while the power is off, because a process that has not been killed yet
+// may still read.
 func (d *Disk) readAt(p []byte, at int64) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -134,7 +136,7 @@ func (d *Disk) flush(generation int) syscall.Errno {
 			return syscall.EIO
 		}
 	}
-	if end <= d.dropped { // another flush has made these writes durable meanwhile
+	if end <= d.dropped { // another flush has made all these writes durable meanwhile
 		return 0
 	}
 	flushed := d.unflushed[:end-d.dropped]
@@ -164,8 +166,8 @@ func (d *Disk) turnOff() {
 	}
 }
 
-// CutAt lets the power fail at a write or flush, which is not acknowledged. It returns a channel that is closed when the
-// power fails, for whatever reason.
+// CutAt lets the power fail at a later write or flush, which is then not acknowledged. It returns a channel that is closed
+// when the power fails, be it by this trigger or by Cut.
 func (d *Disk) CutAt(t Trigger) <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()

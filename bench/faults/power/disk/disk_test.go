@@ -78,7 +78,8 @@ func TestCutKeepsWhatWasFlushedAndLosesTheRest(t *testing.T) {
 	}
 }
 
-// Each loss leaves one of the contents that it may leave, and with some number of seeds it leaves each of them.
+// For each kind of loss the device must be left with one of the listed contents. Over many seeds, each of the listed contents
+// must come up.
 func TestLossesLoseTearAndReorder(t *testing.T) {
 	for loss, want := range map[Loss][]string{
 		LoseAll:       {"[9 9]"},
@@ -142,8 +143,8 @@ func TestPowerFailsAtTheFirstWriteThatFindsEnoughInTheCache(t *testing.T) {
 	d := newDisk(t, 8)
 	d.CutAt(Trigger{After: 2, Unflushed: 2, Latest: 9})
 	d.mustWrite(t, 0, 1) // operation 1
-	d.mustFlush(t)       // operation 2 finds one write
-	d.mustWrite(t, 1, 2) // operation 3 is one write itself
+	d.mustFlush(t)       // operation 2: the cache has one write
+	d.mustWrite(t, 1, 2) // operation 3: the cache has only this write
 	if d.IsOff() {
 		t.Fatal("the power failed too early")
 	}
@@ -158,8 +159,8 @@ func TestPowerFailsAtTheFirstWriteThatFindsEnoughInTheCache(t *testing.T) {
 	}
 }
 
-// A flush that a power cut interrupts acknowledges nothing. One that succeeds has made durable what was written before
-// it began, and nothing else.
+// A flush that a power cut interrupts is not acknowledged. A flush that succeeds has made exactly the writes durable that
+// were made before it began.
 func TestSlowFlushMakesDurableWhatWasWrittenBeforeIt(t *testing.T) {
 	d := newDisk(t, 2)
 	d.SlowFlushes(time.Hour, rand.New(rand.NewPCG(1, 0)))

@@ -40,7 +40,8 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("%d writes not flushed, %d of them lost and %d torn", o.Unflushed, o.Lost, o.Torn)
 }
 
-// Restore switches the power on again after a cut. Of the writes that were not flushed, it drops what the loss chooses.
+// Restore switches the power on again after a cut. Of the writes that were not flushed, it drops those writes or sectors that
+// loss chooses, and keeps the others.
 func (d *Disk) Restore(loss Loss, random *rand.Rand) Outcome {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -74,8 +75,8 @@ func (d *Disk) Restore(loss Loss, random *rand.Rand) Outcome {
 	return o
 }
 
-// chooser returns a function that tells whether the next sector of the i-th of n writes survives. It must be called for
-// the sectors in their order.
+// chooser returns a function that decides which sectors of n writes survive. The function must be called once for each sector,
+// in order; i is the index of the sector's write.
 func (l Loss) chooser(n int, random *rand.Rand) func(i int) bool {
 	coin := func(probability float64) bool { return random.Float64() < probability }
 	switch l {
@@ -84,7 +85,7 @@ func (l Loss) chooser(n int, random *rand.Rand) func(i int) bool {
 	case LoseOne:
 		lost := 0
 		if n > 0 {
-			lost = n - 1 - min(n-1, int(random.ExpFloat64()*8)) // mostly a late one, because many early ones are overwritten
+			lost = n - 1 - min(n-1, int(random.ExpFloat64()*8)) // usually a late write, because many early ones are overwritten
 		}
 		return func(i int) bool { return i != lost }
 	case LoseNothing:

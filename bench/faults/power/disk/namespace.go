@@ -12,14 +12,15 @@ import (
 // namespaceVariable is set in a process that InPrivateNamespace has started.
 const namespaceVariable = "MIZAN_TEST_PRIVATE_MOUNTS"
 
-// InPrivateNamespace starts the test program once more, as a child in a mount namespace of its own, and returns the child's exit
-// code. In the child it calls run. When the child ends, in whatever way, the kernel unmounts what it has mounted, and its loop
-// devices and FUSE connections end too. Without root it calls run in this process, whose tests of volumes are then skipped.
+// InPrivateNamespace runs the tests in a child process that has a mount namespace of its own, and returns the child's exit code.
+// The child is the same test program; in it InPrivateNamespace calls run. When the child ends, for any reason, the kernel
+// unmounts all file systems that the child has mounted, and ends its loop devices and FUSE connections. Without root,
+// InPrivateNamespace calls run in this process, and tests of volumes are skipped.
 func InPrivateNamespace(run func() int) int {
 	if os.Getenv(namespaceVariable) != "" || os.Geteuid() != 0 {
 		return run()
 	}
-	runtime.LockOSThread() // the child's death signal comes when the thread that started it ends
+	runtime.LockOSThread() // the kernel kills the child when the thread that started it ends
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Env = append(os.Environ(), namespaceVariable+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

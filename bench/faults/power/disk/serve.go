@@ -27,7 +27,7 @@ type root struct {
 	disk *Disk
 }
 
-// file is the device as a file of one generation.
+// file is the only file in root. Writes to it fail when the power has returned and so a new generation has begun.
 type file struct {
 	fs.Inode
 	disk       *Disk
@@ -49,7 +49,7 @@ func serve(d *Disk, dir string) (*fuse.Server, error) {
 	syscall.ForkLock.RLock() // no child may start before closeOnExec has run
 	defer syscall.ForkLock.RUnlock()
 	server, err := fs.Mount(dir, &root{disk: d}, &fs.Options{MountOptions: fuse.MountOptions{
-		DirectMountStrict: true, // without the program fusermount
+		DirectMountStrict: true, // the program fusermount is not used
 		MaxWrite:          maxRequest,
 		DisableXAttrs:     true,
 		DisableSplice:     true, // reads come from memory, and the library logs each splice that is larger than a pipe
@@ -61,10 +61,10 @@ func serve(d *Disk, dir string) (*fuse.Server, error) {
 	return server, closeOnExec()
 }
 
-// closeOnExec keeps child processes from inheriting the handles of FUSE connections, because the library (2.12.1, with
-// a direct mount) does not. A connection ends when the last process with a handle ends. A server that inherits the
-// handle would keep the connection open after this process has died. It would then wait for ever for its own disk, and
-// so would every program that lists loop devices.
+// closeOnExec keeps child processes from inheriting the handles of FUSE connections. The FUSE library (2.12.1, with a direct
+// mount) does not do so. A connection ends when the last process with a handle of it ends. If the server inherited the handle,
+// the connection would stay open after this process had died. The server would then wait for ever for its own disk, and so would
+// every program that lists loop devices.
 func closeOnExec() error {
 	const handles = "/proc/self/fd"
 	entries, err := os.ReadDir(handles)

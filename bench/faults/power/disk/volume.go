@@ -18,7 +18,7 @@ import (
 
 const (
 	loopControl    = "/dev/loop-control"
-	attachAttempts = 100             // other programs may take the free loop device that the kernel has named
+	attachAttempts = 100             // several, because another program may take the free loop device first
 	unmountTimeout = 1 * time.Minute // until the files of killed processes are closed
 
 	shutdownRequest    = 0x8004587d // FS_IOC_SHUTDOWN, which is _IOR('X', 125, __u32): ext4 and xfs
@@ -186,7 +186,7 @@ func (v *Volume) unmount() error {
 	}
 }
 
-// Reboot does what follows a cut: it detaches the file system, returns the power, and mounts the file system again.
+// Reboot is called after a cut. It detaches the file system, returns the power, and mounts the file system again.
 func (v *Volume) Reboot(loss Loss, random *rand.Rand) (Outcome, error) {
 	if err := v.Detach(); err != nil {
 		return Outcome{}, err
@@ -205,7 +205,7 @@ func StartWriting(path string) error {
 	return unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE)
 }
 
-// Close detaches everything and frees the memory. What it could not do is an error.
+// Close detaches everything and frees the memory. It takes all steps even if some fail, and returns their errors.
 func (v *Volume) Close() error {
 	var err error
 	if v.isMounted {

@@ -18,7 +18,7 @@ import (
 
 const volumeSize = 512 << 20
 
-// kinds are the file systems that this machine can try. What is missing is logged.
+// kinds returns the file systems that this machine supports. It logs why others are missing.
 func kinds(t *testing.T) (list []string) {
 	t.Helper()
 	for _, kind := range []string{"ext4", "xfs"} {
@@ -48,9 +48,9 @@ func newVolume(t *testing.T, kind string) *Volume {
 	return v
 }
 
-// A program that acknowledges what it has not synced must lose it here, and one that syncs must lose nothing. This
-// shows that flushes of the file system reach the device, and that nothing else keeps the data: not the loop device,
-// not a cache of the kernel.
+// A program that does not sync must lose its data here, and a program that syncs must lose nothing. This shows that
+// flushes of the file system reach the device, and that neither the loop device nor a cache of the kernel keeps data over
+// a cut.
 func TestVolumeLosesWhatWasNotSynced(t *testing.T) {
 	for _, kind := range kinds(t) {
 		t.Run(kind, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestVolumeLosesWhatWasNotSynced(t *testing.T) {
 	}
 }
 
-// Writes that were not flushed reach the device's cache, so there is something that it can lose in part.
+// Writes that were not flushed reach the device's cache, so the device can lose a part of them.
 func TestWritesReachTheDeviceBeforeAFlush(t *testing.T) {
 	for _, kind := range kinds(t) {
 		t.Run(kind, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestWritesReachTheDeviceBeforeAFlush(t *testing.T) {
 			}
 			data := make([]byte, 1<<20)
 			_, writeErr := f.Write(data)
-			syncErr := f.Sync() // from here on the file system has nothing to flush but the next write
+			syncErr := f.Sync() // afterwards the next write is the only one that the file system has not flushed
 			_, rewriteErr := f.WriteAt(data, 0)
 			cut := v.CutAt(Trigger{After: 1, Unflushed: 1, Latest: math.MaxUint32})
 			for _, err := range []error{writeErr, syncErr, rewriteErr, f.Close(), StartWriting(path)} {
@@ -126,7 +126,7 @@ func TestWritesReachTheDeviceBeforeAFlush(t *testing.T) {
 func TestVolumeEndsWithItsProcess(t *testing.T) {
 	const variable = "MIZAN_TEST_DYING_PROCESS"
 	kind := kinds(t)[0]
-	if dir := os.Getenv(variable); dir != "" { // the process that dies
+	if dir := os.Getenv(variable); dir != "" { // this is the child process, which dies
 		v, err := NewVolume(dir, kind, volumeSize)
 		if err != nil {
 			t.Fatal(err)
@@ -160,7 +160,7 @@ func TestVolumeEndsWithItsProcess(t *testing.T) {
 	}
 	for end := time.Now().Add(time.Minute); syscall.Kill(pid, 0) == nil; runtime.Gosched() {
 		if status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); strings.Contains(string(status), ") Z ") {
-			break // it has ended, and nobody has waited for it
+			break // the process has ended as a zombie, for which no process has waited
 		}
 		if time.Now().After(end) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)

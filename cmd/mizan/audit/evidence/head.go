@@ -35,7 +35,7 @@ func ParseKey(text string) (note.Verifier, error) {
 	}
 	encoded, found := strings.CutPrefix(text, fmt.Sprintf("%s+%08x+", key.Name(), key.KeyHash()))
 	if raw, err := base64.StdEncoding.DecodeString(encoded); !found || err != nil || base64.StdEncoding.EncodeToString(raw) != encoded {
-		return nil, refuse("the key is not written as it was made")
+		return nil, refuse("the key is not in its canonical form")
 	}
 	return key, nil
 }
@@ -55,19 +55,19 @@ func OpenHead(signed []byte, key note.Verifier) (*Head, error) {
 		return nil, refuse("the head's signature: %v", err)
 	}
 	if len(parsed.Sigs) != 1 || len(parsed.UnverifiedSigs) != 0 || string(signed) != canonicalNote(parsed) {
-		return nil, refuse("the head has more in it than a text and one signature")
+		return nil, refuse("the head is not exactly a text and one signature")
 	}
 	h := &Head{Signed: signed}
 	if h.Tree, err = tlog.ParseTree([]byte(parsed.Text)); err != nil {
 		return nil, refuse("the head: %v", err)
 	}
 	if h.Tree.N > maxTreeSize {
-		return nil, refuse("the head is of %d events, more than there can be", h.Tree.N)
+		return nil, refuse("the head has %d events, more than are possible", h.Tree.N)
 	}
 	extension := strings.TrimPrefix(parsed.Text, string(tlog.FormatTree(h.Tree)))
 	id := strings.TrimSuffix(strings.TrimPrefix(extension, "organization "), "\n")
 	if h.Organization, err = uuid.Parse(id); err != nil || parsed.Text != headText(h) {
-		return nil, refuse("the head does not say of which organization it is, in the form that is known here")
+		return nil, refuse("the head does not name its organization in the expected form")
 	}
 	return h, nil
 }

@@ -25,10 +25,10 @@ type journal struct {
 	t          *testing.T
 	org        uuid.UUID
 	signer     note.Signer
-	key        string // the verifier's text
+	key        string // the verifier key as text
 	verifier   note.Verifier
 	leaves     [][]byte    // the canonical bytes of the events
-	treeHashes []tlog.Hash // in tlog's order of storage
+	treeHashes []tlog.Hash // in the order in which tlog stores them
 }
 
 func newJournal(t *testing.T, events int) *journal {
@@ -63,7 +63,7 @@ func (j *journal) appendEvents(count int, name string) {
 	for range count {
 		seq := uint64(len(j.leaves) + 1)
 		e := ledger.Event{
-			Seq: seq, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.MustParse("7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01")}, Version: seq, Previous: seq - 1,
+			Seq: seq, Author: ledger.Author{Kind: ledger.ByAPIKey, Seq: 3}, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.MustParse("7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01")}, Version: seq, Previous: seq - 1,
 			Booked: ledger.Micros(1_788_430_530_123_456 + seq), Name: name, From: "charging", To: "charged",
 			Entry: &ledger.Entry{Phase: ledger.Posted, Effective: 20_700, Postings: []ledger.Posting{
 				{Account: "A:provider:simulator:1", Asset: usd, Side: ledger.Debit, Amount: money.FromUint64(1250)},
@@ -96,7 +96,7 @@ func (j *journal) tree() tlog.Tree {
 	return tlog.Tree{N: int64(len(j.leaves)), Hash: root}
 }
 
-// sign signs a head with this text.
+// sign returns a note with this text, signed with the journal's key.
 func (j *journal) sign(text string) []byte {
 	j.t.Helper()
 	signed, err := note.Sign(&note.Note{Text: text}, j.signer)

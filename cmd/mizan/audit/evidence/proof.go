@@ -28,8 +28,8 @@ type Proof struct {
 	Head  *Head            // the signed size and root hash of the journal
 }
 
-// proofFile is the JSON of a proof's file; Organization, Seq and Event repeat for people
-// what Leaf and Head contain.
+// proofFile is the JSON of a proof's file. Organization, Seq and Event repeat the contents of Leaf and Head in readable
+// form.
 type proofFile struct {
 	Form         string         `json:"form"`
 	Organization string         `json:"organization"`
@@ -61,7 +61,7 @@ func Prove(leaf []byte, path tlog.RecordProof, head *Head) (*Proof, error) {
 func (p *Proof) MatchesRecord(record []byte) error {
 	switch sum := ledger.Hash(sha256.Sum256(record)); {
 	case p.Event.Stored.Record == ledger.Hash{}:
-		return refuse("event %d says nothing of its record: a later event of the same step does, or there is none", p.Event.Seq)
+		return refuse("event %d contains no hash of a record: a later event of the same step does, or no record was stored", p.Event.Seq)
 	case p.Event.Stored.Record != sum:
 		return refuse("the record is not what was stored after event %d", p.Event.Seq)
 	}
@@ -81,7 +81,7 @@ func (p *Proof) Encode() []byte {
 }
 
 // Check verifies a proof's file: the key has signed its head, the head contains its event,
-// and the file is byte for byte what Encode returns for that proof. The error is a *Refusal.
+// and the file is byte for byte equal to the result of Encode for that proof. The error is a *Refusal.
 func Check(content []byte, key note.Verifier) (*Proof, error) {
 	if len(content) > MaxFile {
 		return nil, refuse("the file is larger than %d bytes", MaxFile)
@@ -99,7 +99,7 @@ func Check(content []byte, key note.Verifier) (*Proof, error) {
 		return nil, err
 	}
 	if !bytes.Equal(p.Encode(), content) {
-		return nil, refuse("the file says something else beside what it proves of event %d", p.Event.Seq)
+		return nil, refuse("the file differs from the encoding of its proof of event %d", p.Event.Seq)
 	}
 	return p, nil
 }

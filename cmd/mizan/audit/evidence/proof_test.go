@@ -34,7 +34,7 @@ func TestProofFileNeedsOnlyItsKeyToVerify(t *testing.T) {
 // the case of a letter; and the highest, which no ASCII text has.
 var flippedBits = []byte{1, 0x20, 0x80}
 
-// Any changed byte is detected, because the readable part is compared with what is proven.
+// Any changed byte is detected, because the readable part is compared with the proven event.
 func TestProofFileWithAnyChangedByteIsRefused(t *testing.T) {
 	journal := newJournal(t, 6)
 	file := journal.proof(4).Encode()
@@ -72,10 +72,10 @@ func TestProofBindsHeadPathAndLeaf(t *testing.T) {
 	shorterJournal := newJournal(t, 3)
 	_, err = evidence.Prove(j.leaves[3], j.inclusionPath(4), shorterJournal.head())
 	wantRefused(t, err, "the leaf is event 4, and the head is of 3 events")
-	// The event has another sequence number than its place in the journal.
+	// The sequence number in the event differs from the event's position in the journal.
 	wrongJournal := newJournal(t, 2)
 	for _, seq := range []uint64{0, 9, 1 << 63} {
-		e := ledger.Event{Seq: seq, Name: "x", Version: 1}
+		e := ledger.Event{Author: ledger.BySystem.Author(), Seq: seq, Name: "x", Version: 1}
 		wrongJournal.leaves, wrongJournal.treeHashes = nil, nil
 		wrongJournal.appendEvents(1, "settle")
 		wrongJournal.addLeaf(e.AppendCanonical(nil))
@@ -115,7 +115,7 @@ func TestDescriptionShowsTheProvenRecord(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Proven: this is event 2 of the journal of organization 0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01.",
-		"transaction 7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01, which is in version 2 by it",
+		"transaction 7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01, which is at version 2 after it",
 		"event 1 of the same record", "settle: charging → charged", "2026-09-03T10:15:30.123458Z",
 		"phase posted, effective 2026-09-03",
 		"debit   A:provider:simulator:1  1250 minor units of USD, prod", "credit  L:partner:1:available  1250 minor units of USD, prod",
@@ -131,7 +131,7 @@ func TestDescriptionShowsTheProvenRecord(t *testing.T) {
 
 func TestDescriptionEscapesControlCharacters(t *testing.T) {
 	journal := newJournal(t, 0)
-	e := ledger.Event{Seq: 1, Version: 1, Name: "pay\x1b[2J", From: "\r\n", To: "\u202e", Source: ledger.Source{Kind: 7}}
+	e := ledger.Event{Author: ledger.BySystem.Author(), Seq: 1, Version: 1, Name: "pay\x1b[2J", From: "\r\n", To: "\u202e", Source: ledger.Source{Kind: 7}}
 	journal.addLeaf(e.AppendCanonical(nil))
 	var out strings.Builder
 	if err := journal.proof(1).Describe(&out); err != nil {
@@ -163,6 +163,6 @@ func TestProofContainsTheStoredRecord(t *testing.T) {
 	}
 	wantRefused(t, p.MatchesRecord(recordBytes(3)), "the record is not what was stored after event 2")
 	wantRefused(t, p.MatchesRecord(nil), "the record is not what was stored after event 2")
-	j.addLeaf((&ledger.Event{Seq: 4, Version: 1, Name: "x"}).AppendCanonical(nil))
-	wantRefused(t, j.proof(4).MatchesRecord(recordBytes(4)), "event 4 says nothing of its record")
+	j.addLeaf((&ledger.Event{Author: ledger.BySystem.Author(), Seq: 4, Version: 1, Name: "x"}).AppendCanonical(nil))
+	wantRefused(t, j.proof(4).MatchesRecord(recordBytes(4)), "event 4 contains no hash of a record")
 }

@@ -11,10 +11,12 @@ import (
 	"mizan/ledger"
 )
 
-// readableEvent is the part of a proof's file that shows the event to people.
+// readableEvent is the event in a proof's file in a form that people can read.
 type readableEvent struct {
-	Kind     string         `json:"kind"` // the letter of ledger.Kind
+	Kind     string         `json:"kind"` // the letter of the record's ledger.Kind
 	Source   string         `json:"source"`
+	Author   string         `json:"author"`                      // kind of the author, such as an API key
+	AuthorAt uint64         `json:"author_created_by,omitempty"` // seq of the event that created the author's key, user or partner
 	Version  uint64         `json:"version"`
 	Previous uint64         `json:"previous"`
 	Name     string         `json:"event"`
@@ -44,7 +46,7 @@ type readablePosting struct {
 	Env      string `json:"env"`
 }
 
-// timeLayout is the form of times, which are UTC.
+// timeLayout is the layout with which times are formatted. All times are in UTC.
 const timeLayout = "2006-01-02T15:04:05.000000Z07:00"
 
 func newReadableEvent(e *ledger.Event) *readableEvent {
@@ -52,6 +54,7 @@ func newReadableEvent(e *ledger.Event) *readableEvent {
 		Kind: string(rune(e.Source.Kind)), Source: e.Source.ID.String(), Version: e.Version, Previous: e.Previous,
 		Name: e.Name, From: e.From, To: e.To, BookedAt: e.Booked.Time().Format(timeLayout),
 	}
+	readable.Author, readable.AuthorAt = e.Author.Kind.String(), e.Author.Seq
 	readable.Record, readable.Notices = hexText(e.Stored.Record), hexText(e.Stored.Notices)
 	for _, hash := range e.Stored.Claims {
 		readable.Claims = append(readable.Claims, hexText(hash))
@@ -73,7 +76,7 @@ func newReadableEvent(e *ledger.Event) *readableEvent {
 	return readable
 }
 
-// hexText returns a hash in hexadecimal, as sha256sum prints it; empty for the zero hash.
+// hexText returns a hash in hexadecimal, as sha256sum prints it. For the zero hash it returns an empty text.
 func hexText(h ledger.Hash) string {
 	if h == (ledger.Hash{}) {
 		return ""
@@ -92,8 +95,22 @@ var kindNames = map[ledger.Kind]string{
 	ledger.Link: "payment link", ledger.Product: "product", ledger.Image: "image",
 }
 
-// Describe writes for people what is proven and what is not. It uses only the event's canonical bytes and the signed
-// head.
+// authorTexts are the words for the kinds of authors.
+var authorTexts = map[ledger.AuthorKind]string{
+	ledger.ByAdminToken: "an operator with the administration token", ledger.ByAPIKey: "the API key", ledger.BySession: "the person",
+	ledger.ByPayer: "the payer", ledger.ByProvider: "the provider", ledger.BySystem: "the service itself",
+}
+
+// authorText describes in words who caused an event.
+func authorText(a ledger.Author) string {
+	if a.Seq == 0 {
+		return authorTexts[a.Kind]
+	}
+	return fmt.Sprintf("%s whose record event %d created", authorTexts[a.Kind], a.Seq)
+}
+
+// Describe writes in words which facts are proven and which are not. It uses only the event's canonical bytes and the
+// signed head.
 func (p *Proof) Describe(w io.Writer) error {
 	event := newReadableEvent(&p.Event)
 	kind, known := kindNames[p.Event.Source.Kind]
@@ -102,7 +119,7 @@ func (p *Proof) Describe(w io.Writer) error {
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "Proven: this is event %d of the journal of organization %s.\n\n", p.Event.Seq, p.Head.Organization)
-	fmt.Fprintf(&text, "  happened to  %s %s, which is in version %d by it\n", kind, event.Source, event.Version)
+	fmt.Fprintf(&text, "  happened to  %s %s, which is at version %d after it\n", kind, event.Source, event.Version)
 	if event.Previous != 0 {
 		fmt.Fprintf(&text, "  follows      event %d of the same record\n", event.Previous)
 	}
@@ -112,6 +129,7 @@ func (p *Proof) Describe(w io.Writer) error {
 	}
 	fmt.Fprintf(&text, "  event        %s: %s → %s\n", printable(event.Name), from, printable(event.To))
 	fmt.Fprintf(&text, "  booked at    %s\n", event.BookedAt)
+	fmt.Fprintf(&text, "  asked for by %s\n", authorText(p.Event.Author))
 	if event.Entry != nil {
 		describeEntry(&text, event.Entry)
 	}
@@ -152,8 +170,8 @@ func describeEntry(b *strings.Builder, e *readableEntry) {
 	}
 }
 
-// printable replaces the control characters of a text, which could move the terminal's cursor: the server's operator,
-// who signs the text, is not trusted with the auditor's terminal.
+// printable replaces the control characters of a text, which could move the cursor of the auditor's terminal. The auditor
+// does not trust the server's operator, who signs the text.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -10,7 +10,7 @@ import (
 // watchForm identifies the format of a watch's state. It is the value of the state's first member.
 const watchForm = "mizan watch 1"
 
-// Watch is what an auditor remembers of an organization's journal: the last head (signed size and root hash) that was
+// Watch is an auditor's stored state about an organization's journal: the last head (signed size and root hash) that was
 // proven to extend all earlier heads.
 type Watch struct {
 	Key  string // the verifier key, in the form that ParseKey reads

@@ -34,7 +34,7 @@ func TestWatchFollowsAGrowingJournal(t *testing.T) {
 
 func TestWatchRefusesAHeadThatDoesNotExtend(t *testing.T) {
 	journal := newJournal(t, 9)
-	fork := *journal // an older copy of the journal, which then gets different events
+	fork := *journal // an older copy of the journal, to which other events are added
 	w := journal.watch()
 	journal.appendEvents(6, "settle")
 	if err := w.Advance(journal.signedHead(), journal.proveExtension); err != nil {

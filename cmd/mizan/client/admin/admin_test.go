@@ -20,8 +20,8 @@ const noRaceReason = "it examines commands with one goroutine, and servers that 
 // password is the password in all scripts; no output may contain it.
 const password = "correct-horse-battery-9"
 
-// TestScript runs the scripts in testdata/script, which call the commands as a shell does, against one real server.
-// The scripts run in parallel: each creates the records that it reads.
+// TestScript runs the scripts in testdata/script against one real server. The scripts call the commands as a shell does. They
+// run in parallel: each script creates the records that it reads.
 func TestScript(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	s := scripts{binary: testkit.Binary(t), server: server}
@@ -51,7 +51,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// scripts has the commands that the test scripts may use besides testscript's own.
+// scripts has the commands of the test scripts that testscript itself does not have.
 type scripts struct {
 	binary string
 	server *testkit.Server
@@ -64,7 +64,8 @@ func (s *scripts) mizan() func(*testscript.TestScript, bool, []string) {
 	})
 }
 
-// admin is the script command `admin CODE ARGUMENT…`: mizan with `admin --sandbox …` before the arguments.
+// admin is the script command `admin CODE ARGUMENT…`. It runs `mizan admin --sandbox … ARGUMENT…` and expects the exit code
+// CODE.
 func (s *scripts) admin(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: admin CODE ARGUMENT...")
@@ -72,8 +73,8 @@ func (s *scripts) admin(ts *testscript.TestScript, neg bool, args []string) {
 	s.mizan()(ts, neg, slices.Concat(args[:1], []string{"admin", "--sandbox", s.server.Dir}, args[1:]))
 }
 
-// postTransaction is the script command `post VAR MEMBERS`: it creates a payment or payout with these members of
-// params, as the first partner and in env test. VAR gets the transaction's id.
+// postTransaction is the script command `post VAR MEMBERS`. It creates a payment or payout for the first partner in env test.
+// MEMBERS are further members of the request's params. VAR gets the transaction's id.
 func (s *scripts) postTransaction(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 || neg {
 		ts.Fatalf("usage: post VAR MEMBERS")
@@ -108,7 +109,7 @@ func (s *scripts) postWithSession(ts *testscript.TestScript, neg bool, args []st
 	ts.Setenv(args[0], response.Data.ID)
 }
 
-// countLines is the script command `lines stdout|stderr N`: it checks the number of printed lines.
+// countLines is the script command `lines stdout|stderr N`. It checks that the last command printed N lines.
 func countLines(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 || neg {
 		ts.Fatalf("usage: lines stdout|stderr N")

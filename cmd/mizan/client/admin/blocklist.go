@@ -12,8 +12,8 @@ import (
 type blocklistCommands struct {
 	List   listBlocks  `cmd:"" help:"List the entries, the newest first."`
 	Show   showBlock   `cmd:"" help:"Show one entry."`
-	Create createBlock `cmd:"" help:"Refuse something from now on."`
-	Delete deleteBlock `cmd:"" help:"Refuse it no more."`
+	Create createBlock `cmd:"" help:"Add an entry: a value that is refused from now on."`
+	Delete deleteBlock `cmd:"" help:"Delete an entry: its value is no longer refused."`
 }
 
 const blocklistPath = "/blocklist"
@@ -58,7 +58,7 @@ func (c *createBlock) Validate() error {
 
 // Run is called by kong.
 func (c *createBlock) Run(e *client.Command) error {
-	value := c.Value + c.ValueFile.Text // Validate has made sure that one of the two is empty
+	value := c.Value + c.ValueFile.Text // Validate has checked that exactly one of the two is set
 	return e.Write(http.MethodPost, blocklistPath, map[string]string{"kind": c.Kind, "value": value})
 }
 

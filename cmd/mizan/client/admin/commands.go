@@ -21,7 +21,7 @@ type Commands struct {
 
 	Organizations organizationCommands `cmd:"" help:"Organizations; --organization does not apply."`
 	Partners      partnerCommands      `cmd:"" help:"Merchants."`
-	Terminals     terminalCommands     `cmd:"" help:"What transactions are routed to."`
+	Terminals     terminalCommands     `cmd:"" help:"Terminals, the connections to providers to which transactions are routed."`
 	Keys          keyCommands          `cmd:"" help:"API keys of partners."`
 	Limits        limitCommands        `cmd:"" help:"Limits on a partner's transactions."`
 	Blocklist     blocklistCommands    `cmd:"" help:"Cards, people and places that are refused."`
@@ -79,7 +79,7 @@ type (
 
 	keyCommands struct {
 		List   listOfPartner `cmd:"" help:"List API keys, the newest first, never with their values."`
-		Create createRecord  `cmd:"" help:"Create one. Its value is printed, this once."`
+		Create createRecord  `cmd:"" help:"Create one. Its value is printed only now."`
 		Revoke revokeKey     `cmd:"" help:"Revoke one, at once and for good."`
 	}
 )
@@ -90,7 +90,7 @@ const (
 	usersPath         = "/users"
 )
 
-// New returns the commands, with the flags and tables of the directory's records.
+// New returns the commands, with flags and tables that are made from the columns of the directory's records.
 func New() (commands Commands) {
 	organizations, partners := &commands.Organizations, &commands.Partners
 	organizations.List.path, organizations.List.columns = organizationsPath, tableColumns(directory.Organizations)
@@ -119,7 +119,7 @@ func New() (commands Commands) {
 func (c *Commands) ProvideCommand(k *kong.Context, s *client.Streams) (*client.Command, error) {
 	selected := k.Selected()
 	command := &client.Command{Name: selected.Parent.Name + " " + selected.Name, Streams: s, JSON: c.JSON}
-	// kong replaces bytes that are not UTF-8, so the arguments are checked as they were before that.
+	// kong replaces bytes that are not UTF-8, so this checks the original arguments.
 	if slices.ContainsFunc(k.Args, func(argument string) bool { return !utf8.ValidString(argument) }) {
 		return nil, command.Misused("an argument is not UTF-8")
 	}

@@ -9,8 +9,8 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// deliveryCommands are `mizan admin deliveries …`. A parked notification is not tried again until somebody replays
-// it.
+// deliveryCommands are `mizan admin deliveries …`. A delivery is the sending of a notification to a partner. A parked
+// notification is not tried again until somebody replays it.
 type deliveryCommands struct {
 	List         listDeliveries `cmd:"" help:"List notifications of merchants, operators and payers, the newest first."`
 	Show         showDelivery   `cmd:"" help:"Show one with its attempts."`
@@ -42,7 +42,7 @@ func (c *listDeliveries) Run(e *client.Command) error {
 	}
 	return e.List(client.Listing{Path: deliveriesPath, Query: query, Columns: []string{
 		"event_id", "transaction_id", "terminal_id", "channel", "type", "state", "attempts", "next_at", "booked_at",
-	}, LeastImportant: []string{"channel", "terminal_id", "booked_at", "transaction_id"}}, c.Paging)
+	}, OmitOrder: []string{"channel", "terminal_id", "booked_at", "transaction_id"}}, c.Paging)
 }
 
 type showDelivery struct {
@@ -64,7 +64,7 @@ func (c *replayDelivery) Run(e *client.Command) error {
 }
 
 type replayParked struct {
-	Terminal client.ID `name:"terminal" required:"" placeholder:"ID" json:"terminal_id" help:"Whose."`
+	Terminal client.ID `name:"terminal" required:"" placeholder:"ID" json:"terminal_id" help:"The terminal."`
 	From     *string   `name:"from" placeholder:"TIME" json:"from,omitzero" help:"Only of this time or later (RFC 3339)."`
 	To       *string   `name:"to" placeholder:"TIME" json:"to,omitzero" help:"Only of this time or earlier (RFC 3339)."`
 }
@@ -78,8 +78,8 @@ type testDelivery struct {
 	Terminal client.ID `arg:"" help:"The terminal."`
 }
 
-// Run is called by kong. The request has no idempotency key, because the server stores nothing for it: if the
-// connection breaks, a second test notification may be sent.
+// Run is called by kong. The request has no idempotency key, because the server stores nothing for it. So a second test
+// notification may be sent if the connection breaks.
 func (c *testDelivery) Run(e *client.Command) error {
 	reply, err := e.Send(client.Request{Method: http.MethodPost, Path: terminalPath + "/" + string(c.Terminal) + "/test-delivery"})
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// adminServer is a sandbox with a manual clock, whose first partner's notifications go to an
-// address that the test controls.
+// adminServer is a sandbox with a manual clock. The notifications of its first partner go to a receiver that responds with
+// status.
 type adminServer struct {
 	t      *testing.T
 	server *testkit.Server

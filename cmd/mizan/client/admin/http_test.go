@@ -25,7 +25,7 @@ type stub struct {
 	received []*http.Request // guarded by mu
 }
 
-// newStub returns a stub that calls respond for each request, with the number of earlier requests.
+// newStub returns a stub that calls respond for each request. earlierRequests is the number of requests that came before.
 func newStub(t *testing.T, respond func(w http.ResponseWriter, r *http.Request, earlierRequests int)) *stub {
 	t.Helper()
 	testkit.NotUnderRace(t, noRaceReason)
@@ -48,7 +48,7 @@ func (s *stub) requests() []*http.Request {
 	return slices.Clone(s.received)
 }
 
-// admin runs a command against the stub and checks its error lines.
+// admin runs a command against the stub. It checks the exit code and stderr, and that the command does not print the token.
 func (s *stub) admin(t *testing.T, exit int, stderr string, args ...string) testkit.Result {
 	t.Helper()
 	env := []string{"MIZAN_ADMIN_TOKEN=" + token, "MIZAN_CA_FILE=", "MIZAN_ORGANIZATION="}
@@ -105,7 +105,7 @@ func TestBrokenWriteIsRetriedWithItsKey(t *testing.T) {
 func TestUnansweredWritePrintsItsKey(t *testing.T) {
 	t.Parallel()
 	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { hangUp(t, w) })
-	s.admin(t, 1, "mizan: organizations create: "+s.URL+": EOF; if it was done is not known: repeat it with --idempotency-key 'k 1'\n",
+	s.admin(t, 1, "mizan: organizations create: "+s.URL+": EOF; it is unknown whether the write was done: repeat it with --idempotency-key 'k 1'\n",
 		"--idempotency-key", "k 1", "organizations", "create", "--name", "X")
 	if n := len(s.requests()); n != 2 {
 		t.Errorf("%d requests, want 2", n)
@@ -227,7 +227,7 @@ func TestServerTextCannotMoveTheTerminalCursor(t *testing.T) {
 	if lines := strings.Split(r.Stdout, "\n"); len(lines) != 3 || strings.Count(lines[1], escaped) != 2 {
 		t.Errorf("list printed %q", r.Stdout)
 	}
-	// With --json, the server's object is printed as it is, on one line.
+	// With --json, an object of the server is printed unchanged, on one line.
 	r = s.admin(t, 0, "", "--json", "organizations", "show", unknownID)
 	if want := `{"id":"1","name":"` + name + `","modules":["` + name + `"],"type":null}` + "\n"; r.Stdout != want {
 		t.Errorf("--json printed %q, want %q", r.Stdout, want)
@@ -244,7 +244,8 @@ func TestJSONOutputIsOneLine(t *testing.T) {
 	}
 }
 
-// A value that is not UTF-8 is refused, because encoding would change it. The refusal does not quote a password.
+// The command refuses a value that is not UTF-8, because the encoding as JSON would change it. The error does not contain the
+// password.
 func TestValuesThatAreNotUTF8AreNotSent(t *testing.T) {
 	t.Parallel()
 	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":{}}`) })

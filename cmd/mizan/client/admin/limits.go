@@ -11,10 +11,10 @@ const limitsPath = "/limits"
 // limitUsage is `mizan admin limits usage`; the other commands of limits are in commands.go.
 type limitUsage struct {
 	ID          client.ID  `arg:"" help:"The limit."`
-	Transaction *client.ID `name:"transaction" placeholder:"ID" help:"Of scope card: the card of this transaction."`
-	Card        *string    `name:"card-fingerprint" placeholder:"HEX" help:"Of scope card: the card with this fingerprint."`
-	Email       *string    `name:"email" placeholder:"ADDRESS" help:"Of scope email: this one."`
-	IP          *string    `name:"ip" placeholder:"ADDRESS" help:"Of scope ip: this one."`
+	Transaction *client.ID `name:"transaction" placeholder:"ID" help:"For a limit of scope card: the card of this transaction."`
+	Card        *string    `name:"card-fingerprint" placeholder:"HEX" help:"For a limit of scope card: the card with this fingerprint."`
+	Email       *string    `name:"email" placeholder:"ADDRESS" help:"For a limit of scope email: this e-mail address."`
+	IP          *string    `name:"ip" placeholder:"ADDRESS" help:"For a limit of scope ip: this IP address."`
 }
 
 // Run is called by kong.
@@ -29,13 +29,13 @@ func (c *limitUsage) Run(e *client.Command) error {
 	if e.JSON {
 		return e.ShowWith(path+"/usage", query)
 	}
-	// The usage names no currency.
+	// The usage names no currency, so the limit is read for its currency.
 	limit, err := e.Read(path, nil)
 	if err != nil {
 		return err
 	}
 	if amount, _ := limit.Value("max_amount"); amount.Kind() != '"' {
-		return e.ShowWith(path+"/usage", query) // the limit counts transactions
+		return e.ShowWith(path+"/usage", query) // the limit counts transactions and so has no currency
 	}
 	return e.ShowWith(path+"/usage", query, limit)
 }

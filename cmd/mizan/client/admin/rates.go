@@ -9,7 +9,7 @@ import (
 // rateCommands are `mizan admin rates …`.
 type rateCommands struct {
 	List listRecords `cmd:"" help:"List the rates, the newest pair first."`
-	Set  setRate     `cmd:"" help:"Set the rate of a pair, whether it has one or not."`
+	Set  setRate     `cmd:"" help:"Set or replace the rate of a pair of currencies."`
 }
 
 const ratesPath = "/rates"

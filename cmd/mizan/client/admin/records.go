@@ -13,7 +13,7 @@ import (
 // This file has the commands that list, show, create, change and delete records. Their flags and the
 // columns of their tables are made from the columns of the record type.
 
-// describe gives the commands of a record type their paths, flags and tables.
+// describe sets the paths, flags and table columns of the commands for one record type.
 func describe(t schema.AnyType, typePaths paths, list *listOfPartner, show *showRecord[client.ID], create *createRecord, update *updateRecord[client.ID], remove *deleteRecord[client.ID]) {
 	list.path, list.columns = typePaths.list, tableColumns(t)
 	show.path, create.path, update.path, remove.path = typePaths.record, typePaths.record, typePaths.record, typePaths.record
@@ -25,13 +25,13 @@ type recordID interface {
 	client.ID | client.PartnerNumber
 }
 
-// paths are the server's paths for a type of record: that of the list, and that to which a record's id is added.
+// paths are the server's URL paths for a type of record: the path of the list, and the path to which a record's id is added.
 type paths struct{ list, record string }
 
 // leastImportant are the columns that a narrow terminal leaves out of a list of records, in this order.
 var leastImportant = []string{"created_at", "updated_at", "network", "provider", "partner_id"}
 
-// listRecords prints the records of a type.
+// listRecords is a command that prints the records of one type.
 type listRecords struct {
 	client.Paging
 	path    string
@@ -40,10 +40,10 @@ type listRecords struct {
 
 // Run is called by kong.
 func (c *listRecords) Run(e *client.Command) error {
-	return e.List(client.Listing{Path: c.path, Columns: c.columns, LeastImportant: leastImportant}, c.Paging)
+	return e.List(client.Listing{Path: c.path, Columns: c.columns, OmitOrder: leastImportant}, c.Paging)
 }
 
-// listOfPartner prints the records of a type, or only those of a partner.
+// listOfPartner is a command that prints the records of one type, either all or only those of one partner.
 type listOfPartner struct {
 	Partner *client.PartnerNumber `name:"partner" placeholder:"N" help:"Only this partner's."`
 	client.Paging
@@ -53,7 +53,7 @@ type listOfPartner struct {
 
 // Run is called by kong.
 func (c *listOfPartner) Run(e *client.Command) error {
-	return e.List(client.Listing{Path: c.path, Query: partnerQuery(c.Partner), Columns: c.columns, LeastImportant: leastImportant}, c.Paging)
+	return e.List(client.Listing{Path: c.path, Query: partnerQuery(c.Partner), Columns: c.columns, OmitOrder: leastImportant}, c.Paging)
 }
 
 type showRecord[ID recordID] struct {
@@ -65,7 +65,7 @@ type showRecord[ID recordID] struct {
 func (c *showRecord[ID]) Run(e *client.Command) error { return e.Show(fmt.Sprint(c.path, "/", c.ID)) }
 
 type createRecord struct {
-	Fields any `embed:""` // made by flagsOf
+	Fields any `embed:""` // a struct of flags that flagsOf has made
 	path   string
 }
 
@@ -76,7 +76,7 @@ func (c *createRecord) Run(e *client.Command) error {
 
 type updateRecord[ID recordID] struct {
 	ID     ID  `arg:"" help:"The record's id."`
-	Fields any `embed:""` // made by flagsOf
+	Fields any `embed:""` // a struct of flags that flagsOf has made
 	path   string
 }
 
@@ -95,7 +95,8 @@ func (c *deleteRecord[ID]) Run(e *client.Command) error {
 	return e.Write(http.MethodDelete, fmt.Sprint(c.path, "/", c.ID), nil)
 }
 
-// tableColumns returns the columns of a type's table: those that are shown in lists, without secrets and documents.
+// tableColumns returns the names of the columns that the table for a record type shows: those that the server includes in lists,
+// without secrets and JSON documents.
 func tableColumns(t schema.AnyType) (names []string) {
 	for _, column := range t.Shown() {
 		if column.Place != schema.Deep && !column.Secret && column.Shape() != schema.Document {
@@ -105,9 +106,9 @@ func tableColumns(t schema.AnyType) (names []string) {
 	return names
 }
 
-// flagsOf returns a new struct with a flag for each column that a create request may set or, if
-// isChange is true, that a change request may set. The struct is also the body of the request: a
-// flag that was not given is not sent.
+// flagsOf returns a new struct with a flag for each column of a record type that a create request may set. If isChange is true,
+// the flags are for the columns that a change request may set. The struct is also the body of the request. A flag that was not
+// given is not sent.
 func flagsOf(t schema.AnyType, isChange bool) any {
 	var fields []reflect.StructField
 	for i, column := range t.Requested() {
@@ -132,7 +133,7 @@ func flagsOf(t schema.AnyType, isChange bool) any {
 	return reflect.New(reflect.StructOf(fields)).Interface()
 }
 
-// flagType returns the type of a column's flag.
+// flagType returns the Go type of the flag for a column.
 func flagType(column *schema.Column) reflect.Type {
 	switch {
 	case column.Secret || column.InputOnly:
@@ -155,7 +156,7 @@ func flagType(column *schema.Column) reflect.Type {
 	return reflect.TypeFor[*string]()
 }
 
-// placeholder names a flag's value in its help.
+// placeholder returns the word that stands for a flag's value in the help text.
 func placeholder(column *schema.Column) string {
 	switch flagType(column) {
 	case reflect.TypeFor[client.Secret]():
@@ -170,7 +171,7 @@ func placeholder(column *schema.Column) string {
 	return strings.ToUpper(strings.ReplaceAll(strings.TrimSuffix(column.FlagName(), "-url"), "-", "_"))
 }
 
-// helpText returns the help text of a column's flag.
+// helpText returns the help text of the flag for a column.
 func helpText(column *schema.Column) string {
 	text := strings.ToUpper(column.Help[:1]) + column.Help[1:]
 	switch flagType(column) {

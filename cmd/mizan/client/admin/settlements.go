@@ -46,10 +46,10 @@ func (c *listSettlements) Run(e *client.Command) error {
 	}
 	if c.Partner != nil {
 		l.Columns = []string{"id", "partner_id", "direction", "amount", "currency", "network", "env", "reference", "created_at"}
-		l.LeastImportant = []string{"partner_id", "network", "env", "created_at"}
+		l.OmitOrder = []string{"partner_id", "network", "env", "created_at"}
 	} else {
 		l.Columns = []string{"id", "terminal_id", "gross", "fee", "currency", "network", "env", "reference", "created_at"}
-		l.LeastImportant = []string{"terminal_id", "network", "env", "created_at"}
+		l.OmitOrder = []string{"terminal_id", "network", "env", "created_at"}
 	}
 	return e.List(l, c.Paging)
 }
@@ -72,9 +72,9 @@ type settlementFields struct {
 	Direction *string `name:"direction" placeholder:"in|out" json:"direction,omitzero" help:"in: the merchant paid us; out: we paid the merchant. With --partner."`
 	Amount    *string `name:"amount" placeholder:"AMOUNT" json:"amount,omitzero" help:"In minor units. With --partner."`
 	Gross     *string `name:"gross" placeholder:"AMOUNT" json:"gross,omitzero" help:"What the provider owed, in minor units. With --terminal."`
-	Fee       *string `name:"fee" placeholder:"AMOUNT" json:"fee,omitzero" help:"What it kept of that. With --terminal."`
+	Fee       *string `name:"fee" placeholder:"AMOUNT" json:"fee,omitzero" help:"What the provider kept of --gross, in minor units. With --terminal."`
 	Currency  *string `name:"currency" placeholder:"CODE" json:"currency,omitzero" help:"The currency."`
-	Network   *string `name:"network" placeholder:"NETWORK" json:"network,omitzero" help:"Its network."`
+	Network   *string `name:"network" placeholder:"NETWORK" json:"network,omitzero" help:"The currency's network."`
 	Env       *string `name:"env" placeholder:"ENV" json:"env,omitzero" help:"prod or test."`
 	Reference *string `name:"reference" placeholder:"TEXT" json:"reference,omitzero" help:"The bank's or provider's own reference; each is booked once."`
 }

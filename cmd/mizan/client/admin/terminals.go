@@ -7,7 +7,7 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// The list of terminals and a single terminal have different paths.
+// The URL paths of the list of terminals and of a single terminal differ.
 const (
 	terminalsPath = "/terminals"
 	terminalPath  = "/terminal"

@@ -6,13 +6,13 @@ import "mizan/cmd/mizan/client"
 type transactionCommands struct {
 	List    listTransactions `cmd:"" help:"List a partner's transactions, the newest first."`
 	Show    showTransaction  `cmd:"" help:"Show one."`
-	Routing showRouting      `cmd:"" help:"Show which terminals one was offered to, in that order, and why."`
+	Routing showRouting      `cmd:"" help:"Show the terminals to which one was offered, in order, and why."`
 }
 
 const transactionsPath = "/transactions"
 
 type listTransactions struct {
-	Partner client.PartnerNumber `name:"partner" required:"" placeholder:"N" help:"Whose."`
+	Partner client.PartnerNumber `name:"partner" required:"" placeholder:"N" help:"The partner."`
 	Status  *string              `name:"status" placeholder:"STATUS" help:"Only those of this status."`
 	Type    *string              `name:"type" placeholder:"TYPE" help:"Only payment or only payout."`
 	Env     *string              `name:"env" placeholder:"ENV" help:"prod or test; the server takes prod if absent."`
@@ -30,7 +30,7 @@ func (c *listTransactions) Run(e *client.Command) error {
 	}
 	return e.List(client.Listing{Path: transactionsPath, Query: query, HasEnv: true, Columns: []string{
 		"id", "txid", "type", "status", "amount", "currency", "network", "env", "started", "error_code",
-	}, LeastImportant: []string{"network", "env", "type", "started", "error_code", "txid"}}, c.Paging)
+	}, OmitOrder: []string{"network", "env", "type", "started", "error_code", "txid"}}, c.Paging)
 }
 
 type showTransaction struct {
@@ -46,7 +46,7 @@ type showRouting struct {
 	ID client.ID `arg:"" help:"The transaction."`
 }
 
-// Run is called by kong. The server gives this list as a whole, so the command asks for no further page.
+// Run is called by kong. The server returns the whole list in one response, so the command requests no further page.
 func (c *showRouting) Run(e *client.Command) error {
 	return e.List(client.Listing{Path: transactionsPath + "/" + string(c.ID) + "/routing", Columns: []string{
 		"terminal_id", "name", "priority", "outcome", "reason", "at",

@@ -50,8 +50,8 @@ func wordSet(lists ...string) map[string]bool {
 // IsAmount tells whether a contract's member with the name is an amount in minor units.
 func IsAmount(name string) bool { return amountNames[name] }
 
-// Decimals returns the number of decimals of a currency's amounts, which for the currencies of contracts is the same in
-// both environments.
+// Decimals returns the number of decimals of a currency's amounts. For the currencies of contracts it is the same in the
+// environments prod and test.
 func Decimals(currency string) int {
 	digits, _ := money.Asset{Currency: money.Currency(currency), Env: money.Prod}.Scale()
 	return digits

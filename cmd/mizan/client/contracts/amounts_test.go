@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// A statement recognizes an amount by the member's name. So members with the same name must be amounts in all
-// contracts or in none. The statement's number of decimals for each currency must be the ledger's.
+// The code that prints a statement decides by the name of a JSON member whether the member's value is an amount. So members
+// with the same name must be amounts in all contracts or in none. The statement's number of decimals for each currency must be the ledger's.
 func TestStatementKnowsEveryAmount(t *testing.T) {
 	seen := make(map[string]bool)
 	var inspect func(table *schema.Table)

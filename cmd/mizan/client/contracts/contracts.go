@@ -43,7 +43,7 @@ func (c *Commands) ProvideCommand(k *kong.Context, streams *client.Streams) (*Co
 }
 
 type showContract struct {
-	ID client.ID `arg:"" help:"The contract, of either reading."`
+	ID client.ID `arg:"" help:"The contract's id; secular and religious contracts are both found."`
 }
 
 // collections are the paths under which a contract may be. Each product has one path in each of its readings (its

@@ -171,8 +171,8 @@ var serviceKeysOf = func() map[string]serviceKeys {
 	return byProduct
 }()
 
-// appendMetadata adds the service's own metadata keys like other members, and keys that clients
-// sent as plain JSON, because only the client knows their meaning.
+// appendMetadata adds the metadata of a contract to the table. Keys that the service has written are formatted like other
+// members. Keys that clients have sent are added as plain JSON, because only the client knows their meaning.
 func (keys serviceKeys) appendMetadata(table *textTable, metadata client.Member, currency string) (tables []client.Member, err error) {
 	inner, err := client.ParseObject(metadata.Value)
 	if err != nil {

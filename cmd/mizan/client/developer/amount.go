@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// moneyFlags are an amount on the command line.
+// moneyFlags are the flags that give an amount and its asset.
 type moneyFlags struct {
 	Amount   string `name:"amount" default:"10.00" placeholder:"AMOUNT" help:"In major units; 10.00 if absent."`
 	Currency string `name:"currency" default:"USD" placeholder:"CODE" help:"The currency; USD if absent."`
@@ -51,8 +51,8 @@ func parseMajor(text string, decimals int) (string, error) {
 	return digits, nil
 }
 
-// sum formats a transaction's amount with its currency.
-func (t *transaction) sum() string {
+// formatAmount formats a transaction's amount with its currency.
+func (t *transaction) formatAmount() string {
 	env, _ := money.ParseEnv(t.Env)
 	asset := money.Asset{Currency: money.Currency(t.Currency), Network: money.Network(t.Network), Env: env}
 	if decimals, ok := asset.Scale(); ok {

@@ -15,7 +15,7 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// Clock are the subcommands of `mizan clock`. Without one it shows the clock.
+// Clock are the subcommands of `mizan clock`. Without a subcommand, `mizan clock` shows the time of the clock.
 type Clock struct {
 	client.AdminFlags
 	JSON bool `name:"json" help:"Print the server's JSON."`
@@ -47,10 +47,11 @@ func (c *Clock) ProvideCommand(k *kong.Context, s *client.Streams) (clockCommand
 	return command, nil
 }
 
-// clockMoveTimeout is how long the server may take to do what became due.
+// clockMoveTimeout bounds a move of the clock, during which the server carries out all work that becomes due.
 const clockMoveTimeout = 10 * time.Minute
 
-// moveTo moves the clock and prints it. A repeated request does no harm, because it names the time and not the distance.
+// moveTo moves the clock and prints the new time. Sending the request twice does no harm, because it names the new time and not
+// the distance.
 func (c clockCommand) moveTo(to time.Time) error {
 	body, err := json.Marshal(map[string]string{"now": to.UTC().Format(time.RFC3339Nano)})
 	if err != nil {
@@ -63,7 +64,7 @@ func (c clockCommand) moveTo(to time.Time) error {
 	return c.ShowReply(reply)
 }
 
-// now reads the clock.
+// now requests the time of the clock.
 func (c clockCommand) now() (time.Time, error) {
 	o, err := c.Read(clockPath, nil)
 	if err != nil {
@@ -86,7 +87,8 @@ func clockTime(c *client.Command, o client.Object) (time.Time, error) {
 	return now, nil
 }
 
-// explain replaces the fault of a server that has no manual clock, and so no such path.
+// explain replaces the error of a server without a manual clock by one that says so. Such a server responds that the URL path of
+// the clock does not exist.
 func (c clockCommand) explain(err error) error {
 	var fault *client.Fault
 	if errors.As(err, &fault) && fault.Status == http.StatusNotFound {

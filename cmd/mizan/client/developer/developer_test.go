@@ -28,8 +28,8 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 // parallel.
 func TestScript(t *testing.T) { runScripts(t, "script", testkit.Start(t, testkit.Options{})) }
 
-// TestScriptsWithManualClock runs the scripts in testdata/clock against a server whose clock they move. There is one, because
-// every script would move the same clock.
+// TestScriptsWithManualClock runs the scripts in testdata/clock against a server whose clock they move. There is only one
+// script, because all scripts would move the same clock.
 func TestScriptsWithManualClock(t *testing.T) {
 	runScripts(t, "clock", testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}}))
 }
@@ -68,7 +68,7 @@ func (s *scripts) mizan() func(*testscript.TestScript, bool, []string) {
 	})
 }
 
-// patience is how long a script waits for what it awaits.
+// patience is how long the script command await waits.
 const patience = 20 * time.Second
 
 // await is the script command `await FILE REGEXP [VAR]`: it waits until the file matches. VAR gets the first group.
@@ -125,7 +125,7 @@ func (s *scripts) receive(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], receiver.URL)
 }
 
-// signature says how a notification is signed, checked as docs/webhooks.md describes it.
+// signature checks a notification's signature as docs/webhooks.md describes it, and says how the notification is signed.
 func signature(header http.Header, body []byte, secret string) string {
 	stamp := header.Get("x-webhook-timestamp")
 	if stamp == "" {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// forwardTimeout is how long the receiver may take, as in an ordinary delivery.
+// forwardTimeout is how long the receiver may take to respond. It is as long as for an ordinary delivery.
 const forwardTimeout = 15 * time.Second
 
 // forwarder sends notifications to an address.
@@ -25,27 +25,27 @@ func newForwarder(address string) *forwarder {
 	transport.MaxIdleConnsPerHost = forwarders
 	return &forwarder{address: address, http: &http.Client{
 		Timeout: forwardTimeout, Transport: transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // an ordinary delivery follows none
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // redirects are not followed, as in an ordinary delivery
 	}}
 }
 
-// answer is what the address has answered.
-type answer struct {
+// forwardResult is the result of forwarding a notification to the address.
+type forwardResult struct {
 	URL      string  `json:"url"`
 	Status   int     `json:"status,omitzero"`
-	Error    *string `json:"error"` // null: the address has answered, with any status
+	Error    *string `json:"error"` // null if the address has responded, with any status
 	Duration int64   `json:"duration_ms"`
 }
 
-// send sends a notification, once.
-func (f *forwarder) send(ctx context.Context, n *notification) *answer {
-	started, a := time.Now(), &answer{URL: f.address}
+// send sends a notification once, without retries.
+func (f *forwarder) send(ctx context.Context, n *notification) *forwardResult {
+	started, a := time.Now(), &forwardResult{URL: f.address}
 	status, err := f.post(ctx, n)
 	a.Status, a.Duration = status, time.Since(started).Milliseconds()
 	if err != nil {
 		var urlErr *url.Error
 		var opErr *net.OpError
-		switch { // without the address, which the person knows
+		switch { // the texts omit the address, which the user knows
 		case errors.As(err, &opErr):
 			err = opErr.Err
 		case errors.As(err, &urlErr):

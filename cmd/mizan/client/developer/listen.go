@@ -27,11 +27,11 @@ type Listen struct {
 
 // Help is shown above the flags.
 func (Listen) Help() string {
-	return "Shows what an organization's merchants are notified of from now on, beside the ordinary deliveries. No notify_url is needed. Notifications are signed" +
-		" with the secret that is set for their terminal or partner, which is not shown; where none is set, with one that is made for this stream and printed."
+	return "Shows all notifications of an organization's merchants from now on. The ordinary deliveries continue, but no notify_url is needed. A notification is signed" +
+		" with the secret of its terminal or partner, which is not shown. If neither has a secret, the stream's own secret is used, which is printed at the start."
 }
 
-// Bounds of a run.
+// Bounds of one run of the command.
 const (
 	streamSilence    = 45 * time.Second // the server sends something every 15 s
 	maxReconnectWait = 10 * time.Second
@@ -47,10 +47,10 @@ type listenRun struct {
 	flags     *Listen
 	forwarder *forwarder // nil: nothing is forwarded
 
-	streamID  string // continues the stream with the same secret; empty before the first connection
+	streamID  string // id with which the stream is continued after a break, so that its secret stays the same; empty before the first connection
 	connected bool   // the last attempt to connect succeeded
 
-	printing sync.Mutex // several forwarders print
+	printing sync.Mutex // held while a line is printed, because several goroutines print
 	failure  error      // guarded by printing: the first error of writing to stdout
 }
 
@@ -74,7 +74,7 @@ func (c *Listen) Run(s *client.Streams) error {
 		workers.Go(func() {
 			for n := range queue {
 				if err := r.handle(ctx, n); err != nil {
-					cancel() // stdout is gone
+					cancel() // nobody reads stdout any more
 				}
 			}
 		})
@@ -88,8 +88,8 @@ func (c *Listen) Run(s *client.Streams) error {
 	return err
 }
 
-// forwardAddress checks the address of --forward-to. One without a scheme is an address of this machine or its network, and so
-// plain http.
+// forwardAddress checks the address of --forward-to. If the address has no scheme, http:// is added, because it names this
+// machine or a machine in its network.
 func forwardAddress(text string) (string, error) {
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
@@ -101,8 +101,8 @@ func forwardAddress(text string) (string, error) {
 	return u.String(), nil
 }
 
-// follow reads the stream, and connects again whenever it breaks off, until ctx ends. The first attempt to connect has to
-// succeed, and so has a later one that the server refuses for another reason than that it is busy.
+// follow reads the stream until ctx ends, and connects again whenever the stream breaks off. It returns an error if the first
+// attempt to connect fails, or if the server refuses a later one with exit code ExitMisused, so that a retry would fail too.
 func (r *listenRun) follow(ctx context.Context, queue chan<- *notification) error {
 	wait := time.Second
 	for isFirst := true; ; isFirst = false {
@@ -224,7 +224,7 @@ type notification struct {
 
 // handle forwards a notification and prints its line.
 func (r *listenRun) handle(ctx context.Context, n *notification) error {
-	var a *answer
+	var a *forwardResult
 	if r.forwarder != nil {
 		a = r.forwarder.send(ctx, n)
 	}
@@ -242,9 +242,9 @@ func (r *listenRun) handle(ctx context.Context, n *notification) error {
 	return r.print(line)
 }
 
-// line is a notification for people: the local time, the type, the record, and the answer of the address to which it was
-// forwarded. The answer is below on a terminal that is too narrow for it.
-func (n *notification) line(a *answer, width int) string {
+// line formats a notification for people: the local time, the type, the record, and the response of the address to which the
+// notification was forwarded. On a narrow terminal the response is in a line of its own.
+func (n *notification) line(a *forwardResult, width int) string {
 	line := time.Now().Format(time.TimeOnly) + "  " + fmt.Sprintf("%-29s", n.Type) + "  "
 	switch {
 	case n.Transaction != nil:

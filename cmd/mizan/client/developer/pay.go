@@ -55,7 +55,7 @@ func (c *Pay) Run(s *client.Streams) error {
 	return c.report(r, t)
 }
 
-// params are the params of the create.
+// params returns the member params of the request that creates the payment.
 func (c *Pay) params(amount string) map[string]any {
 	txid := "cli-" + uuid.NewString()
 	if c.TxID != nil {
@@ -67,10 +67,10 @@ func (c *Pay) params(amount string) map[string]any {
 		params["network"] = asset.Network
 	}
 	if c.Hosted {
-		params["hosted"] = true // without returnUrl the page stays, and shows the outcome
+		params["hosted"] = true // without a returnUrl the payer stays on the page, which shows the outcome
 		return params
 	}
-	// Nobody is sent to these addresses, but the API asks for them.
+	// The API requires these addresses, although no payer is sent to them.
 	params["returnUrl"], params["failUrl"] = "https://shop.example/ok", "https://shop.example/failed"
 	params["money_storage"] = cardParams(c.Card)
 	return params
@@ -89,24 +89,24 @@ func (c *Pay) waitForProvider(ctx context.Context, r *sandboxRun, t *transaction
 	return t, nil
 }
 
-// waitForPayer shows the payment's page, and reads the payment until it has ended. The server ends it when the payer's time has
-// run out.
+// waitForPayer shows the payment's page, and reads the payment until it has ended. If the payer does not act in time, the server
+// ends the payment.
 func (c *Pay) waitForPayer(ctx context.Context, r *sandboxRun, t *transaction) (*transaction, error) {
 	if t.PageURL == "" {
-		return t, nil // it was created before, and has ended
+		return t, nil // an earlier request with the same txid created the payment, and it has ended
 	}
 	if c.JSON {
 		if err := r.ShowObject(t.raw); err != nil {
 			return nil, err
 		}
-	} else if _, err := fmt.Fprintf(r.Streams.Out, "The payer's page for %s:\n\n  %s\n\n", t.sum(), client.Printable(t.PageURL)); err != nil {
+	} else if _, err := fmt.Fprintf(r.Streams.Out, "The payer's page for %s:\n\n  %s\n\n", t.formatAmount(), client.Printable(t.PageURL)); err != nil {
 		return nil, err
 	}
 	if !c.NoOpen {
 		openBrowser(t.PageURL)
 	}
 	if client.IsTerminal(r.Streams.Err) {
-		r.Note("waiting for the payer; a browser warns of the certificate that the sandbox has made itself")
+		r.Note("waiting for the payer; a browser warns of the sandbox's certificate, which the sandbox has issued itself")
 	}
 	for !t.hasEnded() {
 		next, err := r.readLater(ctx, t)
@@ -130,7 +130,7 @@ func (r *sandboxRun) readLater(ctx context.Context, t *transaction) (*transactio
 	return r.read(t.ID)
 }
 
-// openBrowser opens an address in the person's browser, if there is a screen and a program that does it.
+// openBrowser opens an address in the user's browser, if the machine has a display and a program that opens addresses.
 func openBrowser(address string) {
 	program := os.Getenv("BROWSER")
 	switch {
@@ -144,7 +144,7 @@ func openBrowser(address string) {
 	}
 	command := exec.Command(program, address)
 	if command.Start() == nil {
-		go func() { _ = command.Wait() }() // whether it has opened is for the person to see
+		go func() { _ = command.Wait() }() // the error is ignored: the user sees whether the page has opened
 	}
 }
 
@@ -155,7 +155,7 @@ func (c *Pay) report(r *sandboxRun, t *transaction) error {
 	}
 	if t.Status == "charged" {
 		if client.IsTerminal(r.Streams.Err) {
-			r.Note("what it did to the ledger: mizan ledger entries --env test --source %s", t.ID)
+			r.Note("its entries in the ledger: mizan ledger entries --env test --source %s", t.ID)
 		}
 		return nil
 	}
@@ -169,7 +169,7 @@ func (r *sandboxRun) show(t *transaction) error {
 	if r.JSON {
 		return r.ShowObject(t.raw)
 	}
-	lines := [][2]string{{"status", t.Status}, {"amount", t.sum()}, {"id", t.ID}, {"txid", t.TxID}}
+	lines := [][2]string{{"status", t.Status}, {"amount", t.formatAmount()}, {"id", t.ID}, {"txid", t.TxID}}
 	if method, _ := t.raw.Value("payment_method"); method.Kind() == '{' {
 		if o, err := client.ParseObject(method); err == nil {
 			last4, _ := o.Value("last4")

@@ -36,8 +36,8 @@ type transaction struct {
 	raw client.Object
 }
 
-// hasEnded tells whether nothing more happens by itself, or not before somebody acts. A refund that is under way
-// counts as an end too, because the payment has been settled.
+// hasEnded tells whether polling can end because the transaction has an outcome. A transaction whose money is held at a
+// two-phase terminal, or whose refund is under way, also counts as ended.
 func (t *transaction) hasEnded() bool {
 	switch t.Status {
 	case "created", "new", "authorizing", "action_required", "charging", "pre_authorized_3ds", "auth_required", "unknown", "cancelled":
@@ -46,14 +46,14 @@ func (t *transaction) hasEnded() bool {
 	return true
 }
 
-// sandboxRun is a run of a command against a sandbox, as one of its partners.
+// sandboxRun is a run of a command on a sandbox. The command acts as one of the sandbox's partners.
 type sandboxRun struct {
-	*client.Command                 // as the partner
-	admin           *client.Command // with the administration token; nil: the command has none
-	amount          string          // of the flags, in minor units
+	*client.Command                 // sends requests with the partner's API key
+	admin           *client.Command // sends requests with the administration token; nil if the command has none
+	amount          string          // amount that the flags give, in minor units
 }
 
-// openSandbox resolves the flags, and makes sure that the server is a sandbox.
+// openSandbox resolves the flags and checks that the server is a sandbox.
 func openSandbox(name string, flags *client.KeyFlags, money *moneyFlags, asJSON bool, s *client.Streams) (*sandboxRun, error) {
 	r := &sandboxRun{Command: &client.Command{Name: name, Streams: s, JSON: asJSON}}
 	var err error
@@ -89,7 +89,7 @@ func (r *sandboxRun) parse(o client.Object) (*transaction, error) {
 	return t, nil
 }
 
-// create creates a transaction with these params.
+// create creates a transaction with these request parameters (params).
 func (r *sandboxRun) create(params map[string]any) (*transaction, error) {
 	o, err := r.Call(http.MethodPost, transactionsPath, map[string]any{"params": params})
 	if err != nil {
@@ -107,12 +107,12 @@ func (r *sandboxRun) read(id string) (*transaction, error) {
 	return r.parse(o)
 }
 
-// cardParams are the credentials of a card whose number is the sandbox's. The other values are of no consequence to it.
+// cardParams returns the money_storage of a payment with a test card of the sandbox. Only the number decides the outcome.
 func cardParams(number string) map[string]string {
 	return map[string]string{
 		"type": "bank_card", "cardnumber": number, "cardholder": "JANE DOE", "exp_month": "12", "exp_year": "2099", "cvv": "123",
 	}
 }
 
-// pollInterval is how often a transaction is read that has not ended.
+// pollInterval is the time between two reads of a transaction that has not ended.
 const pollInterval = 500 * time.Millisecond

@@ -18,7 +18,7 @@ import (
 
 const organization = "3d560634-e283-41f4-8987-8974726a90a5"
 
-// flagsOf returns the flags of a server that a test imitates.
+// flagsOf returns the flags with which a command uses the server that a test imitates.
 func flagsOf(t *testing.T, server *httptest.Server) (flags client.ServerFlags, tokenFile *string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "token")
@@ -30,7 +30,7 @@ func flagsOf(t *testing.T, server *httptest.Server) (flags client.ServerFlags, t
 	return flags, &file
 }
 
-// wantFault checks the exit code of a command.
+// wantFault checks that err is a fault with this exit code and text.
 func wantFault(t *testing.T, err error, code int, text string) {
 	t.Helper()
 	var fault *client.Fault
@@ -39,8 +39,9 @@ func wantFault(t *testing.T, err error, code int, text string) {
 	}
 }
 
-// listen continues its stream, so that the secret stays the same, and ends when the server refuses it. A notification is forwarded to the
-// address and nowhere else, as an ordinary delivery is.
+// After a broken connection, listen continues its stream, so that the secret stays the same. If the server refuses to continue
+// it, the command ends. A notification is forwarded to the given address only: like an ordinary delivery, listen follows no
+// redirect.
 func TestListenContinuesItsStreamAndFollowsNoRedirect(t *testing.T) {
 	var forwarded []string
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -25,16 +25,16 @@ type Trigger struct {
 	JSON  bool      `name:"json" help:"Print the transaction or subscription as the server's JSON."`
 }
 
-// scenario is how an event comes about in a sandbox.
+// scenario describes how the command makes an event happen in a sandbox.
 type scenario struct {
 	event string
-	how   string        // for people
-	after time.Duration // when the event happens, by the server's clock; 0: at once
-	run   func(*triggerRun) (*happened, error)
+	how   string        // description in the list of events
+	after time.Duration // how long after the scenario the event happens, by the server's clock; 0: at once
+	run   func(*triggerRun) (*eventSubject, error)
 }
 
-// happened is what an event is about.
-type happened struct {
+// eventSubject is the object about which an event is.
+type eventSubject struct {
 	transaction *transaction
 	other       client.Object // a subscription, or the result of a test; set if transaction is nil
 }
@@ -111,7 +111,7 @@ func (c *Trigger) Run(s *client.Streams) error {
 	return t.report(chosen, result)
 }
 
-// list prints the events and how they come about.
+// list prints the events, each with a description of its scenario.
 func (c *Trigger) list(s *client.Streams) error {
 	command := &client.Command{Name: "trigger", Streams: s, JSON: c.JSON}
 	var events []client.Object
@@ -125,11 +125,11 @@ func (c *Trigger) list(s *client.Streams) error {
 	return command.PrintRows(client.Listing{Columns: []string{"event", "how"}}, events)
 }
 
-// payBy returns a scenario with one payment.
-func payBy(card string) func(*triggerRun) (*happened, error) {
-	return func(r *triggerRun) (*happened, error) {
+// payBy returns a scenario that makes one payment with a card.
+func payBy(card string) func(*triggerRun) (*eventSubject, error) {
+	return func(r *triggerRun) (*eventSubject, error) {
 		t, err := r.pay(card)
-		return &happened{transaction: t}, err
+		return &eventSubject{transaction: t}, err
 	}
 }
 
@@ -139,9 +139,9 @@ func (r *triggerRun) pay(card string) (*transaction, error) {
 	return r.create(flags.params(r.amount))
 }
 
-// refund returns a scenario with a payment and its refund.
-func refund(card string) func(*triggerRun) (*happened, error) {
-	return func(r *triggerRun) (*happened, error) {
+// refund returns a scenario that makes a payment and refunds it.
+func refund(card string) func(*triggerRun) (*eventSubject, error) {
+	return func(r *triggerRun) (*eventSubject, error) {
 		t, err := r.pay(card)
 		if err != nil {
 			return nil, err
@@ -151,13 +151,13 @@ func refund(card string) func(*triggerRun) (*happened, error) {
 			return nil, err
 		}
 		t, err = r.parse(o)
-		return &happened{transaction: t}, err
+		return &eventSubject{transaction: t}, err
 	}
 }
 
-// subscribe returns a scenario with a subscription and these actions on it.
-func subscribe(actions ...string) func(*triggerRun) (*happened, error) {
-	return func(r *triggerRun) (*happened, error) {
+// subscribe returns a scenario that creates a subscription and then carries out these actions on it.
+func subscribe(actions ...string) func(*triggerRun) (*eventSubject, error) {
+	return func(r *triggerRun) (*eventSubject, error) {
 		o, err := r.createSubscription(nil)
 		if err != nil {
 			return nil, err
@@ -168,11 +168,12 @@ func subscribe(actions ...string) func(*triggerRun) (*happened, error) {
 				return nil, err
 			}
 		}
-		return &happened{other: o}, nil
+		return &eventSubject{other: o}, nil
 	}
 }
 
-// createSubscription makes a payment of the customer, and a subscription on it. A nil customer: none is named.
+// createSubscription makes a payment, and a subscription that renews it. The payment names the customer unless customer is
+// nil.
 func (r *triggerRun) createSubscription(customer map[string]string) (o client.Object, err error) {
 	flags := Pay{moneyFlags: r.command.moneyFlags, Card: "4242424242424242"}
 	params := flags.params(r.amount)
@@ -188,9 +189,9 @@ func (r *triggerRun) createSubscription(customer map[string]string) (o client.Ob
 	}})
 }
 
-// subscribeBlocked is a scenario with a subscription whose payer is on the block list, so that no renewal is paid. Nobody else has the
-// payer's address.
-func subscribeBlocked(r *triggerRun) (*happened, error) {
+// subscribeBlocked is a scenario that creates a subscription whose payer is on the block list, so that no renewal is paid. The
+// payer's e-mail address is random, so the block list entry affects no other payment.
+func subscribeBlocked(r *triggerRun) (*eventSubject, error) {
 	if err := r.needAdmin("puts its payer on the block list"); err != nil {
 		return nil, err
 	}
@@ -202,11 +203,11 @@ func subscribeBlocked(r *triggerRun) (*happened, error) {
 	if _, err := r.admin.Call(http.MethodPost, "/blocklist", map[string]string{"kind": "email", "value": email}); err != nil {
 		return nil, err
 	}
-	return &happened{other: o}, nil
+	return &eventSubject{other: o}, nil
 }
 
-// sendTest is a scenario with a test notification of the partner's first terminal for payments.
-func sendTest(r *triggerRun) (*happened, error) {
+// sendTest is a scenario that sends a test notification of the partner's first terminal for payments.
+func sendTest(r *triggerRun) (*eventSubject, error) {
 	if err := r.needAdmin("is sent by the administration"); err != nil {
 		return nil, err
 	}
@@ -218,7 +219,7 @@ func sendTest(r *triggerRun) (*happened, error) {
 		t := &terminals[i]
 		if t.member("is_active") == "true" && t.member("type") == "payment" && t.member("env") == "test" {
 			o, err := r.admin.Call(http.MethodPost, terminalPath+"/"+t.member("id")+"/test-delivery", nil)
-			return &happened{other: o}, err
+			return &eventSubject{other: o}, err
 		}
 	}
 	return nil, r.Misused("partner %d has no terminal for payments in the environment test", r.Client.PartnerID)
@@ -249,16 +250,17 @@ func (r *triggerRun) terminals() (list []terminalRecord, err error) {
 	return list, err
 }
 
-// holdTerminal is the name of the terminals that hold money; the type of their transactions follows it. They are made at the first
-// use. They take vouchers only, which nothing else uses in a sandbox and no page offers, so no other transaction is routed to them.
+// twoPhaseTerminalPrefix is the beginning of the names of terminals that hold money before they move it. After it, a name has
+// the type of the terminal's transactions. The command creates these terminals when it first needs them. They accept only
+// vouchers, which nothing else in a sandbox uses and no page offers, so no other transaction is routed to them.
 const (
-	holdTerminal = "mizan trigger, two phases: "
-	holdMethod   = "voucher"
+	twoPhaseTerminalPrefix = "mizan trigger, two phases: "
+	holdMethod             = "voucher"
 )
 
-// hold returns a scenario with a transaction at a terminal of two phases.
-func hold(kind string) func(*triggerRun) (*happened, error) {
-	return func(r *triggerRun) (*happened, error) {
+// hold returns a scenario that makes a transaction at a two-phase terminal, which holds the money before it moves.
+func hold(kind string) func(*triggerRun) (*eventSubject, error) {
+	return func(r *triggerRun) (*eventSubject, error) {
 		if err := r.needAdmin("needs a terminal that holds money"); err != nil {
 			return nil, err
 		}
@@ -269,23 +271,23 @@ func hold(kind string) func(*triggerRun) (*happened, error) {
 		params := flags.params(r.amount)
 		params["type"], params["money_storage"] = kind, map[string]string{"type": holdMethod}
 		t, err := r.create(params)
-		return &happened{transaction: t}, err
+		return &eventSubject{transaction: t}, err
 	}
 }
 
-// makeHoldTerminal makes the terminal that holds the money of transactions of the kind, unless there is one.
+// makeHoldTerminal creates the terminal that holds the money of transactions of the kind, unless it exists.
 func (r *triggerRun) makeHoldTerminal(kind string) error {
 	terminals, err := r.terminals()
 	if err != nil {
 		return err
 	}
 	for i := range terminals {
-		if t := &terminals[i]; t.member("name") == holdTerminal+kind && t.member("is_active") == "true" {
+		if t := &terminals[i]; t.member("name") == twoPhaseTerminalPrefix+kind && t.member("is_active") == "true" {
 			return nil
 		}
 	}
 	_, err = r.admin.Call(http.MethodPost, terminalPath, map[string]any{
-		"partner_id": r.Client.PartnerID, "name": holdTerminal + kind, "provider": "simulator", "type": kind, "env": "test",
+		"partner_id": r.Client.PartnerID, "name": twoPhaseTerminalPrefix + kind, "provider": "simulator", "type": kind, "env": "test",
 		"provider_params": map[string]any{"two_phase": true, "priority": -1_000_000, "methods": []string{holdMethod}},
 	})
 	return err
@@ -295,7 +297,7 @@ func (r *triggerRun) makeHoldTerminal(kind string) error {
 const longestWait = 2 * time.Minute
 
 // await waits until a scenario's event has happened, if the server's clock moves by itself.
-func (r *triggerRun) await(s *scenario, result *happened) (*happened, error) {
+func (r *triggerRun) await(s *scenario, result *eventSubject) (*eventSubject, error) {
 	if s.after == 0 || s.after > longestWait {
 		if s.after > 0 {
 			r.Note("%s follows %s later by the server's clock: mizan clock advance %s", s.event, shortDuration(s.after), shortDuration(s.after))
@@ -320,12 +322,13 @@ func (r *triggerRun) await(s *scenario, result *happened) (*happened, error) {
 		if t == nil {
 			break
 		}
-		result = &happened{transaction: t}
+		result = &eventSubject{transaction: t}
 	}
 	return result, nil
 }
 
-// hasManualClock tells whether the server's clock stands still until somebody moves it. Without the admin token that is not known.
+// hasManualClock tells whether the server's clock moves only by requests. Without the admin token it returns false, because
+// the command can't read the clock.
 func (r *triggerRun) hasManualClock() bool {
 	if r.admin == nil {
 		return false
@@ -334,7 +337,7 @@ func (r *triggerRun) hasManualClock() bool {
 	return err == nil
 }
 
-// shortDuration writes a length of time as the clock's commands take it.
+// shortDuration formats a duration in the form that `mizan clock advance` accepts.
 func shortDuration(d time.Duration) string {
 	if d%(24*time.Hour) == 0 {
 		return fmt.Sprintf("%dd", d/(24*time.Hour))
@@ -342,8 +345,9 @@ func shortDuration(d time.Duration) string {
 	return fmt.Sprintf("%ds", d/time.Second)
 }
 
-// report prints what has happened. It is a failure if it is not what was asked for.
-func (r *triggerRun) report(s *scenario, result *happened) error {
+// report prints the transaction or other object of the event. It returns a failure if the transaction's status is not that
+// of the requested event.
+func (r *triggerRun) report(s *scenario, result *eventSubject) error {
 	if result.transaction == nil {
 		return r.ShowObject(result.other)
 	}
@@ -351,7 +355,7 @@ func (r *triggerRun) report(s *scenario, result *happened) error {
 	if err := r.show(t); err != nil {
 		return err
 	}
-	// A refund that takes its time is refunding at first, and the next reading may say refunded.
+	// A slow refund has the status refunding at first, but may already be refunded when it is read again.
 	if s.after == 0 && "transaction."+t.Status != s.event {
 		fault := r.Failed("the transaction is %s, and not %s", t.Status, strings.TrimPrefix(s.event, "transaction."))
 		fault.Code = exitNotCharged

@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// The columns of accounts with their totals, and what a narrow terminal leaves out of them.
+// The columns of accounts with their totals, their headings, and the columns that a narrow terminal leaves out.
 var (
 	totalsColumns  = []string{"account", "asset.currency", "asset.network", "debits_posted", "credits_posted", "debits_pending", "credits_pending", "balance"}
 	totalsHeadings = map[string]string{
@@ -35,7 +35,7 @@ func (c *trialBalance) Run(l *client.Ledger) error {
 	return l.List(client.Listing{
 		Path:    ledgerPath + "/trial-balance",
 		Query:   query(map[string]*string{"env": c.Env, "currency": c.Currency, "network": c.Network, "at": c.At, "by": c.By}),
-		Columns: totalsColumns, Headings: totalsHeadings, LeastImportant: totalsLeastImportant, HasEnv: true,
+		Columns: totalsColumns, Headings: totalsHeadings, OmitOrder: totalsLeastImportant, HasEnv: true,
 		Expand: func(row client.Object) []client.Object {
 			sums.add(&row)
 			return []client.Object{row}
@@ -70,7 +70,8 @@ func (t totals) add(row *client.Object) {
 	}
 }
 
-// rows returns a row of the table for each asset. Its balance is 0, or by how much debits and credits differ.
+// rows returns a row of the table for each asset. Its balance is the sum of debits minus the sum of
+// credits, which is 0 unless the ledger is broken.
 func (t totals) rows() (rows [][]string) {
 	assets := slices.SortedFunc(maps.Keys(t), func(a, b money.Asset) int { return strings.Compare(a.String(), b.String()) })
 	for _, asset := range assets {
@@ -131,11 +132,11 @@ func (c *listAccounts) Run(l *client.Ledger) error {
 	listing := client.Listing{
 		Path:    ledgerPath + "/accounts",
 		Query:   query(map[string]*string{"prefix": c.Prefix, "env": c.Env, "currency": c.Currency, "network": c.Network}),
-		Columns: totalsColumns, Headings: totalsHeadings, LeastImportant: totalsLeastImportant, HasEnv: true,
+		Columns: totalsColumns, Headings: totalsHeadings, OmitOrder: totalsLeastImportant, HasEnv: true,
 	}
 	switch {
 	case c.Account != nil && c.Prefix != nil:
-		return l.Misused("--prefix: goes without an account")
+		return l.Misused("--prefix: does not go with an account")
 	case c.Account != nil:
 		listing.Path += "/" + url.PathEscape(*c.Account)
 		listing.Query = query(map[string]*string{"env": c.Env, "currency": c.Currency, "network": c.Network, "at": c.At, "by": c.By})
@@ -153,14 +154,15 @@ type showStatement struct {
 	client.Paging
 }
 
-// Run is called by kong. The lines name no asset, so for a table the account is read first.
+// Run is called by kong. The lines of a statement do not name the account's asset. So if they are printed as a table, the
+// account is read first.
 func (c *showStatement) Run(l *client.Ledger) error {
 	path := ledgerPath + "/accounts/" + url.PathEscape(c.Account)
 	listing := client.Listing{
 		Path:    path + "/postings",
 		Query:   query(map[string]*string{"env": c.Env, "currency": c.Currency, "network": c.Network, "from": c.From, "to": c.To}),
 		Columns: []string{"seq", "booked_at", "event", "source", "debit", "credit", "phase", "balance"}, HasEnv: true,
-		LeastImportant: []string{"source", "phase", "event", "booked_at"}, Expand: inColumns,
+		OmitOrder: []string{"source", "phase", "event", "booked_at"}, Expand: inColumns,
 	}
 	if !l.JSON {
 		assetQuery := query(map[string]*string{"env": c.Env, "currency": c.Currency, "network": c.Network})
@@ -177,7 +179,7 @@ func (c *showStatement) Run(l *client.Ledger) error {
 	return l.List(listing, c.Paging)
 }
 
-// inColumns puts a line's amount into the column of its side.
+// inColumns puts the amount of a statement's line into the column debit or credit.
 func inColumns(line client.Object) []client.Object {
 	amount, _ := line.Value("amount")
 	debit, credit := amount, jsontext.Value(blank)
@@ -188,7 +190,7 @@ func inColumns(line client.Object) []client.Object {
 	return []client.Object{line}
 }
 
-// blank is a value whose cell is empty.
+// blank is a JSON value that is printed as an empty cell.
 const blank = `" "`
 
 // listEntries is `mizan ledger entries [SEQ]`.
@@ -208,7 +210,7 @@ func (c *listEntries) Run(l *client.Ledger) error {
 		Path:    ledgerPath + "/entries",
 		Query:   query(map[string]*string{"source": (*string)(c.Source), "account": c.Account, "event": c.Event, "env": c.Env, "from": c.From, "to": c.To}),
 		Columns: []string{"seq", "effective_date", "event", "phase", "account", "debit", "credit", "asset.currency"}, HasEnv: true,
-		Headings: map[string]string{"effective_date": "date", "asset.currency": "currency"}, LeastImportant: []string{"phase", "effective_date", "event"},
+		Headings: map[string]string{"effective_date": "date", "asset.currency": "currency"}, OmitOrder: []string{"phase", "effective_date", "event"},
 		Expand: postings,
 	}
 	if c.Seq == nil {
@@ -224,7 +226,7 @@ func (c *listEntries) Run(l *client.Ledger) error {
 	return l.PrintRows(listing, []client.Object{entry})
 }
 
-// postings returns a row for each posting of an entry. Only the first one names the entry.
+// postings returns a row for each posting of an entry. Only the first row names the entry.
 func postings(entry client.Object) (rows []client.Object) {
 	list, _ := entry.Value("postings")
 	elements, _ := client.Objects(list)

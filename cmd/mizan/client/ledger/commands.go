@@ -47,13 +47,13 @@ type asOfFlags struct {
 	By *string `name:"by" placeholder:"KIND" help:"Of --at: booked, which is the default, or effective."`
 }
 
-// timeFlags restrict a list to a time.
+// timeFlags restrict a list to a period of time.
 type timeFlags struct {
 	From *string `name:"from" placeholder:"TIME" help:"Only what was booked then or later (RFC 3339)."`
 	To   *string `name:"to" placeholder:"TIME" help:"Only what was booked then or earlier (RFC 3339)."`
 }
 
-// query returns the parameters that have a value.
+// query returns the query parameters that have a value.
 func query(parameters map[string]*string) url.Values {
 	values := url.Values{}
 	for name, value := range parameters {

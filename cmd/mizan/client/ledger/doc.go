@@ -1,11 +1,15 @@
-// Package ledgerclient is `mizan ledger …`: an organization's ledger as its auditor reads it over the API.
+// Package ledgerclient is the command `mizan ledger`, which shows an auditor the ledger of an organization (a tenant
+// of the service) over the API.
 //
 // Invariants:
-//  1. It is only a client: it uses the server by HTTP only.
-//  2. Tables have amounts in major units, and debits and credits in columns of their own; --json has the server's rows.
-//  3. A trial balance is whole: all of its pages, which show the same moment, and a line with the totals of each asset.
+//  1. The package is only a client: it uses the server by HTTP only.
+//  2. Tables show amounts in major units, and debits and credits in separate columns. With --json the rows are those
+//     of the server.
+//  3. A trial balance is shown whole, with a line for the totals of each asset. All of its pages show the same
+//     moment.
 //
-// Callers: cmd/mizan, which adds these flags and commands to its own.
+// Callers: cmd/mizan (adds these commands).
 //
-// Rejected: to believe nothing without a proof, as `mizan audit` does. These commands are for looking; a proof is another command.
+// Rejected: another design would verify a proof for each response. It was not chosen because these commands are for
+// reading; `mizan audit prove` and `mizan audit periods verify` are for proofs.
 package ledgerclient

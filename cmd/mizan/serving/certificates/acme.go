@@ -15,16 +15,16 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Waits between attempts to obtain certificates at the start; each is twice the previous one. Public authorities refuse
-// a name for an hour after five failures.
+// Waits between attempts to obtain certificates at the start. Each wait is twice the previous one, up to lastRetry. Public
+// authorities refuse a name for an hour after five failures.
 const (
 	firstRetry = 5 * time.Minute
 	lastRetry  = time.Hour
 )
 
-// expiryMargin is how long before its end a certificate should have been renewed, or a sixth of its lifetime if that is less:
-// some authorities issue certificates for days or hours. Renewals begin in the last third of the lifetime, but not earlier
-// than 30 days before the end.
+// expiryMargin is the remaining lifetime below which the renewal of a certificate counts as overdue. For a certificate with a
+// short lifetime, the margin is a sixth of the lifetime, because some authorities issue certificates for days or hours. Renewals
+// begin in the last third of the lifetime, but not earlier than 30 days before the end.
 const expiryMargin = 7 * 24 * time.Hour
 
 // requestTimeout is how long one request to the authority may take.
@@ -33,14 +33,14 @@ const requestTimeout = time.Minute
 // ACMEOptions are the options of NewACME.
 type ACMEOptions struct {
 	Directory string   // URL of the authority's directory (RFC 8555, 7.1.1)
-	Domains   []string // at least one, each with a dot; the first is for clients that name no domain
-	Email     string   // to which the authority may write; empty: none
+	Domains   []string // at least one, each with a dot; clients that name no domain get the certificate of the first
+	Email     string   // address to which the authority may write; empty: none
 	Dir       string   // directory of the account's key and of the certificates with their keys; made with mode 0700
 	Log       *slog.Logger
 }
 
 // ACME obtains and renews certificates for a list of domains. The authority verifies each domain by a handshake with the
-// server itself (tls-alpn-01, RFC 8737), so port 443 of the domain must lead to the listener.
+// server itself (tls-alpn-01, RFC 8737), so connections to port 443 of the domain must reach the listener.
 type ACME struct {
 	manager  *autocert.Manager
 	domains  []string
@@ -56,7 +56,7 @@ func NewACME(o ACMEOptions) *ACME {
 			Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(o.Dir), HostPolicy: autocert.HostWhitelist(o.Domains...), Email: o.Email,
 			Client: &acme.Client{
 				DirectoryURL: o.Directory, UserAgent: "mizan",
-				HTTPClient: &http.Client{Transport: &refusalLog{http.DefaultTransport, o.Log}, Timeout: requestTimeout},
+				HTTPClient: &http.Client{Transport: &validationErrorLog{http.DefaultTransport, o.Log}, Timeout: requestTimeout},
 			},
 		},
 		domains: o.Domains, log: o.Log,
@@ -64,8 +64,9 @@ func NewACME(o ACMEOptions) *ACME {
 	}
 }
 
-// Get implements tls.Config.GetCertificate. If there is no certificate for the domain yet, the handshake waits until one
-// has been obtained. A client that names no domain, such as a load balancer's check, gets the certificate of the first.
+// Get implements tls.Config.GetCertificate. If there is no certificate for the domain yet, the handshake waits until one has
+// been obtained. A client that names no domain, such as a load balancer's health check, gets the certificate of the first
+// domain.
 func (a *ACME) Get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if hello.ServerName == "" {
 		named := *hello
@@ -87,18 +88,18 @@ func (a *ACME) Get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return certificate, err
 }
 
-// isOverdue tells whether the renewal of a certificate has failed for long.
+// isOverdue tells whether a certificate should have been renewed some time ago, which means that the attempts have failed.
 func isOverdue(leaf *x509.Certificate, now time.Time) bool {
 	return leaf.NotAfter.Sub(now) < min(expiryMargin, leaf.NotAfter.Sub(leaf.NotBefore)/6)
 }
 
-// isChallenge tells whether a handshake is the authority's verification of a domain.
+// isChallenge tells whether a handshake is the one by which the authority verifies a domain.
 func isChallenge(hello *tls.ClientHelloInfo) bool {
 	return slices.Equal(hello.SupportedProtos, []string{acme.ALPNProto})
 }
 
-// Obtain obtains the certificates of all domains and begins to renew them, so that no client waits for one. The
-// listener must be accepting connections. Obtain repeats what failed and returns when it has everything, or when ctx
+// Obtain obtains the certificates of all domains and begins to renew them, so that no client has to wait for a certificate. The
+// listener must already accept connections. Obtain repeats failed attempts. It returns when it has all certificates, or when ctx
 // ends.
 func (a *ACME) Obtain(ctx context.Context) {
 	missing := slices.Clone(a.domains)
@@ -116,9 +117,10 @@ func (a *ACME) Obtain(ctx context.Context) {
 	}
 }
 
-// obtain obtains the certificate of a domain, or loads the one that an earlier start has obtained.
+// obtain obtains the certificate of a domain, or loads the one that an earlier process has obtained. It returns false after
+// a failure.
 func (a *ACME) obtain(domain string) bool {
-	// With this cipher suite the client is taken for one that understands ECDSA, as all of today do.
+	// This cipher suite tells autocert that the client supports ECDSA, as all current clients do.
 	certificate, err := a.Get(&tls.ClientHelloInfo{ServerName: domain, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}})
 	if err != nil {
 		return false

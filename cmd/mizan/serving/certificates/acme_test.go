@@ -22,7 +22,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// newACME returns a source whose authority refuses everything, and the number of requests that the authority received.
+// newACME returns a source of certificates and a counter. The source's authority refuses every request, and the counter has the
+// number of requests that the authority received.
 func newACME(t *testing.T, log *bytes.Buffer) (*ACME, *atomic.Int64) {
 	t.Helper()
 	requests := new(atomic.Int64)
@@ -36,8 +37,8 @@ func newACME(t *testing.T, log *bytes.Buffer) (*ACME, *atomic.Int64) {
 	}), requests
 }
 
-// Anybody can send any name in a handshake. Such names must neither reach the authority, which bounds the number of
-// requests, nor fill the log.
+// Anybody can send any name in a handshake. Such names must not be requested from the authority, which limits the number of
+// requests, and must not fill the log.
 func TestNamesThatAreNotConfiguredAreNotRequested(t *testing.T) {
 	var log bytes.Buffer
 	source, requests := newACME(t, &log)
@@ -56,7 +57,8 @@ func TestNamesThatAreNotConfiguredAreNotRequested(t *testing.T) {
 	}
 }
 
-// A client without a name gets the first domain's certificate, and a failure is logged once a minute.
+// A client that names no domain gets the certificate of the first domain. If that fails, the failure is logged at most once a
+// minute.
 func TestFailureIsLoggedOnceAMinute(t *testing.T) {
 	var log bytes.Buffer
 	source, requests := newACME(t, &log)
@@ -73,7 +75,8 @@ func TestFailureIsLoggedOnceAMinute(t *testing.T) {
 	}
 }
 
-// A renewal has failed for long if less than 7 days are left, or less than a sixth of a shorter lifetime.
+// The renewal of a certificate is overdue if less than 7 days of its lifetime are left, or less than a sixth of a shorter
+// lifetime.
 func TestOverdueRenewal(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, c := range []struct {
@@ -124,7 +127,7 @@ func TestOverdueRenewalIsLogged(t *testing.T) {
 	testkit.WaitUntil(t, "the renewal's request", func() bool { return requests.Load() > 0 })
 }
 
-// Obtain ends with its context, even if it has obtained nothing.
+// Obtain ends when its context ends, even if it has obtained no certificate.
 func TestObtainEndsWithTheServer(t *testing.T) {
 	var log bytes.Buffer
 	source, _ := newACME(t, &log)
@@ -133,8 +136,8 @@ func TestObtainEndsWithTheServer(t *testing.T) {
 	source.Obtain(ctx)
 }
 
-// The reason why a domain was not verified is logged, because the error of a handshake does not contain it. Responses
-// reach their reader unchanged.
+// The log says why a domain was not verified, because the error of a handshake does not contain the reason. The response is
+// passed on unchanged.
 func TestReasonOfARefusedDomainIsLogged(t *testing.T) {
 	const refused = `{"status":"invalid","identifier":{"type":"dns","value":"pay.bank.example"},"challenges":[` +
 		`{"type":"tls-alpn-01","status":"invalid","error":{"type":"urn:ietf:params:acme:error:connection","detail":"connection\nrefused"}},{"type":"dns-01"}]}`
@@ -148,7 +151,7 @@ func TestReasonOfARefusedDomainIsLogged(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			_, _ = io.WriteString(w, body)
 		}))
-		client := &http.Client{Transport: &refusalLog{http.DefaultTransport, slog.New(slog.NewTextHandler(&log, nil))}}
+		client := &http.Client{Transport: &validationErrorLog{http.DefaultTransport, slog.New(slog.NewTextHandler(&log, nil))}}
 		response, err := client.Get(authority.URL)
 		if err != nil {
 			t.Fatal(err)

@@ -34,14 +34,14 @@ const (
 	maxPEMFile = 64 << 10
 )
 
-// Lifetimes. A certificate is renewed when it expires within less than its margin. The authority's margin
-// is longer than a certificate's lifetime, so that no certificate outlives the authority.
+// Lifetimes of certificates, and margins: a certificate is renewed when less than the margin is left of its lifetime. The
+// authority's margin is longer than the lifetime of a server certificate, so that no server certificate outlives the authority.
 const (
 	caLife     = 10 * 365 * 24 * time.Hour
 	caMargin   = 400 * 24 * time.Hour
 	certLife   = 365 * 24 * time.Hour
 	certMargin = 30 * 24 * time.Hour
-	backdate   = time.Hour // how long before its issue a certificate becomes valid, for clients whose clocks are slow
+	backdate   = time.Hour // a certificate is valid from this time before its issue, for clients whose clocks are slow
 )
 
 // Authority is the local certificate authority of a data directory, with the server certificate
@@ -58,9 +58,9 @@ type Authority struct {
 	serverCertificate *tls.Certificate
 }
 
-// OpenAuthority loads the authority and the certificate in dir, creates missing ones, and
-// renews those that expire soon or name other hosts. A damaged authority is an error:
-// replacing it silently would break every client that trusts it.
+// OpenAuthority loads the authority and the server certificate in dir. It creates what is missing, and renews what expires soon.
+// It replaces a server certificate that names other hosts. If the authority is damaged, it returns an error, because a new
+// authority would not be trusted by the existing clients.
 func OpenAuthority(dir string, hosts []string, now func() time.Time) (*Authority, error) {
 	slices.Sort(hosts)
 	a := &Authority{dir: dir, hosts: slices.Compact(hosts), now: now}
@@ -102,7 +102,7 @@ func (a *Authority) openCA() error {
 	case noKey && noCert:
 		return a.makeCA(nil)
 	case keyErr == nil && noCert:
-		// If the process was killed between writing the two files, only the key exists.
+		// If the process was killed after it wrote the key and before it wrote the certificate, only the key exists.
 		return a.makeCA(key)
 	case keyErr != nil || certErr != nil:
 		return fmt.Errorf("%s is damaged (%w): restore it, or delete the folder to make a new authority",
@@ -117,7 +117,7 @@ func (a *Authority) openCA() error {
 	return nil
 }
 
-// makeCA makes the authority's certificate, with a new key if key is nil.
+// makeCA makes the authority's certificate. If key is nil, it also makes a new key.
 func (a *Authority) makeCA(key *ecdsa.PrivateKey) (err error) {
 	if key == nil {
 		if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
@@ -141,7 +141,7 @@ func (a *Authority) makeCA(key *ecdsa.PrivateKey) (err error) {
 	return writeCertificate(filepath.Join(a.dir, CAFile), der)
 }
 
-// issueCertificate makes the server's certificate.
+// issueCertificate makes the server's certificate and signs it with the authority's key.
 func (a *Authority) issueCertificate() error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -192,8 +192,8 @@ func (a *Authority) isUsable(pair *tls.Certificate) bool {
 	return slices.Equal(names, canonicalHosts(a.hosts))
 }
 
-// canonicalHosts returns the sorted hosts, with IP addresses in the form that a parsed certificate
-// gives them, so that the two lists can be compared.
+// canonicalHosts sorts host names and IP addresses and removes duplicates. It writes IP addresses as a parsed certificate does,
+// so that the hosts of a certificate and of the configuration can be compared.
 func canonicalHosts(hosts []string) []string {
 	names := make([]string, len(hosts))
 	for i, host := range hosts {

@@ -20,7 +20,7 @@ func makeAuthority(t *testing.T, dir string, at time.Time, hosts ...string) *Aut
 	return a
 }
 
-// isTrusted tells whether a client that trusts the root certificate accepts the server's certificate.
+// isTrusted tells whether a client that trusts root accepts the server's certificate for the host at this time.
 func isTrusted(t *testing.T, root *x509.Certificate, a *Authority, host string, at time.Time) bool {
 	t.Helper()
 	pair, err := a.Get(nil)

@@ -1,14 +1,15 @@
-// Package certificates has the three sources of the server's TLS certificate: files of the operator, a local
-// certificate authority, and an authority on the internet that speaks ACME (RFC 8555).
+// Package certificates gets the server's TLS certificate from one of three sources: files of the operator, a local
+// certificate authority, or an authority on the internet that speaks ACME (RFC 8555).
 //
 // Invariants:
-//  1. A certificate that is in force stays in force when the next one can't be read or obtained.
-//  2. Private keys are in files that only their owner can read (mode 0600), except those of the operator's own files.
-//  3. The names that a client sends in its handshake never cause a request for a certificate of a name that is not
-//     configured, nor a line in the log.
+//  1. A certificate stays in use if the next one cannot be read or obtained.
+//  2. Private keys are in files that only their owner can read (mode 0600). The operator's own files keep their mode.
+//  3. The names that clients send in their handshakes never cause a request for a certificate of a name that is not
+//     configured. Such names never cause a line in the log either.
 //
 // Callers: cmd/mizan/serving.
 //
-// Rejected: certmagic for ACME. It brings a certificate cache, an event system and DNS providers; autocert has what a
-// server with a fixed list of names needs.
+// Rejected: another design would use certmagic for ACME. It was not chosen because certmagic brings a certificate
+// cache, an event system and DNS providers, which a server with a fixed list of names does not need. The package
+// autocert is sufficient.
 package certificates

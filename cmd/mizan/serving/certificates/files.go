@@ -19,8 +19,8 @@ func OpenFiles(chain, key string) (*Files, error) {
 	return f, nil
 }
 
-// Load reads the two files and puts the certificate in force, for connections that begin after that. After an error the
-// previous one stays in force.
+// Load reads the two files and uses the certificate for connections that begin from now on. If that fails, the previous
+// certificate stays in force.
 func (f *Files) Load(chain, key string) error {
 	pair, err := tls.LoadX509KeyPair(chain, key)
 	if err != nil {

@@ -8,21 +8,21 @@ import (
 	"mizan/snapshots/backup"
 )
 
-// backupCollector shows the backups.
+// backupCollector provides the metrics about backups.
 type backupCollector struct {
 	total, last, took, size, interval *prometheus.Desc
 
 	figures func() backup.Figures
-	every   time.Duration // 0: the server takes none by itself
+	every   time.Duration // interval of the scheduled backups; 0 if there are none
 }
 
-// RegisterBackups registers the backups. every is the interval of the schedule; 0: there is none.
+// RegisterBackups registers the metrics about backups. every is the interval of the scheduled backups, or 0 if there are none.
 func (m *Metrics) RegisterBackups(figures func() backup.Figures, every time.Duration) {
 	m.registry.MustRegister(&backupCollector{
 		total:    prometheus.NewDesc("mizan_backups_total", "Backups by kind (of the schedule, or requested by a client) and result.", []string{"kind", "result"}, nil),
 		last:     prometheus.NewDesc("mizan_backup_last_success_timestamp_seconds", "When the newest backup of the schedule was complete, in Unix time; 0: never.", nil, nil),
-		took:     prometheus.NewDesc("mizan_backup_last_seconds", "How long that backup took; 0 if an earlier process took it.", nil, nil),
-		size:     prometheus.NewDesc("mizan_backup_last_bytes", "Its size; 0 if an earlier process took it.", nil, nil),
+		took:     prometheus.NewDesc("mizan_backup_last_seconds", "How long the newest backup of the schedule took; 0 if an earlier process took it.", nil, nil),
+		size:     prometheus.NewDesc("mizan_backup_last_bytes", "Size of the newest backup of the schedule; 0 if an earlier process took it.", nil, nil),
 		interval: prometheus.NewDesc("mizan_backup_interval_seconds", "How often the server takes a backup.", nil, nil),
 		figures:  figures, every: every,
 	})
@@ -35,7 +35,8 @@ func (c *backupCollector) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. Without a schedule there are only the backups that clients request.
+// Collect implements prometheus.Collector. Without a schedule it sends only the number of the
+// backups that clients requested.
 func (c *backupCollector) Collect(to chan<- prometheus.Metric) {
 	f := c.figures()
 	count := func(n uint64, kind, result string) {

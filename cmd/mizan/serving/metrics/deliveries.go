@@ -23,21 +23,21 @@ func (m *Metrics) OnDelivery(channel posting.Channel, failed bool, took time.Dur
 	m.deliveries.WithLabelValues(channel.String(), result).Observe(took.Seconds())
 }
 
-// backlogCollector shows the deliveries that wait or are parked.
+// backlogCollector provides the metrics about deliveries of notifications that wait or are parked.
 type backlogCollector struct {
 	count, oldest *prometheus.Desc
 	notifier      *notifier.Service
 	log           *slog.Logger
 }
 
-// RegisterNotifier registers the notifier.
+// RegisterNotifier registers the metrics about notifications.
 func (m *Metrics) RegisterNotifier(s *notifier.Service, log *slog.Logger) {
 	m.gaugeFunc("mizan_deliveries_in_memory", "Notifications in memory that wait for an attempt or are being sent.", func() float64 { return float64(s.InMemory()) })
 	m.gaugeFunc("mizan_notification_listeners", "Streams of notifications that are open, such as those of mizan listen.", func() float64 { return float64(s.Listeners()) })
 	m.counterFunc("mizan_notification_listeners_cut_off_total", "Streams of notifications that were ended because they were read too slowly.", func() float64 { return float64(s.SlowListeners()) })
 	m.registry.MustRegister(&backlogCollector{
 		count:    prometheus.NewDesc("mizan_deliveries", "Notifications whose delivery has failed or was postponed: pending ones are tried again, parked ones are not.", []string{"receivers", "state"}, nil),
-		oldest:   prometheus.NewDesc("mizan_deliveries_oldest_seconds", "Age of the oldest of these notifications' events; 0 if there is none.", []string{"receivers", "state"}, nil),
+		oldest:   prometheus.NewDesc("mizan_deliveries_oldest_seconds", "Age of the oldest event among the notifications that mizan_deliveries counts; 0 if there is none.", []string{"receivers", "state"}, nil),
 		notifier: s, log: log,
 	})
 }

@@ -5,12 +5,14 @@ import (
 
 	"mizan/actors"
 	"mizan/actors/checkpoint"
+	searchactor "mizan/actors/search"
+	turnoveractor "mizan/actors/turnover"
 	"mizan/posting"
 	"mizan/posting/store"
 )
 
-// RegisterJournal registers the journal's writer, which makes changes durable in groups, and the store. It returns the function to
-// be called for each group.
+// RegisterJournal registers the metrics about the store and about the journal's writer, which makes changes durable in groups.
+// It returns a function that the caller must call for each durable group.
 func (m *Metrics) RegisterJournal(j *posting.Journal) (onGroup func(posting.DurableGroup)) {
 	changes := m.newHistogram("mizan_group_changes", "Changes in a group that was made durable.", prometheus.ExponentialBuckets(1, 2, 14))
 	rows := m.newHistogram("mizan_group_rows", "Rows in a group.", prometheus.ExponentialBuckets(4, 2, 15))
@@ -20,7 +22,7 @@ func (m *Metrics) RegisterJournal(j *posting.Journal) (onGroup func(posting.Dura
 	m.counterFunc("mizan_changes_refused_total", "Commands refused for a full queue or a nearly full disk.", func() float64 { return float64(j.Stats.Refused.Load()) })
 	m.counterFunc("mizan_written_bytes_total", "Bytes of rows written.", func() float64 { return float64(j.Stats.Bytes.Load()) })
 	m.gaugeFunc("mizan_queue_depth", "Changes waiting for the writer.", func() float64 { return float64(j.QueueDepth()) })
-	m.gaugeFunc("mizan_store_unverified_bytes", "Bytes of the files of long values, as they were at the start, that were not compared with their checksums since. Damage that a row needs ends the process.", func() float64 { return float64(j.UnverifiedBytes()) })
+	m.gaugeFunc("mizan_store_unverified_bytes", "Bytes of the files of long values that existed at the start and have not been compared with their checksums yet. Damage in a stored row ends the process.", func() float64 { return float64(j.UnverifiedBytes()) })
 	m.gaugeFunc("mizan_store_bytes", "Size of the store.", func() float64 { return float64(j.Size()) })
 	m.gaugeFunc("mizan_low_space", "1 while commands are refused for want of disk space.", func() float64 { return oneIf(j.LowSpace()) })
 	m.registry.MustRegister(newStoreCollector(j.StoreFigures))
@@ -38,7 +40,7 @@ type storeMetric struct {
 	value       func(*store.Figures) float64
 }
 
-// storeCollector reads the store's figures once for all of its metrics.
+// storeCollector provides the metrics about the store. It reads the store's figures once for all of them.
 type storeCollector struct {
 	figures func() store.Figures
 	metrics []storeMetric
@@ -50,7 +52,7 @@ func newStoreCollector(figures func() store.Figures) *storeCollector {
 		c.metrics = append(c.metrics, storeMetric{prometheus.NewDesc(name, help, nil, nil), kind, value})
 	}
 	add(prometheus.GaugeValue, "mizan_store_lag_groups", "Durable groups that may not be in the store's tables yet: a start replays them from the log.", func(f *store.Figures) float64 { return float64(f.LagGroups) })
-	add(prometheus.GaugeValue, "mizan_store_lag_bytes", "Bytes of these groups.", func(f *store.Figures) float64 { return float64(f.LagBytes) })
+	add(prometheus.GaugeValue, "mizan_store_lag_bytes", "Bytes of the groups that mizan_store_lag_groups counts.", func(f *store.Figures) float64 { return float64(f.LagBytes) })
 	add(prometheus.GaugeValue, "mizan_log_segments", "Segments of the log that have groups.", func(f *store.Figures) float64 { return float64(f.Segments) })
 	add(prometheus.GaugeValue, "mizan_log_spare_segments", "Files that are ready to become segments of the log.", func(f *store.Figures) float64 { return float64(f.Spares) })
 	add(prometheus.GaugeValue, "mizan_log_bytes", "Size of the log.", func(f *store.Figures) float64 { return float64(f.LogBytes) })
@@ -77,14 +79,26 @@ func (c *storeCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// RegisterRuntime registers the actors' runtime.
+// RegisterRuntime registers the metrics about the actors' runtime.
 func (m *Metrics) RegisterRuntime(rt *actors.Runtime) {
 	m.gaugeFunc("mizan_actors_live", "Actors with work.", func() float64 { return float64(rt.ActorsWithWork()) })
 	m.gaugeFunc("mizan_provider_calls_running", "Calls of providers, and other jobs of the actors, that are in progress.", func() float64 { return float64(rt.RunningJobs()) })
-	m.counterFunc("mizan_replies_unreadable_total", "Requests repeated with an idempotency key whose stored reply did not open. Anything but 0 is for an operator to look at.", func() float64 { return float64(rt.RepliesUnreadable()) })
+	m.counterFunc("mizan_replies_unreadable_total", "Repeated requests with an idempotency key whose stored reply could not be decrypted. Above 0, an operator has to look for the cause.", func() float64 { return float64(rt.RepliesUnreadable()) })
 }
 
-// RegisterCheckpoints registers the maker of checkpoints.
+// RegisterCheckpoints registers the metrics about the maker of checkpoints.
 func (m *Metrics) RegisterCheckpoints(c *checkpoint.Maker) {
 	m.counterFunc("mizan_checkpoints_total", "Checkpoints of trial balances made.", func() float64 { return float64(c.Made()) })
+}
+
+// RegisterTurnover registers the metrics about the counter of partners' turnover.
+func (m *Metrics) RegisterTurnover(c *turnoveractor.Counter) {
+	m.counterFunc("mizan_turnover_events_total", "Events counted in the figures of turnover.", func() float64 { return float64(c.Counted()) })
+	m.gaugeFunc("mizan_turnover_lag_events", "Durable events that are not in the figures of turnover yet.", func() float64 { return float64(c.Lag()) })
+}
+
+// RegisterSearch registers the metrics about the index by which transactions are found.
+func (m *Metrics) RegisterSearch(x *searchactor.Index) {
+	m.counterFunc("mizan_search_indexed_total", "Transactions indexed for the search, again after each change.", func() float64 { return float64(x.Indexed()) })
+	m.gaugeFunc("mizan_search_lag_events", "Durable events that are not in the index of the search yet.", func() float64 { return float64(x.Lag()) })
 }

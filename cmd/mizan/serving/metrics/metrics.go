@@ -16,17 +16,18 @@ import (
 const (
 	headerTimeout  = 5 * time.Second
 	scrapeTimeout  = 30 * time.Second
-	profileTimeout = 5 * time.Minute // of all responses while profiles are served, which take as long as their caller asks
+	profileTimeout = 5 * time.Minute // time-out of every response if profiles are served, because the client chooses how long a profile takes
 )
 
-// maxHeaderBytes bounds the request line and headers on the metrics listener; net/http adds 4 KiB.
+// maxHeaderBytes bounds the size of the request line with the headers on the metrics listener. net/http allows 4 KiB more.
 const maxHeaderBytes = 8 << 10
 
-// Metrics are the figures. They are always collected, so that the server runs the same code with and without --metrics-listen.
+// Metrics collects the server's figures. It collects them also without --metrics-listen, so that the server always runs the
+// same code.
 type Metrics struct {
 	registry   *prometheus.Registry
 	requests   *prometheus.HistogramVec
-	refusals   map[string]prometheus.Counter // by limiter
+	refusals   map[string]prometheus.Counter // by the name of the bound that was reached
 	payments   *prometheus.CounterVec
 	failures   *prometheus.CounterVec
 	calls      *prometheus.HistogramVec
@@ -35,7 +36,7 @@ type Metrics struct {
 	readyAfter prometheus.Gauge
 }
 
-// New makes the metrics of a process that has started now. version is that of the program.
+// New returns the metrics of a process that has just started. version is the program's version.
 func New(version string) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), started: time.Now()}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -43,7 +44,7 @@ func New(version string) *Metrics {
 	m.registerPayments()
 	m.registerDeliveries()
 	build := m.newGauge(prometheus.GaugeOpts{
-		Name: "mizan_build_info", Help: "Always 1; what is running.",
+		Name: "mizan_build_info", Help: "Always 1; the labels have the versions of the program and of Go.",
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
 	})
 	build.Set(1)
@@ -53,12 +54,15 @@ func New(version string) *Metrics {
 	return m
 }
 
-// RegisterReadiness registers whether the server accepts commands.
+// Started returns when the process started.
+func (m *Metrics) Started() time.Time { return m.started }
+
+// RegisterReadiness registers a metric that tells whether the server accepts commands.
 func (m *Metrics) RegisterReadiness(isReady func() bool) {
 	m.gaugeFunc("mizan_ready", "1 while the server accepts commands, as GET /readyz says.", func() float64 { return oneIf(isReady()) })
 }
 
-// Ready records that requests are served from now on.
+// Ready records that the server serves requests from now on.
 func (m *Metrics) Ready() { m.readyAfter.Set(time.Since(m.started).Seconds()) }
 
 func oneIf(condition bool) float64 {
@@ -100,11 +104,11 @@ func (m *Metrics) gaugeFunc(name, help string, value func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 }
 
-// latencyBuckets are bounds from half a millisecond to 16 seconds.
+// latencyBuckets are the upper bounds of histogram buckets in seconds, from half a millisecond to 16 seconds.
 var latencyBuckets = prometheus.ExponentialBuckets(0.0005, 2, 16)
 
-// NewServer returns the HTTP server of GET /metrics and, if withProfiles is set, of the profiles below /debug/pprof/. Errors of
-// connections go to the log.
+// NewServer returns the HTTP server for GET /metrics. If withProfiles is true, it also serves profiles below /debug/pprof/.
+// Errors of connections are logged.
 func (m *Metrics) NewServer(log *slog.Logger, withProfiles bool) *http.Server {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
@@ -114,7 +118,7 @@ func (m *Metrics) NewServer(log *slog.Logger, withProfiles bool) *http.Server {
 	}
 	if withProfiles {
 		server.WriteTimeout = profileTimeout
-		mux.HandleFunc("GET /debug/pprof/", pprof.Index) // also the profiles by their names
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index) // also serves the named profiles, such as heap
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)

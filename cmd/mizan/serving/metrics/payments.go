@@ -10,7 +10,7 @@ import (
 func (m *Metrics) registerPayments() {
 	m.payments = m.newCounters("mizan_transactions_total", "Transactions that reached a status, by type and status; each durable change counts once.", "type", "status")
 	m.failures = m.newCounters("mizan_transaction_failures_total", "Transactions that were rejected or failed, by type, error code and, for limits and the block list, kind.", "type", "error_code", "kind")
-	m.calls = m.newHistograms("mizan_provider_call_seconds", "Calls and inquiries of providers, by provider, operation and outcome.", latencyBuckets, "provider", "operation", "outcome")
+	m.calls = m.newHistograms("mizan_provider_call_seconds", "Calls and inquiries to providers, by provider, operation and outcome.", latencyBuckets, "provider", "operation", "outcome")
 }
 
 // OnStatusChange counts a durable change of a transaction's status.
@@ -21,8 +21,8 @@ func (m *Metrics) OnStatusChange(r *payment.Record) {
 	}
 }
 
-// kindOf returns the kind of a limit or of an entry of the block list that was the reason of a failure; empty for other reasons, whose
-// details are texts of providers.
+// kindOf returns the kind of the limit or block list entry that caused a failure. For any other cause it returns an empty
+// string, because the details of other causes are free text from providers.
 func kindOf(f *payment.Failure) string {
 	if f.Code == payment.LimitExceeded || f.Code == payment.AntiFraud {
 		return f.Detail
@@ -30,19 +30,20 @@ func kindOf(f *payment.Failure) string {
 	return ""
 }
 
-// OnProviderCall counts a call or an inquiry of a provider.
+// OnProviderCall counts a call to a provider, which is a payment operation or an inquiry about one.
 func (m *Metrics) OnProviderCall(c paymentactor.ProviderCall) {
 	m.calls.WithLabelValues(c.Provider, c.Operation, c.Verdict.String()).Observe(c.Took.Seconds())
 }
 
-// circuitCollector shows the terminals whose circuits are not closed.
+// circuitCollector provides the metrics about terminals whose circuit breaker is open or half open.
 type circuitCollector struct {
 	description *prometheus.Desc
 	figures     func() paymentactor.CircuitFigures
 	providers   []string
 }
 
-// RegisterCircuits registers the terminals' circuit breakers. Every provider is shown, so that a circuit that opens is a change.
+// RegisterCircuits registers the metrics about the terminals' circuit breakers. Each provider has a time series from the start,
+// with the value 0, so that the first circuit that opens changes an existing series.
 func (m *Metrics) RegisterCircuits(providers []string, figures func() paymentactor.CircuitFigures) {
 	m.registry.MustRegister(&circuitCollector{
 		description: prometheus.NewDesc("mizan_provider_circuits", "Terminals whose provider has not answered: skipped (open), or about to be probed (half_open).", []string{"provider", "state"}, nil),

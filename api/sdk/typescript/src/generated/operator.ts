@@ -14,6 +14,8 @@ import type {
   GetClockResult,
   GetLimitUsageQuery,
   GetLimitUsageResult,
+  GetTurnoverQuery,
+  GetTurnoverResult,
   Image,
   Limit,
   LimitCreate,
@@ -26,6 +28,8 @@ import type {
   ListDeliveriesQuery,
   ListLimitsQuery,
   ListLinksQuery,
+  ListLoginsQuery,
+  ListLoginsRow,
   ListOrganizationsQuery,
   ListPartnerSettlementsQuery,
   ListPartnersQuery,
@@ -54,6 +58,8 @@ import type {
   ReplayParkedResult,
   RotateAdminTokenResult,
   RoutingStep,
+  SearchQuery,
+  SearchResult,
   SettlePartnerRequest,
   SettleProviderRequest,
   Settlement,
@@ -70,6 +76,7 @@ import type {
 import {
   createPartnerResultShape,
   getLimitUsageResultShape,
+  getTurnoverResultShape,
   limitCreateShape,
   limitPatchShape,
   limitShape,
@@ -94,6 +101,7 @@ const operations = {
   listTransactions: { method: "GET", path: "/api/v1/transactions", response: { data: [transactionShape] } },
   getTransaction: { method: "GET", path: "/api/v1/transactions/{id}", response: transactionShape },
   getTransactionRouting: { method: "GET", path: "/api/v1/transactions/{id}/routing", unwrap: "data" },
+  getTurnover: { method: "GET", path: "/api/v1/turnover", response: getTurnoverResultShape },
   createLink: { method: "POST", path: "/api/v1/links", keyed: true, body: linkCreateShape, response: { data: linkShape }, unwrap: "data" },
   listLinks: { method: "GET", path: "/api/v1/links", response: { data: [linkShape] } },
   getLink: { method: "GET", path: "/api/v1/links/{id}", response: { data: linkShape }, unwrap: "data" },
@@ -105,6 +113,7 @@ const operations = {
   patchProduct: { method: "PATCH", path: "/api/v1/products/{id}", keyed: true, body: productPatchShape, response: { data: productShape }, unwrap: "data" },
   deleteProduct: { method: "DELETE", path: "/api/v1/products/{id}", keyed: true },
   uploadImage: { method: "POST", path: "/api/v1/images", keyed: true, form: "multipart", unwrap: "data" },
+  listLogins: { method: "GET", path: "/api/v1/logins" },
   createOrganization: { method: "POST", path: "/api/v1/organizations", keyed: true, unwrap: "data" },
   listOrganizations: { method: "GET", path: "/api/v1/organizations" },
   getOrganization: { method: "GET", path: "/api/v1/organizations/{id}", unwrap: "data" },
@@ -131,6 +140,7 @@ const operations = {
   deleteLimit: { method: "DELETE", path: "/api/v1/limits/{id}", keyed: true, response: { data: limitShape }, unwrap: "data" },
   createApiKey: { method: "POST", path: "/api/v1/api_keys", keyed: true },
   listApiKeys: { method: "GET", path: "/api/v1/api_keys" },
+  getApiKey: { method: "GET", path: "/api/v1/api_keys/{id}", unwrap: "data" },
   revokeApiKey: { method: "DELETE", path: "/api/v1/api_keys/{id}", keyed: true, unwrap: "data" },
   rotateAdminToken: { method: "POST", path: "/api/v1/admin_tokens/rotate", keyed: true, unwrap: "data" },
   settlePartner: { method: "POST", path: "/api/v1/partners/{id}/settlements", keyed: true, body: settlePartnerRequestShape, response: { data: settlementShape }, unwrap: "data" },
@@ -140,6 +150,7 @@ const operations = {
   getSettlement: { method: "GET", path: "/api/v1/settlements/{id}", response: { data: settlementShape }, unwrap: "data" },
   putRate: { method: "PUT", path: "/api/v1/rates", keyed: true, unwrap: "data" },
   listRates: { method: "GET", path: "/api/v1/rates" },
+  getRate: { method: "GET", path: "/api/v1/rates/{id}", unwrap: "data" },
   getLimitUsage: { method: "GET", path: "/api/v1/limits/{id}/usage", response: { data: getLimitUsageResultShape }, unwrap: "data" },
   createBlocklistEntry: { method: "POST", path: "/api/v1/blocklist", keyed: true, unwrap: "data" },
   listBlocklist: { method: "GET", path: "/api/v1/blocklist" },
@@ -150,6 +161,7 @@ const operations = {
   getDelivery: { method: "GET", path: "/api/v1/deliveries/{id}", unwrap: "data" },
   replayDelivery: { method: "POST", path: "/api/v1/deliveries/{id}/replay", keyed: true, unwrap: "data" },
   testDelivery: { method: "POST", path: "/api/v1/terminal/{id}/test-delivery", unwrap: "data" },
+  search: { method: "GET", path: "/api/v1/search", unwrap: "data" },
   getClock: { method: "GET", path: "/api/v1/sandbox/clock" },
   moveClock: { method: "PUT", path: "/api/v1/sandbox/clock" },
 } as const satisfies { [id: string]: Operation };
@@ -196,6 +208,19 @@ export class OperatorOperations extends Client {
    */
   getTransactionRouting(id: string, options?: RequestOptions): Promise<RoutingStep[]> {
     return this.send<RoutingStep[]>(operations.getTransactionRouting, [id], undefined, undefined, options);
+  }
+
+  /**
+   * Read what happened on each day.
+   *
+   * A row for each day, type and asset on which something happened. Everything counts on the day on which it happened: a refund on the day of the refund, whenever its payment was charged, so the rows of a day that is over never change. `GET /transactions/aggregate` counts by the day of creation instead. The success rate of a day is `charged` of `attempts`.
+   *
+   * An attempt ends when the charge succeeds, when it is declined for whatever reason, or when nobody pays or it is cancelled. Each attempt of a hosted payment's payer counts. Held money counts once it is captured. Money that moves for a transaction that has ended already, and is returned, is not counted. Different currencies and networks are never summed.
+   *
+   * The server counts what is durable in the background, so the response takes no longer with millions of transactions. Usually it counts everything; under load it may be some seconds behind, and `meta.as_of` says up to when it counts.
+   */
+  getTurnover(query?: GetTurnoverQuery, options?: RequestOptions): Promise<GetTurnoverResult> {
+    return this.send<GetTurnoverResult>(operations.getTurnover, [], undefined, query, options);
   }
 
   /** Create a payment link. */
@@ -285,6 +310,15 @@ export class OperatorOperations extends Client {
    */
   uploadImage(params: UploadImageRequest, options?: RequestOptions): Promise<Image> {
     return this.send<Image>(operations.uploadImage, [], params, undefined, options);
+  }
+
+  /**
+   * List the last attempts to log in.
+   *
+   * The newest 250 attempts that have succeeded, the newest 250 on accounts that have failed, and the newest 250 with logins that no account has, together. What somebody typed as a login is not kept unless it is the login of an account. After a restart only the successes are listed, from the sessions that they have begun; each session says how many attempts had failed before it (`failures_before` of [GET /sessions](#listSessions)).
+   */
+  listLogins(query?: ListLoginsQuery, options?: RequestOptions): Pages<ListLoginsRow> {
+    return this.pages<ListLoginsRow, Page<ListLoginsRow>>(operations.listLogins, [], query, options);
   }
 
   /** Create an organization. */
@@ -425,6 +459,11 @@ export class OperatorOperations extends Client {
     return this.pages<ApiKey, Page<ApiKey>>(operations.listApiKeys, [], query, options);
   }
 
+  /** Read an API key. */
+  getApiKey(id: string, options?: RequestOptions): Promise<ApiKey> {
+    return this.send<ApiKey>(operations.getApiKey, [id], undefined, undefined, options);
+  }
+
   /**
    * Revoke an API key.
    *
@@ -496,6 +535,11 @@ export class OperatorOperations extends Client {
    */
   listRates(query?: ListRatesQuery, options?: RequestOptions): Pages<Rate> {
     return this.pages<Rate, Page<Rate>>(operations.listRates, [], query, options);
+  }
+
+  /** Read an exchange rate. */
+  getRate(id: string, options?: RequestOptions): Promise<Rate> {
+    return this.send<Rate>(operations.getRate, [id], undefined, undefined, options);
   }
 
   /**
@@ -574,6 +618,11 @@ export class OperatorOperations extends Client {
    */
   testDelivery(id: string, options?: RequestOptions): Promise<TestDeliveryResult> {
     return this.send<TestDeliveryResult>(operations.testDelivery, [id], undefined, undefined, options);
+  }
+
+  /** Find records by what identifies them. */
+  search(query: SearchQuery, options?: RequestOptions): Promise<SearchResult> {
+    return this.send<SearchResult>(operations.search, [], undefined, query, options);
   }
 
   /**

@@ -7,6 +7,12 @@ export const refundShape = { amount: "text", fee_amount: "text" } as const satis
 /** Where the amounts of Transaction are. */
 export const transactionShape = { amount: "text", amount_with_fee: "text", amount_dest: "text", merchant_amount: "text", captured_amount: "text", refunded_amount: "text", refunds: [refundShape] } as const satisfies Shape;
 
+/** Where the amounts of Turnover are. */
+export const turnoverShape = { charged_amount: "text", refunded_amount: "text", reversed_amount: "text" } as const satisfies Shape;
+
+/** Where the amounts of GetTurnoverResult are. */
+export const getTurnoverResultShape = { data: [turnoverShape] } as const satisfies Shape;
+
 /** Where the amounts of LinkCreateAmount are. */
 export const linkCreateAmountShape = { default: "number", min: "number", max: "number" } as const satisfies Shape;
 

@@ -165,6 +165,62 @@ export interface RoutingStep {
   reference: string | null;
 }
 
+export interface GetTurnoverResult {
+  /** ordered by day, currency, network and type; a day on which nothing happened has no row */
+  data: Turnover[];
+  meta: GetTurnoverResultMeta;
+}
+
+/** What a partner's transactions did on one day. */
+export interface Turnover {
+  /** UTC day */
+  day: string;
+  /** what was charged: payments or payouts */
+  type: "payment" | "payout";
+  /** currency code */
+  currency: string;
+  /** empty for none, or if it is not known */
+  network: string;
+  /** environment */
+  env: "prod" | "test";
+  /** number of decimals; null if the currency does not have this network */
+  scale: number | null;
+  /** charges that ended on this day: `charged` and all `declines` */
+  attempts: number;
+  /** charges that succeeded */
+  charged: number;
+  /** in minor units; 0 while `scale` is null */
+  charged_amount: bigint;
+  /** refunds that succeeded on this day */
+  refunds: number;
+  /** in minor units; 0 while `scale` is null */
+  refunded_amount: bigint;
+  /** payments that were reversed (chargebacks) on this day */
+  reversals: number;
+  /** what no refund had returned, in minor units; 0 while `scale` is null */
+  reversed_amount: bigint;
+  /** charges that did not succeed, the most frequent reason first */
+  declines: TurnoverDecline[];
+  /** when the last of these things happened */
+  last_at: string;
+}
+
+export interface TurnoverDecline {
+  /** why; `other` for all other reasons */
+  error_code: "unexpected_card" | "return_urls_missing" | "no_terminal" | "insufficient_balance" | "fee_exceeds_amount" | "amount_out_of_range" | "no_exchange_rate" | "limit_exceeded" | "anti_fraud" | "card_declined" | "insufficient_funds" | "expired_card" | "processing_error" | "authentication_failed" | "payer_action_expired" | "interrupted" | "forced_by_terminal" | "hold_expired" | "cancelled" | "other";
+  /** how many */
+  count: number;
+}
+
+export interface GetTurnoverResultMeta {
+  /** the first day */
+  from: string;
+  /** the last day */
+  to: string;
+  /** time of the organization's last event that is counted; null if none is */
+  as_of: string | null;
+}
+
 export interface LinkCreate {
   /** number of the partner; required with the admin token */
   partner_id?: number | null | undefined;
@@ -413,6 +469,27 @@ export interface Image {
   height: number;
 }
 
+export interface ListLoginsRow {
+  /** higher for later attempts */
+  number: number;
+  /** when */
+  at: string;
+  /** the login; null if no account has it */
+  login: string | null;
+  /** the user whose login it is */
+  user_id: string | null;
+  /** the partner whose own login it is */
+  partner_id: number | null;
+  /** how it ended */
+  outcome: "succeeded" | "failed" | "locked_out" | "deactivated";
+  /** the address from which it came */
+  source: string | null;
+  /** whether it was made at the console */
+  console: boolean;
+  /** how many attempts it stands for: those on a login that is locked out are counted together */
+  count: number;
+}
+
 export interface OrganizationCreate {
   /** name of the organization */
   name: string;
@@ -420,7 +497,7 @@ export interface OrganizationCreate {
   type?: "bank" | "merchant" | null | undefined;
   /** keys and sessions are accepted only while the organization is active; archived is final. Default: `active`. */
   status?: "provisioning" | "active" | "maintenance" | "archived" | null | undefined;
-  /** participatory_finance, islamic_finance, or both */
+  /** any of participatory_finance, islamic_finance and dual_control */
   modules?: string[] | null | undefined;
   /** two-letter codes of the regions in which the organization works; an empty list means all */
   allowed_regions?: string[] | null | undefined;
@@ -435,7 +512,7 @@ export interface Organization {
   type: "bank" | "merchant";
   /** keys and sessions are accepted only while the organization is active; archived is final */
   status: "provisioning" | "active" | "maintenance" | "archived";
-  /** participatory_finance, islamic_finance, or both */
+  /** any of participatory_finance, islamic_finance and dual_control */
   modules: string[];
   /** two-letter codes of the regions in which the organization works; an empty list means all */
   allowed_regions: string[];
@@ -450,7 +527,7 @@ export interface OrganizationPatch {
   type?: "bank" | "merchant" | undefined;
   /** keys and sessions are accepted only while the organization is active; archived is final */
   status?: "provisioning" | "active" | "maintenance" | "archived" | undefined;
-  /** participatory_finance, islamic_finance, or both */
+  /** any of participatory_finance, islamic_finance and dual_control */
   modules?: string[] | null | undefined;
   /** two-letter codes of the regions in which the organization works; an empty list means all */
   allowed_regions?: string[] | null | undefined;
@@ -675,6 +752,8 @@ export interface UserCreate {
   partner_id?: number | null | undefined;
   /** whether the user can log in. Default: `true`. */
   active?: boolean | null | undefined;
+  /** language of the console; null is the language of the browser */
+  lang?: "en" | "ru" | "ar" | null | undefined;
 }
 
 export interface User {
@@ -692,6 +771,8 @@ export interface User {
   partner_id: number | null;
   /** whether the user can log in */
   active: boolean;
+  /** language of the console; null is the language of the browser */
+  lang: "en" | "ru" | "ar" | null;
   /** when it was created */
   created_at: string;
 }
@@ -709,6 +790,8 @@ export interface UserPatch {
   partner_id?: number | null | undefined;
   /** whether the user can log in */
   active?: boolean | undefined;
+  /** language of the console; null is the language of the browser */
+  lang?: "en" | "ru" | "ar" | null | undefined;
 }
 
 export interface TerminalCreate {
@@ -1243,6 +1326,26 @@ export interface TestDeliveryResult {
   duration_ms: number;
 }
 
+export interface SearchResult {
+  /** at most 50 records */
+  hits: SearchResultHit[];
+  /** false if there may be more: the response is full, or the index of transactions is behind under heavy load, or very many transactions have to be compared */
+  complete: boolean;
+}
+
+export interface SearchResultHit {
+  /** kind of the record */
+  kind: "partner" | "terminal" | "api_key" | "user" | "limit" | "blocklist_entry" | "rate" | "settlement" | "transaction" | "subscription" | "link" | "product" | "contract" | "delivery";
+  /** id of the record; of a partner its number */
+  id: string;
+  /** name, login or txid; null if it is not read */
+  name: string | null;
+  /** number of the partner; null if it is not read, or there is none */
+  partner_id: number | null;
+  /** the field that has the text */
+  field: string;
+}
+
 export interface GetClockResult {
   /** the clock's time */
   now: string;
@@ -1304,6 +1407,20 @@ export interface ListTransactionsQuery {
   from?: string | undefined;
 }
 
+/** The parameters of getTurnover. */
+export interface GetTurnoverQuery {
+  /** The first UTC day. Absent: 29 days before `to`. */
+  from?: string | undefined;
+  /** The last UTC day. Absent: today. */
+  to?: string | undefined;
+  /** The environment. Default: `prod`. */
+  env?: "prod" | "test" | undefined;
+  /** Only this currency. */
+  currency?: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT" | undefined;
+  /** The partner, required with the admin token and with a session of the organization. A partner may not send it. */
+  partner_id?: number | undefined;
+}
+
 /** The parameters of listLinks. */
 export interface ListLinksQuery {
   /** The environment. Default: `prod`. */
@@ -1330,6 +1447,14 @@ export interface ListProductsQuery {
   cursor?: string | undefined;
   /** The partner whose records are listed. Required with the admin token; a partner may send its own number only. */
   partner_id?: number | undefined;
+}
+
+/** The parameters of listLogins. */
+export interface ListLoginsQuery {
+  /** How many rows a page has at most. Default: `50`. */
+  limit?: number | undefined;
+  /** The `cursor_value` of the page before. */
+  cursor?: string | undefined;
 }
 
 /** The parameters of listOrganizations. */
@@ -1454,4 +1579,10 @@ export interface ListDeliveriesQuery {
   limit?: number | undefined;
   /** The `cursor_value` of the page before. */
   cursor?: string | undefined;
+}
+
+/** The parameters of search. */
+export interface SearchQuery {
+  /** An id, a partner's number, a login, an e-mail address, a part of a name, the beginning of an API key, a txid, an rrn, a provider's reference or the last four digits of a card. */
+  q: string;
 }

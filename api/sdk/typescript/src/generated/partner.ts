@@ -17,6 +17,9 @@ import type {
   Event,
   GetAccountQuery,
   GetTrialBalanceQuery,
+  GetTrialBalanceResult,
+  GetTurnoverQuery,
+  GetTurnoverResult,
   HostedTransaction,
   Image,
   Link,
@@ -49,6 +52,8 @@ import {
   createSubscriptionRequestShape,
   entryShape,
   eventShape,
+  getTrialBalanceResultShape,
+  getTurnoverResultShape,
   linkCreateShape,
   linkPatchShape,
   linkShape,
@@ -72,6 +77,7 @@ const operations = {
   chooseTargetDestination: { method: "POST", path: "/api/v1/transactions/choose_target_destination/{id}", keyed: true, response: transactionShape },
   getTransaction: { method: "GET", path: "/api/v1/transactions/{id}", response: transactionShape },
   listBalances: { method: "GET", path: "/api/v1/balances", response: { data: [balanceShape] }, unwrap: "data" },
+  getTurnover: { method: "GET", path: "/api/v1/turnover", response: getTurnoverResultShape },
   createSubscription: { method: "POST", path: "/api/v1/subscriptions", keyed: true, wrap: "params", body: { params: createSubscriptionRequestShape }, response: { data: subscriptionShape }, unwrap: "data" },
   listSubscriptions: { method: "GET", path: "/api/v1/subscriptions", response: { data: [subscriptionShape] } },
   getSubscription: { method: "GET", path: "/api/v1/subscriptions/{id}", response: { data: subscriptionShape }, unwrap: "data" },
@@ -92,10 +98,11 @@ const operations = {
   listAccounts: { method: "GET", path: "/api/v1/ledger/accounts", response: { data: [accountBalanceShape] } },
   getAccount: { method: "GET", path: "/api/v1/ledger/accounts/{path}", response: { data: [accountBalanceShape] } },
   listPostings: { method: "GET", path: "/api/v1/ledger/accounts/{path}/postings", response: { data: [statementLineShape] } },
-  getTrialBalance: { method: "GET", path: "/api/v1/ledger/trial-balance", response: { data: [accountBalanceShape] } },
+  getTrialBalance: { method: "GET", path: "/api/v1/ledger/trial-balance", response: getTrialBalanceResultShape },
   listEntries: { method: "GET", path: "/api/v1/ledger/entries", response: { data: [entryShape] } },
   getEntry: { method: "GET", path: "/api/v1/ledger/entries/{seq}", response: { data: entryShape }, unwrap: "data" },
   listEvents: { method: "GET", path: "/api/v1/ledger/events", response: { data: [eventShape] } },
+  getEvent: { method: "GET", path: "/api/v1/ledger/events/{seq}", response: { data: eventShape }, unwrap: "data" },
 } as const satisfies { [id: string]: Operation };
 
 /** The operations of a partner with an API key. */
@@ -203,6 +210,19 @@ export class PartnerOperations extends Client {
    */
   listBalances(query?: ListBalancesQuery, options?: RequestOptions): Promise<Balance[]> {
     return this.send<Balance[]>(operations.listBalances, [], undefined, query, options);
+  }
+
+  /**
+   * Read what happened on each day.
+   *
+   * A row for each day, type and asset on which something happened. Everything counts on the day on which it happened: a refund on the day of the refund, whenever its payment was charged, so the rows of a day that is over never change. `GET /transactions/aggregate` counts by the day of creation instead. The success rate of a day is `charged` of `attempts`.
+   *
+   * An attempt ends when the charge succeeds, when it is declined for whatever reason, or when nobody pays or it is cancelled. Each attempt of a hosted payment's payer counts. Held money counts once it is captured. Money that moves for a transaction that has ended already, and is returned, is not counted. Different currencies and networks are never summed.
+   *
+   * The server counts what is durable in the background, so the response takes no longer with millions of transactions. Usually it counts everything; under load it may be some seconds behind, and `meta.as_of` says up to when it counts.
+   */
+  getTurnover(query?: GetTurnoverQuery, options?: RequestOptions): Promise<GetTurnoverResult> {
+    return this.send<GetTurnoverResult>(operations.getTurnover, [], undefined, query, options);
   }
 
   /**
@@ -366,10 +386,10 @@ export class PartnerOperations extends Client {
   /**
    * Read the trial balance at any time.
    *
-   * All accounts, or those of one asset.
+   * All accounts, or those of one asset. With `since` each row also has its totals at that earlier moment, so that the difference is what was posted in between. With `totals=true` the first page has the sums over all accounts, of the same moment as the rows of all pages: in each asset the debits equal the credits, and the balance is 0. A partner gets the sums of its own accounts. If a session that sees all accounts requests sums without `at` while many events are booked, the moment may be up to a second before the request; then the rows and the sums are those of that moment.
    */
-  getTrialBalance(query?: GetTrialBalanceQuery, options?: RequestOptions): Pages<AccountBalance> {
-    return this.pages<AccountBalance, Page<AccountBalance>>(operations.getTrialBalance, [], query, options);
+  getTrialBalance(query?: GetTrialBalanceQuery, options?: RequestOptions): Promise<GetTrialBalanceResult> {
+    return this.send<GetTrialBalanceResult>(operations.getTrialBalance, [], undefined, query, options);
   }
 
   /**
@@ -393,5 +413,10 @@ export class PartnerOperations extends Client {
    */
   listEvents(query?: ListEventsQuery, options?: RequestOptions): Pages<Event> {
     return this.pages<Event, Page<Event>>(operations.listEvents, [], query, options);
+  }
+
+  /** Read an event. */
+  getEvent(seq: string, options?: RequestOptions): Promise<Event> {
+    return this.send<Event>(operations.getEvent, [seq], undefined, undefined, options);
   }
 }

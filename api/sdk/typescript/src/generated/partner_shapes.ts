@@ -25,6 +25,12 @@ export const commitTransactionRequestShape = { amount: "text" } as const satisfi
 /** Where the amounts of Balance are. */
 export const balanceShape = { available: "text", pending: "text" } as const satisfies Shape;
 
+/** Where the amounts of Turnover are. */
+export const turnoverShape = { charged_amount: "text", refunded_amount: "text", reversed_amount: "text" } as const satisfies Shape;
+
+/** Where the amounts of GetTurnoverResult are. */
+export const getTurnoverResultShape = { data: [turnoverShape] } as const satisfies Shape;
+
 /** Where the amounts of CreateSubscriptionRequest are. */
 export const createSubscriptionRequestShape = { amount: "text" } as const satisfies Shape;
 
@@ -61,11 +67,23 @@ export const productCreateShape = { price: "number" } as const satisfies Shape;
 /** Where the amounts of ProductPatch are. */
 export const productPatchShape = { price: "number" } as const satisfies Shape;
 
+/** Where the amounts of AccountBalanceSince are. */
+export const accountBalanceSinceShape = { debits_posted: "text", credits_posted: "text", debits_pending: "text", credits_pending: "text", balance: "text" } as const satisfies Shape;
+
 /** Where the amounts of AccountBalance are. */
-export const accountBalanceShape = { debits_posted: "text", credits_posted: "text", debits_pending: "text", credits_pending: "text", balance: "text" } as const satisfies Shape;
+export const accountBalanceShape = { debits_posted: "text", credits_posted: "text", debits_pending: "text", credits_pending: "text", balance: "text", since: accountBalanceSinceShape } as const satisfies Shape;
 
 /** Where the amounts of StatementLine are. */
 export const statementLineShape = { amount: "text", balance: "text" } as const satisfies Shape;
+
+/** Where the amounts of GroupBalanceSince are. */
+export const groupBalanceSinceShape = { debits_posted: "text", credits_posted: "text", debits_pending: "text", credits_pending: "text", balance: "text" } as const satisfies Shape;
+
+/** Where the amounts of GroupBalance are. */
+export const groupBalanceShape = { debits_posted: "text", credits_posted: "text", debits_pending: "text", credits_pending: "text", balance: "text", since: groupBalanceSinceShape } as const satisfies Shape;
+
+/** Where the amounts of GetTrialBalanceResult are. */
+export const getTrialBalanceResultShape = { data: [accountBalanceShape], totals: [groupBalanceShape] } as const satisfies Shape;
 
 /** Where the amounts of EntryPosting are. */
 export const entryPostingShape = { amount: "text", balance: "text" } as const satisfies Shape;

@@ -314,8 +314,64 @@ export interface Balance {
   scale: number | null;
   /** what you can pay out, in minor units */
   available: bigint;
-  /** what is under way to you, in minor units */
+  /** the amount that is on its way to you, in minor units */
   pending: bigint;
+}
+
+export interface GetTurnoverResult {
+  /** ordered by day, currency, network and type; a day on which nothing happened has no row */
+  data: Turnover[];
+  meta: GetTurnoverResultMeta;
+}
+
+/** What a partner's transactions did on one day. */
+export interface Turnover {
+  /** UTC day */
+  day: string;
+  /** what was charged: payments or payouts */
+  type: "payment" | "payout";
+  /** currency code */
+  currency: string;
+  /** empty for none, or if it is not known */
+  network: string;
+  /** environment */
+  env: "prod" | "test";
+  /** number of decimals; null if the currency does not have this network */
+  scale: number | null;
+  /** charges that ended on this day: `charged` and all `declines` */
+  attempts: number;
+  /** charges that succeeded */
+  charged: number;
+  /** in minor units; 0 while `scale` is null */
+  charged_amount: bigint;
+  /** refunds that succeeded on this day */
+  refunds: number;
+  /** in minor units; 0 while `scale` is null */
+  refunded_amount: bigint;
+  /** payments that were reversed (chargebacks) on this day */
+  reversals: number;
+  /** what no refund had returned, in minor units; 0 while `scale` is null */
+  reversed_amount: bigint;
+  /** charges that did not succeed, the most frequent reason first */
+  declines: TurnoverDecline[];
+  /** when the last of these things happened */
+  last_at: string;
+}
+
+export interface TurnoverDecline {
+  /** why; `other` for all other reasons */
+  error_code: "unexpected_card" | "return_urls_missing" | "no_terminal" | "insufficient_balance" | "fee_exceeds_amount" | "amount_out_of_range" | "no_exchange_rate" | "limit_exceeded" | "anti_fraud" | "card_declined" | "insufficient_funds" | "expired_card" | "processing_error" | "authentication_failed" | "payer_action_expired" | "interrupted" | "forced_by_terminal" | "hold_expired" | "cancelled" | "other";
+  /** how many */
+  count: number;
+}
+
+export interface GetTurnoverResultMeta {
+  /** the first day */
+  from: string;
+  /** the last day */
+  to: string;
+  /** time of the organization's last event that is counted; null if none is */
+  as_of: string | null;
 }
 
 export interface CreateSubscriptionRequest {
@@ -618,6 +674,8 @@ export interface AccountBalance {
   credits_pending: bigint;
   /** the posted balance, positive on the account's normal side */
   balance: bigint;
+  /** in a trial balance with `since`: the same at that moment */
+  since?: AccountBalanceSince;
 }
 
 export interface Asset {
@@ -629,9 +687,25 @@ export interface Asset {
   env: "prod" | "test";
 }
 
+/** in a trial balance with `since`: the same at that moment */
+export interface AccountBalanceSince {
+  /** posted */
+  debits_posted: bigint;
+  /** posted */
+  credits_posted: bigint;
+  /** held */
+  debits_pending: bigint;
+  /** held */
+  credits_pending: bigint;
+  /** the posted balance */
+  balance: bigint;
+}
+
 export interface StatementLine {
   /** number of the event in the organization's journal */
   seq: number;
+  /** kind of the record */
+  kind: "transaction" | "platform" | "organization" | "partner" | "terminal" | "api_key" | "session" | "user" | "settlement" | "limit" | "blocklist_entry" | "rate" | "admin_reply" | "reply" | "subscription" | "contract" | "screening" | "period" | "retention" | "link" | "product" | "image" | "transfer";
   /** id of the record */
   source: string;
   /** name of the event */
@@ -648,9 +722,59 @@ export interface StatementLine {
   balance: bigint;
 }
 
+export interface GetTrialBalanceResult {
+  data: AccountBalance[];
+  /** with `totals=true` on the first page: the sums over all accounts in each asset, at the moment of all pages */
+  totals?: GroupBalance[];
+  /** where the next page begins */
+  cursor: GetTrialBalanceResultCursor;
+}
+
+export interface GroupBalance {
+  /** what the paths of the group's accounts begin with; without a colon at its end it is one account's path, or the parameter `prefix` */
+  path: string;
+  asset: Asset;
+  /** posted */
+  debits_posted: bigint;
+  /** posted */
+  credits_posted: bigint;
+  /** held */
+  debits_pending: bigint;
+  /** held */
+  credits_pending: bigint;
+  /** the posted balance, positive on the normal side of `path`; on the debit side if `path` is empty */
+  balance: bigint;
+  /** in a trial balance with `since`: the same at that moment */
+  since?: GroupBalanceSince;
+}
+
+/** in a trial balance with `since`: the same at that moment */
+export interface GroupBalanceSince {
+  /** posted */
+  debits_posted: bigint;
+  /** posted */
+  credits_posted: bigint;
+  /** held */
+  debits_pending: bigint;
+  /** held */
+  credits_pending: bigint;
+  /** the posted balance */
+  balance: bigint;
+}
+
+/** where the next page begins */
+export interface GetTrialBalanceResultCursor {
+  /** the field from which the cursor is made */
+  cursor_field: "account";
+  /** send it as `cursor` to get the next page; null on the last page */
+  cursor_value: string | null;
+}
+
 export interface Entry {
   /** number of the event in the organization's journal */
   seq: number;
+  /** kind of the record */
+  kind: "transaction" | "platform" | "organization" | "partner" | "terminal" | "api_key" | "session" | "user" | "settlement" | "limit" | "blocklist_entry" | "rate" | "admin_reply" | "reply" | "subscription" | "contract" | "screening" | "period" | "retention" | "link" | "product" | "image" | "transfer";
   /** id of the record */
   source: string;
   /** name of the event */
@@ -684,6 +808,10 @@ export interface EntryPosting {
 export interface Event {
   /** number of the event in the organization's journal */
   seq: number;
+  /** who asked for it */
+  author: Author;
+  /** kind of the record */
+  kind: "transaction" | "platform" | "organization" | "partner" | "terminal" | "api_key" | "session" | "user" | "settlement" | "limit" | "blocklist_entry" | "rate" | "admin_reply" | "reply" | "subscription" | "contract" | "screening" | "period" | "retention" | "link" | "product" | "image" | "transfer";
   /** id of the record */
   source: string;
   /** the record's version after it */
@@ -698,6 +826,15 @@ export interface Event {
   booked_at: string;
   /** if it moved money */
   entry?: EventEntry;
+}
+
+export interface Author {
+  /** `admin_token`: an operator; `api_key`: a partner's server; `session`: a person who has logged in; `payer`: the payer's page; `provider`: a provider's answer or report; `system`: the service itself, such as a timer */
+  kind: "admin_token" | "api_key" | "session" | "payer" | "provider" | "system";
+  /** id of the key or user, or number of the partner, as far as the caller may see it */
+  id?: string;
+  /** its name or login at the time of the response */
+  name?: string;
 }
 
 /** if it moved money */
@@ -884,6 +1021,18 @@ export interface ListBalancesQuery {
   network?: string | undefined;
 }
 
+/** The parameters of getTurnover. */
+export interface GetTurnoverQuery {
+  /** The first UTC day. Absent: 29 days before `to`. */
+  from?: string | undefined;
+  /** The last UTC day. Absent: today. */
+  to?: string | undefined;
+  /** The environment. Default: `prod`. */
+  env?: "prod" | "test" | undefined;
+  /** Only this currency. */
+  currency?: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT" | undefined;
+}
+
 /** The parameters of listSubscriptions. */
 export interface ListSubscriptionsQuery {
   /** The environment. Default: `prod`. */
@@ -926,7 +1075,7 @@ export interface ListAccountsQuery {
   prefix?: string | undefined;
   /** Only this currency. */
   currency?: string | undefined;
-  /** Only this network; an empty value selects what has none. */
+  /** Only this network; an empty value selects assets without a network. */
   network?: string | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
@@ -940,7 +1089,7 @@ export interface ListAccountsQuery {
 export interface GetAccountQuery {
   /** Only this currency. */
   currency?: string | undefined;
-  /** Only this network; an empty value selects what has none. */
+  /** Only this network; an empty value selects assets without a network. */
   network?: string | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
@@ -958,7 +1107,7 @@ export interface GetAccountQuery {
 export interface ListPostingsQuery {
   /** Only this currency. */
   currency?: string | undefined;
-  /** Only this network; an empty value selects what has none. */
+  /** Only this network; an empty value selects assets without a network. */
   network?: string | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
@@ -978,12 +1127,16 @@ export interface GetTrialBalanceQuery {
   env?: "prod" | "test" | undefined;
   /** Only this currency. */
   currency?: string | undefined;
-  /** Only this network; an empty value selects what has none. */
+  /** Only this network; an empty value selects assets without a network. */
   network?: string | undefined;
   /** The moment of the balances, with `by=effective` also a day. Now if absent. */
   at?: string | undefined;
   /** By which of their times entries are included: when they were stored, or the day to which they belong. Default: `booked`. */
   by?: "booked" | "effective" | undefined;
+  /** An earlier moment, not after `at`: each row also has its totals then. */
+  since?: string | undefined;
+  /** Whether the first page also has the sums over all accounts. Default: `false`. */
+  totals?: "false" | "true" | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
   /** The `cursor_value` of the page before. */
@@ -1014,6 +1167,10 @@ export interface ListEntriesQuery {
 export interface ListEventsQuery {
   /** Of this record. */
   source?: string | undefined;
+  /** By authors of this kind. */
+  author?: "admin_token" | "api_key" | "session" | "payer" | "provider" | "system" | undefined;
+  /** Changes of the records of the administration that somebody asked for: `platform`, `organization`, `partner`, `terminal`, `api_key`, `user`, `settlement`, `limit`, `blocklist_entry`, `rate`, `period`. */
+  kind?: "administration" | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
   /** The `cursor_value` of the page before. */

@@ -30,6 +30,7 @@ import type {
   CloseSafekeepingDepositRequest,
   CompleteManagedInvestmentRequest,
   CompleteMudarabaRequest,
+  ContractAction,
   DefaultCertificateIssueRequest,
   DefaultSukukRequest,
   DeliverAssetInstalmentSaleRequest,
@@ -38,6 +39,7 @@ import type {
   DissolvePartnershipRequest,
   DistributeProfitMudarabaRequest,
   DistributeProfitSukukRequest,
+  EndOtherSessionsResult,
   Entry,
   Event,
   ExpenseLeaseRequest,
@@ -46,10 +48,18 @@ import type {
   GetContractStatsResult,
   GetHeadKeyResult,
   GetHeadResult,
+  GetOwnUserResult,
+  GetSecularContractStatsQuery,
+  GetSecularContractStatsResult,
   GetSessionResult,
+  GetTotalsQuery,
   GetTrialBalanceQuery,
+  GetTrialBalanceResult,
+  GetTurnoverQuery,
+  GetTurnoverResult,
   GrantHibahSafekeepingDepositRequest,
   GrantHibahWadiahRequest,
+  GroupBalance,
   Ijara,
   IjaraCreate,
   InstalmentSale,
@@ -62,6 +72,7 @@ import type {
   ListAccountsQuery,
   ListBalancesQuery,
   ListCertificateIssueEntriesQuery,
+  ListCertificateIssueEventsQuery,
   ListCertificateIssueHoldersQuery,
   ListCertificateIssueHoldersRow,
   ListCertificateIssueSubscriptionsQuery,
@@ -72,36 +83,49 @@ import type {
   ListEntriesQuery,
   ListEventsQuery,
   ListIjaraEntriesQuery,
+  ListIjaraEventsQuery,
   ListIjarasQuery,
   ListIjarasResult,
   ListInstalmentSaleEntriesQuery,
+  ListInstalmentSaleEventsQuery,
   ListInstalmentSalesQuery,
   ListInvestmentDepositEntriesQuery,
+  ListInvestmentDepositEventsQuery,
   ListInvestmentDepositsQuery,
   ListLeaseEntriesQuery,
+  ListLeaseEventsQuery,
   ListLeasesQuery,
   ListLinksQuery,
   ListManagedInvestmentEntriesQuery,
+  ListManagedInvestmentEventsQuery,
   ListManagedInvestmentsQuery,
   ListMudarabaEntriesQuery,
+  ListMudarabaEventsQuery,
   ListMudarabasQuery,
   ListMudarabasResult,
   ListMurabahaEntriesQuery,
+  ListMurabahaEventsQuery,
   ListMurabahasQuery,
   ListMurabahasResult,
   ListMusharakaEntriesQuery,
+  ListMusharakaEventsQuery,
   ListMusharakasQuery,
   ListMusharakasResult,
   ListPartnershipEntriesQuery,
+  ListPartnershipEventsQuery,
   ListPartnershipsQuery,
   ListPeriodsQuery,
   ListPostingsQuery,
   ListProductsQuery,
   ListRegionsResult,
+  ListReviewsQuery,
   ListSafekeepingDepositEntriesQuery,
+  ListSafekeepingDepositEventsQuery,
   ListSafekeepingDepositsQuery,
+  ListSessionsRow,
   ListSubscriptionsQuery,
   ListSukukEntriesQuery,
+  ListSukukEventsQuery,
   ListSukukHoldersQuery,
   ListSukukHoldersRow,
   ListSukukSubscriptionsQuery,
@@ -110,6 +134,7 @@ import type {
   ListSukuksResult,
   ListTransactionsQuery,
   ListWadiahEntriesQuery,
+  ListWadiahEventsQuery,
   ListWadiahsQuery,
   ListWadiahsResult,
   ListedCertificateIssue,
@@ -135,6 +160,8 @@ import type {
   OrderAssetMurabahaRequest,
   Partnership,
   PartnershipCreate,
+  PatchOwnUserRequest,
+  PatchOwnUserResult,
   PaymentLeaseRequest,
   Period,
   Product,
@@ -212,8 +239,11 @@ import {
   entryShape,
   eventShape,
   expenseLeaseRequestShape,
+  getTrialBalanceResultShape,
+  getTurnoverResultShape,
   grantHibahSafekeepingDepositRequestShape,
   grantHibahWadiahRequestShape,
+  groupBalanceShape,
   ijaraCreateShape,
   ijaraShape,
   instalmentSaleCreateShape,
@@ -271,6 +301,7 @@ import {
   safekeepingDepositShape,
   settleEarlyInstalmentSaleRequestShape,
   statementLineShape,
+  storedScreeningShape,
   subscriptionShape,
   sukukCreateShape,
   sukukShape,
@@ -286,6 +317,7 @@ const operations = {
   getTransaction: { method: "GET", path: "/api/v1/transactions/{id}", response: transactionShape },
   getTransactionRouting: { method: "GET", path: "/api/v1/transactions/{id}/routing", unwrap: "data" },
   listBalances: { method: "GET", path: "/api/v1/balances", response: { data: [balanceShape] }, unwrap: "data" },
+  getTurnover: { method: "GET", path: "/api/v1/turnover", response: getTurnoverResultShape },
   listSubscriptions: { method: "GET", path: "/api/v1/subscriptions", response: { data: [subscriptionShape] } },
   getSubscription: { method: "GET", path: "/api/v1/subscriptions/{id}", response: { data: subscriptionShape }, unwrap: "data" },
   listLinks: { method: "GET", path: "/api/v1/links", response: { data: [linkShape] } },
@@ -294,13 +326,20 @@ const operations = {
   getProduct: { method: "GET", path: "/api/v1/products/{id}", response: { data: productShape }, unwrap: "data" },
   getSession: { method: "GET", path: "/api/v1/sessions/current", unwrap: "data" },
   logOut: { method: "DELETE", path: "/api/v1/sessions/current" },
+  listSessions: { method: "GET", path: "/api/v1/sessions" },
+  endSession: { method: "DELETE", path: "/api/v1/sessions/{id}" },
+  endOtherSessions: { method: "DELETE", path: "/api/v1/sessions", unwrap: "data" },
+  getOwnUser: { method: "GET", path: "/api/v1/users/current", unwrap: "data" },
+  patchOwnUser: { method: "PATCH", path: "/api/v1/users/current", unwrap: "data" },
   listAccounts: { method: "GET", path: "/api/v1/ledger/accounts", response: { data: [accountBalanceShape] } },
   getAccount: { method: "GET", path: "/api/v1/ledger/accounts/{path}", response: { data: [accountBalanceShape] } },
   listPostings: { method: "GET", path: "/api/v1/ledger/accounts/{path}/postings", response: { data: [statementLineShape] } },
-  getTrialBalance: { method: "GET", path: "/api/v1/ledger/trial-balance", response: { data: [accountBalanceShape] } },
+  getTrialBalance: { method: "GET", path: "/api/v1/ledger/trial-balance", response: getTrialBalanceResultShape },
+  getTotals: { method: "GET", path: "/api/v1/ledger/totals", response: { data: [groupBalanceShape] } },
   listEntries: { method: "GET", path: "/api/v1/ledger/entries", response: { data: [entryShape] } },
   getEntry: { method: "GET", path: "/api/v1/ledger/entries/{seq}", response: { data: entryShape }, unwrap: "data" },
   listEvents: { method: "GET", path: "/api/v1/ledger/events", response: { data: [eventShape] } },
+  getEvent: { method: "GET", path: "/api/v1/ledger/events/{seq}", response: { data: eventShape }, unwrap: "data" },
   getHead: { method: "GET", path: "/api/v1/ledger/head", unwrap: "data" },
   getHeadKey: { method: "GET", path: "/api/v1/ledger/key", unwrap: "data" },
   proveInclusion: { method: "GET", path: "/api/v1/ledger/proofs/inclusion", unwrap: "data" },
@@ -309,8 +348,10 @@ const operations = {
   closePeriod: { method: "POST", path: "/api/v1/ledger/periods/{month}/close", keyed: true, unwrap: "data" },
   createCertificateIssue: { method: "POST", path: "/api/v1/pfp/certificate-issues", keyed: true, body: certificateIssueCreateShape, response: { data: certificateIssueShape }, unwrap: "data" },
   getCertificateIssue: { method: "GET", path: "/api/v1/pfp/certificate-issues/{id}", response: { data: certificateIssueShape }, unwrap: "data" },
+  listCertificateIssueActions: { method: "GET", path: "/api/v1/pfp/certificate-issues/{id}/actions", unwrap: "data" },
   listCertificateIssues: { method: "GET", path: "/api/v1/pfp/certificate-issues", response: { data: [listedCertificateIssueShape] } },
   listCertificateIssueEntries: { method: "GET", path: "/api/v1/pfp/certificate-issues/{id}/entries", response: { data: [entryShape] } },
+  listCertificateIssueEvents: { method: "GET", path: "/api/v1/pfp/certificate-issues/{id}/events", response: { data: [eventShape] } },
   listCertificateIssueSubscriptions: { method: "GET", path: "/api/v1/pfp/certificate-issues/{id}/subscriptions" },
   listCertificateIssueHolders: { method: "GET", path: "/api/v1/pfp/certificate-issues/{id}/holders" },
   submitCertificateIssue: { method: "POST", path: "/api/v1/pfp/certificate-issues/{id}/submit", keyed: true, response: { data: certificateIssueShape }, unwrap: "data" },
@@ -327,8 +368,10 @@ const operations = {
   defaultCertificateIssue: { method: "POST", path: "/api/v1/pfp/certificate-issues/{id}/default", keyed: true, response: { data: certificateIssueShape }, unwrap: "data" },
   createPartnership: { method: "POST", path: "/api/v1/pfp/partnerships", keyed: true, body: partnershipCreateShape, response: { data: partnershipShape }, unwrap: "data" },
   getPartnership: { method: "GET", path: "/api/v1/pfp/partnerships/{id}", response: { data: partnershipShape }, unwrap: "data" },
+  listPartnershipActions: { method: "GET", path: "/api/v1/pfp/partnerships/{id}/actions", unwrap: "data" },
   listPartnerships: { method: "GET", path: "/api/v1/pfp/partnerships", response: { data: [listedPartnershipShape] } },
   listPartnershipEntries: { method: "GET", path: "/api/v1/pfp/partnerships/{id}/entries", response: { data: [entryShape] } },
+  listPartnershipEvents: { method: "GET", path: "/api/v1/pfp/partnerships/{id}/events", response: { data: [eventShape] } },
   submitPartnership: { method: "POST", path: "/api/v1/pfp/partnerships/{id}/submit", keyed: true, response: { data: partnershipShape }, unwrap: "data" },
   reviewPartnership: { method: "POST", path: "/api/v1/pfp/partnerships/{id}/review", keyed: true, response: { data: partnershipShape }, unwrap: "data" },
   rejectPartnership: { method: "POST", path: "/api/v1/pfp/partnerships/{id}/reject", keyed: true, response: { data: partnershipShape }, unwrap: "data" },
@@ -340,8 +383,10 @@ const operations = {
   dissolvePartnership: { method: "POST", path: "/api/v1/pfp/partnerships/{id}/dissolve", keyed: true, response: { data: partnershipShape }, unwrap: "data" },
   createLease: { method: "POST", path: "/api/v1/pfp/leases", keyed: true, body: leaseCreateShape, response: { data: leaseShape }, unwrap: "data" },
   getLease: { method: "GET", path: "/api/v1/pfp/leases/{id}", response: { data: leaseShape }, unwrap: "data" },
+  listLeaseActions: { method: "GET", path: "/api/v1/pfp/leases/{id}/actions", unwrap: "data" },
   listLeases: { method: "GET", path: "/api/v1/pfp/leases", response: { data: [listedLeaseShape] } },
   listLeaseEntries: { method: "GET", path: "/api/v1/pfp/leases/{id}/entries", response: { data: [entryShape] } },
+  listLeaseEvents: { method: "GET", path: "/api/v1/pfp/leases/{id}/events", response: { data: [eventShape] } },
   getLeaseSchedule: { method: "GET", path: "/api/v1/pfp/leases/{id}/schedule.csv", text: true },
   submitLease: { method: "POST", path: "/api/v1/pfp/leases/{id}/submit", keyed: true, response: { data: leaseShape }, unwrap: "data" },
   reviewLease: { method: "POST", path: "/api/v1/pfp/leases/{id}/review", keyed: true, response: { data: leaseShape }, unwrap: "data" },
@@ -357,8 +402,10 @@ const operations = {
   terminateLease: { method: "POST", path: "/api/v1/pfp/leases/{id}/terminate", keyed: true, response: { data: leaseShape }, unwrap: "data" },
   createManagedInvestment: { method: "POST", path: "/api/v1/pfp/managed-investments", keyed: true, body: managedInvestmentCreateShape, response: { data: managedInvestmentShape }, unwrap: "data" },
   getManagedInvestment: { method: "GET", path: "/api/v1/pfp/managed-investments/{id}", response: { data: managedInvestmentShape }, unwrap: "data" },
+  listManagedInvestmentActions: { method: "GET", path: "/api/v1/pfp/managed-investments/{id}/actions", unwrap: "data" },
   listManagedInvestments: { method: "GET", path: "/api/v1/pfp/managed-investments", response: { data: [listedManagedInvestmentShape] } },
   listManagedInvestmentEntries: { method: "GET", path: "/api/v1/pfp/managed-investments/{id}/entries", response: { data: [entryShape] } },
+  listManagedInvestmentEvents: { method: "GET", path: "/api/v1/pfp/managed-investments/{id}/events", response: { data: [eventShape] } },
   submitManagedInvestment: { method: "POST", path: "/api/v1/pfp/managed-investments/{id}/submit", keyed: true, response: { data: managedInvestmentShape }, unwrap: "data" },
   reviewManagedInvestment: { method: "POST", path: "/api/v1/pfp/managed-investments/{id}/review", keyed: true, response: { data: managedInvestmentShape }, unwrap: "data" },
   rejectManagedInvestment: { method: "POST", path: "/api/v1/pfp/managed-investments/{id}/reject", keyed: true, response: { data: managedInvestmentShape }, unwrap: "data" },
@@ -369,8 +416,10 @@ const operations = {
   completeManagedInvestment: { method: "POST", path: "/api/v1/pfp/managed-investments/{id}/complete", keyed: true, body: completeManagedInvestmentRequestShape, response: { data: managedInvestmentShape }, unwrap: "data" },
   createInvestmentDeposit: { method: "POST", path: "/api/v1/pfp/investment-deposits", keyed: true, body: investmentDepositCreateShape, response: { data: investmentDepositShape }, unwrap: "data" },
   getInvestmentDeposit: { method: "GET", path: "/api/v1/pfp/investment-deposits/{id}", response: { data: investmentDepositShape }, unwrap: "data" },
+  listInvestmentDepositActions: { method: "GET", path: "/api/v1/pfp/investment-deposits/{id}/actions", unwrap: "data" },
   listInvestmentDeposits: { method: "GET", path: "/api/v1/pfp/investment-deposits", response: { data: [listedInvestmentDepositShape] } },
   listInvestmentDepositEntries: { method: "GET", path: "/api/v1/pfp/investment-deposits/{id}/entries", response: { data: [entryShape] } },
+  listInvestmentDepositEvents: { method: "GET", path: "/api/v1/pfp/investment-deposits/{id}/events", response: { data: [eventShape] } },
   activateInvestmentDeposit: { method: "POST", path: "/api/v1/pfp/investment-deposits/{id}/activate", keyed: true, response: { data: investmentDepositShape }, unwrap: "data" },
   profitInvestmentDeposit: { method: "POST", path: "/api/v1/pfp/investment-deposits/{id}/profit", keyed: true, body: profitInvestmentDepositRequestShape, response: { data: investmentDepositShape }, unwrap: "data" },
   lossInvestmentDeposit: { method: "POST", path: "/api/v1/pfp/investment-deposits/{id}/loss", keyed: true, body: lossInvestmentDepositRequestShape, response: { data: investmentDepositShape }, unwrap: "data" },
@@ -380,8 +429,10 @@ const operations = {
   closeInvestmentDeposit: { method: "POST", path: "/api/v1/pfp/investment-deposits/{id}/close", keyed: true, response: { data: investmentDepositShape }, unwrap: "data" },
   createInstalmentSale: { method: "POST", path: "/api/v1/pfp/instalment-sales", keyed: true, body: instalmentSaleCreateShape, response: { data: instalmentSaleShape }, unwrap: "data" },
   getInstalmentSale: { method: "GET", path: "/api/v1/pfp/instalment-sales/{id}", response: { data: instalmentSaleShape }, unwrap: "data" },
+  listInstalmentSaleActions: { method: "GET", path: "/api/v1/pfp/instalment-sales/{id}/actions", unwrap: "data" },
   listInstalmentSales: { method: "GET", path: "/api/v1/pfp/instalment-sales", response: { data: [listedInstalmentSaleShape] } },
   listInstalmentSaleEntries: { method: "GET", path: "/api/v1/pfp/instalment-sales/{id}/entries", response: { data: [entryShape] } },
+  listInstalmentSaleEvents: { method: "GET", path: "/api/v1/pfp/instalment-sales/{id}/events", response: { data: [eventShape] } },
   getInstalmentSaleSchedule: { method: "GET", path: "/api/v1/pfp/instalment-sales/{id}/schedule.csv", text: true },
   submitInstalmentSale: { method: "POST", path: "/api/v1/pfp/instalment-sales/{id}/submit", keyed: true, response: { data: instalmentSaleShape }, unwrap: "data" },
   reviewInstalmentSale: { method: "POST", path: "/api/v1/pfp/instalment-sales/{id}/review", keyed: true, response: { data: instalmentSaleShape }, unwrap: "data" },
@@ -396,8 +447,10 @@ const operations = {
   settleEarlyInstalmentSale: { method: "POST", path: "/api/v1/pfp/instalment-sales/{id}/settle_early", keyed: true, body: settleEarlyInstalmentSaleRequestShape, response: { data: instalmentSaleShape }, unwrap: "data" },
   createSafekeepingDeposit: { method: "POST", path: "/api/v1/pfp/safekeeping-deposits", keyed: true, body: safekeepingDepositCreateShape, response: { data: safekeepingDepositShape }, unwrap: "data" },
   getSafekeepingDeposit: { method: "GET", path: "/api/v1/pfp/safekeeping-deposits/{id}", response: { data: safekeepingDepositShape }, unwrap: "data" },
+  listSafekeepingDepositActions: { method: "GET", path: "/api/v1/pfp/safekeeping-deposits/{id}/actions", unwrap: "data" },
   listSafekeepingDeposits: { method: "GET", path: "/api/v1/pfp/safekeeping-deposits", response: { data: [listedSafekeepingDepositShape] } },
   listSafekeepingDepositEntries: { method: "GET", path: "/api/v1/pfp/safekeeping-deposits/{id}/entries", response: { data: [entryShape] } },
+  listSafekeepingDepositEvents: { method: "GET", path: "/api/v1/pfp/safekeeping-deposits/{id}/events", response: { data: [eventShape] } },
   activateSafekeepingDeposit: { method: "POST", path: "/api/v1/pfp/safekeeping-deposits/{id}/activate", keyed: true, response: { data: safekeepingDepositShape }, unwrap: "data" },
   depositSafekeepingDeposit: { method: "POST", path: "/api/v1/pfp/safekeeping-deposits/{id}/deposit", keyed: true, body: depositSafekeepingDepositRequestShape, response: { data: safekeepingDepositShape }, unwrap: "data" },
   withdrawSafekeepingDeposit: { method: "POST", path: "/api/v1/pfp/safekeeping-deposits/{id}/withdraw", keyed: true, body: withdrawSafekeepingDepositRequestShape, response: { data: safekeepingDepositShape }, unwrap: "data" },
@@ -405,8 +458,10 @@ const operations = {
   closeSafekeepingDeposit: { method: "POST", path: "/api/v1/pfp/safekeeping-deposits/{id}/close", keyed: true, response: { data: safekeepingDepositShape }, unwrap: "data" },
   createSukuk: { method: "POST", path: "/api/v1/baas/islamic-banking/sukuk", keyed: true, body: sukukCreateShape, response: { data: sukukShape }, unwrap: "data" },
   getSukuk: { method: "GET", path: "/api/v1/baas/islamic-banking/sukuk/{id}", response: { data: sukukShape }, unwrap: "data" },
+  listSukukActions: { method: "GET", path: "/api/v1/baas/islamic-banking/sukuk/{id}/actions", unwrap: "data" },
   listSukuks: { method: "GET", path: "/api/v1/baas/islamic-banking/sukuk", response: listSukuksResultShape },
   listSukukEntries: { method: "GET", path: "/api/v1/baas/islamic-banking/sukuk/{id}/entries", response: { data: [entryShape] } },
+  listSukukEvents: { method: "GET", path: "/api/v1/baas/islamic-banking/sukuk/{id}/events", response: { data: [eventShape] } },
   listSukukSubscriptions: { method: "GET", path: "/api/v1/baas/islamic-banking/sukuk/{id}/subscriptions" },
   listSukukHolders: { method: "GET", path: "/api/v1/baas/islamic-banking/sukuk/{id}/holders" },
   getSukukReview: { method: "GET", path: "/api/v1/baas/islamic-banking/sukuk/{id}/review", unwrap: "data" },
@@ -423,14 +478,18 @@ const operations = {
   defaultSukuk: { method: "POST", path: "/api/v1/baas/islamic-banking/sukuk/{id}/default", keyed: true, response: { data: sukukShape }, unwrap: "data" },
   createMusharaka: { method: "POST", path: "/api/v1/baas/islamic-banking/musharaka", keyed: true, body: musharakaCreateShape, response: { data: musharakaShape }, unwrap: "data" },
   getMusharaka: { method: "GET", path: "/api/v1/baas/islamic-banking/musharaka/{id}", response: { data: musharakaShape }, unwrap: "data" },
+  listMusharakaActions: { method: "GET", path: "/api/v1/baas/islamic-banking/musharaka/{id}/actions", unwrap: "data" },
   listMusharakas: { method: "GET", path: "/api/v1/baas/islamic-banking/musharaka", response: listMusharakasResultShape },
   listMusharakaEntries: { method: "GET", path: "/api/v1/baas/islamic-banking/musharaka/{id}/entries", response: { data: [entryShape] } },
+  listMusharakaEvents: { method: "GET", path: "/api/v1/baas/islamic-banking/musharaka/{id}/events", response: { data: [eventShape] } },
   getMusharakaReview: { method: "GET", path: "/api/v1/baas/islamic-banking/musharaka/{id}/review", unwrap: "data" },
   buyoutUnitMusharaka: { method: "POST", path: "/api/v1/baas/islamic-banking/musharaka/{id}/buyout_unit", keyed: true, response: { data: musharakaShape }, unwrap: "data" },
   createIjara: { method: "POST", path: "/api/v1/baas/islamic-banking/ijara", keyed: true, body: ijaraCreateShape, response: { data: ijaraShape }, unwrap: "data" },
   getIjara: { method: "GET", path: "/api/v1/baas/islamic-banking/ijara/{id}", response: { data: ijaraShape }, unwrap: "data" },
+  listIjaraActions: { method: "GET", path: "/api/v1/baas/islamic-banking/ijara/{id}/actions", unwrap: "data" },
   listIjaras: { method: "GET", path: "/api/v1/baas/islamic-banking/ijara", response: listIjarasResultShape },
   listIjaraEntries: { method: "GET", path: "/api/v1/baas/islamic-banking/ijara/{id}/entries", response: { data: [entryShape] } },
+  listIjaraEvents: { method: "GET", path: "/api/v1/baas/islamic-banking/ijara/{id}/events", response: { data: [eventShape] } },
   getIjaraSchedule: { method: "GET", path: "/api/v1/baas/islamic-banking/ijara/{id}/schedule.csv", text: true },
   getIjaraReview: { method: "GET", path: "/api/v1/baas/islamic-banking/ijara/{id}/review", unwrap: "data" },
   approveIjara: { method: "POST", path: "/api/v1/baas/islamic-banking/ijara/{id}/approve", keyed: true, response: { data: ijaraShape }, unwrap: "data" },
@@ -446,8 +505,10 @@ const operations = {
   terminateIjara: { method: "POST", path: "/api/v1/baas/islamic-banking/ijara/{id}/terminate", keyed: true, response: { data: ijaraShape }, unwrap: "data" },
   createMudaraba: { method: "POST", path: "/api/v1/baas/islamic-banking/mudaraba", keyed: true, body: mudarabaCreateShape, response: { data: mudarabaShape }, unwrap: "data" },
   getMudaraba: { method: "GET", path: "/api/v1/baas/islamic-banking/mudaraba/{id}", response: { data: mudarabaShape }, unwrap: "data" },
+  listMudarabaActions: { method: "GET", path: "/api/v1/baas/islamic-banking/mudaraba/{id}/actions", unwrap: "data" },
   listMudarabas: { method: "GET", path: "/api/v1/baas/islamic-banking/mudaraba", response: listMudarabasResultShape },
   listMudarabaEntries: { method: "GET", path: "/api/v1/baas/islamic-banking/mudaraba/{id}/entries", response: { data: [entryShape] } },
+  listMudarabaEvents: { method: "GET", path: "/api/v1/baas/islamic-banking/mudaraba/{id}/events", response: { data: [eventShape] } },
   getMudarabaReview: { method: "GET", path: "/api/v1/baas/islamic-banking/mudaraba/{id}/review", unwrap: "data" },
   approveMudaraba: { method: "POST", path: "/api/v1/baas/islamic-banking/mudaraba/{id}/approve", keyed: true, response: { data: mudarabaShape }, unwrap: "data" },
   rejectMudaraba: { method: "POST", path: "/api/v1/baas/islamic-banking/mudaraba/{id}/reject", keyed: true, response: { data: mudarabaShape }, unwrap: "data" },
@@ -458,8 +519,10 @@ const operations = {
   completeMudaraba: { method: "POST", path: "/api/v1/baas/islamic-banking/mudaraba/{id}/complete", keyed: true, body: completeMudarabaRequestShape, response: { data: mudarabaShape }, unwrap: "data" },
   createMurabaha: { method: "POST", path: "/api/v1/baas/islamic-banking/murabaha", keyed: true, body: murabahaCreateShape, response: { data: murabahaShape }, unwrap: "data" },
   getMurabaha: { method: "GET", path: "/api/v1/baas/islamic-banking/murabaha/{id}", response: { data: murabahaShape }, unwrap: "data" },
+  listMurabahaActions: { method: "GET", path: "/api/v1/baas/islamic-banking/murabaha/{id}/actions", unwrap: "data" },
   listMurabahas: { method: "GET", path: "/api/v1/baas/islamic-banking/murabaha", response: listMurabahasResultShape },
   listMurabahaEntries: { method: "GET", path: "/api/v1/baas/islamic-banking/murabaha/{id}/entries", response: { data: [entryShape] } },
+  listMurabahaEvents: { method: "GET", path: "/api/v1/baas/islamic-banking/murabaha/{id}/events", response: { data: [eventShape] } },
   getMurabahaSchedule: { method: "GET", path: "/api/v1/baas/islamic-banking/murabaha/{id}/schedule.csv", text: true },
   getMurabahaReview: { method: "GET", path: "/api/v1/baas/islamic-banking/murabaha/{id}/review", unwrap: "data" },
   approveMurabaha: { method: "POST", path: "/api/v1/baas/islamic-banking/murabaha/{id}/approve", keyed: true, response: { data: murabahaShape }, unwrap: "data" },
@@ -471,15 +534,19 @@ const operations = {
   recordDelinquencyMurabaha: { method: "POST", path: "/api/v1/baas/islamic-banking/murabaha/{id}/record_delinquency", keyed: true, body: recordDelinquencyMurabahaRequestShape, response: { data: murabahaShape }, unwrap: "data" },
   createWadiah: { method: "POST", path: "/api/v1/baas/islamic-banking/wadiah", keyed: true, body: wadiahCreateShape, response: { data: wadiahShape }, unwrap: "data" },
   getWadiah: { method: "GET", path: "/api/v1/baas/islamic-banking/wadiah/{id}", response: { data: wadiahShape }, unwrap: "data" },
+  listWadiahActions: { method: "GET", path: "/api/v1/baas/islamic-banking/wadiah/{id}/actions", unwrap: "data" },
   listWadiahs: { method: "GET", path: "/api/v1/baas/islamic-banking/wadiah", response: listWadiahsResultShape },
   listWadiahEntries: { method: "GET", path: "/api/v1/baas/islamic-banking/wadiah/{id}/entries", response: { data: [entryShape] } },
+  listWadiahEvents: { method: "GET", path: "/api/v1/baas/islamic-banking/wadiah/{id}/events", response: { data: [eventShape] } },
   getWadiahReview: { method: "GET", path: "/api/v1/baas/islamic-banking/wadiah/{id}/review", unwrap: "data" },
   grantHibahWadiah: { method: "POST", path: "/api/v1/baas/islamic-banking/wadiah/{id}/grant_hibah", keyed: true, body: grantHibahWadiahRequestShape, response: { data: wadiahShape }, unwrap: "data" },
+  getSecularContractStats: { method: "GET", path: "/api/v1/pfp/stats", unwrap: "data" },
   getContractStats: { method: "GET", path: "/api/v1/baas/islamic-banking/stats", unwrap: "data" },
   listRegions: { method: "GET", path: "/api/v1/baas/islamic-banking/regions", unwrap: "data" },
   listCharity: { method: "GET", path: "/api/v1/baas/islamic-banking/charity" },
+  listReviews: { method: "GET", path: "/api/v1/baas/islamic-banking/reviews" },
   screen: { method: "GET", path: "/api/v1/baas/islamic-banking/screen", keyed: true, unwrap: "data" },
-  getScreening: { method: "GET", path: "/api/v1/baas/islamic-banking/screen/{id}", unwrap: "data" },
+  getScreening: { method: "GET", path: "/api/v1/baas/islamic-banking/screen/{id}", response: { data: storedScreeningShape }, unwrap: "data" },
 } as const satisfies { [id: string]: Operation };
 
 /** The operations of a person who has logged in. */
@@ -545,6 +612,19 @@ export class SessionOperations extends Client {
   }
 
   /**
+   * Read what happened on each day.
+   *
+   * A row for each day, type and asset on which something happened. Everything counts on the day on which it happened: a refund on the day of the refund, whenever its payment was charged, so the rows of a day that is over never change. `GET /transactions/aggregate` counts by the day of creation instead. The success rate of a day is `charged` of `attempts`.
+   *
+   * An attempt ends when the charge succeeds, when it is declined for whatever reason, or when nobody pays or it is cancelled. Each attempt of a hosted payment's payer counts. Held money counts once it is captured. Money that moves for a transaction that has ended already, and is returned, is not counted. Different currencies and networks are never summed.
+   *
+   * The server counts what is durable in the background, so the response takes no longer with millions of transactions. Usually it counts everything; under load it may be some seconds behind, and `meta.as_of` says up to when it counts.
+   */
+  getTurnover(query?: GetTurnoverQuery, options?: RequestOptions): Promise<GetTurnoverResult> {
+    return this.send<GetTurnoverResult>(operations.getTurnover, [], undefined, query, options);
+  }
+
+  /**
    * List subscriptions.
    *
    * Newest first.
@@ -600,6 +680,39 @@ export class SessionOperations extends Client {
     return this.send<void>(operations.logOut, [], undefined, undefined, options);
   }
 
+  /**
+   * List your own sessions.
+   *
+   * All sessions of the person who makes the request, those of the console too, newest first and at most 100. A session of `sandbox.json`, which no login has begun, is listed alone.
+   */
+  listSessions(options?: RequestOptions): Pages<ListSessionsRow> {
+    return this.pages<ListSessionsRow, Page<ListSessionsRow>>(operations.listSessions, [], undefined, options);
+  }
+
+  /** End one of your own sessions. */
+  endSession(id: string, options?: RequestOptions): Promise<void> {
+    return this.send<void>(operations.endSession, [id], undefined, undefined, options);
+  }
+
+  /** End all of your own sessions but this one. */
+  endOtherSessions(options?: RequestOptions): Promise<EndOtherSessionsResult> {
+    return this.send<EndOtherSessionsResult>(operations.endOtherSessions, [], undefined, undefined, options);
+  }
+
+  /** Read who you are. */
+  getOwnUser(options?: RequestOptions): Promise<GetOwnUserResult> {
+    return this.send<GetOwnUserResult>(operations.getOwnUser, [], undefined, undefined, options);
+  }
+
+  /**
+   * Change your own language or password.
+   *
+   * A member that is absent stays as it is. A new password ends all sessions of the person, also the one of the request. An attempt with a wrong `current_pass` counts as a failed login.
+   */
+  patchOwnUser(params: PatchOwnUserRequest, options?: RequestOptions): Promise<PatchOwnUserResult> {
+    return this.send<PatchOwnUserResult>(operations.patchOwnUser, [], params, undefined, options);
+  }
+
   /** List accounts with their balances. */
   listAccounts(query?: ListAccountsQuery, options?: RequestOptions): Pages<AccountBalance> {
     return this.pages<AccountBalance, Page<AccountBalance>>(operations.listAccounts, [], query, options);
@@ -622,10 +735,19 @@ export class SessionOperations extends Client {
   /**
    * Read the trial balance at any time.
    *
-   * All accounts, or those of one asset.
+   * All accounts, or those of one asset. With `since` each row also has its totals at that earlier moment, so that the difference is what was posted in between. With `totals=true` the first page has the sums over all accounts, of the same moment as the rows of all pages: in each asset the debits equal the credits, and the balance is 0. A partner gets the sums of its own accounts. If a session that sees all accounts requests sums without `at` while many events are booked, the moment may be up to a second before the request; then the rows and the sums are those of that moment.
    */
-  getTrialBalance(query?: GetTrialBalanceQuery, options?: RequestOptions): Pages<AccountBalance> {
-    return this.pages<AccountBalance, Page<AccountBalance>>(operations.getTrialBalance, [], query, options);
+  getTrialBalance(query?: GetTrialBalanceQuery, options?: RequestOptions): Promise<GetTrialBalanceResult> {
+    return this.send<GetTrialBalanceResult>(operations.getTrialBalance, [], undefined, query, options);
+  }
+
+  /**
+   * Read the totals of groups of accounts at any time.
+   *
+   * The sums over groups of accounts, for sessions of role auditor or admin. With `group=asset` all accounts that match are one group, so there is one row per asset; without `prefix` the debits of each row equal its credits, and its balance is 0. With `group=segment` and `prefix=L:` the groups are those of `L:partner:`, `L:suspense:` and so on: the next level of the tree of accounts. An account whose path has no further segment is a group of its own. `limit` counts groups; a page has all assets of each of its groups. Without `at` the response shows everything booked by the time of the request. If more than 2,000 events were booked within the last second, it may show a moment up to a second earlier, at which all its sums are taken.
+   */
+  getTotals(query?: GetTotalsQuery, options?: RequestOptions): Pages<GroupBalance> {
+    return this.pages<GroupBalance, Page<GroupBalance>>(operations.getTotals, [], query, options);
   }
 
   /**
@@ -649,6 +771,11 @@ export class SessionOperations extends Client {
    */
   listEvents(query?: ListEventsQuery, options?: RequestOptions): Pages<Event> {
     return this.pages<Event, Page<Event>>(operations.listEvents, [], query, options);
+  }
+
+  /** Read an event. */
+  getEvent(seq: string, options?: RequestOptions): Promise<Event> {
+    return this.send<Event>(operations.getEvent, [seq], undefined, undefined, options);
   }
 
   /**
@@ -728,6 +855,15 @@ export class SessionOperations extends Client {
     return this.send<CertificateIssue>(operations.getCertificateIssue, [id], undefined, undefined, options);
   }
 
+  /**
+   * List what may be done with the contract now.
+   *
+   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   */
+  listCertificateIssueActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
+    return this.send<ContractAction[]>(operations.listCertificateIssueActions, [id], undefined, undefined, options);
+  }
+
   /** List certificate issues. */
   listCertificateIssues(query?: ListCertificateIssuesQuery, options?: RequestOptions): Pages<ListedCertificateIssue> {
     return this.pages<ListedCertificateIssue, Page<ListedCertificateIssue>>(operations.listCertificateIssues, [], query, options);
@@ -736,6 +872,11 @@ export class SessionOperations extends Client {
   /** List the contract's entries. */
   listCertificateIssueEntries(id: string, query?: ListCertificateIssueEntriesQuery, options?: RequestOptions): Pages<Entry> {
     return this.pages<Entry, Page<Entry>>(operations.listCertificateIssueEntries, [id], query, options);
+  }
+
+  /** List the contract's events. */
+  listCertificateIssueEvents(id: string, query?: ListCertificateIssueEventsQuery, options?: RequestOptions): Pages<Event> {
+    return this.pages<Event, Page<Event>>(operations.listCertificateIssueEvents, [id], query, options);
   }
 
   /** List an issue's subscriptions. */
@@ -893,6 +1034,15 @@ export class SessionOperations extends Client {
     return this.send<Partnership>(operations.getPartnership, [id], undefined, undefined, options);
   }
 
+  /**
+   * List what may be done with the contract now.
+   *
+   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   */
+  listPartnershipActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
+    return this.send<ContractAction[]>(operations.listPartnershipActions, [id], undefined, undefined, options);
+  }
+
   /** List partnerships. */
   listPartnerships(query?: ListPartnershipsQuery, options?: RequestOptions): Pages<ListedPartnership> {
     return this.pages<ListedPartnership, Page<ListedPartnership>>(operations.listPartnerships, [], query, options);
@@ -901,6 +1051,11 @@ export class SessionOperations extends Client {
   /** List the contract's entries. */
   listPartnershipEntries(id: string, query?: ListPartnershipEntriesQuery, options?: RequestOptions): Pages<Entry> {
     return this.pages<Entry, Page<Entry>>(operations.listPartnershipEntries, [id], query, options);
+  }
+
+  /** List the contract's events. */
+  listPartnershipEvents(id: string, query?: ListPartnershipEventsQuery, options?: RequestOptions): Pages<Event> {
+    return this.pages<Event, Page<Event>>(operations.listPartnershipEvents, [id], query, options);
   }
 
   /**
@@ -1019,6 +1174,15 @@ export class SessionOperations extends Client {
     return this.send<Lease>(operations.getLease, [id], undefined, undefined, options);
   }
 
+  /**
+   * List what may be done with the contract now.
+   *
+   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   */
+  listLeaseActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
+    return this.send<ContractAction[]>(operations.listLeaseActions, [id], undefined, undefined, options);
+  }
+
   /** List leases. */
   listLeases(query?: ListLeasesQuery, options?: RequestOptions): Pages<ListedLease> {
     return this.pages<ListedLease, Page<ListedLease>>(operations.listLeases, [], query, options);
@@ -1027,6 +1191,11 @@ export class SessionOperations extends Client {
   /** List the contract's entries. */
   listLeaseEntries(id: string, query?: ListLeaseEntriesQuery, options?: RequestOptions): Pages<Entry> {
     return this.pages<Entry, Page<Entry>>(operations.listLeaseEntries, [id], query, options);
+  }
+
+  /** List the contract's events. */
+  listLeaseEvents(id: string, query?: ListLeaseEventsQuery, options?: RequestOptions): Pages<Event> {
+    return this.pages<Event, Page<Event>>(operations.listLeaseEvents, [id], query, options);
   }
 
   /** Read the payment schedule as CSV. */
@@ -1183,6 +1352,15 @@ export class SessionOperations extends Client {
     return this.send<ManagedInvestment>(operations.getManagedInvestment, [id], undefined, undefined, options);
   }
 
+  /**
+   * List what may be done with the contract now.
+   *
+   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   */
+  listManagedInvestmentActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
+    return this.send<ContractAction[]>(operations.listManagedInvestmentActions, [id], undefined, undefined, options);
+  }
+
   /** List managed investments. */
   listManagedInvestments(query?: ListManagedInvestmentsQuery, options?: RequestOptions): Pages<ListedManagedInvestment> {
     return this.pages<ListedManagedInvestment, Page<ListedManagedInvestment>>(operations.listManagedInvestments, [], query, options);
@@ -1191,6 +1369,11 @@ export class SessionOperations extends Client {
   /** List the contract's entries. */
   listManagedInvestmentEntries(id: string, query?: ListManagedInvestmentEntriesQuery, options?: RequestOptions): Pages<Entry> {
     return this.pages<Entry, Page<Entry>>(operations.listManagedInvestmentEntries, [id], query, options);
+  }
+
+  /** List the contract's events. */
+  listManagedInvestmentEvents(id: string, query?: ListManagedInvestmentEventsQuery, options?: RequestOptions): Pages<Event> {
+    return this.pages<Event, Page<Event>>(operations.listManagedInvestmentEvents, [id], query, options);
   }
 
   /**
@@ -1294,6 +1477,15 @@ export class SessionOperations extends Client {
     return this.send<InvestmentDeposit>(operations.getInvestmentDeposit, [id], undefined, undefined, options);
   }
 
+  /**
+   * List what may be done with the contract now.
+   *
+   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   */
+  listInvestmentDepositActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
+    return this.send<ContractAction[]>(operations.listInvestmentDepositActions, [id], undefined, undefined, options);
+  }
+
   /** List investment deposits. */
   listInvestmentDeposits(query?: ListInvestmentDepositsQuery, options?: RequestOptions): Pages<ListedInvestmentDeposit> {
     return this.pages<ListedInvestmentDeposit, Page<ListedInvestmentDeposit>>(operations.listInvestmentDeposits, [], query, options);
@@ -1302,6 +1494,11 @@ export class SessionOperations extends Client {
   /** List the contract's entries. */
   listInvestmentDepositEntries(id: string, query?: ListInvestmentDepositEntriesQuery, options?: RequestOptions): Pages<Entry> {
     return this.pages<Entry, Page<Entry>>(operations.listInvestmentDepositEntries, [id], query, options);
+  }
+
+  /** List the contract's events. */
+  listInvestmentDepositEvents(id: string, query?: ListInvestmentDepositEventsQuery, options?: RequestOptions): Pages<Event> {
+    return this.pages<Event, Page<Event>>(operations.listInvestmentDepositEvents, [id], query, options);
   }
 
   /**
@@ -1392,6 +1589,15 @@ export class SessionOperations extends Client {
     return this.send<InstalmentSale>(operations.getInstalmentSale, [id], undefined, undefined, options);
   }
 
+  /**
+   * List what may be done with the contract now.
+   *
+   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   */
+  listInstalmentSaleActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
+    return this.send<ContractAction[]>(operations.listInstalmentSaleActions, [id], undefined, undefined, options);
+  }
+
   /** List instalment sales. */
   listInstalmentSales(query?: ListInstalmentSalesQuery, options?: RequestOptions): Pages<ListedInstalmentSale> {
     return this.pages<ListedInstalmentSale, Page<ListedInstalmentSale>>(operations.listInstalmentSales, [], query, options);
@@ -1400,6 +1606,11 @@ export class SessionOperations extends Client {
   /** List the contract's entries. */
   listInstalmentSaleEntries(id: string, query?: ListInstalmentSaleEntriesQuery, options?: RequestOptions): Pages<Entry> {
     return this.pages<Entry, Page<Entry>>(operations.listInstalmentSaleEntries, [id], query, options);
+  }
+
+  /** List the contract's events. */
+  listInstalmentSaleEvents(id: string, query?: ListInstalmentSaleEventsQuery, options?: RequestOptions): Pages<Event> {
+    return this.pages<Event, Page<Event>>(operations.listInstalmentSaleEvents, [id], query, options);
   }
 
   /** Read the payment schedule as CSV. */
@@ -1544,6 +1755,15 @@ export class SessionOperations extends Client {
     return this.send<SafekeepingDeposit>(operations.getSafekeepingDeposit, [id], undefined, undefined, options);
   }
 
+  /**
+   * List what may be done with the contract now.
+   *
+   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   */
+  listSafekeepingDepositActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
+    return this.send<ContractAction[]>(operations.listSafekeepingDepositActions, [id], undefined, undefined, options);
+  }
+
   /** List safekeeping deposits. */
   listSafekeepingDeposits(query?: ListSafekeepingDepositsQuery, options?: RequestOptions): Pages<ListedSafekeepingDeposit> {
     return this.pages<ListedSafekeepingDeposit, Page<ListedSafekeepingDeposit>>(operations.listSafekeepingDeposits, [], query, options);
@@ -1552,6 +1772,11 @@ export class SessionOperations extends Client {
   /** List the contract's entries. */
   listSafekeepingDepositEntries(id: string, query?: ListSafekeepingDepositEntriesQuery, options?: RequestOptions): Pages<Entry> {
     return this.pages<Entry, Page<Entry>>(operations.listSafekeepingDepositEntries, [id], query, options);
+  }
+
+  /** List the contract's events. */
+  listSafekeepingDepositEvents(id: string, query?: ListSafekeepingDepositEventsQuery, options?: RequestOptions): Pages<Event> {
+    return this.pages<Event, Page<Event>>(operations.listSafekeepingDepositEvents, [id], query, options);
   }
 
   /**
@@ -1619,6 +1844,15 @@ export class SessionOperations extends Client {
     return this.send<Sukuk>(operations.getSukuk, [id], undefined, undefined, options);
   }
 
+  /**
+   * List what may be done with the contract now.
+   *
+   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   */
+  listSukukActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
+    return this.send<ContractAction[]>(operations.listSukukActions, [id], undefined, undefined, options);
+  }
+
   /** List sukuks. */
   listSukuks(query?: ListSukuksQuery, options?: RequestOptions): Promise<ListSukuksResult> {
     return this.send<ListSukuksResult>(operations.listSukuks, [], undefined, query, options);
@@ -1627,6 +1861,11 @@ export class SessionOperations extends Client {
   /** List the contract's entries. */
   listSukukEntries(id: string, query?: ListSukukEntriesQuery, options?: RequestOptions): Pages<Entry> {
     return this.pages<Entry, Page<Entry>>(operations.listSukukEntries, [id], query, options);
+  }
+
+  /** List the contract's events. */
+  listSukukEvents(id: string, query?: ListSukukEventsQuery, options?: RequestOptions): Pages<Event> {
+    return this.pages<Event, Page<Event>>(operations.listSukukEvents, [id], query, options);
   }
 
   /** List an issue's subscriptions. */
@@ -1779,6 +2018,15 @@ export class SessionOperations extends Client {
     return this.send<Musharaka>(operations.getMusharaka, [id], undefined, undefined, options);
   }
 
+  /**
+   * List what may be done with the contract now.
+   *
+   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   */
+  listMusharakaActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
+    return this.send<ContractAction[]>(operations.listMusharakaActions, [id], undefined, undefined, options);
+  }
+
   /** List musharakas. */
   listMusharakas(query?: ListMusharakasQuery, options?: RequestOptions): Promise<ListMusharakasResult> {
     return this.send<ListMusharakasResult>(operations.listMusharakas, [], undefined, query, options);
@@ -1787,6 +2035,11 @@ export class SessionOperations extends Client {
   /** List the contract's entries. */
   listMusharakaEntries(id: string, query?: ListMusharakaEntriesQuery, options?: RequestOptions): Pages<Entry> {
     return this.pages<Entry, Page<Entry>>(operations.listMusharakaEntries, [id], query, options);
+  }
+
+  /** List the contract's events. */
+  listMusharakaEvents(id: string, query?: ListMusharakaEventsQuery, options?: RequestOptions): Pages<Event> {
+    return this.pages<Event, Page<Event>>(operations.listMusharakaEvents, [id], query, options);
   }
 
   /** Read the contract's review. */
@@ -1818,6 +2071,15 @@ export class SessionOperations extends Client {
     return this.send<Ijara>(operations.getIjara, [id], undefined, undefined, options);
   }
 
+  /**
+   * List what may be done with the contract now.
+   *
+   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   */
+  listIjaraActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
+    return this.send<ContractAction[]>(operations.listIjaraActions, [id], undefined, undefined, options);
+  }
+
   /** List ijaras. */
   listIjaras(query?: ListIjarasQuery, options?: RequestOptions): Promise<ListIjarasResult> {
     return this.send<ListIjarasResult>(operations.listIjaras, [], undefined, query, options);
@@ -1826,6 +2088,11 @@ export class SessionOperations extends Client {
   /** List the contract's entries. */
   listIjaraEntries(id: string, query?: ListIjaraEntriesQuery, options?: RequestOptions): Pages<Entry> {
     return this.pages<Entry, Page<Entry>>(operations.listIjaraEntries, [id], query, options);
+  }
+
+  /** List the contract's events. */
+  listIjaraEvents(id: string, query?: ListIjaraEventsQuery, options?: RequestOptions): Pages<Event> {
+    return this.pages<Event, Page<Event>>(operations.listIjaraEvents, [id], query, options);
   }
 
   /** Read the payment schedule as CSV. */
@@ -1977,6 +2244,15 @@ export class SessionOperations extends Client {
     return this.send<Mudaraba>(operations.getMudaraba, [id], undefined, undefined, options);
   }
 
+  /**
+   * List what may be done with the contract now.
+   *
+   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   */
+  listMudarabaActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
+    return this.send<ContractAction[]>(operations.listMudarabaActions, [id], undefined, undefined, options);
+  }
+
   /** List mudarabas. */
   listMudarabas(query?: ListMudarabasQuery, options?: RequestOptions): Promise<ListMudarabasResult> {
     return this.send<ListMudarabasResult>(operations.listMudarabas, [], undefined, query, options);
@@ -1985,6 +2261,11 @@ export class SessionOperations extends Client {
   /** List the contract's entries. */
   listMudarabaEntries(id: string, query?: ListMudarabaEntriesQuery, options?: RequestOptions): Pages<Entry> {
     return this.pages<Entry, Page<Entry>>(operations.listMudarabaEntries, [id], query, options);
+  }
+
+  /** List the contract's events. */
+  listMudarabaEvents(id: string, query?: ListMudarabaEventsQuery, options?: RequestOptions): Pages<Event> {
+    return this.pages<Event, Page<Event>>(operations.listMudarabaEvents, [id], query, options);
   }
 
   /** Read the contract's review. */
@@ -2083,6 +2364,15 @@ export class SessionOperations extends Client {
     return this.send<Murabaha>(operations.getMurabaha, [id], undefined, undefined, options);
   }
 
+  /**
+   * List what may be done with the contract now.
+   *
+   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   */
+  listMurabahaActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
+    return this.send<ContractAction[]>(operations.listMurabahaActions, [id], undefined, undefined, options);
+  }
+
   /** List murabahas. */
   listMurabahas(query?: ListMurabahasQuery, options?: RequestOptions): Promise<ListMurabahasResult> {
     return this.send<ListMurabahasResult>(operations.listMurabahas, [], undefined, query, options);
@@ -2091,6 +2381,11 @@ export class SessionOperations extends Client {
   /** List the contract's entries. */
   listMurabahaEntries(id: string, query?: ListMurabahaEntriesQuery, options?: RequestOptions): Pages<Entry> {
     return this.pages<Entry, Page<Entry>>(operations.listMurabahaEntries, [id], query, options);
+  }
+
+  /** List the contract's events. */
+  listMurabahaEvents(id: string, query?: ListMurabahaEventsQuery, options?: RequestOptions): Pages<Event> {
+    return this.pages<Event, Page<Event>>(operations.listMurabahaEvents, [id], query, options);
   }
 
   /** Read the payment schedule as CSV. */
@@ -2192,6 +2487,15 @@ export class SessionOperations extends Client {
     return this.send<Wadiah>(operations.getWadiah, [id], undefined, undefined, options);
   }
 
+  /**
+   * List what may be done with the contract now.
+   *
+   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   */
+  listWadiahActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
+    return this.send<ContractAction[]>(operations.listWadiahActions, [id], undefined, undefined, options);
+  }
+
   /** List wadiahs. */
   listWadiahs(query?: ListWadiahsQuery, options?: RequestOptions): Promise<ListWadiahsResult> {
     return this.send<ListWadiahsResult>(operations.listWadiahs, [], undefined, query, options);
@@ -2200,6 +2504,11 @@ export class SessionOperations extends Client {
   /** List the contract's entries. */
   listWadiahEntries(id: string, query?: ListWadiahEntriesQuery, options?: RequestOptions): Pages<Entry> {
     return this.pages<Entry, Page<Entry>>(operations.listWadiahEntries, [id], query, options);
+  }
+
+  /** List the contract's events. */
+  listWadiahEvents(id: string, query?: ListWadiahEventsQuery, options?: RequestOptions): Pages<Event> {
+    return this.pages<Event, Page<Event>>(operations.listWadiahEvents, [id], query, options);
   }
 
   /** Read the contract's review. */
@@ -2216,6 +2525,11 @@ export class SessionOperations extends Client {
    */
   grantHibahWadiah(id: string, params: GrantHibahWadiahRequest, options?: RequestOptions): Promise<Wadiah> {
     return this.send<Wadiah>(operations.grantHibahWadiah, [id], params, undefined, options);
+  }
+
+  /** Count the contracts. */
+  getSecularContractStats(query?: GetSecularContractStatsQuery, options?: RequestOptions): Promise<GetSecularContractStatsResult> {
+    return this.send<GetSecularContractStatsResult>(operations.getSecularContractStats, [], undefined, query, options);
   }
 
   /**
@@ -2243,6 +2557,11 @@ export class SessionOperations extends Client {
    */
   listCharity(query?: ListCharityQuery, options?: RequestOptions): Promise<ListCharityResult> {
     return this.send<ListCharityResult>(operations.listCharity, [], undefined, query, options);
+  }
+
+  /** List the contracts that wait for a review. */
+  listReviews(query?: ListReviewsQuery, options?: RequestOptions): Pages<{ [member: string]: unknown }> {
+    return this.pages<{ [member: string]: unknown }, Page<{ [member: string]: unknown }>>(operations.listReviews, [], query, options);
   }
 
   /**

@@ -16,6 +16,12 @@ export const aggregateTransactionsResultShape = { data: [transactionSumsShape] }
 /** Where the amounts of Balance are. */
 export const balanceShape = { available: "text", pending: "text" } as const satisfies Shape;
 
+/** Where the amounts of Turnover are. */
+export const turnoverShape = { charged_amount: "text", refunded_amount: "text", reversed_amount: "text" } as const satisfies Shape;
+
+/** Where the amounts of GetTurnoverResult are. */
+export const getTurnoverResultShape = { data: [turnoverShape] } as const satisfies Shape;
+
 /** Where the amounts of Subscription are. */
 export const subscriptionShape = { amount: "text" } as const satisfies Shape;
 
@@ -31,11 +37,23 @@ export const linkPaymentsShape = { amount: "number" } as const satisfies Shape;
 /** Where the amounts of Link are. */
 export const linkShape = { amount: linkAmountShape, products: [productShape], payments: linkPaymentsShape } as const satisfies Shape;
 
+/** Where the amounts of AccountBalanceSince are. */
+export const accountBalanceSinceShape = { debits_posted: "text", credits_posted: "text", debits_pending: "text", credits_pending: "text", balance: "text" } as const satisfies Shape;
+
 /** Where the amounts of AccountBalance are. */
-export const accountBalanceShape = { debits_posted: "text", credits_posted: "text", debits_pending: "text", credits_pending: "text", balance: "text" } as const satisfies Shape;
+export const accountBalanceShape = { debits_posted: "text", credits_posted: "text", debits_pending: "text", credits_pending: "text", balance: "text", since: accountBalanceSinceShape } as const satisfies Shape;
 
 /** Where the amounts of StatementLine are. */
 export const statementLineShape = { amount: "text", balance: "text" } as const satisfies Shape;
+
+/** Where the amounts of GroupBalanceSince are. */
+export const groupBalanceSinceShape = { debits_posted: "text", credits_posted: "text", debits_pending: "text", credits_pending: "text", balance: "text" } as const satisfies Shape;
+
+/** Where the amounts of GroupBalance are. */
+export const groupBalanceShape = { debits_posted: "text", credits_posted: "text", debits_pending: "text", credits_pending: "text", balance: "text", since: groupBalanceSinceShape } as const satisfies Shape;
+
+/** Where the amounts of GetTrialBalanceResult are. */
+export const getTrialBalanceResultShape = { data: [accountBalanceShape], totals: [groupBalanceShape] } as const satisfies Shape;
 
 /** Where the amounts of EntryPosting are. */
 export const entryPostingShape = { amount: "text", balance: "text" } as const satisfies Shape;
@@ -345,3 +363,9 @@ export const listWadiahsResultShape = { data: [listedWadiahShape] } as const sat
 
 /** Where the amounts of GrantHibahWadiahRequest are. */
 export const grantHibahWadiahRequestShape = { amount: "text" } as const satisfies Shape;
+
+/** Where the amounts of StoredScreeningGiven are. */
+export const storedScreeningGivenShape = { amount: "number" } as const satisfies Shape;
+
+/** Where the amounts of StoredScreening are. */
+export const storedScreeningShape = { given: storedScreeningGivenShape } as const satisfies Shape;

@@ -215,8 +215,64 @@ export interface Balance {
   scale: number | null;
   /** what you can pay out, in minor units */
   available: bigint;
-  /** what is under way to you, in minor units */
+  /** the amount that is on its way to you, in minor units */
   pending: bigint;
+}
+
+export interface GetTurnoverResult {
+  /** ordered by day, currency, network and type; a day on which nothing happened has no row */
+  data: Turnover[];
+  meta: GetTurnoverResultMeta;
+}
+
+/** What a partner's transactions did on one day. */
+export interface Turnover {
+  /** UTC day */
+  day: string;
+  /** what was charged: payments or payouts */
+  type: "payment" | "payout";
+  /** currency code */
+  currency: string;
+  /** empty for none, or if it is not known */
+  network: string;
+  /** environment */
+  env: "prod" | "test";
+  /** number of decimals; null if the currency does not have this network */
+  scale: number | null;
+  /** charges that ended on this day: `charged` and all `declines` */
+  attempts: number;
+  /** charges that succeeded */
+  charged: number;
+  /** in minor units; 0 while `scale` is null */
+  charged_amount: bigint;
+  /** refunds that succeeded on this day */
+  refunds: number;
+  /** in minor units; 0 while `scale` is null */
+  refunded_amount: bigint;
+  /** payments that were reversed (chargebacks) on this day */
+  reversals: number;
+  /** what no refund had returned, in minor units; 0 while `scale` is null */
+  reversed_amount: bigint;
+  /** charges that did not succeed, the most frequent reason first */
+  declines: TurnoverDecline[];
+  /** when the last of these things happened */
+  last_at: string;
+}
+
+export interface TurnoverDecline {
+  /** why; `other` for all other reasons */
+  error_code: "unexpected_card" | "return_urls_missing" | "no_terminal" | "insufficient_balance" | "fee_exceeds_amount" | "amount_out_of_range" | "no_exchange_rate" | "limit_exceeded" | "anti_fraud" | "card_declined" | "insufficient_funds" | "expired_card" | "processing_error" | "authentication_failed" | "payer_action_expired" | "interrupted" | "forced_by_terminal" | "hold_expired" | "cancelled" | "other";
+  /** how many */
+  count: number;
+}
+
+export interface GetTurnoverResultMeta {
+  /** the first day */
+  from: string;
+  /** the last day */
+  to: string;
+  /** time of the organization's last event that is counted; null if none is */
+  as_of: string | null;
 }
 
 export interface Subscription {
@@ -357,6 +413,83 @@ export interface GetSessionResult {
   expires_at: string | null;
 }
 
+export interface ListSessionsRow {
+  /** the session's id, which is not its token */
+  id: string;
+  /** when it began */
+  created_at: string;
+  /** its last use; null if it was not used yet */
+  last_used_at: string | null;
+  /** null for the sessions of `sandbox.json` */
+  expires_at: string | null;
+  /** the address from which the login came */
+  source: string | null;
+  /** whether it is a session of the console, which the API does not accept */
+  console: boolean;
+  /** whether the request was made with it */
+  current: boolean;
+  /** attempts to log in that failed since the login before; null if there were none */
+  failures_before: ListSessionsRowFailuresBefore | null;
+}
+
+/** attempts to log in that failed since the login before; null if there were none */
+export interface ListSessionsRowFailuresBefore {
+  /** how many */
+  count: number;
+  /** when the last one failed */
+  last_at: string;
+  /** the address from which the last one came */
+  last_source: string | null;
+}
+
+export interface EndOtherSessionsResult {
+  /** how many have ended */
+  ended: number;
+}
+
+export interface GetOwnUserResult {
+  /** the user's id; null for a partner */
+  id: string | null;
+  /** the login */
+  login: string | null;
+  /** the name */
+  name: string | null;
+  /** the e-mail address */
+  email: string | null;
+  /** the language */
+  lang: string | null;
+  /** the partner as which the person acts */
+  partner_id: number | null;
+  /** the roles */
+  roles: ("admin" | "auditor" | "client" | "partner")[];
+}
+
+export interface PatchOwnUserRequest {
+  /** the language of the console; null is the browser's. Not for a partner */
+  lang?: "en" | "ru" | "ar" | null | undefined;
+  /** the new password, by the rule for a user's */
+  pass?: string | undefined;
+  /** the present password; required with `pass` */
+  current_pass?: string | undefined;
+}
+
+export interface PatchOwnUserResult {
+  /** the user's id; null for a partner */
+  id: string | null;
+  /** the login */
+  login: string | null;
+  /** the name */
+  name: string | null;
+  /** the e-mail address */
+  email: string | null;
+  /** the language */
+  lang: string | null;
+  /** the partner as which the person acts */
+  partner_id: number | null;
+  /** the roles */
+  roles: ("admin" | "auditor" | "client" | "partner")[];
+}
+
 export interface AccountBalance {
   /** path of the account */
   account: string;
@@ -371,6 +504,8 @@ export interface AccountBalance {
   credits_pending: bigint;
   /** the posted balance, positive on the account's normal side */
   balance: bigint;
+  /** in a trial balance with `since`: the same at that moment */
+  since?: AccountBalanceSince;
 }
 
 export interface Asset {
@@ -382,9 +517,25 @@ export interface Asset {
   env: "prod" | "test";
 }
 
+/** in a trial balance with `since`: the same at that moment */
+export interface AccountBalanceSince {
+  /** posted */
+  debits_posted: bigint;
+  /** posted */
+  credits_posted: bigint;
+  /** held */
+  debits_pending: bigint;
+  /** held */
+  credits_pending: bigint;
+  /** the posted balance */
+  balance: bigint;
+}
+
 export interface StatementLine {
   /** number of the event in the organization's journal */
   seq: number;
+  /** kind of the record */
+  kind: "transaction" | "platform" | "organization" | "partner" | "terminal" | "api_key" | "session" | "user" | "settlement" | "limit" | "blocklist_entry" | "rate" | "admin_reply" | "reply" | "subscription" | "contract" | "screening" | "period" | "retention" | "link" | "product" | "image" | "transfer";
   /** id of the record */
   source: string;
   /** name of the event */
@@ -401,9 +552,59 @@ export interface StatementLine {
   balance: bigint;
 }
 
+export interface GetTrialBalanceResult {
+  data: AccountBalance[];
+  /** with `totals=true` on the first page: the sums over all accounts in each asset, at the moment of all pages */
+  totals?: GroupBalance[];
+  /** where the next page begins */
+  cursor: GetTrialBalanceResultCursor;
+}
+
+export interface GroupBalance {
+  /** what the paths of the group's accounts begin with; without a colon at its end it is one account's path, or the parameter `prefix` */
+  path: string;
+  asset: Asset;
+  /** posted */
+  debits_posted: bigint;
+  /** posted */
+  credits_posted: bigint;
+  /** held */
+  debits_pending: bigint;
+  /** held */
+  credits_pending: bigint;
+  /** the posted balance, positive on the normal side of `path`; on the debit side if `path` is empty */
+  balance: bigint;
+  /** in a trial balance with `since`: the same at that moment */
+  since?: GroupBalanceSince;
+}
+
+/** in a trial balance with `since`: the same at that moment */
+export interface GroupBalanceSince {
+  /** posted */
+  debits_posted: bigint;
+  /** posted */
+  credits_posted: bigint;
+  /** held */
+  debits_pending: bigint;
+  /** held */
+  credits_pending: bigint;
+  /** the posted balance */
+  balance: bigint;
+}
+
+/** where the next page begins */
+export interface GetTrialBalanceResultCursor {
+  /** the field from which the cursor is made */
+  cursor_field: "account";
+  /** send it as `cursor` to get the next page; null on the last page */
+  cursor_value: string | null;
+}
+
 export interface Entry {
   /** number of the event in the organization's journal */
   seq: number;
+  /** kind of the record */
+  kind: "transaction" | "platform" | "organization" | "partner" | "terminal" | "api_key" | "session" | "user" | "settlement" | "limit" | "blocklist_entry" | "rate" | "admin_reply" | "reply" | "subscription" | "contract" | "screening" | "period" | "retention" | "link" | "product" | "image" | "transfer";
   /** id of the record */
   source: string;
   /** name of the event */
@@ -437,6 +638,10 @@ export interface EntryPosting {
 export interface Event {
   /** number of the event in the organization's journal */
   seq: number;
+  /** who asked for it */
+  author: Author;
+  /** kind of the record */
+  kind: "transaction" | "platform" | "organization" | "partner" | "terminal" | "api_key" | "session" | "user" | "settlement" | "limit" | "blocklist_entry" | "rate" | "admin_reply" | "reply" | "subscription" | "contract" | "screening" | "period" | "retention" | "link" | "product" | "image" | "transfer";
   /** id of the record */
   source: string;
   /** the record's version after it */
@@ -451,6 +656,15 @@ export interface Event {
   booked_at: string;
   /** if it moved money */
   entry?: EventEntry;
+}
+
+export interface Author {
+  /** `admin_token`: an operator; `api_key`: a partner's server; `session`: a person who has logged in; `payer`: the payer's page; `provider`: a provider's answer or report; `system`: the service itself, such as a timer */
+  kind: "admin_token" | "api_key" | "session" | "payer" | "provider" | "system";
+  /** id of the key or user, or number of the partner, as far as the caller may see it */
+  id?: string;
+  /** its name or login at the time of the response */
+  name?: string;
 }
 
 /** if it moved money */
@@ -736,6 +950,78 @@ export interface CertificateIssueProgress {
   done: number | null;
   /** number of holders */
   total: number | null;
+}
+
+export interface ContractAction {
+  /** its name in addresses */
+  action: string;
+  /** whether the caller may take it now */
+  allowed: boolean;
+  /** why not: the body of the response that the action would get */
+  refusal: { [member: string]: unknown } | null;
+  /** the actions that come first, in their order; null: no action leads there any more */
+  after: string[] | null;
+  /** the statuses in which it is possible */
+  from: string[];
+  /** the statuses to which it may lead from the present one */
+  leads_to: ContractActionLeadsTo[];
+  /** what its body takes */
+  fields: ContractField[];
+}
+
+export interface ContractActionLeadsTo {
+  /** the status */
+  status: string;
+  /** what has happened then */
+  why: string;
+}
+
+export interface ContractField {
+  /** its name */
+  name: string;
+  /** the kind of its values */
+  kind: string;
+  /** whether it must be sent */
+  required: boolean;
+  /** what it means */
+  help: string;
+  /** the smallest number; amounts in minor units */
+  minimum?: string;
+  /** the largest number that the contract allows now; amounts in minor units */
+  maximum?: string;
+  /** fewest characters or entries */
+  min_length?: number;
+  /** most characters or entries */
+  max_length?: number;
+  /** the possible values */
+  words?: string[];
+  /** the value if none is sent */
+  default?: unknown;
+  /** the members of an object */
+  fields?: ContractMember[];
+}
+
+export interface ContractMember {
+  /** its name */
+  name: string;
+  /** the kind of its values */
+  kind: string;
+  /** whether it must be sent */
+  required: boolean;
+  /** what it means */
+  help: string;
+  /** the smallest number; amounts in minor units */
+  minimum?: string;
+  /** the largest number that the contract allows now; amounts in minor units */
+  maximum?: string;
+  /** fewest characters or entries */
+  min_length?: number;
+  /** most characters or entries */
+  max_length?: number;
+  /** the possible values */
+  words?: string[];
+  /** the value if none is sent */
+  default?: unknown;
 }
 
 export interface ListedCertificateIssue {
@@ -3000,6 +3286,8 @@ export interface Review {
   product_type: "sukuk" | "musharaka" | "ijara" | "mudaraba" | "murabaha" | "wadiah";
   /** state of the contract */
   status: string;
+  /** the user who has created the contract */
+  requested_by?: ReviewRequestedBy;
   /** null while there is none */
   conclusion: "approved" | "rejected" | null;
   /** who approved it */
@@ -3020,6 +3308,16 @@ export interface Review {
   reviewed_at?: string;
   /** the screening on which the contract is based */
   screening?: ReviewScreening;
+}
+
+/** the user who has created the contract */
+export interface ReviewRequestedBy {
+  /** id of the user */
+  id: string;
+  /** login of the user */
+  login?: string;
+  /** name of the user */
+  name?: string;
 }
 
 /** the screening on which the contract is based */
@@ -4539,6 +4837,20 @@ export interface GrantHibahWadiahRequest {
   note?: string | null | undefined;
 }
 
+export interface GetSecularContractStatsResult {
+  /** the products */
+  products: GetSecularContractStatsResultProduct[];
+  /** the sum */
+  total: number;
+}
+
+export interface GetSecularContractStatsResultProduct {
+  /** the product */
+  product_type: "certificate-issues" | "partnerships" | "leases" | "managed-investments" | "investment-deposits" | "instalment-sales" | "safekeeping-deposits";
+  /** number of contracts */
+  count: number;
+}
+
 export interface GetContractStatsResult {
   /** the products */
   products: GetContractStatsResultProduct[];
@@ -4554,9 +4866,9 @@ export interface GetContractStatsResultProduct {
 }
 
 export interface ListRegionsResult {
-  /** those in which the organization works */
+  /** the regions in which the organization works */
   regions: ListRegionsResultRegion[];
-  /** those that have secular and religious banks */
+  /** the regions that have secular and religious banks */
   dual_banking: string[];
 }
 
@@ -4681,8 +4993,7 @@ export interface StoredScreeningGiven {
   currency?: string;
   debt_percent?: string;
   impure_income_percent?: string;
-  /** minor units */
-  amount?: number;
+  amount?: bigint;
 }
 
 /** The parameters of listTransactions. */
@@ -4773,6 +5084,20 @@ export interface ListBalancesQuery {
   network?: string | undefined;
 }
 
+/** The parameters of getTurnover. */
+export interface GetTurnoverQuery {
+  /** The first UTC day. Absent: 29 days before `to`. */
+  from?: string | undefined;
+  /** The last UTC day. Absent: today. */
+  to?: string | undefined;
+  /** The environment. Default: `prod`. */
+  env?: "prod" | "test" | undefined;
+  /** Only this currency. */
+  currency?: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT" | undefined;
+  /** The partner, required with the admin token and with a session of the organization. A partner may not send it. */
+  partner_id?: number | undefined;
+}
+
 /** The parameters of listSubscriptions. */
 export interface ListSubscriptionsQuery {
   /** The environment. Default: `prod`. */
@@ -4819,7 +5144,7 @@ export interface ListAccountsQuery {
   prefix?: string | undefined;
   /** Only this currency. */
   currency?: string | undefined;
-  /** Only this network; an empty value selects what has none. */
+  /** Only this network; an empty value selects assets without a network. */
   network?: string | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
@@ -4833,7 +5158,7 @@ export interface ListAccountsQuery {
 export interface GetAccountQuery {
   /** Only this currency. */
   currency?: string | undefined;
-  /** Only this network; an empty value selects what has none. */
+  /** Only this network; an empty value selects assets without a network. */
   network?: string | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
@@ -4851,7 +5176,7 @@ export interface GetAccountQuery {
 export interface ListPostingsQuery {
   /** Only this currency. */
   currency?: string | undefined;
-  /** Only this network; an empty value selects what has none. */
+  /** Only this network; an empty value selects assets without a network. */
   network?: string | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
@@ -4871,8 +5196,34 @@ export interface GetTrialBalanceQuery {
   env?: "prod" | "test" | undefined;
   /** Only this currency. */
   currency?: string | undefined;
-  /** Only this network; an empty value selects what has none. */
+  /** Only this network; an empty value selects assets without a network. */
   network?: string | undefined;
+  /** The moment of the balances, with `by=effective` also a day. Now if absent. */
+  at?: string | undefined;
+  /** By which of their times entries are included: when they were stored, or the day to which they belong. Default: `booked`. */
+  by?: "booked" | "effective" | undefined;
+  /** An earlier moment, not after `at`: each row also has its totals then. */
+  since?: string | undefined;
+  /** Whether the first page also has the sums over all accounts. Default: `false`. */
+  totals?: "false" | "true" | undefined;
+  /** How many rows a page has at most. Default: `50`. */
+  limit?: number | undefined;
+  /** The `cursor_value` of the page before. */
+  cursor?: string | undefined;
+}
+
+/** The parameters of getTotals. */
+export interface GetTotalsQuery {
+  /** Which accounts are one group: all of them, or those whose paths have the same next segment after `prefix`. Default: `asset`. */
+  group?: "asset" | "segment" | undefined;
+  /** Only accounts whose paths begin so. */
+  prefix?: string | undefined;
+  /** Only this currency. */
+  currency?: string | undefined;
+  /** Only this network; an empty value selects assets without a network. */
+  network?: string | undefined;
+  /** The environment. Default: `prod`. */
+  env?: "prod" | "test" | undefined;
   /** The moment of the balances, with `by=effective` also a day. Now if absent. */
   at?: string | undefined;
   /** By which of their times entries are included: when they were stored, or the day to which they belong. Default: `booked`. */
@@ -4907,6 +5258,10 @@ export interface ListEntriesQuery {
 export interface ListEventsQuery {
   /** Of this record. */
   source?: string | undefined;
+  /** By authors of this kind. */
+  author?: "admin_token" | "api_key" | "session" | "payer" | "provider" | "system" | undefined;
+  /** Changes of the records of the administration that somebody asked for: `platform`, `organization`, `partner`, `terminal`, `api_key`, `user`, `settlement`, `limit`, `blocklist_entry`, `rate`, `period`. */
+  kind?: "administration" | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
   /** The `cursor_value` of the page before. */
@@ -4917,7 +5272,7 @@ export interface ListEventsQuery {
 export interface ProveInclusionQuery {
   /** The number of the event. */
   seq: number;
-  /** The tree: that of the first so many events; of all if absent. */
+  /** The size of the tree: its first so many events; all events if absent. */
   size?: number | undefined;
 }
 
@@ -4957,6 +5312,14 @@ export interface ListCertificateIssuesQuery {
 
 /** The parameters of listCertificateIssueEntries. */
 export interface ListCertificateIssueEntriesQuery {
+  /** How many rows a page has at most. Default: `50`. */
+  limit?: number | undefined;
+  /** The `cursor_value` of the page before. */
+  cursor?: string | undefined;
+}
+
+/** The parameters of listCertificateIssueEvents. */
+export interface ListCertificateIssueEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
   /** The `cursor_value` of the page before. */
@@ -5007,6 +5370,14 @@ export interface ListPartnershipEntriesQuery {
   cursor?: string | undefined;
 }
 
+/** The parameters of listPartnershipEvents. */
+export interface ListPartnershipEventsQuery {
+  /** How many rows a page has at most. Default: `50`. */
+  limit?: number | undefined;
+  /** The `cursor_value` of the page before. */
+  cursor?: string | undefined;
+}
+
 /** The parameters of listLeases. */
 export interface ListLeasesQuery {
   /** Only this status. */
@@ -5031,6 +5402,14 @@ export interface ListLeasesQuery {
 
 /** The parameters of listLeaseEntries. */
 export interface ListLeaseEntriesQuery {
+  /** How many rows a page has at most. Default: `50`. */
+  limit?: number | undefined;
+  /** The `cursor_value` of the page before. */
+  cursor?: string | undefined;
+}
+
+/** The parameters of listLeaseEvents. */
+export interface ListLeaseEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
   /** The `cursor_value` of the page before. */
@@ -5063,6 +5442,14 @@ export interface ListManagedInvestmentEntriesQuery {
   cursor?: string | undefined;
 }
 
+/** The parameters of listManagedInvestmentEvents. */
+export interface ListManagedInvestmentEventsQuery {
+  /** How many rows a page has at most. Default: `50`. */
+  limit?: number | undefined;
+  /** The `cursor_value` of the page before. */
+  cursor?: string | undefined;
+}
+
 /** The parameters of listInvestmentDeposits. */
 export interface ListInvestmentDepositsQuery {
   /** Only this status. */
@@ -5083,6 +5470,14 @@ export interface ListInvestmentDepositsQuery {
 
 /** The parameters of listInvestmentDepositEntries. */
 export interface ListInvestmentDepositEntriesQuery {
+  /** How many rows a page has at most. Default: `50`. */
+  limit?: number | undefined;
+  /** The `cursor_value` of the page before. */
+  cursor?: string | undefined;
+}
+
+/** The parameters of listInvestmentDepositEvents. */
+export interface ListInvestmentDepositEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
   /** The `cursor_value` of the page before. */
@@ -5115,6 +5510,14 @@ export interface ListInstalmentSaleEntriesQuery {
   cursor?: string | undefined;
 }
 
+/** The parameters of listInstalmentSaleEvents. */
+export interface ListInstalmentSaleEventsQuery {
+  /** How many rows a page has at most. Default: `50`. */
+  limit?: number | undefined;
+  /** The `cursor_value` of the page before. */
+  cursor?: string | undefined;
+}
+
 /** The parameters of listSafekeepingDeposits. */
 export interface ListSafekeepingDepositsQuery {
   /** Only this status. */
@@ -5141,6 +5544,14 @@ export interface ListSafekeepingDepositEntriesQuery {
   cursor?: string | undefined;
 }
 
+/** The parameters of listSafekeepingDepositEvents. */
+export interface ListSafekeepingDepositEventsQuery {
+  /** How many rows a page has at most. Default: `50`. */
+  limit?: number | undefined;
+  /** The `cursor_value` of the page before. */
+  cursor?: string | undefined;
+}
+
 /** The parameters of listSukuks. */
 export interface ListSukuksQuery {
   /** Which page. Default: `1`. */
@@ -5153,6 +5564,14 @@ export interface ListSukuksQuery {
 
 /** The parameters of listSukukEntries. */
 export interface ListSukukEntriesQuery {
+  /** How many rows a page has at most. Default: `50`. */
+  limit?: number | undefined;
+  /** The `cursor_value` of the page before. */
+  cursor?: string | undefined;
+}
+
+/** The parameters of listSukukEvents. */
+export interface ListSukukEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
   /** The `cursor_value` of the page before. */
@@ -5195,6 +5614,14 @@ export interface ListMusharakaEntriesQuery {
   cursor?: string | undefined;
 }
 
+/** The parameters of listMusharakaEvents. */
+export interface ListMusharakaEventsQuery {
+  /** How many rows a page has at most. Default: `50`. */
+  limit?: number | undefined;
+  /** The `cursor_value` of the page before. */
+  cursor?: string | undefined;
+}
+
 /** The parameters of listIjaras. */
 export interface ListIjarasQuery {
   /** Which page. Default: `1`. */
@@ -5207,6 +5634,14 @@ export interface ListIjarasQuery {
 
 /** The parameters of listIjaraEntries. */
 export interface ListIjaraEntriesQuery {
+  /** How many rows a page has at most. Default: `50`. */
+  limit?: number | undefined;
+  /** The `cursor_value` of the page before. */
+  cursor?: string | undefined;
+}
+
+/** The parameters of listIjaraEvents. */
+export interface ListIjaraEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
   /** The `cursor_value` of the page before. */
@@ -5231,6 +5666,14 @@ export interface ListMudarabaEntriesQuery {
   cursor?: string | undefined;
 }
 
+/** The parameters of listMudarabaEvents. */
+export interface ListMudarabaEventsQuery {
+  /** How many rows a page has at most. Default: `50`. */
+  limit?: number | undefined;
+  /** The `cursor_value` of the page before. */
+  cursor?: string | undefined;
+}
+
 /** The parameters of listMurabahas. */
 export interface ListMurabahasQuery {
   /** Which page. Default: `1`. */
@@ -5243,6 +5686,14 @@ export interface ListMurabahasQuery {
 
 /** The parameters of listMurabahaEntries. */
 export interface ListMurabahaEntriesQuery {
+  /** How many rows a page has at most. Default: `50`. */
+  limit?: number | undefined;
+  /** The `cursor_value` of the page before. */
+  cursor?: string | undefined;
+}
+
+/** The parameters of listMurabahaEvents. */
+export interface ListMurabahaEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
   /** The `cursor_value` of the page before. */
@@ -5267,6 +5718,20 @@ export interface ListWadiahEntriesQuery {
   cursor?: string | undefined;
 }
 
+/** The parameters of listWadiahEvents. */
+export interface ListWadiahEventsQuery {
+  /** How many rows a page has at most. Default: `50`. */
+  limit?: number | undefined;
+  /** The `cursor_value` of the page before. */
+  cursor?: string | undefined;
+}
+
+/** The parameters of getSecularContractStats. */
+export interface GetSecularContractStatsQuery {
+  /** The environment; both if absent. */
+  env?: "prod" | "test" | undefined;
+}
+
 /** The parameters of getContractStats. */
 export interface GetContractStatsQuery {
   /** The environment; both if absent. */
@@ -5279,6 +5744,16 @@ export interface ListCharityQuery {
   from?: string | undefined;
   /** Booked at this time, or on this day, or before. */
   to?: string | undefined;
+  /** The environment; both if absent. */
+  env?: "prod" | "test" | undefined;
+  /** How many rows a page has at most. Default: `50`. */
+  limit?: number | undefined;
+  /** The `cursor_value` of the page before. */
+  cursor?: string | undefined;
+}
+
+/** The parameters of listReviews. */
+export interface ListReviewsQuery {
   /** The environment; both if absent. */
   env?: "prod" | "test" | undefined;
   /** How many rows a page has at most. Default: `50`. */

@@ -1,0 +1,281 @@
+package follower
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// Bounds of the work of a run.
+const (
+	busyTime    = 20 * time.Millisecond  // a run begins no further chunk after this time
+	quietTime   = 250 * time.Millisecond // takes the place of busyTime if at most fewEvents events were booked since the last run
+	fewEvents   = 2_500
+	ChunkEvents = 1_000 // maximum number of events that consumers get at once
+)
+
+// Pauses between two runs. A value n is a pause of 2^n seconds.
+const (
+	pause           = 0 // 1 s
+	pauseAfterError = 6 // 64 s
+)
+
+// Consumer keeps something that follows from the events of transactions. The Follower never calls two methods of a consumer at
+// the same time.
+type Consumer interface {
+	// Name names what the consumer keeps, for the log.
+	Name() string
+
+	// Position returns the seq of the last event of an organization that the consumer has. If it does not know the organization
+	// yet, it reads its stored position from the view.
+	Position(view *posting.View, org ledger.ID) (seq uint64, err error)
+
+	// Take takes a chunk of events that follow the consumer's position, which is then the chunk's Last. If Take fails, the
+	// consumer gets the events after its position again.
+	Take(c *Chunk) error
+
+	// Store writes what is only in memory, if there is enough of it.
+	Store() error
+}
+
+// Follower passes durable events of transactions to its consumers.
+type Follower struct {
+	rt        *actors.Runtime
+	consumers []Consumer
+
+	running   sync.Mutex // held during a run; guards the fields below
+	size      uint64     // events in all journals when the last run began
+	lastGroup uint64     // number of the journal's last durable group when the last complete run began
+	next      int        // chunks read so far; selects whose turn is next
+	chunk     Chunk      // memory that read reuses
+
+	mu  sync.Mutex // guards lag
+	lag map[Consumer]uint64
+}
+
+// New returns a Follower without consumers, which reads only when Follow or CatchUp is called.
+func New(rt *actors.Runtime) *Follower {
+	return &Follower{rt: rt, chunk: Chunk{transactions: make(map[ledger.ID]*Transaction)}, lag: make(map[Consumer]uint64)}
+}
+
+// Add adds a consumer. It must be called before any event is read.
+func (f *Follower) Add(c Consumer) { f.consumers = append(f.consumers, c) }
+
+// Start begins to read, and continues until the runtime stops.
+func (f *Follower) Start() { f.schedule(pause) }
+
+// Lag returns how many events the last run left for the consumer.
+func (f *Follower) Lag(c Consumer) uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lag[c]
+}
+
+// View returns a view of everything that is durable now. The caller closes it.
+func (f *Follower) View() *posting.View { return f.rt.Journal.View() }
+
+// Submit makes rows durable.
+func (f *Follower) Submit(rows []posting.KV) error {
+	if err := f.rt.Context().Err(); err != nil {
+		return err
+	}
+	receipts := make(chan posting.Receipt, 1)
+	f.rt.Journal.Submit(&posting.Change{KVs: rows}, func(r posting.Receipt) { receipts <- r })
+	return (<-receipts).Err
+}
+
+func (f *Follower) schedule(delay int) { f.rt.ScheduleRetry(delay, f.begin) }
+
+// begin makes a run and schedules the next one.
+func (f *Follower) begin() {
+	err := f.rt.Go(func() {
+		delay := pauseAfterError // applies after an error or a panic
+		defer func() { f.schedule(delay) }()
+		err := f.run(timeFor)
+		switch {
+		case err == nil:
+			delay = pause
+		case f.rt.Context().Err() == nil:
+			f.rt.Log.Warn("the journal is read later", "error", err)
+		}
+	})
+	if err != nil { // the pool is full
+		f.schedule(pauseAfterError)
+	}
+}
+
+// timeFor returns how long a run may take, given the number of events booked since the last run. If
+// they are few, the run may take longer, so that it catches up after a start or a time of heavy load.
+func timeFor(booked uint64) time.Duration {
+	if booked > fewEvents {
+		return busyTime
+	}
+	return quietTime
+}
+
+// Follow passes all events that are durable to the consumers.
+func (f *Follower) Follow() error {
+	return f.run(func(uint64) time.Duration { return time.Hour })
+}
+
+// run passes new events to the consumers until none is left or its time is over, and lets them store. timeFor gets the number of
+// events that were booked since the last run.
+func (f *Follower) run(timeFor func(booked uint64) time.Duration) error {
+	f.running.Lock()
+	defer f.running.Unlock()
+	group, _ := f.rt.Journal.LastGroup()
+	if group == f.lastGroup {
+		return nil
+	}
+	complete, err := f.readAll(timeFor)
+	for _, c := range f.consumers {
+		if storeErr := c.Store(); storeErr != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", c.Name(), storeErr))
+		}
+	}
+	if err == nil && complete {
+		f.lastGroup = group
+	}
+	return err
+}
+
+// readAll passes new events of all organizations to the consumers, a chunk of each organization in turn. complete is false if the
+// time was over before the consumers had all events.
+func (f *Follower) readAll(timeFor func(booked uint64) time.Duration) (complete bool, err error) {
+	began := time.Now()
+	view := f.View()
+	defer view.Close()
+	waiting, size, err := f.waiting(view)
+	end := began.Add(timeFor(size - cmp.Or(f.size, size)))
+	f.size = size
+	lag := make(map[Consumer]uint64)
+	for len(waiting) > 0 {
+		turn := f.next % len(waiting)
+		f.next++
+		failed, readErr := f.readChunk(view, waiting, waiting[turn])
+		err = errors.Join(err, readErr)
+		for i := range failed {
+			lag[failed[i].Consumer] += failed[i].left()
+		}
+		waiting = slices.DeleteFunc(waiting, func(w *waitingConsumer) bool { return w.left() == 0 || slices.Contains(failed, w) })
+		if f.rt.Context().Err() != nil || !time.Now().Before(end) {
+			break
+		}
+	}
+	for _, w := range waiting {
+		lag[w.Consumer] += w.left()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lag = lag
+	return len(waiting) == 0, errors.Join(err, f.rt.Context().Err())
+}
+
+// waitingConsumer is a consumer for which events of an organization wait.
+type waitingConsumer struct {
+	Consumer
+	org  ledger.ID
+	seq  uint64 // the consumer's position
+	size uint64 // number of events in the journal
+}
+
+// left returns how many events wait.
+func (w *waitingConsumer) left() uint64 { return w.size - w.seq }
+
+// waiting returns the consumers for which events wait, for each organization, and the number of events in all journals. If a
+// consumer's position cannot be read, waiting leaves the consumer out, and the error names it.
+func (f *Follower) waiting(view *posting.View) (list []*waitingConsumer, total uint64, err error) {
+	type journal struct {
+		org  ledger.ID
+		size uint64
+	}
+	var journals []journal
+	err = view.Organizations(func(org ledger.ID) (bool, error) {
+		size, _, err := view.Head(org)
+		total += size
+		journals = append(journals, journal{org, size})
+		return true, err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, c := range f.consumers { // lists all organizations of a consumer before the next consumer, so that organizations take turns
+		for _, j := range journals {
+			seq, positionErr := c.Position(view, j.org)
+			switch {
+			case positionErr != nil:
+				err = errors.Join(err, fmt.Errorf("%s: %w", c.Name(), positionErr))
+			case seq < j.size:
+				list = append(list, &waitingConsumer{c, j.org, seq, j.size})
+			}
+		}
+	}
+	return list, total, err
+}
+
+// readChunk reads the next chunk for a consumer, and passes it to all consumers that wait for the same events. It returns the
+// consumers that could not take the chunk.
+func (f *Follower) readChunk(view *posting.View, waiting []*waitingConsumer, first *waitingConsumer) (failed []*waitingConsumer, err error) {
+	var takers []*waitingConsumer
+	until := first.size
+	for _, w := range waiting {
+		switch {
+		case w.org != first.org:
+		case w.seq == first.seq:
+			takers = append(takers, w)
+		case w.seq > first.seq:
+			until = min(until, w.seq) // from there on both get the same chunks
+		}
+	}
+	c, err := f.read(view, first.org, first.seq, until)
+	if err != nil {
+		return takers, err
+	}
+	for _, w := range takers {
+		if takeErr := w.Take(c); takeErr != nil {
+			failed, err = append(failed, w), errors.Join(err, fmt.Errorf("%s: %w", w.Name(), takeErr))
+			continue
+		}
+		w.seq = c.Last
+	}
+	return failed, err
+}
+
+// CatchUp passes an organization's new events to a consumer if they are only a few and no run is under way. So a client sees the
+// payment that it has just made, and a loaded server does no extra work. Other consumers at the same position get the events too.
+func (f *Follower) CatchUp(c Consumer, org ledger.ID) error {
+	if !f.running.TryLock() {
+		return nil
+	}
+	defer f.running.Unlock()
+	view := f.View()
+	defer view.Close()
+	size, _, err := view.Head(org)
+	if err != nil {
+		return err
+	}
+	seq, err := c.Position(view, org)
+	if err != nil || size-seq > ChunkEvents {
+		return err
+	}
+	behind := &waitingConsumer{c, org, seq, size}
+	waiting := []*waitingConsumer{behind}
+	for _, other := range f.consumers {
+		if seq, err := other.Position(view, org); other != c && err == nil && seq < size { // the next run reports the error of Position
+			waiting = append(waiting, &waitingConsumer{other, org, seq, size})
+		}
+	}
+	for behind.left() > 0 {
+		if failed, err := f.readChunk(view, waiting, behind); slices.Contains(failed, behind) {
+			return err
+		}
+	}
+	return nil
+}

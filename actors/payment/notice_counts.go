@@ -1,0 +1,49 @@
+package payment
+
+import (
+	"mizan/ledger/payment"
+	"mizan/posting"
+)
+
+// updateNoticeCounts updates three counts of transitions in the decision's record. Notified: the merchant gets
+// a notice. Unwanted: the merchant's settings do not select the status. Unnotified: the settings select
+// the status, but there is no notice. The merchant's settings at
+// the time of a transition are not stored, so only these counts tell the checker how many notices must
+// exist. before is the previous record, or nil for a new transaction. The decision's transitions are added
+// to its counts, so a decision that is submitted twice is counted once.
+func updateNoticeCounts(d *payment.Decision, before *payment.Record, merchant *recipient, notices []posting.Notice) {
+	r := d.Record
+	if before == nil {
+		r.Notified, r.Unnotified, r.Unwanted = 0, 0, 0
+	} else {
+		r.Notified, r.Unnotified, r.Unwanted = before.Notified, before.Unnotified, before.Unwanted
+	}
+	wanted, notified := uint32(0), uint32(0)
+	for i := range d.Events {
+		e := &d.Events[i]
+		switch {
+		case !payment.Notifiable(e):
+		case !merchant.selects(e):
+			r.Unwanted++
+		default:
+			wanted++
+		}
+	}
+	for i := range notices {
+		if notices[i].Channel == posting.Webhook {
+			notified++
+		}
+	}
+	r.Notified += notified
+	r.Unnotified += wanted - notified
+}
+
+// ReadNotice parses the body of a transaction's posting.Notice on channel posting.Webhook and returns
+// the status in it. An error means that the body is malformed.
+func ReadNotice(body []byte) (payment.Status, error) {
+	f, err := readChangeable(body, &emptyRecord)
+	return f.status, err
+}
+
+// emptyRecord is used instead of the transaction's record when only the form of a notice is checked.
+var emptyRecord payment.Record

@@ -1,0 +1,106 @@
+package utp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"time"
+	"unicode/utf8"
+)
+
+var (
+	errNotObject     = errors.New("it is no JSON object")
+	errDuplicateName = errors.New("a name occurs twice")
+	errShape         = errors.New("a field has another form than the protocol's")
+)
+
+// object is a JSON object whose members are found by their exact names. encoding/json alone accepts
+// STATUS for status, and takes the last of duplicate members.
+type object map[string]json.RawMessage
+
+// readObject parses a text that is exactly one JSON object in UTF-8.
+func readObject(text []byte) (object, error) {
+	if text = bytes.TrimSpace(text); len(text) == 0 || text[0] != '{' || !utf8.Valid(text) || !json.Valid(text) {
+		return nil, errNotObject
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if _, err := d.Token(); err != nil {
+		return nil, errNotObject
+	}
+	o := make(object)
+	for d.More() {
+		var value json.RawMessage
+		key, err := d.Token()
+		if err != nil || d.Decode(&value) != nil {
+			return nil, errNotObject
+		}
+		name, _ := key.(string)
+		if _, isDuplicate := o[name]; isDuplicate {
+			return nil, errDuplicateName
+		}
+		o[name] = value
+	}
+	return o, nil
+}
+
+// raw returns a member's value; nil if it is absent or null.
+func (o object) raw(name string) json.RawMessage {
+	if value := o[name]; len(value) > 0 && string(value) != "null" {
+		return value
+	}
+	return nil
+}
+
+// fields reads members of an object and keeps the first error.
+type fields struct {
+	object
+	err error
+}
+
+// text returns a member that is a string; empty if it is absent or null.
+func (f *fields) text(name string) (value string) {
+	if raw := f.raw(name); raw != nil && json.Unmarshal(raw, &value) != nil {
+		f.fail()
+	}
+	return value
+}
+
+// member returns a member that is an object; nil if it is absent or null.
+func (f *fields) member(name string) object {
+	raw := f.raw(name)
+	if raw == nil {
+		return nil
+	}
+	o, err := readObject(raw)
+	if err != nil {
+		f.fail()
+	}
+	return o
+}
+
+// list returns a member that is an array; nil if it is absent or null.
+func (f *fields) list(name string) (values []json.RawMessage) {
+	if raw := f.raw(name); raw != nil && json.Unmarshal(raw, &values) != nil {
+		f.fail()
+	}
+	return values
+}
+
+func (f *fields) fail() {
+	if f.err == nil {
+		f.err = errShape
+	}
+}
+
+// zonedLayout is the protocol's second form of a time, which names the zone Etc/UTC.
+const zonedLayout = "2006-01-02 15:04:05.999999 Etc/UTC"
+
+// parseTime parses a time in either of the protocol's forms; zero if it has neither form.
+func parseTime(text string) time.Time {
+	for _, layout := range []string{time.RFC3339Nano, zonedLayout} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at.UTC()
+		}
+	}
+	return time.Time{}
+}

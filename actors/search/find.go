@@ -1,0 +1,203 @@
+package search
+
+import (
+	"slices"
+
+	"mizan/actors/follower"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+	"mizan/ledger/search"
+	"mizan/posting"
+)
+
+// bounds are the bounds of the work of a Find.
+type bounds struct {
+	rows         int // rows of the index that are read: about a microsecond each
+	candidates   int // candidates whose records are read and compared: about 10 µs each
+	tailEvents   int // newest events that are read because they are not indexed yet: about a microsecond each
+	tailCompared int // transactions of the newest events whose records are read and compared: about 5 µs each
+}
+
+// usualBounds suffice for a hundred million payments, and for the payments of a second under load.
+var usualBounds = bounds{rows: 16_384, candidates: 1_000, tailEvents: 8_000, tailCompared: 2_000}
+
+// Match is a transaction that was found, and the field that has the text.
+type Match struct {
+	Field search.Field
+	*payment.Record
+}
+
+// Find calls fn with each transaction of the organization that has the text in one of the fields, until fn returns false. The
+// matches are in the order of the fields. The matches in one field are ordered by their last change, roughly the newest first.
+// complete is false if there may be more because a bound was reached.
+func (x *Index) Find(org ledger.ID, text string, fn func(Match) (more bool)) (complete bool, err error) {
+	l := &lookup{org: org, folded: search.Fold(text), bounds: x.bounds, fn: fn, known: make(map[ledger.ID]bool), complete: true, more: true}
+	inMemory, position, hasBegun := x.inMemory(org, l.folded)
+	l.view = x.follower.View() // opened after the memory was read: entries that were stored meanwhile are in rows
+	defer l.view.Close()
+	if !hasBegun {
+		if position, err = storedPosition(l.view, org); err != nil {
+			return false, err
+		}
+	}
+	if err := l.readTail(position); err != nil {
+		return false, err
+	}
+	for field := range search.FieldsOf(l.folded) {
+		l.findInTail(field)
+		if err := l.compareAll(field, inMemory[field]); err != nil {
+			return false, err
+		}
+		if err := l.readRows(field); err != nil {
+			return false, err
+		}
+	}
+	return l.complete, nil
+}
+
+// inMemory returns, for each field that may have the text, the seqs of the entries in memory with its hash, the newest first, and the
+// index's position. hasBegun is false before the first run.
+func (x *Index) inMemory(org ledger.ID, folded string) (seqs map[search.Field][]uint64, position uint64, hasBegun bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	p := x.organizations[org]
+	if p == nil {
+		return nil, 0, false
+	}
+	seqs = make(map[search.Field][]uint64)
+	for field := range search.FieldsOf(folded) {
+		hash := field.HashOf(folded)
+		for _, entry := range p.buckets[hash.Bucket()] {
+			if entry.Hash == hash {
+				seqs[field] = append(seqs[field], entry.Seq)
+			}
+		}
+		slices.Reverse(seqs[field])
+	}
+	return seqs, p.seq, true
+}
+
+// lookup is a Find under way.
+type lookup struct {
+	org      ledger.ID
+	folded   string
+	bounds   bounds // the bounds, less the work that the Find has done
+	fn       func(Match) bool
+	view     *posting.View
+	tail     []*payment.Record  // transactions of the tail that were not found yet, the newest first
+	known    map[ledger.ID]bool // transactions of the tail, and transactions that were found
+	seqs     []uint64           // memory that readRows reuses
+	complete bool
+	more     bool // more matches are wanted, and no bound was reached
+}
+
+// stop ends the Find because a bound was reached.
+func (l *lookup) stop() { l.more, l.complete = false, false }
+
+// readTail reads the transactions of the events after a position. If a bound is reached, the older ones of these events are left out.
+func (l *lookup) readTail(position uint64) error {
+	return l.view.Events(l.org, 0, func(e ledger.Event) (bool, error) {
+		if e.Seq <= position {
+			return false, nil
+		}
+		isNew := e.Source.Kind == ledger.Transaction && !l.known[e.Source.ID]
+		if l.bounds.tailEvents == 0 || isNew && l.bounds.tailCompared == 0 {
+			l.complete = false
+			return false, nil
+		}
+		l.bounds.tailEvents--
+		if !isNew {
+			return true, nil
+		}
+		l.bounds.tailCompared--
+		l.known[e.Source.ID] = true
+		r, err := l.read(e.Source.ID)
+		if err == nil && l.mayMatch(r) {
+			l.tail = append(l.tail, r)
+		}
+		return true, err
+	})
+}
+
+// mayMatch tells whether a record has the text in any field.
+func (l *lookup) mayMatch(r *payment.Record) bool {
+	for field := range search.FieldsOf(l.folded) {
+		if field.Has(r, l.folded) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *lookup) read(id ledger.ID) (*payment.Record, error) {
+	t, err := follower.ReadTransaction(l.view, l.org, id)
+	if err != nil {
+		return nil, err
+	}
+	return t.Record()
+}
+
+// findInTail passes on the transactions of the tail that have the text in the field.
+func (l *lookup) findInTail(field search.Field) {
+	l.tail = slices.DeleteFunc(l.tail, func(r *payment.Record) bool {
+		matches := l.more && field.Has(r, l.folded)
+		if matches {
+			l.more = l.fn(Match{field, r})
+		}
+		return matches
+	})
+}
+
+// readRows compares the candidates that stored rows name.
+func (l *lookup) readRows(field search.Field) error {
+	if !l.more {
+		return nil
+	}
+	hash := field.HashOf(l.folded)
+	return l.view.KVsDescending(l.org, hash.Bucket().Rows(), nil, func(key, value []byte) (bool, error) {
+		if l.bounds.rows == 0 {
+			l.stop()
+			return false, nil
+		}
+		l.bounds.rows--
+		parsed, err := search.ParseKey(key)
+		if err != nil {
+			return false, err
+		}
+		if l.seqs, err = search.Seqs(l.seqs[:0], parsed, value, hash); err != nil {
+			return false, err
+		}
+		err = l.compareAll(field, l.seqs)
+		return l.more, err
+	})
+}
+
+// compareAll compares candidates with the text: the transactions whose events have the seqs.
+func (l *lookup) compareAll(field search.Field, seqs []uint64) error {
+	for _, seq := range seqs {
+		if !l.more {
+			return nil
+		}
+		if l.bounds.candidates == 0 {
+			l.stop()
+			return nil
+		}
+		l.bounds.candidates--
+		e, _, found, err := l.view.Event(l.org, seq)
+		if err != nil {
+			return err
+		}
+		if !found || e.Source.Kind != ledger.Transaction || l.known[e.Source.ID] {
+			continue
+		}
+		r, err := l.read(e.Source.ID)
+		if err != nil {
+			return err
+		}
+		if field.Has(r, l.folded) {
+			l.known[r.ID] = true
+			l.more = l.fn(Match{field, r})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package search
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"mizan/actors/follower"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+	"mizan/ledger/search"
+	"mizan/posting"
+)
+
+// Index is the index of transactions. It is a consumer of a Follower.
+type Index struct {
+	follower    *follower.Follower
+	minUnstored int
+	maxUnstored int
+	bounds      bounds
+	total       atomic.Uint64 // transactions that were indexed
+
+	// The Follower calls one method at a time, and only these calls use the fields of this group.
+	added    []search.Entry // memory that Take reuses
+	unstored int            // entries in memory
+	rows     int            // buckets (of all organizations) with entries in memory; each bucket makes a row
+
+	mu            sync.RWMutex // guards the organizations, which only the Follower's calls change
+	organizations map[ledger.ID]*progress
+}
+
+// progress says how far an organization's events are indexed, and has the entries that are not stored yet.
+type progress struct {
+	seq     uint64 // seq of the last event that was indexed
+	stored  uint64 // the seq in the stored progress row
+	buckets map[search.Bucket][]search.Entry
+}
+
+// New returns an Index of the events that the follower reads. minUnstored is usually MinUnstored.
+func New(f *follower.Follower, minUnstored int) *Index {
+	x := &Index{follower: f, minUnstored: minUnstored, maxUnstored: maxUnstored, bounds: usualBounds, organizations: make(map[ledger.ID]*progress)}
+	f.Add(x)
+	return x
+}
+
+// Indexed returns how many times a transaction was indexed since the start.
+func (x *Index) Indexed() uint64 { return x.total.Load() }
+
+// Lag returns how many events the last run left that are not indexed.
+func (x *Index) Lag() uint64 { return x.follower.Lag(x) }
+
+// Name implements follower.Consumer.
+func (x *Index) Name() string { return "search" }
+
+// Position implements follower.Consumer.
+func (x *Index) Position(view *posting.View, org ledger.ID) (uint64, error) {
+	if p := x.organizations[org]; p != nil {
+		return p.seq, nil
+	}
+	seq, err := storedPosition(view, org)
+	if err != nil {
+		return 0, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.organizations[org] = &progress{seq: seq, stored: seq, buckets: make(map[search.Bucket][]search.Entry)}
+	return seq, nil
+}
+
+// storedPosition returns the seq up to which all events are in stored rows; 0 if no rows are stored.
+func storedPosition(view *posting.View, org ledger.ID) (seq uint64, err error) {
+	row, found, err := view.KV(org, search.Rows())
+	if err != nil || !found {
+		return 0, err
+	}
+	if seq, err = search.DecodeIndexed(row); err != nil {
+		return 0, err
+	}
+	if size, _, err := view.Head(org); err != nil {
+		return 0, err
+	} else if seq > size {
+		return 0, errors.New("transactions are indexed up to an event that does not exist")
+	}
+	return seq, nil
+}
+
+// Take implements follower.Consumer: it indexes the transactions of the chunk's events.
+func (x *Index) Take(c *follower.Chunk) error {
+	x.added = x.added[:0]
+	indexed := uint64(0)
+	for i := range c.Events {
+		e := &c.Events[i]
+		t, err := c.Transaction(e.Source.ID)
+		if err != nil {
+			return err
+		}
+		if t.Stamp.LastSeq != e.Seq {
+			continue
+		}
+		r, err := t.Record()
+		if err != nil {
+			return err
+		}
+		indexed++
+		x.added = AppendEntries(x.added, r, e.Seq)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	p := x.organizations[c.Org]
+	for _, entry := range x.added {
+		bucket := entry.Hash.Bucket()
+		if len(p.buckets[bucket]) == 0 {
+			x.rows++
+		}
+		p.buckets[bucket] = append(p.buckets[bucket], entry)
+	}
+	x.unstored += len(x.added)
+	x.total.Add(indexed)
+	p.seq = c.Last
+	return nil
+}
+
+// AppendEntries appends the entries of a transaction for its last event.
+func AppendEntries(dst []search.Entry, r *payment.Record, seq uint64) []search.Entry {
+	search.Values(r, func(f search.Field, folded string) { dst = append(dst, search.Entry{Hash: f.HashOf(folded), Seq: seq}) })
+	return dst
+}

@@ -1,0 +1,93 @@
+package search
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"mizan/ledger"
+	"mizan/ledger/search"
+	"mizan/posting"
+)
+
+// Bounds of the entries that are only in memory.
+const (
+	MinUnstored = 65_536  // number of entries from which on they are written, if they make few rows
+	manyRows    = 4_096   // for each manyRows rows to write, that number rises by MinUnstored
+	maxUnstored = 262_144 // maximum number of entries in memory, 16 bytes each; if there are more, they are written
+)
+
+// maxRows bounds the rows of a Change, so that a group (the changes that become durable together) stays short. A row has about half
+// a kilobyte.
+const maxRows = 64
+
+// isTimeToStore tells whether there are many entries for each row to write, or the memory is full.
+func (x *Index) isTimeToStore() bool {
+	return x.unstored > 0 && x.unstored >= x.minUnstored+x.minUnstored*x.rows/manyRows || x.unstored > x.maxUnstored
+}
+
+// Store implements follower.Consumer: it writes the entries that are only in memory, if isTimeToStore.
+func (x *Index) Store() (err error) {
+	if !x.isTimeToStore() {
+		return nil
+	}
+	for org, p := range x.organizations {
+		if p.stored < p.seq {
+			err = errors.Join(err, x.storeOrganization(org, p))
+		}
+	}
+	return err
+}
+
+// storeOrganization writes the entries of an organization, and then its progress row.
+func (x *Index) storeOrganization(org ledger.ID, p *progress) error {
+	if err := x.storeBuckets(org, p, slices.Sorted(maps.Keys(p.buckets))); err != nil {
+		return err
+	}
+	key, row := search.EncodeIndexed(p.seq)
+	if err := x.follower.Submit([]posting.KV{{Org: org, Key: key, Value: row}}); err != nil {
+		return err
+	}
+	p.stored = p.seq
+	return nil
+}
+
+// storeBuckets writes the entries of buckets and, once all rows of a bucket are durable, drops them from memory.
+func (x *Index) storeBuckets(org ledger.ID, p *progress, buckets []search.Bucket) error {
+	var rows []posting.KV
+	var written []search.Bucket
+	flush := func() error {
+		if err := x.follower.Submit(rows); err != nil {
+			return err
+		}
+		x.forget(p, written)
+		rows, written = rows[:0:0], written[:0]
+		return nil
+	}
+	for _, bucket := range buckets {
+		for _, row := range search.EncodeRows(bucket, p.seq, slices.Clone(p.buckets[bucket])) { // EncodeRows sorts its argument, and Find may read the original meanwhile
+			if len(rows) == maxRows {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+			rows = append(rows, posting.KV{Org: org, Key: row.Key.Encode(), Value: row.Value})
+		}
+		written = append(written, bucket)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return flush()
+}
+
+// forget drops buckets from memory.
+func (x *Index) forget(p *progress, buckets []search.Bucket) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, bucket := range buckets {
+		x.unstored -= len(p.buckets[bucket])
+		x.rows--
+		delete(p.buckets, bucket)
+	}
+}

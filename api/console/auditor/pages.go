@@ -1,0 +1,188 @@
+package auditor
+
+import (
+	"embed"
+	"errors"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/console/labels"
+	"mizan/api/console/proof"
+	"mizan/api/console/view"
+	"mizan/api/console/visit"
+	"mizan/api/web"
+	"mizan/internal/assert"
+	"mizan/ledger/directory"
+)
+
+// root is the path below which the pages are.
+const root = view.Root + "ledger/"
+
+// Paths of the pages.
+const (
+	trialPath    = root + "trial-balance"
+	accountsPath = root + "accounts"
+	entriesPath  = root + "entries"
+	eventsPath   = root + "events"
+	periodsPath  = root + "periods"
+	exportsPath  = root + "exports"
+	proofPath    = root + "proof"
+)
+
+//go:embed all:templates assets
+var files embed.FS
+
+// area has the data that all templates of this package share: the texts and labels in the page's language, and the addresses of
+// this package's style and scripts.
+type area struct {
+	*areaTexts
+	Labels               *labels.Texts
+	Style, Prove, Module string
+}
+
+var (
+	style  = view.AddAsset("ledger.css", readAsset("ledger.css"))
+	prove  = view.AddAsset("prove.js", readAsset("prove.js"))
+	module = view.AddAsset("proof.js", proof.Script)
+)
+
+func readAsset(name string) []byte {
+	content, err := files.ReadFile("assets/" + name)
+	assert.NoError(err)
+	return content
+}
+
+// templates are the pages.
+var templates = view.NewTemplates(files, func(lang string) any { return &area{textsIn(lang), labels.In(lang), style, prove, module} })
+
+// Pages returns the pages of this area.
+func Pages() []visit.Page {
+	const get, post = fiber.MethodGet, fiber.MethodPost
+	admins := []directory.Role{directory.Admin}
+	return []visit.Page{
+		{Method: get, Path: trialPath, Roles: web.LedgerRoles, Handle: showTrialBalance},
+		{Method: get, Path: accountsPath, Roles: web.LedgerRoles, Handle: showTree},
+		{Method: get, Path: accountsPath + "/:path", Roles: web.LedgerRoles, Handle: showStatement},
+		{Method: get, Path: accountsPath + "/:path/statement.csv", Roles: web.LedgerRoles, Handle: sendStatement},
+		{Method: get, Path: entriesPath, Roles: web.LedgerRoles, Handle: showEntries},
+		{Method: get, Path: entriesPath + "/:seq", Roles: web.LedgerRoles, Handle: showEntry},
+		{Method: get, Path: eventsPath, Roles: web.LedgerRoles, Handle: showEvents},
+		{Method: get, Path: eventsPath + "/:seq", Roles: web.LedgerRoles, Handle: showEvent},
+		{Method: get, Path: periodsPath, Roles: web.LedgerRoles, Handle: showPeriods},
+		{Method: get, Path: periodsPath + "/:month/close", Roles: admins, Handle: showClosing},
+		{Method: post, Path: periodsPath + "/:month/close", Roles: admins, Handle: closePeriod},
+		{Method: get, Path: exportsPath, Roles: web.LedgerRoles, Handle: showExports},
+		{Method: get, Path: exportsPath + "/download", Roles: web.LedgerRoles, Handle: download},
+		{Method: get, Path: proofPath, Roles: web.LedgerRoles, Handle: showProof},
+	}
+}
+
+// query returns the page's parameters that have one of the names and a value that is not empty. The parameter network may be
+// empty: it selects assets without a network.
+func query(v *visit.Visit, names ...string) url.Values {
+	q := make(url.Values)
+	for name, values := range v.Params() {
+		if slices.Contains(names, name) && (values[0] != "" || name == "network") {
+			q[name] = values
+		}
+	}
+	return q
+}
+
+// with returns a copy of a query in which some parameters have other values; an empty value removes its parameter.
+func with(q url.Values, namesAndValues ...string) url.Values {
+	changed := maps.Clone(q)
+	for i := 0; i+1 < len(namesAndValues); i += 2 {
+		if changed.Del(namesAndValues[i]); namesAndValues[i+1] != "" {
+			changed.Set(namesAndValues[i], namesAndValues[i+1])
+		}
+	}
+	return changed
+}
+
+// ofAsset returns a copy of a query that selects an asset. A currency that has no networks needs no parameter network.
+func ofAsset(q url.Values, a *asset) url.Values {
+	selecting := with(q, "currency", a.Currency, "network", a.Network)
+	if _, isKnown := a.scale(); a.Network == "" && !isKnown {
+		selecting.Set("network", "") // of a currency that has networks, an account may have several assets
+	}
+	return selecting
+}
+
+// allAssets returns a copy of a query that selects no asset.
+func allAssets(q url.Values) url.Values { return with(q, "currency", "", "network", "", "cursor", "") }
+
+// address returns the address of a page with the parameters.
+func address(path string, q url.Values) string {
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
+
+// pager has the links to the other pages of a list.
+type pager struct{ Next, First string }
+
+// pagerOf returns the links of a page of a list, whose parameters are q.
+func pagerOf(path string, q url.Values, next string) (p pager) {
+	if next != "" {
+		p.Next = address(path, with(q, "cursor", next))
+	}
+	if q.Has("cursor") {
+		p.First = address(path, with(q, "cursor", ""))
+	}
+	return p
+}
+
+// refusedFields returns the text of the problem if err is the API's refusal of the page's parameters (422). Then the page is
+// shown without rows. Any other error is returned as unanswered, for [visit.Visit.Fail].
+func refusedFields(err error) (problem string, unanswered error) {
+	var refused *web.Refused
+	if err == nil || !errors.As(err, &refused) || refused.Status != fiber.StatusUnprocessableEntity {
+		return "", err
+	}
+	problems := []string{}
+	if refused.Message != "" {
+		problems = append(problems, refused.Message)
+	}
+	for _, p := range refused.Problems {
+		problems = append(problems, p.Detail)
+	}
+	return strings.Join(problems, ". "), nil
+}
+
+// status returns the status of a page with a problem in its parameters.
+func status(problem string) int {
+	if problem == "" {
+		return fiber.StatusOK
+	}
+	return fiber.StatusUnprocessableEntity
+}
+
+// startOfDay and endOfDay return the first and last instant of a UTC day in the API's format. A text that is not a day is
+// returned unchanged, and the API refuses it.
+func startOfDay(day string) string { return instantOfDay(day, 0) }
+func endOfDay(day string) string   { return instantOfDay(day, 24*time.Hour-time.Microsecond) }
+
+func instantOfDay(day string, after time.Duration) string {
+	at, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return day
+	}
+	return at.Add(after).Format(time.RFC3339Nano)
+}
+
+// dayBefore returns the last instant of the day before a day.
+func dayBefore(day string) (instant string, ok bool) {
+	at, err := time.Parse(time.DateOnly, day)
+	return at.Add(-time.Microsecond).Format(time.RFC3339Nano), err == nil
+}
+
+// seqText formats the number of an event for a request of the API.
+func seqText(seq int64) string { return strconv.FormatInt(seq, 10) }

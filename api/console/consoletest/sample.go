@@ -1,0 +1,168 @@
+package consoletest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/api/description/operations"
+	"mizan/api/description/spec"
+	"mizan/internal/testkit"
+)
+
+// Fill sends the examples of the API's description to a server with a manual clock, so that the server has at least one record of
+// each kind that pages can show. Some examples move the clock by days.
+func Fill(t testing.TB, s *testkit.Server) {
+	t.Helper()
+	fill := &filling{t: t, server: s, kept: make(map[string]string)}
+	contents := operations.Contents()
+	for i := range contents.Operations {
+		o := &contents.Operations[i]
+		if slices.Contains([]string{"logOut", "rotateAdminToken"}, o.ID) {
+			continue
+		}
+		for _, e := range o.Examples {
+			for _, before := range e.Before {
+				fill.keep(before.Keep, fill.send(o.ID, before.As, before.Method, before.Path, before.Body))
+			}
+			path := o.Path
+			for name, value := range e.Path {
+				path = strings.ReplaceAll(path, "{"+name+"}", value)
+			}
+			if e.Query != "" {
+				path += "?" + e.Query
+			}
+			fill.keep(e.Keep, fill.send(o.ID, e.As, o.Method, path, e.Body))
+		}
+	}
+	for _, more := range fill.more() {
+		fill.keep(more.Keep, fill.send("more", more.As, more.Method, "/api/v1"+more.Path, more.Body))
+	}
+}
+
+// more returns further requests: they create new records in place of those that the examples delete, and move the clock so far
+// that a month can be closed.
+func (f *filling) more() []spec.Request {
+	partner := strconv.FormatInt(f.server.Sandbox.PartnerID, 10)
+	const payment = `{"params":{"type":"payment","env":"test","amount":"1250","currency":"USD","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no",` +
+		`"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"JOHN DOE","exp_month":"12","exp_year":"2030","cvv":"123"}}}`
+	hold := strings.Replace(payment, "USD", "CAD", 1)
+	return []spec.Request{
+		{As: "admin", Method: "POST", Path: "/terminal", Body: `{"name":"Holds","provider":"simulator","type":"payment","env":"test","partner_id":` + partner +
+			`,"provider_params":{"currencies":["CAD"],"two_phase":true,"priority":-1}}`},
+		{As: "admin", Method: "POST", Path: "/limits", Body: `{"partner_id":` + partner + `,"kind":"velocity","max_count":100000,"window":"minute","env":"test"}`},
+		{As: "admin", Method: "POST", Path: "/blocklist", Body: `{"kind":"email","value":"nobody@example.com"}`},
+		{As: "admin", Method: "POST", Path: "/partners/" + partner + "/settlements",
+			Body: `{"direction":"in","amount":"1","currency":"USD","env":"test","reference":"more"}`},
+		{As: "partner", Method: "POST", Path: "/links", Body: `{"name":"Tea","env":"test","amount":{"default":5,"currency":"USD"},"amount_type":"dynamic","pay_config":{}}`},
+		{As: "partner", Method: "POST", Path: "/products", Body: `{"env":"test","header":"Tea","text":"Green"}`},
+		{As: "admin", Method: "PATCH", Path: "/partners/" + partner, Body: `{"notify_url":"http://127.0.0.1:9/hook"}`}, // no server is there: deliveries fail
+		{As: "partner", Method: "POST", Path: "/transactions", Body: payment},
+		{As: "admin", Method: "PUT", Path: "/sandbox/clock", Body: `{"advance_seconds":2700000}`},
+		{As: "partner", Method: "POST", Path: "/transactions", Body: payment},
+		{As: "partner", Method: "POST", Path: "/transactions", Body: hold},
+	}
+}
+
+// filling sends the examples to a server. Examples refer to values of earlier responses; kept has these values.
+type filling struct {
+	t      testing.TB
+	server *testkit.Server
+	kept   map[string]string
+}
+
+// send sends a request as the caller that the example names. If the example names none, it tries several callers until one is
+// admitted.
+func (f *filling) send(operation, as, method, path, body string) *testkit.Answer {
+	f.t.Helper()
+	var last *testkit.Answer
+	for _, c := range f.callers(as) {
+		var content any
+		if body != "" {
+			content = f.filled(body)
+		}
+		answer, err := c.Do(method, f.filled(path), content)
+		if err != nil {
+			f.t.Fatalf("%s: %v", operation, err)
+		}
+		if last = answer; answer.Status != 401 && answer.Status != 403 {
+			break
+		}
+	}
+	if last.Status >= 400 {
+		f.t.Fatalf("the example of %s: %s %s %s: %d %s", operation, method, f.filled(path), f.filled(body), last.Status, last.Body)
+	}
+	return last
+}
+
+func (f *filling) callers(as string) []*testkit.Client {
+	s := f.server
+	switch as {
+	case "":
+		return []*testkit.Client{s.Partner(), s.Admin(), s.Auditor(), s.Session(), s.Anyone()}
+	case "partner":
+		return []*testkit.Client{s.Partner()}
+	case "admin":
+		return []*testkit.Client{s.Admin()}
+	case "auditor":
+		return []*testkit.Client{s.Auditor()}
+	case "session":
+		return []*testkit.Client{s.Session()}
+	case "organization":
+		return []*testkit.Client{s.Anyone().With("x-organization-id", s.Sandbox.OrganizationID)}
+	}
+	return []*testkit.Client{s.Anyone().With("authorization", "Bearer "+f.filled(as), "x-organization-id", s.Sandbox.OrganizationID)}
+}
+
+// keep stores values of a response under names. values maps each name to the value's path in the response.
+func (f *filling) keep(values map[string]string, answer *testkit.Answer) {
+	f.t.Helper()
+	for name, path := range values {
+		var value any
+		decoder := json.NewDecoder(strings.NewReader(string(answer.Body)))
+		decoder.UseNumber()
+		if err := decoder.Decode(&value); err != nil {
+			f.t.Fatal(err)
+		}
+		for part := range strings.SplitSeq(path, ".") {
+			switch v := value.(type) {
+			case map[string]any:
+				value = v[part]
+			case []any:
+				if i, err := strconv.Atoi(part); err == nil && i < len(v) {
+					value = v[i]
+				}
+			}
+		}
+		f.kept[name] = fmt.Sprint(value)
+	}
+}
+
+// filled replaces $name by the kept value of that name, and $today by the day of the server's clock.
+func (f *filling) filled(text string) string {
+	f.t.Helper()
+	if strings.Contains(text, "$today") {
+		today := f.today()
+		text = strings.NewReplacer("$today+30", today.AddDate(0, 0, 30).Format(time.DateOnly), "$today", today.Format(time.DateOnly)).Replace(text)
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(f.kept), func(a, b string) int { return len(b) - len(a) }) { // longest first: a name may begin with another
+		text = strings.ReplaceAll(text, "$"+name, f.kept[name])
+	}
+	return text
+}
+
+func (f *filling) today() time.Time {
+	f.t.Helper()
+	answer, err := f.server.Admin().Get("/api/v1/sandbox/clock")
+	testkit.WantStatus(f.t, answer, err, 200)
+	var clock struct{ Now time.Time }
+	if err := answer.JSON(&clock); err != nil {
+		f.t.Fatal(err)
+	}
+	return clock.Now.UTC()
+}

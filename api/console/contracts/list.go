@@ -1,0 +1,181 @@
+package contracts
+
+import (
+	"errors"
+	"html/template"
+	"net/url"
+	"strconv"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/console/described"
+	"mizan/api/console/form"
+	"mizan/api/console/resource"
+	"mizan/api/console/visit"
+	"mizan/api/web"
+	"mizan/ledger/schema"
+)
+
+// listPage is the data of the template of a list.
+type listPage struct {
+	New                             string
+	NewText                         string
+	Filters, Problems               template.HTML
+	Table                           *table
+	Empty                           string // why there are no rows; empty if there are rows
+	Next, First, Previous, Position string
+}
+
+// table is a table with a caption.
+type table struct {
+	Caption string
+	Heads   []head
+	Rows    [][]cell
+}
+
+type head struct {
+	Text     string
+	IsNumber bool
+}
+
+type cell struct {
+	HTML     template.HTML
+	IsNumber bool
+}
+
+// paging are the parameters that select a page of a list. They are not filters.
+var paging = []string{"page", "per_page"}
+
+// filters are the parameters by which the list can be filtered.
+func (k *kind) filters() []described.Field { return form.Without(k.list.Filters, paging...) }
+
+// showList is the page with the product's contracts, newest first.
+func (k *kind) showList(v *visit.Visit) error {
+	t, own, query := labelsOf(v), textsOf(v), v.Params()
+	asked, problems := form.FilterQuery(t, k.list.Filters, query)
+	status, found, err := fiber.StatusOK, []map[string]any(nil), error(nil)
+	page := listPage{New: k.path("new"), NewText: t.Fill(t.List.New, "record", t.Single(k.name))}
+	if problems.None() {
+		found, err = k.readList(v, asked, &page)
+		var refused *web.Refused
+		switch {
+		case errors.As(err, &refused) && refused.Status == fiber.StatusUnprocessableEntity:
+			problems = form.RefusedBy(refused)
+		case err != nil:
+			return err
+		}
+	}
+	filters := form.NewFilters(t, k.name, k.path(), k.filters(), query, problems)
+	switch {
+	case !problems.None():
+		status = fiber.StatusUnprocessableEntity
+	case len(found) > 0:
+		page.Table = k.table(v, found)
+	case filters.IsFiltered:
+		page.Empty = t.List.NoneFor
+	default:
+		page.Empty = t.Fill(own.Page.Empty, "records", t.Record(k.name))
+	}
+	page.Filters, page.Problems = filters.HTML(), filters.Problems()
+	return v.Show(templates, "list", visit.PageContent{Status: status, Title: t.Record(k.name), Crumbs: k.family.crumbs(v), Page: page})
+}
+
+// readList reads a page of the list, and sets the addresses of the other pages. Lists of the secular reading have cursors, and
+// lists of the religious reading have page numbers.
+func (k *kind) readList(v *visit.Visit, asked url.Values, page *listPage) ([]map[string]any, error) {
+	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: k.list.Path, Query: asked})
+	found, next, err := resource.ReadRows(answer)
+	if err != nil || k.list.HasCursor {
+		if next != "" {
+			page.Next = k.pageAt(asked, "cursor", next)
+		}
+		if asked.Has("cursor") {
+			page.First = k.pageAt(asked, "cursor", "")
+		}
+		return found, err
+	}
+	var list struct {
+		Meta struct {
+			Page    int
+			PerPage int `json:"per_page"`
+			Total   int
+		}
+	}
+	if err := answer.Decode(&list); err != nil {
+		return nil, err
+	}
+	meta, t := list.Meta, labelsOf(v)
+	if meta.Page*meta.PerPage < meta.Total {
+		page.Next = k.pageAt(asked, "page", strconv.Itoa(meta.Page+1))
+	}
+	if meta.Page > 1 {
+		page.First = k.pageAt(asked, "page", "")
+		page.Previous = k.pageAt(asked, "page", strconv.Itoa(meta.Page-1))
+	}
+	page.Position = textsOf(v).Page.Total + ": " + t.Number(meta.Total)
+	return found, nil
+}
+
+// pageAt returns the address of the list with another value of a parameter. An empty value removes the parameter.
+func (k *kind) pageAt(asked url.Values, name, value string) string {
+	query := make(url.Values)
+	for other, values := range asked {
+		query[other] = values
+	}
+	if query.Set(name, value); value == "" {
+		query.Del(name)
+	}
+	if len(query) == 0 {
+		return k.path()
+	}
+	return k.path() + "?" + query.Encode()
+}
+
+// columns returns the columns of the list: the number, the status, and the fields that identify a contract of the product.
+func (k *kind) columns() (columns []described.Field) {
+	add := func(name string) {
+		if f := described.Named(k.list.Answer, name); f != nil {
+			columns = append(columns, *f)
+		}
+	}
+	for _, name := range []string{"contract_number", "status", "env"} {
+		add(name)
+	}
+	for _, c := range k.product.Columns.Columns {
+		if c.Place == schema.Short && c.Name != "currency" { // amounts are shown with their currency
+			add(c.Name)
+		}
+	}
+	add("inserted_at")
+	return columns
+}
+
+// table makes the table of contracts.
+func (k *kind) table(v *visit.Visit, found []map[string]any) *table {
+	t := labelsOf(v)
+	w, columns := k.writer(v), k.columns()
+	tab := &table{Caption: t.Record(k.name)}
+	for i := range columns {
+		tab.Heads = append(tab.Heads, head{w.Label(columns[i].Name), resource.IsNumber(&columns[i])})
+	}
+	for _, record := range found {
+		cells := make([]cell, len(columns))
+		for i := range columns {
+			f := &columns[i]
+			cells[i] = cell{w.Value(f, record[f.Name], record), resource.IsNumber(f)}
+		}
+		cells[0].HTML = linkTo(k.path(textIn(record, "id")), textIn(record, "contract_number"))
+		tab.Rows = append(tab.Rows, cells)
+	}
+	return tab
+}
+
+// writer writes values of the product's contracts.
+func (k *kind) writer(v *visit.Visit) *resource.Writer {
+	return resource.NewWriter(labelsOf(v), k.name, map[string]string{"screening_id": k.family.screeningPath()})
+}
+
+// linkTo writes a link whose text is a number, which stays in one line.
+func linkTo(path, text string) template.HTML {
+	return template.HTML(`<a href="` + template.HTMLEscapeString(path) + `"><bdi class="whole">` + template.HTMLEscapeString(text) + `</bdi></a>`)
+}

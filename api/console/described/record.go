@@ -1,0 +1,121 @@
+package described
+
+import (
+	"slices"
+	"strings"
+
+	"mizan/api/description/spec"
+	"mizan/internal/assert"
+)
+
+// Record has the operations on one kind of record. They are found by the paths of the API. Read, Create, Put, Patch and
+// Delete are nil if the API has no such operation.
+type Record struct {
+	List    *Operation
+	Read    *Operation
+	Create  *Operation // POST
+	Put     *Operation // PUT: creates a record, or replaces the record with the same key
+	Patch   *Operation
+	Delete  *Operation
+	Actions []*Operation // POST on one record, except those that need a header, such as a signature, which a person can't send
+	Common  []*Operation // POST on several records at once
+	Parts   []*Operation // GET below the path of one record: lists and other data that belong to the record
+	Key     string       // the field of the list's rows that has the record's id
+}
+
+// Record returns the kind of record whose list is the operation with the given id. The other operations have the list's path as
+// their prefix, with or without the plural's s: /partners is the list of /partners/{id}, and /terminals that of /terminal/{id}.
+func (c *Catalog) Record(list string) *Record {
+	r := &Record{List: c.Operation(list)}
+	assert.That(r.List.IsList, "described: %s is no list", list)
+	for _, o := range c.order {
+		for _, base := range []string{r.List.Path, strings.TrimSuffix(r.List.Path, "s")} {
+			r.add(o, base)
+		}
+	}
+	r.Key = r.keyField()
+	return r
+}
+
+// add adds an operation to the record if its path is the base or below the base.
+func (r *Record) add(o *Operation, base string) {
+	rest, isBelow := strings.CutPrefix(o.Path, base)
+	switch {
+	case !isBelow:
+	case rest == "" && o.Method == "POST" && r.Create == nil:
+		r.Create = o
+	case rest == "" && o.Method == "PUT":
+		r.Put = o
+	case strings.HasPrefix(rest, "/") && !strings.Contains(rest, "{") && o.Method == "POST":
+		r.Common = append(r.Common, o)
+	case !strings.HasPrefix(rest, "/{"):
+	case !strings.Contains(rest[1:], "/"):
+		r.addOne(o)
+	case o.Method == "POST" && !o.needsHeader():
+		r.Actions = append(r.Actions, o)
+	case o.Method == "GET":
+		r.Parts = append(r.Parts, o)
+	}
+}
+
+// Remove removes the operations with the given ids. Each must be an operation that writes, or that reads one record. It panics if
+// the record has no such operation.
+func (r *Record) Remove(ids []string) {
+	for _, id := range ids {
+		isID := func(o *Operation) bool { return o != nil && o.ID == id }
+		before := len(r.Actions) + len(r.Common)
+		r.Actions, r.Common = slices.DeleteFunc(r.Actions, isID), slices.DeleteFunc(r.Common, isID)
+		isRemoved := len(r.Actions)+len(r.Common) < before
+		for _, o := range []**Operation{&r.Read, &r.Create, &r.Put, &r.Patch, &r.Delete} {
+			if isID(*o) {
+				*o, isRemoved = nil, true
+			}
+		}
+		assert.That(isRemoved, "described: %s has no operation %s", r.List.Path, id)
+	}
+}
+
+// needsHeader tells whether a caller has to send a header, such as a signature.
+func (o *Operation) needsHeader() bool {
+	return slices.ContainsFunc(o.Parameters, func(p spec.Parameter) bool { return p.In == "header" && p.Required })
+}
+
+// addOne adds an operation on the record's own path.
+func (r *Record) addOne(o *Operation) {
+	switch o.Method {
+	case "GET":
+		r.Read = o
+	case "PATCH":
+		r.Patch = o
+	case "DELETE":
+		r.Delete = o
+	}
+}
+
+// keyField returns the name of the field with the record's id: id, else the first field that is a UUID.
+func (r *Record) keyField() string {
+	if Named(r.List.Answer, "id") != nil {
+		return "id"
+	}
+	for _, f := range r.List.Answer {
+		if f.Kind == ID {
+			return f.Name
+		}
+	}
+	return ""
+}
+
+// Shown returns the fields of a record: those of the operation that reads it or, if there is none, those of the list's rows.
+func (r *Record) Shown() []Field {
+	if r.Read != nil {
+		return r.Read.Answer
+	}
+	return r.List.Answer
+}
+
+// IsMerged tells whether a patch merges its members into the stored object. An object whose members the description leaves open
+// is replaced as a whole instead.
+func (r *Record) IsMerged(name string) bool {
+	f := Named(r.Shown(), name)
+	return f != nil && f.Kind == Object && !f.Open
+}

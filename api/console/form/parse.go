@@ -1,0 +1,263 @@
+package form
+
+import (
+	"encoding/json"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+
+	"mizan/api/console/described"
+)
+
+// Parse converts a posted form to the JSON object for the API. empty tells whether the object has no members; then a form that
+// changes a record has nothing to change.
+func (f *Form) Parse(posted url.Values) (object map[string]any, problems *Problems, empty bool) {
+	p := &parser{form: f, problems: &Problems{}}
+	root := treeOf(posted)
+	shown := f.Record
+	if text, ok := root.child(ShownName).text(); ok && f.Changes {
+		if earlier := ReadObject([]byte(text)); earlier != nil {
+			shown = earlier
+		}
+	}
+	if !f.Changes {
+		shown = nil
+	}
+	object, _ = p.members(f.Fields, "", root, shown, f.Record, scope{{f.Fields, root, f.Record}})
+	return object, p.problems, len(object) == 0
+}
+
+// WantsRow tells whether a form was posted by a button that adds a row.
+func WantsRow(posted url.Values) bool { return posted.Get(AddName) != "" }
+
+// Body returns the JSON of an object.
+func Body(object map[string]any) []byte {
+	if object == nil {
+		object = map[string]any{}
+	}
+	body, err := json.Marshal(object)
+	if err != nil {
+		return []byte("{}")
+	}
+	return body
+}
+
+// parser reads one posted form.
+type parser struct {
+	form     *Form
+	problems *Problems
+}
+
+// members reads the members of an object. shown has the values that the form showed, and stored has the present values; both are
+// nil for a new object. isSet tells whether the request has at least one of the members.
+func (p *parser) members(fields []described.Field, path string, n *node, shown, stored map[string]any, around scope) (object map[string]any, isSet bool) {
+	object = make(map[string]any)
+	for i := range fields {
+		field := &fields[i]
+		value, sent := p.value(field, join(path, field.Name), n.child(field.Name), shown[field.Name], stored[field.Name], around)
+		if sent {
+			object[field.Name] = value
+		}
+	}
+	return object, len(object) > 0
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// value reads the value of a field; sent is false if the request leaves it out.
+func (p *parser) value(f *described.Field, name string, n *node, shown, stored any, around scope) (value any, sent bool) {
+	if n == nil {
+		return p.missing(f, name)
+	}
+	switch {
+	case f.Kind == described.File:
+		return nil, false
+	case f.Kind == described.List && isObject(f.Entry):
+		return p.list(f, name, n, shown, around)
+	case f.Kind == described.List:
+		return p.texts(f, name, n, shown)
+	case f.Kind == described.Object && len(f.Fields) > 0:
+		return p.object(f, name, n, shown, stored, around)
+	}
+	return p.scalar(f, name, n, shown, around)
+}
+
+// isObject tells whether the entries of a list are objects with known members.
+func isObject(entry *described.Field) bool {
+	return entry != nil && entry.Kind == described.Object && len(entry.Fields) > 0
+}
+
+// object reads an object with known members.
+func (p *parser) object(f *described.Field, name string, n *node, shown, stored any, around scope) (value any, sent bool) {
+	shownMembers, _ := shown.(map[string]any)
+	storedMembers, _ := stored.(map[string]any)
+	members, isSet := p.members(f.Fields, name, n, shownMembers, storedMembers, around.inside(f.Fields, n, storedMembers))
+	if !isSet {
+		return p.missing(f, name)
+	}
+	if p.form.Changes && p.form.IsMerged != nil && !p.form.IsMerged(name) {
+		return replaced(storedMembers, members), true
+	}
+	return members, true
+}
+
+// missing returns the value of a field of which nothing was posted: no value, or an empty object if a new record requires the
+// object.
+func (p *parser) missing(f *described.Field, name string) (value any, sent bool) {
+	if f.Required && f.Kind == described.Object && f.Name == name && !p.form.Changes {
+		return map[string]any{}, true
+	}
+	return nil, false
+}
+
+// replaced returns the stored object with the changes applied. A change to null removes the member.
+func replaced(stored, changed map[string]any) map[string]any {
+	whole := make(map[string]any, len(stored)+len(changed))
+	for name, value := range stored {
+		whole[name] = value
+	}
+	for name, value := range changed {
+		if whole[name] = value; value == nil {
+			delete(whole, name)
+		}
+	}
+	return whole
+}
+
+// list reads a list of objects, without its empty rows.
+func (p *parser) list(f *described.Field, name string, n *node, shown any, around scope) (value any, sent bool) {
+	rows := []any{}
+	for _, r := range n.rows() {
+		if !rowHasText(f.Entry, r.node) {
+			continue
+		}
+		if len(rows) == MaxRows {
+			p.problems.add(name, p.form.Texts.Fill(p.form.Texts.Form.TooManyRows, "n", p.form.Texts.Number(MaxRows)))
+			return nil, false
+		}
+		path := join(name, number(len(rows))) // empty rows do not count: the API does not get them, and its error messages number the rows that it gets
+		members, _ := p.members(f.Entry.Fields, path, r.node, nil, nil, around.inside(f.Entry.Fields, r.node, nil))
+		rows = append(rows, members)
+	}
+	return p.differing(rows, shown)
+}
+
+// rowHasText tells whether a person filled in a row. Default values, such as the environment, do not count.
+func rowHasText(entry *described.Field, n *node) bool {
+	for i := range entry.Fields {
+		f := &entry.Fields[i]
+		child := n.child(f.Name)
+		if text, ok := child.text(); ok && f.Default != nil && text == defaultText(f) || ok && f.Kind == described.Bool && !isTrue(text) {
+			continue
+		}
+		if child.hasText() {
+			return true
+		}
+	}
+	return false
+}
+
+// differing returns the rows. sent is false if a form that changes a record showed the same rows.
+func (p *parser) differing(rows []any, shown any) (value any, sent bool) {
+	before, _ := shown.([]any)
+	if len(rows) == 0 && len(before) == 0 {
+		return nil, false
+	}
+	return rows, !p.form.Changes || !reflect.DeepEqual(withoutNulls(rows), withoutNulls(before))
+}
+
+// withoutNulls returns the rows without members that are null or empty, so that these compare as equal to absent members.
+func withoutNulls(rows []any) any {
+	compared := make([]any, len(rows))
+	for i, r := range rows {
+		members, ok := r.(map[string]any)
+		if !ok {
+			compared[i] = r
+			continue
+		}
+		present := make(map[string]any, len(members))
+		for name, value := range members {
+			if value != nil && value != "" {
+				present[name] = value
+			}
+		}
+		compared[i] = present
+	}
+	return compared
+}
+
+// texts reads a list. Its entries are the words of checked boxes, or the lines of a text.
+func (p *parser) texts(f *described.Field, name string, n *node, shown any) (value any, sent bool) {
+	var lines []string
+	for _, posted := range n.values {
+		for line := range strings.Lines(strings.ToValidUTF8(posted, "�")) {
+			if line = strings.TrimSpace(line); line != "" {
+				lines = append(lines, line)
+			}
+		}
+	}
+	if len(lines) == 1 && slices.Contains(f.TextAlternatives, lines[0]) {
+		return lines[0], !p.form.Changes || shown != lines[0]
+	}
+	entries := []any{}
+	for _, line := range lines {
+		if f.Entry.Kind == described.Object && !strings.HasPrefix(line, "{") { // an entry may be a text or an object
+			entries = append(entries, line)
+			continue
+		}
+		entry, problem := p.parsed(f.Entry, line, scope{})
+		if problem != "" {
+			p.problems.add(name, problem)
+			continue
+		}
+		entries = append(entries, entry)
+	}
+	return p.differing(entries, shown)
+}
+
+// scalar reads one value.
+func (p *parser) scalar(f *described.Field, name string, n *node, shown any, around scope) (value any, sent bool) {
+	text, posted := n.text()
+	if _, clears := n.child(clearName).text(); f.Secret && clears && text == "" {
+		return nil, true
+	}
+	if !posted || f.Secret && text == "" {
+		return nil, false
+	}
+	if !f.Secret && f.Kind != described.Text {
+		text = strings.TrimSpace(text)
+	}
+	if text == "" {
+		return p.emptied(f, shown)
+	}
+	if p.form.Changes && shown != nil && !f.Secret && f.Kind != described.Bool && text == p.form.typed(f, shown, around) {
+		return nil, false
+	}
+	value, problem := p.parsed(f, text, around)
+	if problem != "" {
+		p.problems.add(name, problem)
+		return nil, false
+	}
+	if shown == nil && f.Kind == described.Bool && hasCheckbox(f) {
+		shown = f.Default == true
+	}
+	return value, !p.form.Changes || f.Secret || !reflect.DeepEqual(value, shown)
+}
+
+// emptied returns the value of a control that was posted without text. A form for a new record sends no value. A form that
+// changes a record sends null or an empty text, but only if the form had shown a value.
+func (p *parser) emptied(f *described.Field, shown any) (value any, sent bool) {
+	if !p.form.Changes || shown == nil || shown == "" {
+		return nil, false
+	}
+	if f.Nullable || f.Kind != described.Text {
+		return nil, true
+	}
+	return "", true // the API refuses the empty text with a reason
+}

@@ -1,0 +1,119 @@
+package form
+
+import (
+	"mizan/api/console/described"
+	"mizan/ledger/money"
+)
+
+// scope has the objects that contain a value, from the innermost to the outermost. Of each object it has the fields, the values
+// that a person typed, and the stored values.
+type scope []level
+
+type level struct {
+	fields []described.Field
+	typed  *node
+	stored map[string]any
+}
+
+// inside returns the scope for the members of an object in s.
+func (s scope) inside(fields []described.Field, typed *node, stored map[string]any) scope {
+	return append(scope{{fields, typed, stored}}, s...)
+}
+
+// Names of the members that make an asset.
+const (
+	currencyName = "currency"
+	networkName  = "network"
+	envName      = "env"
+)
+
+// assetPlaces are the inner objects that may also have the currency of an object: an asset, or the amount of a payment link.
+var assetPlaces = []string{"asset", "amount"}
+
+// asset returns the asset of an amount: the nearest currency, the network beside the currency, and the nearest environment. If
+// the currency needs a network and has none beside it, the nearest network in the outer objects is used.
+func (s scope) asset() (asset money.Asset, isKnown bool) {
+	for i := range s {
+		currency := s[i].text(currencyName)
+		if currency == "" {
+			continue
+		}
+		env, known := money.ParseEnv(s[i:].nearest(envName))
+		if !known {
+			env = money.Prod
+		}
+		with := func(network string) money.Asset {
+			c := money.Currency(currency)
+			return money.Asset{Currency: c, Network: money.ResolveNetwork(c, money.Network(network)), Env: env}
+		}
+		asset = with(s[i].text(networkName))
+		if _, hasScale := asset.Scale(); !hasScale {
+			asset = with(s[i:].nearest(networkName))
+		}
+		return asset, true
+	}
+	return asset, false
+}
+
+func (s scope) nearest(name string) string {
+	for i := range s {
+		if text := s[i].text(name); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// text returns the value that a person typed for a member or, if there is none, the member's stored value. Without both, it
+// returns the member's value in one of assetPlaces.
+func (l *level) text(name string) string {
+	if typed, ok := l.typed.child(name).text(); ok && typed != "" {
+		return typed
+	}
+	if text, ok := l.stored[name].(string); ok && text != "" {
+		return text
+	}
+	for _, place := range assetPlaces {
+		if typed, ok := l.typed.child(place).child(name).text(); ok && typed != "" {
+			return typed
+		}
+		if inner, ok := l.stored[place].(map[string]any); ok {
+			if text, isText := inner[name].(string); isText && text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// hasCurrency tells whether amounts have a currency: an object around them or the record has one, or the form has a field for it,
+// in which the person may not have chosen a currency yet.
+func (s scope) hasCurrency() bool {
+	_, isKnown := s.asset()
+	return isKnown || s.choosesCurrency()
+}
+
+// choosesCurrency tells whether the form has a field for the currency.
+func (s scope) choosesCurrency() bool {
+	for i := range s {
+		if described.Named(s[i].fields, currencyName) != nil {
+			return true
+		}
+		for _, place := range assetPlaces {
+			if f := described.Named(s[i].fields, place); f != nil && described.Named(f.Fields, currencyName) != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// AssetIn returns the asset of an amount, from the objects around it, innermost first. ok is false if none of them has a
+// currency.
+func AssetIn(around ...map[string]any) (asset money.Asset, ok bool) {
+	s := make(scope, len(around))
+	for i, object := range around {
+		s[i].stored = object
+	}
+	return s.asset()
+}

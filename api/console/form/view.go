@@ -1,0 +1,410 @@
+package form
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mizan/api/console/described"
+	"mizan/api/console/labels"
+)
+
+// View is the data of a form's template.
+type View struct {
+	T       *labels.Texts
+	Inputs  []Input
+	Shown   string    // value of the hidden control ShownName; empty: none
+	Summary []Summary // the wrong fields, in the order of the form
+	General []string  // problems of the whole form
+	FromAPI bool      // the texts of problems are in English
+	IsFile  bool      // the form has an upload
+}
+
+// Summary is a line of the list of wrong fields, with a link to the field.
+type Summary struct{ ID, Label, Text string }
+
+// Input is a control, or a group of controls.
+type Input struct {
+	T         *labels.Texts
+	FromAPI   bool // the texts of its problems are in English
+	Control   Control
+	Name, ID  string
+	Label     string
+	Help      string
+	Hint      string // how to type the value
+	Value     string
+	Type      string // attribute type of an <input>
+	Mode      string // attribute inputmode
+	Complete  string // attribute autocomplete
+	MaxLength int
+	Required  bool
+	IsOn      bool // a check box is checked
+	HasSecret bool // the record has a value for the secret
+	IsChange  bool // the form changes a record, so every field may keep its value
+	ClearName string
+	Options   []Option
+	Problems  []string
+	Unit      string // text in the label: the currency of an amount, or the provider whose terminals have the field
+
+	Inputs []Input // of a group
+	Rows   []Row   // of a list
+}
+
+// Row is a row of a list.
+type Row struct {
+	Label, DropName string
+	IsLast          bool // this row is the empty one, for a new entry
+	Inputs          []Input
+}
+
+// Option is one of several values.
+type Option struct {
+	Value, Label string
+	IsOn         bool
+}
+
+// Control says which HTML control an Input is.
+type Control string
+
+// The controls, by the names of their templates.
+const (
+	Line   Control = "line"   // <input>
+	Lines  Control = "lines"  // <textarea>
+	Choice Control = "choice" // <select>
+	Check  Control = "check"  // one check box
+	Checks Control = "checks" // a group of check boxes
+	Secret Control = "secret"
+	Upload Control = "upload"
+	Group  Control = "group"
+	Table  Control = "table" // a list of rows
+)
+
+// IsOptional tells whether the label says that a new record needs no value.
+func (i *Input) IsOptional() bool { return !i.Required && !i.IsChange && i.Control != Choice }
+
+// Describedby returns the value of the attribute aria-describedby: the ids of the texts that describe the control.
+func (i *Input) Describedby() string {
+	var ids []string
+	if i.Help != "" || i.Hint != "" {
+		ids = append(ids, i.ID+"-help")
+	}
+	if len(i.Problems) > 0 {
+		ids = append(ids, i.ID+"-problem")
+	}
+	return strings.Join(ids, " ")
+}
+
+// View returns the data of the form's template. It has the posted values if the form was posted, and otherwise the values of the
+// record. Secrets are left out. posted and problems may be nil.
+func (f *Form) View(posted url.Values, problems *Problems) *View {
+	v := &viewer{form: f, view: &View{T: f.Texts}, problems: problems, used: make(map[string]bool), add: posted.Get(AddName)}
+	if problems != nil {
+		v.view.FromAPI = problems.FromAPI
+	}
+	stored := f.Record
+	if !f.Changes {
+		stored = f.Initial
+	}
+	var root *node
+	if posted != nil {
+		root = treeOf(posted)
+	}
+	around := scope{{f.Fields, root, f.Record}}
+	if !f.Changes {
+		around = around.inside(f.Fields, root, stored)
+	}
+	v.view.Inputs = v.inputs(f.Fields, "", root, stored, around)
+	if f.Changes {
+		v.view.Shown = f.shown(root)
+	}
+	v.summarize()
+	return v.view
+}
+
+// shown returns the values of the record that the form shows, as JSON. If the form was posted, these are the values that the form
+// showed before it was posted.
+func (f *Form) shown(posted *node) string {
+	if text, ok := posted.child(ShownName).text(); ok {
+		return text
+	}
+	values := make(map[string]any)
+	for i := range f.Fields {
+		if value, ok := f.Record[f.Fields[i].Name]; ok && !f.Fields[i].Secret {
+			values[f.Fields[i].Name] = value
+		}
+	}
+	return string(Body(values))
+}
+
+// viewer makes the controls of one form.
+type viewer struct {
+	form     *Form
+	view     *View
+	problems *Problems
+	used     map[string]bool // names of controls whose problems are shown
+	add      string          // name of the list to which the person adds a row
+}
+
+func (v *viewer) inputs(fields []described.Field, path string, n *node, stored map[string]any, around scope) (inputs []Input) {
+	for i := range fields {
+		inputs = append(inputs, v.input(&fields[i], join(path, fields[i].Name), n.child(fields[i].Name), n != nil, stored[fields[i].Name], around))
+	}
+	return inputs
+}
+
+// input makes the control of a field. n has the posted values of the field. If the form was posted (wasPosted), the control shows
+// these and not the record's value.
+func (v *viewer) input(f *described.Field, name string, n *node, wasPosted bool, stored any, around scope) Input {
+	t := v.form.Texts
+	in := Input{T: t, FromAPI: v.view.FromAPI, IsChange: v.form.Changes, Name: name, ID: "f-" + strings.ReplaceAll(name, ".", "-"), Label: t.Field(join(v.form.Context, name)), Help: t.Help(join(v.form.Context, name), f.Help),
+		MaxLength: f.MaxLength, Required: f.Required && !v.form.Changes && f.Default == nil}
+	if v.problems != nil {
+		in.Problems, v.used[name] = v.problems.Fields[name], true
+	}
+	switch {
+	case f.Kind == described.List && isObject(f.Entry):
+		in.Control, in.Rows = Table, v.rows(f, name, n, wasPosted, stored, around)
+	case f.Kind == described.Object && len(f.Fields) > 0:
+		members, _ := stored.(map[string]any)
+		if wasPosted && n == nil {
+			n = &node{}
+		}
+		in.Control, in.Inputs = Group, v.inputs(f.Fields, name, n, members, around.inside(f.Fields, n, members))
+	default:
+		text, posted := n.text()
+		if !wasPosted {
+			if text = v.form.typed(f, stored, around); stored == nil && !v.form.Changes {
+				text = defaultText(f)
+			}
+		} else if !posted && v.form.Changes {
+			text = v.form.typed(f, stored, around) // another form, with only some of the fields, was posted
+		}
+		v.control(&in, f, text, n, wasPosted, stored, around)
+		if f.Variant != "" {
+			in.Unit = f.Variant
+		}
+	}
+	return in
+}
+
+// control chooses the control of a single value, and sets its contents.
+func (v *viewer) control(in *Input, f *described.Field, text string, n *node, wasPosted bool, stored any, around scope) {
+	t := v.form.Texts
+	in.Control, in.Type, in.Value = Line, "text", text
+	switch {
+	case f.Kind == described.File:
+		in.Control, v.view.IsFile = Upload, true
+	case f.Secret:
+		in.Control, in.Value, in.HasSecret, in.Complete = Secret, "", stored != nil, "new-password"
+		if in.ClearName = join(in.Name, clearName); !f.Nullable || stored == nil {
+			in.ClearName = ""
+		}
+		if in.HasSecret {
+			in.Hint = t.Form.KeepSecret
+		}
+	case f.Kind == described.List && len(f.Entry.Words) > 0:
+		in.Control, in.Options = Checks, v.options(f.Entry, in.Name, chosen(n, wasPosted, stored))
+	case f.Kind == described.List:
+		in.Control, in.Hint, in.MaxLength = Lines, t.Form.Lines, 0
+		if wasPosted && n != nil {
+			in.Value = strings.Join(n.values, "\n")
+		}
+	case f.Kind == described.Object:
+		in.Control, in.Hint = Lines, t.Form.JSON
+	case f.Kind == described.Word:
+		in.Control, in.Options = Choice, v.choices(f, in, text)
+	case f.Kind == described.Bool && hasCheckbox(f):
+		in.Control, in.IsOn = Check, isTrue(text)
+	case f.Kind == described.Bool:
+		in.Control = Choice
+		in.Options = []Option{{"", t.Form.Unset, text == ""}, {"true", t.Common.Yes, text != "" && isTrue(text)}, {"false", t.Common.No, text != "" && !isTrue(text)}}
+	default:
+		v.lineOf(in, f, around)
+	}
+}
+
+// hasCheckbox tells whether a boolean has a check box. A boolean that may also be null needs three choices.
+func hasCheckbox(f *described.Field) bool { return !f.Nullable || f.Default != nil }
+
+// longTexts are the names of fields whose texts may have several lines. The description does not say which fields these are.
+var longTexts = []string{"description", "text", "note", "ca_pem"}
+
+// lineOf sets the attributes of an <input> for a value in one line.
+func (v *viewer) lineOf(in *Input, f *described.Field, around scope) {
+	t := v.form.Texts
+	switch f.Kind {
+	case described.Integer:
+		in.Mode = "numeric"
+	case described.Decimal:
+		in.Mode = "decimal"
+	case described.Amount:
+		in.Mode = "decimal"
+		if asset, _ := around.asset(); !around.choosesCurrency() {
+			in.Unit = string(asset.Currency)
+		}
+		if !around.hasCurrency() {
+			in.Hint = t.Form.Minor
+		}
+	case described.Instant:
+		in.Type, in.Hint = "datetime-local", t.Form.UTC
+	case described.Day:
+		in.Type = "date"
+	case described.Text:
+		in.Complete = completions[f.Name]
+		if slices.Contains(longTexts, f.Name) {
+			in.Control = Lines
+		}
+	}
+	if strings.HasSuffix(f.Name, "url") || f.Kind == described.Address {
+		in.Mode = "url"
+	}
+	if strings.HasSuffix(f.Name, "email") {
+		in.Mode = "email"
+	}
+}
+
+// completions are the values of the attribute autocomplete, by field. These fields are about other persons, so browsers must not
+// fill in the person's own data.
+var completions = map[string]string{"login": "off", "email": "off", "name": "off", "value": "off"}
+
+// choices returns the options of a field whose value is one of several words. If the value may be absent, the first option has no
+// value.
+func (v *viewer) choices(f *described.Field, in *Input, text string) []Option {
+	options := v.options(f, in.Name, []string{text})
+	switch {
+	case f.Nullable && f.Default == nil || !f.Required && f.Default == nil:
+		options = slices.Insert(options, 0, Option{"", v.form.Texts.Form.Unset, text == ""})
+	case text == "":
+		options = slices.Insert(options, 0, Option{"", v.form.Texts.Form.Choose, true})
+	}
+	if text != "" && !slices.Contains(f.Words, text) {
+		options = append(options, Option{text, text, true}) // an unknown value of the record or of the posted form is kept
+	}
+	return options
+}
+
+func (v *viewer) options(f *described.Field, name string, chosen []string) (options []Option) {
+	for _, word := range f.Words {
+		options = append(options, Option{word, v.form.Texts.Word(join(v.form.Context, name), word), slices.Contains(chosen, word)})
+	}
+	return options
+}
+
+// chosen returns the selected words of a list: the posted ones if the form was posted, else the stored ones.
+func chosen(n *node, wasPosted bool, stored any) (words []string) {
+	if wasPosted && n != nil {
+		return n.values
+	}
+	list, _ := stored.([]any)
+	for _, entry := range list {
+		if word, ok := entry.(string); ok {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// rows makes the rows of a list: the existing rows and an empty one, so that a person can add a row without JavaScript.
+func (v *viewer) rows(f *described.Field, name string, n *node, wasPosted bool, stored any, around scope) (rows []Row) {
+	add := func(posted *node, members map[string]any) {
+		if len(rows) == MaxRows {
+			return
+		}
+		path := join(name, strconv.Itoa(len(rows)))
+		label := v.form.Texts.Fill(v.form.Texts.Form.Row, "n", v.form.Texts.Number(len(rows)+1))
+		rows = append(rows, Row{label, join(path, dropName), posted == nil && members == nil, v.inputs(f.Entry.Fields, path, posted, members, around.inside(f.Entry.Fields, posted, members))})
+	}
+	if wasPosted && n != nil {
+		for _, r := range n.rows() {
+			if rowHasText(f.Entry, r.node) {
+				add(r.node, nil)
+			}
+		}
+	} else {
+		list, _ := stored.([]any)
+		for _, entry := range list {
+			members, _ := entry.(map[string]any)
+			add(nil, members)
+		}
+	}
+	add(nil, nil)
+	if v.add == name {
+		add(nil, nil)
+	}
+	return rows
+}
+
+// summarize lists the problems: first those of the form's fields, then those of fields that the form does not have.
+func (v *viewer) summarize() {
+	if v.problems.None() {
+		return
+	}
+	v.summarizeInputs(v.view.Inputs)
+	v.view.General = v.problems.General
+	for _, name := range sortedNames(v.problems.Fields) {
+		if v.used[name] {
+			continue
+		}
+		for _, text := range v.problems.Fields[name] {
+			v.view.General = append(v.view.General, name+": "+text)
+		}
+	}
+}
+
+func (v *viewer) summarizeInputs(inputs []Input) {
+	for i := range inputs {
+		for _, text := range inputs[i].Problems {
+			v.view.Summary = append(v.view.Summary, Summary{inputs[i].ID, inputs[i].Label, text})
+		}
+		v.summarizeInputs(inputs[i].Inputs)
+		for _, row := range inputs[i].Rows {
+			v.summarizeInputs(row.Inputs)
+		}
+	}
+}
+
+func sortedNames(fields map[string][]string) (names []string) {
+	for name := range fields {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Of returns the fields with the given names, in this order.
+func Of(fields []described.Field, names ...string) (chosen []described.Field) {
+	for _, name := range names {
+		if f := described.Named(fields, name); f != nil {
+			chosen = append(chosen, *f)
+		}
+	}
+	return chosen
+}
+
+// Without returns the fields except those with the given names.
+func Without(fields []described.Field, names ...string) (others []described.Field) {
+	for _, f := range fields {
+		if !slices.Contains(names, f.Name) {
+			others = append(others, f)
+		}
+	}
+	return others
+}
+
+// ReadInitial returns the values that the page's address has for the fields of a new record.
+func ReadInitial(fields []described.Field, query url.Values) map[string]any {
+	initial := make(map[string]any)
+	for _, f := range fields {
+		text := query.Get(f.Name)
+		switch {
+		case text == "" || f.Secret || len(text) > maxName:
+		case f.Kind == described.Integer:
+			initial[f.Name] = json.Number(text)
+		case f.Kind == described.Text || f.Kind == described.Word || f.Kind == described.ID:
+			initial[f.Name] = text
+		}
+	}
+	return initial
+}

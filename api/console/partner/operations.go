@@ -1,0 +1,148 @@
+package partner
+
+import (
+	"html/template"
+	"net/url"
+	"slices"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/console/described"
+	"mizan/api/console/form"
+	"mizan/api/console/view"
+	"mizan/api/console/visit"
+	"mizan/api/web"
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// operation is something that a merchant does with a payment.
+type operation struct {
+	name         string
+	kind         string   // the operation's name in the request's body; empty: the body has none
+	method, path string   // method and path of the API's route; the transaction's id follows the path
+	statuses     []string // statuses of the transaction in which the operation may be possible
+	takes        bool     // the form has a field for an amount
+	title, text  func(*Texts) string
+	bound        func(*transaction) money.Amount // the greatest amount that may be typed
+}
+
+// Names of operations in addresses.
+const (
+	refundName  = "refund"
+	captureName = "capture"
+	cancelName  = "cancel"
+)
+
+// operations are all operations.
+var operations = []*operation{
+	{
+		name: refundName, kind: "refund", method: fiber.MethodPut, path: v1 + "/transactions/", statuses: []string{"charged", "refunded"}, takes: true,
+		title: func(t *Texts) string { return t.Operation.Refund }, text: func(t *Texts) string { return t.Operation.RefundText },
+		bound: (*transaction).left,
+	},
+	{
+		name: captureName, method: fiber.MethodPost, path: v1 + "/transactions/commit/", statuses: []string{"payment_suspended", "payout_suspended"}, takes: true,
+		title: func(t *Texts) string { return t.Operation.Capture }, text: func(t *Texts) string { return t.Operation.CaptureText },
+		bound: (*transaction).left,
+	},
+	{
+		name: cancelName, kind: "cancel", method: fiber.MethodPut, path: v1 + "/transactions/",
+		statuses: []string{"created", "action_required", "charging", "payment_suspended", "payout_suspended", "pre_authorized_3ds", "auth_required", "unknown", "cancelled"},
+		title:    func(t *Texts) string { return t.Operation.Cancel }, text: func(t *Texts) string { return t.Operation.CancelText },
+	},
+}
+
+// possible returns the names of the operations that may be tried now.
+func (x *transaction) possible() (names []string) {
+	for _, o := range operations {
+		if slices.Contains(o.statuses, x.Status) && (o.name != refundName || x.Type == "payment" && !x.left().IsZero()) {
+			names = append(names, o.name)
+		}
+	}
+	return names
+}
+
+// operationPage is the data of the template of an operation.
+type operationPage struct {
+	Text string
+	View *form.View
+	Post form.Post
+}
+
+// HTML returns the form, with the hidden fields that every form of a session has.
+func (p operationPage) HTML(csrf, formKey string) template.HTML {
+	p.Post.CSRF, p.Post.FormKey = csrf, formKey
+	return p.View.HTML(p.Post)
+}
+
+// operate is the page with the form of an operation (GET), and executes the operation when the form is posted (POST).
+func (h *Handlers) operate(v *visit.Visit, o *operation) error {
+	raw, x, err := fetch(v, v.Parameter("id"))
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(x.possible(), o.name) && v.Form == nil {
+		return &web.Refused{Status: fiber.StatusConflict, Code: string(ledger.Conflict)}
+	}
+	t := textsOf(v)
+	f := &form.Form{Texts: t.Texts, Context: "payments", Record: form.ReadObject(raw)}
+	if o.takes {
+		f.Fields = []described.Field{{Name: "amount", Kind: described.Amount}}
+	}
+	path := paymentsPath + "/" + x.ID
+	page := func(status int, problems *form.Problems) error {
+		text := o.text(t)
+		if o.takes {
+			text = t.Fill(text, "left", amountOf(v, o.bound(x).String(), x))
+		}
+		return v.Show(templates, "operation", visit.PageContent{
+			Status: status, Title: o.title(t), Crumbs: []view.Crumb{{Title: t.Record("payments"), Path: paymentsPath}, {Title: amountOf(v, x.Amount, x), Path: path}},
+			Page: operationPage{Text: text, View: f.View(v.Form, problems), Post: form.Post{Action: path + "/" + o.name, Submit: o.title(t), Cancel: path, Danger: o.name == cancelName}},
+		})
+	}
+	if v.Form == nil {
+		return page(0, nil)
+	}
+	object, problems, _ := f.Parse(v.Form)
+	if amount, typed := object["amount"].(string); typed && o.takes && problems.None() {
+		problems = o.check(v, t, x, amount)
+	}
+	if !problems.None() {
+		return page(fiber.StatusUnprocessableEntity, problems)
+	}
+	if object == nil {
+		object = make(map[string]any)
+	}
+	if o.kind != "" {
+		object["type"] = o.kind
+	}
+	answer := v.Do(o.method, o.path+url.PathEscape(x.ID), form.Body(map[string]any{"params": object}))
+	switch {
+	case answer.IsOK():
+		return v.Redirect(path, true)
+	case answer.Status == fiber.StatusNotFound || answer.Status == fiber.StatusUnauthorized || answer.Status == fiber.StatusInternalServerError:
+		return answer.Refused()
+	}
+	return page(answer.Status, form.RefusedBy(answer.Refused()))
+}
+
+// check refuses an amount that is malformed or above the operation's bound, before a request is sent to the API.
+func (o *operation) check(v *visit.Visit, t *Texts, x *transaction, minor string) *form.Problems {
+	amount, err := money.Parse(minor)
+	problem := ""
+	switch bound := o.bound(x); {
+	case err != nil || amount.IsZero():
+		problem = t.Operation.NotPositive
+	case bound.Less(amount):
+		problem = t.Fill(t.Operation.TooMuch, "left", amountOf(v, bound.String(), x))
+	default:
+		return nil
+	}
+	return &form.Problems{Fields: map[string][]string{"amount": {problem}}}
+}
+
+// amountOf formats an amount of a transaction, given in minor units.
+func amountOf(v *visit.Visit, minor string, x *transaction) string {
+	return view.Amount(v.T, minor, x.Currency, x.Network)
+}

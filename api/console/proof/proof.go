@@ -1,0 +1,8 @@
+package proof
+
+import _ "embed" // the script
+
+// Script is the JavaScript module.
+//
+//go:embed proof.js
+var Script []byte

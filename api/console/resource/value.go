@@ -1,0 +1,338 @@
+package resource
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mizan/api/console/described"
+	"mizan/api/console/form"
+	"mizan/api/console/labels"
+	"mizan/ledger/money"
+)
+
+// valueWriter writes values of the API as HTML for people.
+type valueWriter struct {
+	t       *labels.Texts
+	area    *Pages
+	context string // the name under which labels are looked up first
+}
+
+func escape(text string) template.HTML { return template.HTML(template.HTMLEscapeString(text)) }
+
+// absent writes the mark in place of an absent value.
+func (s *valueWriter) absent() template.HTML {
+	return `<span class="muted" aria-hidden="true">—</span><span class="off">` + escape(s.t.List.NoValue) + `</span>`
+}
+
+// cell writes a value in a list. The record's id is a link to the record's page.
+func (s *valueWriter) cell(f *described.Field, value any, row map[string]any, k *kind) template.HTML {
+	if write := k.Cells[f.Name]; write != nil {
+		return write(s.t, row)
+	}
+	if f.Kind == described.Object {
+		return s.compact(f, value)
+	}
+	if f.Name == k.Key && k.Record.Read != nil {
+		id := textOf(value)
+		return `<a href="` + escape(k.path(escapePath(id))) + `">` + shortID(f, id) + `</a>`
+	}
+	return s.value(f, join(s.context, f.Name), value, []map[string]any{row})
+}
+
+// compact writes an object on one line, as the texts of its members.
+func (s *valueWriter) compact(f *described.Field, value any) template.HTML {
+	object, _ := value.(map[string]any)
+	var parts []string
+	for i := range f.Fields {
+		member := &f.Fields[i]
+		if v := object[member.Name]; v != nil && v != "" && member.Kind != described.Object {
+			text := s.value(member, join(s.context, f.Name+"."+member.Name), v, []map[string]any{object})
+			if id, ok := v.(string); ok && member.Kind == described.ID {
+				text = shortID(member, id)
+			}
+			parts = append(parts, string(text))
+		}
+	}
+	if len(parts) == 0 {
+		return s.absent()
+	}
+	return template.HTML(strings.Join(parts, " · "))
+}
+
+// idShown is how many characters of a long id a list shows. The whole id is on the linked page.
+const idShown = 8
+
+// shortID writes the beginning of a long id. It is the text of a link to the page with the whole id.
+func shortID(f *described.Field, id string) template.HTML {
+	if f.Kind != described.ID || len(id) <= idShown {
+		return escape(id)
+	}
+	return `<code dir="ltr" translate="no" title="` + escape(id) + `">` + escape(id[:idShown]) + `…</code>`
+}
+
+// value writes a value. around are the objects that contain the value, innermost first. An amount takes its currency from them.
+func (s *valueWriter) value(f *described.Field, path string, value any, around []map[string]any) template.HTML {
+	switch v := value.(type) {
+	case nil:
+		return s.absent()
+	case bool:
+		if v {
+			return escape(s.t.Common.Yes)
+		}
+		return escape(s.t.Common.No)
+	case json.Number:
+		return s.number(f, v.String(), around)
+	case string:
+		return s.text(f, path, v, around)
+	case []any:
+		return s.list(f, path, v, around)
+	case map[string]any:
+		return s.object(f, path, v, around)
+	}
+	return escape(fmt.Sprint(value))
+}
+
+func (s *valueWriter) number(f *described.Field, digits string, around []map[string]any) template.HTML {
+	n, err := strconv.ParseInt(digits, 10, 64)
+	switch {
+	case f.Kind == described.Amount && f.Numeric:
+		return s.amount(digits, around)
+	case err != nil:
+	case strings.HasSuffix(f.Name, "bytes"):
+		return escape(s.size(n))
+	case strings.HasSuffix(f.Name, "_seconds"):
+		return escape(s.duration(n))
+	}
+	return s.linked(f, digits, escape(digits))
+}
+
+// size writes a number of bytes in the largest unit that gives a number of at least 1.
+func (s *valueWriter) size(n int64) string {
+	units, unit := []string{s.t.List.Bytes, s.t.List.KB, s.t.List.MB, s.t.List.GB}, 0
+	value := float64(n)
+	for value >= 1000 && unit < len(units)-1 {
+		value /= 1000
+		unit++
+	}
+	decimals := 0
+	if unit > 0 && value < 100 {
+		decimals = 1
+	}
+	number := strings.Replace(strconv.FormatFloat(value, 'f', decimals, 64), ".", string(s.t.Separators().Decimal), 1)
+	return s.t.Fill(units[unit], "n", number)
+}
+
+// duration writes a number of seconds in the largest unit that gives a number of at least 2.
+func (s *valueWriter) duration(n int64) string {
+	for _, unit := range []struct {
+		seconds int64
+		text    string
+	}{{86400, s.t.List.Days}, {3600, s.t.List.Hours}, {60, s.t.List.Minutes}} {
+		if n >= 2*unit.seconds {
+			return s.t.Fill(unit.text, "n", s.t.Number(int(n/unit.seconds)))
+		}
+	}
+	return s.t.Fill(s.t.List.Seconds, "n", s.t.Number(int(n)))
+}
+
+func (s *valueWriter) text(f *described.Field, path, text string, around []map[string]any) template.HTML {
+	switch {
+	case text == "":
+		return s.absent()
+	case f.Secret:
+		return `<span class="muted">` + escape(s.t.List.IsSet) + `</span>`
+	}
+	switch f.Kind {
+	case described.Amount:
+		return s.amount(text, around)
+	case described.Word:
+		return s.word(path, text)
+	case described.Instant:
+		return s.instant(text, s.t.ShortDateTime, time.RFC3339Nano)
+	case described.Day:
+		return s.instant(text, s.t.ShortDate, time.DateOnly)
+	case described.ID:
+		return s.linked(f, text, `<code class="id" dir="ltr" translate="no">`+escape(text)+`</code>`)
+	case described.Decimal:
+		return `<bdi>` + escape(strings.Replace(text, ".", string(s.t.Separators().Decimal), 1)) + `</bdi>`
+	}
+	return s.linked(f, text, `<bdi>`+escape(text)+`</bdi>`)
+}
+
+// tones are the CSS classes of highlighted words: those that need attention, and those that say that all is well.
+var tones = map[string]string{
+	"active": "good", "delivered": "good", "charged": "good", "paid": "good", "pending": "info", "charging": "info", "action_required": "info",
+	"parked": "bad", "failed": "bad", "rejected": "bad", "past_due": "warn", "maintenance": "warn", "provisioning": "info",
+}
+
+// word writes a word of the API.
+func (s *valueWriter) word(path, word string) template.HTML {
+	label := escape(s.t.Word(path, word))
+	if tone := tones[word]; tone != "" {
+		return `<span class="tag ` + template.HTML(tone) + `">` + label + `</span>`
+	}
+	return label
+}
+
+// instant writes a time.
+func (s *valueWriter) instant(text string, write func(time.Time) string, layout string) template.HTML {
+	at, err := time.Parse(layout, text)
+	if err != nil {
+		return escape(text)
+	}
+	return `<time datetime="` + escape(text) + `">` + escape(write(at)) + `</time>`
+}
+
+// linked links a value to the page of the record that it identifies, if there is such a page.
+func (s *valueWriter) linked(f *described.Field, id string, html template.HTML) template.HTML {
+	if path := s.area.linkTo(f.Name); path != "" && id != "0" {
+		return `<a href="` + escape(path+escapePath(id)) + `">` + html + `</a>`
+	}
+	return html
+}
+
+// linkTo returns the path of the pages of the records to which a field refers; empty: there are no such pages.
+func (p *Pages) linkTo(field string) string {
+	if path := p.Links[field]; path != "" {
+		return path
+	}
+	for _, k := range p.kinds {
+		if k.idName() == field && k.Record.Read != nil {
+			return k.path("")
+		}
+	}
+	return ""
+}
+
+// amount writes an amount with its currency.
+func (s *valueWriter) amount(minor string, around []map[string]any) template.HTML {
+	digits, isNegative := strings.CutPrefix(minor, "-")
+	amount, err := money.Parse(digits)
+	if err != nil {
+		return escape(minor)
+	}
+	sign := ""
+	if isNegative {
+		sign = "−"
+	}
+	asset, ok := form.AssetIn(around...)
+	if !ok {
+		return `<bdi class="money">` + escape(minor) + `</bdi>`
+	}
+	return `<bdi class="money">` + escape(sign+s.t.BreakableAmount(amount, asset)) + `</bdi>`
+}
+
+// list writes a list: simple entries on one line, or objects as a table.
+func (s *valueWriter) list(f *described.Field, path string, list []any, around []map[string]any) template.HTML {
+	if len(list) == 0 {
+		return s.absent()
+	}
+	if f.Entry == nil {
+		return s.json(list)
+	}
+	if f.Entry.Kind == described.Object && len(f.Entry.Fields) > 0 {
+		return s.rows(f.Entry.Fields, path, list, around)
+	}
+	var entries []string
+	for _, entry := range list {
+		entries = append(entries, string(s.value(f.Entry, path, entry, around)))
+	}
+	return template.HTML(strings.Join(entries, ", "))
+}
+
+// rows writes a list of objects as a table.
+func (s *valueWriter) rows(fields []described.Field, path string, list []any, around []map[string]any) template.HTML {
+	var out strings.Builder
+	out.WriteString(`<div class="scroll" tabindex="0" role="group" aria-label="` + string(escape(s.t.Field(path))) + `"><table><thead><tr>`)
+	for i := range fields {
+		out.WriteString(`<th scope="col">` + string(escape(s.t.Field(join(path, fields[i].Name)))) + `</th>`)
+	}
+	out.WriteString(`</tr></thead><tbody>`)
+	for _, entry := range list {
+		members, _ := entry.(map[string]any)
+		out.WriteString(`<tr>`)
+		for i := range fields {
+			value := s.value(&fields[i], join(path, fields[i].Name), members[fields[i].Name], append([]map[string]any{members}, around...))
+			out.WriteString(`<td>` + string(value) + `</td>`)
+		}
+		out.WriteString(`</tr>`)
+	}
+	out.WriteString(`</tbody></table></div>`)
+	return template.HTML(out.String())
+}
+
+// object writes the members of an object: the described ones, then the others with their own names.
+func (s *valueWriter) object(f *described.Field, path string, object map[string]any, around []map[string]any) template.HTML {
+	if len(f.Fields) == 0 {
+		return s.json(object)
+	}
+	var out strings.Builder
+	for _, pair := range s.pairs(f.Fields, path, object, around) {
+		if object[pair.Name] != nil {
+			out.WriteString(`<div><dt>` + string(escape(pair.Label)) + `</dt><dd>` + string(pair.HTML) + `</dd></div>`)
+		}
+	}
+	if out.Len() == 0 {
+		return s.absent()
+	}
+	return template.HTML(`<dl class="rows">` + out.String() + `</dl>`)
+}
+
+func (s *valueWriter) json(value any) template.HTML {
+	return `<pre dir="ltr" tabindex="0">` + escape(form.Indented(value)) + `</pre>`
+}
+
+// pair is a field of a record with its value.
+type pair struct {
+	Name, Label string
+	HTML        template.HTML
+}
+
+// pairs writes the described fields of an object, and then its other members.
+func (s *valueWriter) pairs(fields []described.Field, path string, object map[string]any, around []map[string]any) (pairs []pair) {
+	inside := append([]map[string]any{object}, around...)
+	for i := range fields {
+		f := &fields[i]
+		if value, isThere := object[f.Name]; isThere || f.Required {
+			pairs = append(pairs, pair{f.Name, s.t.Field(join(path, f.Name)), s.value(f, join(path, f.Name), value, inside)})
+		}
+	}
+	for _, name := range othersOf(fields, object) {
+		pairs = append(pairs, pair{name, s.t.Field(join(path, name)), s.json(object[name])})
+	}
+	return pairs
+}
+
+// othersOf returns the sorted names of the members that are not described.
+func othersOf(fields []described.Field, object map[string]any) (names []string) {
+	for name := range object {
+		if described.Named(fields, name) == nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// textOf returns a value as a text for an address.
+func textOf(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	}
+	return ""
+}

@@ -1,0 +1,109 @@
+package visit
+
+import (
+	"net/url"
+	"sync"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/console/view"
+	"mizan/api/web"
+	"mizan/internal/secret"
+	"mizan/ledger"
+)
+
+// TokenPath is the path of the page on which a person enters the administration token.
+const TokenPath = view.Root + "admin/token"
+
+// maxTokens bounds the sessions for which an administration token is kept. A new token replaces the oldest one.
+const maxTokens = 256
+
+// operatorTokens has the administration tokens that persons have entered, by their sessions. They are in memory only.
+type operatorTokens struct {
+	mu     sync.Mutex
+	tokens map[ledger.ID]secret.Text // guarded by mu; the key is the session's id
+	order  []ledger.ID               // guarded by mu; the sessions, in the order in which their tokens were entered
+}
+
+func (o *operatorTokens) of(session ledger.ID) (secret.Text, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	token, found := o.tokens[session]
+	return token, found
+}
+
+func (o *operatorTokens) put(session ledger.ID, token secret.Text) {
+	o.drop(session)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.order) == maxTokens {
+		delete(o.tokens, o.order[0])
+		o.order = o.order[1:]
+	}
+	if o.tokens == nil {
+		o.tokens = make(map[ledger.ID]secret.Text)
+	}
+	o.tokens[session] = token
+	o.order = append(o.order, session)
+}
+
+func (o *operatorTokens) drop(session ledger.ID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.tokens, session)
+	for i, id := range o.order {
+		if id == session {
+			o.order = append(o.order[:i:i], o.order[i+1:]...)
+			return
+		}
+	}
+}
+
+// ShowToken keeps the administration token for the person's session. It returns false, and keeps nothing, if the token is not in force.
+func (v *Visit) ShowToken(token string) bool {
+	if !v.console.cfg.People.AdminToken([]byte(token)) {
+		return false
+	}
+	v.console.tokens.put(v.Session().ID, secret.Text(token))
+	return true
+}
+
+// ForgetToken removes the administration token of the person's session.
+func (v *Visit) ForgetToken() { v.console.tokens.drop(v.Session().ID) }
+
+// IsOperator tells whether a token that is still in force was entered in the person's session.
+func (v *Visit) IsOperator() bool {
+	token, found := v.console.tokens.of(v.Session().ID)
+	return found && v.console.cfg.People.AdminToken([]byte(token))
+}
+
+// AsOperator returns a visit whose calls are made with the administration token, in an organization (zero: the person's own). ok is
+// false if no token in force was entered in the session. The caller then responds with AskForToken.
+func (v *Visit) AsOperator(org ledger.ID) (operator *Visit, ok bool) {
+	if !v.IsOperator() {
+		return nil, false
+	}
+	next := *v
+	if next.operatorOf = org; org == (ledger.ID{}) {
+		next.operatorOf = v.Principal.Org
+	}
+	return &next, true
+}
+
+// AskForToken redirects the person to the page on which the administration token is entered, and back afterwards.
+func (v *Visit) AskForToken() error {
+	next := view.Root
+	if v.IsGet() {
+		next = string(v.RequestURI())
+	}
+	return v.Redirect(TokenPath+"?"+url.Values{"next": {LocalPath(next)}}.Encode(), false)
+}
+
+// EndSession ends the person's session and removes its administration token.
+func (v *Visit) EndSession() error {
+	v.ForgetToken()
+	if refused := v.Call(web.Call{Method: fiber.MethodDelete, Path: "/api/v1/sessions/current"}).Refused(); refused != nil {
+		return refused
+	}
+	return nil
+}

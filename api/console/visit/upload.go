@@ -1,0 +1,61 @@
+package visit
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/url"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/web"
+)
+
+// maxUploadFields bounds the fields and files of a form with a file.
+const maxUploadFields = 16
+
+// parseUpload reads a posted form with files.
+func (v *Visit) parseUpload() error {
+	kind, parameters, err := mime.ParseMediaType(string(v.Request.Request.Header.ContentType()))
+	if err != nil || !strings.EqualFold(kind, fiber.MIMEMultipartForm) {
+		return &web.Refused{Status: fiber.StatusUnsupportedMediaType, Code: string(web.UnsupportedMediaType)}
+	}
+	v.Form, v.files = url.Values{}, make(map[string][]byte)
+	reader := multipart.NewReader(bytes.NewReader(v.Request.Request.Body()), parameters["boundary"])
+	for range maxUploadFields {
+		part, err := reader.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			if isUTF8(v.Form) {
+				return nil
+			}
+			break
+		}
+		if err != nil {
+			break
+		}
+		content, err := io.ReadAll(part) // bounded by the route's MaxBody
+		if err != nil {
+			break
+		}
+		if part.FileName() != "" {
+			v.files[part.FormName()] = content
+		} else {
+			v.Form.Add(part.FormName(), string(content))
+		}
+	}
+	return &web.Refused{Status: fiber.StatusBadRequest, Code: string(web.BadRequest)}
+}
+
+// File returns the content of a posted file; nil: there is none.
+func (v *Visit) File(field string) []byte { return v.files[field] }
+
+// SendFile responds with a file that the browser stores.
+func (v *Visit) SendFile(name, contentType string, content []byte) {
+	setHeaders(v.Request)
+	v.Response.Header.SetContentType(contentType)
+	v.Response.Header.Set(fiber.HeaderContentDisposition, `attachment; filename="`+name+`"`)
+	v.Response.SetBody(content)
+}

@@ -1,0 +1,144 @@
+package ledgerapi
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/auth"
+	"mizan/api/web"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/balances"
+)
+
+// The values of the parameter group, which decides how accounts are grouped.
+const (
+	groupByAsset   = "asset"   // all accounts with the prefix
+	groupBySegment = "segment" // accounts whose paths have the same next segment after the prefix
+)
+
+// accountGroup is a set of accounts and their totals, by asset.
+type accountGroup struct {
+	path   string // the common beginning of the accounts' paths; if the group is a single account, the account's path
+	assets []assetTotals
+}
+
+type assetTotals struct {
+	asset  money.Asset
+	totals ledger.Totals
+}
+
+// readTotals is GET /ledger/totals: the sums over groups of accounts as of a time, in each asset. A
+// page has a limited number of groups, all of whose assets it shows.
+func (h *Handlers) readTotals(req *web.Request) error {
+	q := newAccountQuery(req, "group", "prefix", "currency", "network", "env", "at", "by", "limit", "cursor")
+	q.group = q.Choice("group", groupByAsset, groupBySegment)
+	q.readAsOf(h.cfg.Clock.Now())
+	if err := q.Problems.Err(); err != nil {
+		return err
+	}
+	view, err := h.open(req, q, true)
+	if err != nil {
+		return err
+	}
+	defer view.Close()
+	l, next, groups := web.NewList(), "", 0
+	var last ledger.Account // the last account of the previous groups
+	current := accountGroup{path: q.Prefix}
+	err = h.eachSum(view, &req.Principal, q, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+		if path := q.groupOf(a.Path); path != current.path {
+			current.appendRows(l)
+			if groups += min(1, len(current.assets)); groups == q.limit {
+				next = q.cursorAfter(last)
+				current.assets = nil
+				return false, nil
+			}
+			current = accountGroup{path: path}
+		}
+		last = a
+		return true, current.add(a.Asset, t)
+	})
+	if err != nil {
+		return err
+	}
+	current.appendRows(l)
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Finish("path", next))
+	return nil
+}
+
+// eachSum calls fn with totals that add up to those of the requested groups. Where possible these are the sums of groups of
+// accounts (see balances.Reader.Groups), because the accounts may be too many to be read. Such a group has a path, like an
+// account. The other totals are those of single accounts. A caller who may not see all accounts gets only totals of single
+// accounts. The order is that of eachBalance.
+func (h *Handlers) eachSum(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
+	isLevel := q.group == groupBySegment
+	areGroups := balances.AreGroups(q.Prefix) && (!isLevel || strings.Count(q.Prefix, ":") < 2)
+	if !who.SeesAll() || !areGroups {
+		return h.eachBalance(view, who, q, fn)
+	}
+	asOf := q.asOf()
+	asOf.Prefix, asOf.After, asOf.Only = q.Prefix, q.After, q.Matches
+	if isLevel {
+		return h.balances.Level(view, who.Org, asOf, fn)
+	}
+	return h.balances.Groups(view, who.Org, asOf, fn)
+}
+
+// groupOf returns the path of an account's group. It ends with a colon unless it is the account's own path or the prefix.
+func (q *accountQuery) groupOf(account ledger.Path) string {
+	if q.group == groupByAsset {
+		return q.Prefix
+	}
+	path := string(account)
+	if colon := strings.IndexByte(path[len(q.Prefix):], ':'); colon >= 0 {
+		return path[:len(q.Prefix)+colon+1]
+	}
+	return path
+}
+
+// of returns the totals of an asset. The pointer is valid until the next call.
+func (g *accountGroup) of(asset money.Asset) *assetTotals {
+	at := slices.IndexFunc(g.assets, func(s assetTotals) bool { return s.asset == asset })
+	if at < 0 {
+		at = len(g.assets)
+		g.assets = append(g.assets, assetTotals{asset: asset})
+	}
+	return &g.assets[at]
+}
+
+// add adds an account's totals to those of its asset.
+func (g *accountGroup) add(asset money.Asset, t *ledger.Totals) error {
+	return g.of(asset).totals.Add(t)
+}
+
+// sorted returns the totals ordered by currency and network.
+func (g *accountGroup) sorted() []*assetTotals {
+	sorted := make([]*assetTotals, len(g.assets))
+	for i := range g.assets {
+		sorted[i] = &g.assets[i]
+	}
+	slices.SortFunc(sorted, func(a, b *assetTotals) int {
+		return cmp.Or(cmp.Compare(a.asset.Currency, b.asset.Currency), cmp.Compare(a.asset.Network, b.asset.Network))
+	})
+	return sorted
+}
+
+// appendRows writes a row for each asset, ordered by currency and network. The balance is positive on the normal side of the
+// accounts' class; the balance of accounts of all classes is positive on the debit side.
+func (g *accountGroup) appendRows(l *web.List) {
+	side := ledger.Debit
+	if g.path != "" {
+		side = ledger.Path(g.path).NormalSide()
+	}
+	for _, s := range g.sorted() {
+		l.BeginRow()
+		l.Text("path", g.path)
+		l.Asset("asset", s.asset)
+		appendTotals(l, &s.totals, side)
+		l.Close('}')
+	}
+}

@@ -1,0 +1,174 @@
+package web
+
+import (
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"mizan/ledger"
+)
+
+// Call is an internal request: one that the console makes to a route of the API, inside the process.
+type Call struct {
+	Method, Path   string
+	Query          url.Values
+	Body           []byte // overwritten when the call returns; nil: none
+	ContentType    string // media type of the body; empty: application/json
+	IdempotencyKey string // empty: none
+}
+
+// Internal carries out internal requests. They take the same steps as the requests of clients, except authentication and the rate
+// limit: the caller is already known.
+type Internal struct {
+	Handle fasthttp.RequestHandler // the router
+	Log    *slog.Logger
+}
+
+// Do carries out a call for the person of the grant, on behalf of the request outer, which is being handled. source is the
+// client's address of that request. If the route is a command or a bounded read, the call may wait for a place, so the route of
+// outer must be neither.
+func (in *Internal) Do(outer *Request, source netip.Addr, grant *Grant, call *Call) *Answer {
+	ctx := new(fasthttp.RequestCtx)
+	ctx.Init2(outer.Conn(), nil, false)
+	ctx.SetRemoteAddr(net.TCPAddrFromAddrPort(netip.AddrPortFrom(source, 0)))
+	h := &ctx.Request.Header
+	h.SetMethod(call.Method)
+	h.SetHost(string(outer.Host()))
+	uri := call.Path
+	if len(call.Query) > 0 {
+		uri += "?" + call.Query.Encode()
+	}
+	h.SetRequestURI(uri)
+	if grant.Org != (ledger.ID{}) {
+		h.SetCanonical(HeaderOrganization, []byte(grant.Org.String()))
+	}
+	if call.IdempotencyKey != "" {
+		h.SetCanonical(headerIdempotency, []byte(call.IdempotencyKey))
+	}
+	if call.Body != nil {
+		h.SetContentTypeBytes(ValueJSON)
+		if call.ContentType != "" {
+			h.SetContentType(call.ContentType)
+		}
+		ctx.Request.SetBodyRaw(call.Body)
+		defer clear(call.Body)
+	}
+	ctx.Response.Header.SetCanonical(HeaderRequestID, slices.Clone(outer.Response.Header.PeekBytes(HeaderRequestID)))
+	SetOrigin(ctx, outer.Origin())
+	ctx.SetUserValue(grantKey{}, grant)
+	in.Handle(ctx)
+	return newAnswer(ctx)
+}
+
+// Answer is the response to an internal request.
+type Answer struct {
+	Status int
+	Body   []byte // JSON; empty for a response that is a stream
+	ctx    *fasthttp.RequestCtx
+}
+
+func newAnswer(ctx *fasthttp.RequestCtx) *Answer {
+	a := &Answer{Status: ctx.Response.StatusCode(), ctx: ctx}
+	if !ctx.Response.IsBodyStream() {
+		a.Body = ctx.Response.Body()
+	}
+	return a
+}
+
+// Header returns the value of a header; empty if there is none.
+func (a *Answer) Header(name string) string { return string(a.ctx.Response.Header.Peek(name)) }
+
+// IsOK tells whether the request was carried out.
+func (a *Answer) IsOK() bool { return a.Status < fiber.StatusBadRequest }
+
+// Decode reads the JSON of a response into v. The error is the *Refused of a request that was not carried out.
+func (a *Answer) Decode(v any) error {
+	if !a.IsOK() {
+		return a.Refused()
+	}
+	return json.Unmarshal(a.Body, v)
+}
+
+// SendTo copies the response unchanged to another request. It also works for streams and files.
+func (a *Answer) SendTo(req *Request) {
+	to, from := &req.Response, &a.ctx.Response
+	to.SetStatusCode(a.Status)
+	for _, name := range [][]byte{[]byte(fiber.HeaderContentType), []byte(fiber.HeaderContentDisposition), HeaderCache, HeaderNoSniff} {
+		if value := from.Header.PeekBytes(name); len(value) > 0 {
+			to.Header.SetBytesKV(name, value)
+		}
+	}
+	if from.IsBodyStream() {
+		to.ImmediateHeaderFlush = from.ImmediateHeaderFlush
+		to.SetBodyStream(from.BodyStream(), -1)
+		return
+	}
+	to.SetBodyRaw(from.Body())
+}
+
+// Refused is the API's refusal of an internal request.
+type Refused struct {
+	Status   int
+	Code     string         // code of the first problem, or of the whole response
+	Message  string         // message that concerns no field; empty: none
+	Problems []FieldProblem // the problems of fields, in the order of the response
+}
+
+// FieldProblem is a problem of a field.
+type FieldProblem struct{ Field, Code, Detail string }
+
+// Error implements error.
+func (r *Refused) Error() string { return "console: " + r.Code }
+
+// Of returns the text of a field's problem; empty: none.
+func (r *Refused) Of(field string) string {
+	if r == nil {
+		return ""
+	}
+	for _, p := range r.Problems {
+		if p.Field == field {
+			return p.Detail
+		}
+	}
+	return ""
+}
+
+// Refused returns the refusal; nil if the request was carried out.
+func (a *Answer) Refused() *Refused {
+	if a.IsOK() {
+		return nil
+	}
+	var body struct {
+		Error   string              `json:"error"`
+		Message string              `json:"message"`
+		Details map[string][]string `json:"details"`
+		Errors  []struct {
+			Code, Detail, Field string
+		} `json:"errors"`
+	}
+	_ = json.Unmarshal(a.Body, &body) // if the response is not JSON, only the status is known
+	r := &Refused{Status: a.Status, Code: body.Error, Message: body.Message}
+	for _, e := range body.Errors {
+		if r.Code == "" {
+			r.Code = e.Code
+		}
+		if e.Field == "" {
+			r.Message = e.Detail
+			continue
+		}
+		r.Problems = append(r.Problems, FieldProblem{e.Field, e.Code, e.Detail})
+	}
+	for _, field := range slices.Sorted(maps.Keys(body.Details)) {
+		for _, detail := range body.Details[field] {
+			r.Problems = append(r.Problems, FieldProblem{field, body.Error, detail})
+		}
+	}
+	return r
+}

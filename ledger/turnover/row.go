@@ -1,0 +1,182 @@
+package turnover
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// rowKind is the first byte of the keys of this package's rows in an organization's key-value store. There is one row whose
+// key is only this byte. It has a Seq: all events up to it are counted in the other rows.
+const rowKind = 'v'
+
+// rowForm is the version of the stored form, and the first byte of a row.
+const rowForm = 1
+
+// keyLength is the length of a day's key.
+const keyLength = 1 + 1 + 8 + 4
+
+// ErrForm is the error for a row of turnover that this package did not write.
+var ErrForm = errors.New("turnover: a row of an unknown form")
+
+// IsRow tells whether a row with this key belongs to this package.
+func IsRow(key []byte) bool { return len(key) > 0 && key[0] == rowKind }
+
+// Rows returns the prefix of all keys of this package.
+func Rows() []byte { return []byte{rowKind} }
+
+// RowsOf returns the prefix of the keys of a partner's days in an environment. If partner is 0, the prefix includes all
+// partners. The keys are ordered by partner and day.
+func RowsOf(env money.Env, partner int64) []byte {
+	key := []byte{rowKind, byte(env)}
+	if partner != 0 {
+		key = binary.BigEndian.AppendUint64(key, uint64(partner))
+	}
+	return key
+}
+
+// Key returns the key of the row of a day.
+func (p Place) Key() []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte{rowKind, byte(p.Env)}, uint64(p.Partner)), uint32(p.Day))
+}
+
+// ParseKey parses the key of the row of a day.
+func ParseKey(key []byte) (p Place, err error) {
+	if len(key) != keyLength || key[0] != rowKind || !money.Env(key[1]).Valid() {
+		return p, ErrForm
+	}
+	return Place{money.Env(key[1]), int64(binary.BigEndian.Uint64(key[2:])), ledger.Date(binary.BigEndian.Uint32(key[10:]))}, nil
+}
+
+// EncodeCounted returns the key and the bytes of the row with the Seq up to which all events are counted.
+func EncodeCounted(seq uint64) (key, row []byte) {
+	return Rows(), binary.AppendUvarint([]byte{rowForm}, seq)
+}
+
+// DecodeCounted parses a row that EncodeCounted made.
+func DecodeCounted(row []byte) (seq uint64, err error) {
+	r := reader{src: row}
+	if r.byte() != rowForm {
+		return 0, ErrForm
+	}
+	seq = r.uvarint()
+	return seq, r.end()
+}
+
+// Row is the stored form of a partner's day. Seq is the journal number of the last event that the row counts.
+type Row struct {
+	Seq uint64
+	Day Day
+}
+
+// Encode returns the row's bytes. Equal rows have the same bytes.
+func (r *Row) Encode() []byte {
+	dst := binary.AppendUvarint([]byte{rowForm}, r.Seq)
+	for _, key := range slices.SortedFunc(maps.Keys(r.Day), Key.Compare) {
+		dst = append(dst, byte(key.Type))
+		dst = money.Asset{Currency: key.Currency, Network: key.Network, Env: money.Prod}.AppendBinary(dst) // the environment is in the key, so the row has a constant
+		dst = r.Day[key].append(dst)
+	}
+	return dst
+}
+
+// Compare orders keys by asset and type.
+func (k Key) Compare(o Key) int {
+	return cmp.Or(cmp.Compare(k.Currency, o.Currency), cmp.Compare(k.Network, o.Network), cmp.Compare(k.Type, o.Type))
+}
+
+// append appends the stored form of the figures: Last, the sums, and for each reason its number and the count of declined
+// charges. The number 255 ends the list of reasons.
+func (f *Figures) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(f.Last))
+	for _, sum := range [...]*Sum{&f.Charged, &f.Refunded, &f.Reversed} {
+		dst = sum.Amount.AppendBinary(binary.AppendUvarint(dst, sum.Count))
+	}
+	for i, n := range f.Declined {
+		if n > 0 {
+			dst = binary.AppendUvarint(append(dst, byte(i)), n)
+		}
+	}
+	return append(dst, math.MaxUint8)
+}
+
+// Decode parses a row. It counts declined charges with unknown codes as Other, so that a release can read the rows of a later
+// release.
+func Decode(row []byte) (*Row, error) {
+	r := reader{src: row}
+	if r.byte() != rowForm {
+		return nil, ErrForm
+	}
+	decoded := &Row{Seq: r.uvarint(), Day: make(Day)}
+	for !r.hasFailed && len(r.src) > 0 {
+		key, f := Key{Type: payment.Type(r.byte())}, new(Figures)
+		asset := r.asset()
+		key.Currency, key.Network = asset.Currency, asset.Network
+		f.Last = ledger.Micros(r.uvarint())
+		for _, sum := range [...]*Sum{&f.Charged, &f.Refunded, &f.Reversed} {
+			*sum = Sum{r.uvarint(), r.amount()}
+		}
+		for i := int(r.byte()); i != math.MaxUint8 && !r.hasFailed; i = int(r.byte()) {
+			if i >= len(f.Declined) {
+				i = 0
+			}
+			f.Declined[i] += r.uvarint()
+		}
+		if decoded.Day[key] != nil {
+			r.hasFailed = true
+		}
+		decoded.Day[key] = f
+	}
+	return decoded, r.end()
+}
+
+// reader parses a row. After the first invalid part, hasFailed stays true, and all further reads return zero.
+type reader struct {
+	src       []byte
+	hasFailed bool
+}
+
+func (r *reader) end() error {
+	if r.hasFailed || len(r.src) > 0 {
+		return ErrForm
+	}
+	return nil
+}
+
+func (r *reader) byte() (b byte) {
+	if r.hasFailed = r.hasFailed || len(r.src) == 0; !r.hasFailed {
+		b, r.src = r.src[0], r.src[1:]
+	}
+	return b
+}
+
+func (r *reader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.src)
+	if r.hasFailed = r.hasFailed || n <= 0; r.hasFailed {
+		return 0
+	}
+	r.src = r.src[n:]
+	return v
+}
+
+func (r *reader) amount() (a money.Amount) { return read(r, money.ReadAmount) }
+
+func (r *reader) asset() (a money.Asset) { return read(r, money.ReadAsset) }
+
+func read[T any](r *reader, parse func([]byte) (T, []byte, error)) (v T) {
+	if r.hasFailed {
+		return v
+	}
+	var err error
+	if v, r.src, err = parse(r.src); err != nil {
+		r.hasFailed = true
+	}
+	return v
+}

@@ -1,0 +1,168 @@
+package balances
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// Bounds for reading a page of a trial balance in one currency.
+const (
+	maxPassed = 512    // accounts that the reader passes over before it uses the index of currencies
+	maxListed = 16_384 // accounts that the index lists in one currency; with more accounts, a page is soon full without the index
+	maxIndex  = 65_536 // accounts that the index lists in all currencies of an organization
+)
+
+// currencyIndex lists an organization's accounts in each currency that few accounts have. Without it a page in such a currency
+// would pass over most accounts. It is in memory only: it is made when the first such page is read, and extended by the
+// accounts of later events.
+type currencyIndex struct {
+	mu     sync.Mutex
+	seq    uint64 // the accounts of all events up to this one are listed
+	lists  map[currency]*accountList
+	listed int // accounts in all lists
+}
+
+type currency struct {
+	env  money.Env
+	code money.Currency
+}
+
+// accountList has the accounts of one currency, by their keys in checkpoints.
+type accountList struct {
+	isTooLong bool // the list is empty, because the currency has too many accounts
+	known     map[string]bool
+	sorted    []string // sorted copy of the known accounts; nil if accounts were added since it was made; never changed
+}
+
+// accountsOf returns the keys of all accounts in a currency that had postings up to the event seq, in order. The keys may include
+// accounts that have postings only after that event. isListed is false if there are too many.
+func (x *currencyIndex) accountsOf(view *posting.View, org ledger.ID, c currency, seq uint64) (keys []string, isListed bool, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.lists == nil || seq > x.seq+maxDistance {
+		err = x.build(view, org)
+	} else if seq > x.seq {
+		err = x.extend(view, org, seq)
+	}
+	if err != nil {
+		x.lists = nil
+		return nil, false, err
+	}
+	l := x.lists[c]
+	if l == nil || l.isTooLong {
+		return nil, l == nil, nil
+	}
+	if l.sorted == nil {
+		l.sorted = slices.Sorted(maps.Keys(l.known))
+	}
+	return l.sorted, true, nil
+}
+
+// build lists all accounts in the view.
+func (x *currencyIndex) build(view *posting.View, org ledger.ID) error {
+	head, _, err := view.Head(org)
+	if err != nil {
+		return err
+	}
+	x.seq, x.lists, x.listed = head, make(map[currency]*accountList), 0
+	for _, env := range [...]money.Env{money.Prod, money.Test} {
+		err := view.Accounts(org, "", env, func(a ledger.Account) (bool, error) {
+			x.add(a)
+			return true, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// extend lists the accounts of the events up to a seq.
+func (x *currencyIndex) extend(view *posting.View, org ledger.ID, seq uint64) error {
+	return view.EventsAscending(org, x.seq+1, func(e ledger.Event, _ []byte) (bool, error) {
+		if e.Entry != nil {
+			for i := range e.Entry.Postings {
+				p := &e.Entry.Postings[i]
+				x.add(ledger.Account{Path: p.Account, Asset: p.Asset})
+			}
+		}
+		x.seq = e.Seq
+		return e.Seq < seq, nil
+	})
+}
+
+func (x *currencyIndex) add(a ledger.Account) {
+	c := currency{a.Asset.Env, a.Asset.Currency}
+	l := x.lists[c]
+	if l == nil {
+		l = &accountList{known: make(map[string]bool)}
+		x.lists[c] = l
+	}
+	if l.isTooLong {
+		return
+	}
+	var buffer [ledger.MaxPath + 64]byte
+	key := store.AccountKey(buffer[:0], a)
+	if l.known[string(key)] {
+		return
+	}
+	l.known[string(key)], l.sorted = true, nil
+	if x.listed++; len(l.known) > maxListed || x.listed > maxIndex {
+		x.drop()
+	}
+}
+
+// drop removes from the index the currency with the most accounts.
+func (x *currencyIndex) drop() {
+	var longest *accountList
+	for _, l := range x.lists {
+		if longest == nil || len(l.known) > len(longest.known) {
+			longest = l
+		}
+	}
+	x.listed -= len(longest.known)
+	*longest = accountList{isTooLong: true}
+}
+
+// restOfCurrency calls fn with the selected accounts after q.After in the currency q.Currency, if the index lists that currency.
+// Then isComplete is true. Otherwise it calls fn for no account.
+func (r *Reader) restOfCurrency(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc) (isComplete bool, err error) {
+	head, _, err := view.Head(org)
+	if err != nil {
+		return false, err
+	}
+	keys, isListed, err := r.groups.of(org).currencies.accountsOf(view, org, currency{q.Env, *q.Currency}, head)
+	if err != nil || !isListed {
+		return false, err
+	}
+	accounts := q.keyRange()
+	start, _ := slices.BinarySearch(keys, accounts.from)
+	for _, key := range keys[start:] {
+		if !accounts.has(key) {
+			break
+		}
+		a, ok := store.ParseAccountKey([]byte(key))
+		if !ok {
+			return false, damaged("organization %v: account with key %x", org, key)
+		}
+		if !q.selects(a) {
+			continue
+		}
+		t, found, err := Account(view, org, a, q)
+		if err != nil {
+			return false, err
+		}
+		if found {
+			if more, err := fn([]byte(key), &t); err != nil || !more {
+				return true, err
+			}
+		}
+	}
+	return true, nil
+}

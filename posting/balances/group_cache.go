@@ -1,0 +1,242 @@
+package balances
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// A page about the present may show an earlier moment if more than fewNewEvents events were booked since then, and if the moment
+// is at most maxAge ago. After half of maxAge the first reader extends the sums; the others do not wait for it.
+const (
+	fewNewEvents = 2_000
+	maxAge       = time.Second
+)
+
+// groupCache has the sums of groups of the organizations whose sums were read last.
+type groupCache struct {
+	now func() time.Time // nil: time.Now
+
+	mu        sync.Mutex
+	followers map[ledger.ID]*follower
+	uses      uint64 // number of calls of follower
+}
+
+// follower has the sums of groups of one organization after the last event that a reader requested. It extends them by later
+// events, so that no event is read twice.
+type follower struct {
+	org     ledger.ID
+	lastUse uint64 // value of groupCache.uses at the last use of this follower
+
+	mu      sync.Mutex // held while the sums are extended; guards the builder
+	builder *groupBuilder
+
+	latest     atomic.Pointer[moment] // the builder's sums
+	momentsMu  sync.Mutex             // guards recent and past
+	recent     []*moment              // the last values of latest
+	past       []*moment              // requested moments that were earlier than the latest one
+	currencies currencyIndex
+
+	pastMu sync.Mutex // held while the sums of another moment are computed
+}
+
+// of returns an organization's follower.
+func (c *groupCache) of(org ledger.ID) *follower {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := c.followers[org]
+	if f == nil {
+		if len(c.followers) >= maxFollowed {
+			c.evict()
+		}
+		if c.followers == nil {
+			c.followers = make(map[ledger.ID]*follower)
+		}
+		f = &follower{org: org}
+		c.followers[org] = f
+	}
+	c.uses++
+	f.lastUse = c.uses
+	return f
+}
+
+// evict removes the follower that was used least recently.
+func (c *groupCache) evict() {
+	var oldest *follower
+	for _, f := range c.followers {
+		if oldest == nil || f.lastUse < oldest.lastUse {
+			oldest = f
+		}
+	}
+	delete(c.followers, oldest.org)
+}
+
+func (c *groupCache) time() time.Time {
+	if c.now != nil {
+		return c.now()
+	}
+	return time.Now()
+}
+
+// Present opens a view with the function open, and returns the booked time of the moment that a page about the present shows.
+// That is the last event or, while many events are booked, a moment at most a second ago. The sums of groups at that moment
+// are cached. If no event is booked, the time is 0. The caller must close the view.
+func (r *Reader) Present(org ledger.ID, open func() *posting.View) (view *posting.View, at ledger.Micros, err error) {
+	f := r.groups.of(org)
+	now := r.groups.time() // before the view is opened, so that no moment looks later than it is
+	view = open()
+	defer func() {
+		if err != nil {
+			view.Close()
+			view = nil
+		}
+	}()
+	head, _, err := view.Head(org)
+	if err != nil {
+		return view, 0, err
+	}
+	latest := f.latest.Load()
+	switch age := latest.ageAt(now, head); {
+	case age <= maxAge/2:
+		return view, latest.booked, nil
+	case age > maxAge:
+		f.mu.Lock()
+	case !f.mu.TryLock():
+		return view, latest.booked, nil
+	}
+	defer f.mu.Unlock()
+	// Another reader may have extended the sums meanwhile. A new view has all events in the sums, and few others.
+	view.Close()
+	now, view = r.groups.time(), open()
+	if head, _, err = view.Head(org); err != nil {
+		return view, 0, err
+	}
+	if latest = f.latest.Load(); latest.ageAt(now, head) <= maxAge/2 {
+		return view, latest.booked, nil
+	}
+	latest, err = f.advance(view, head, now)
+	if err != nil {
+		return view, 0, err
+	}
+	return view, latest.booked, nil
+}
+
+// ageAt returns how long ago the moment was the present. head is the last event in a view that was opened after the instant
+// now. The age is 0 if the moment is still the present, and more than maxAge if a page about the present may not show it.
+func (m *moment) ageAt(now time.Time, head uint64) time.Duration {
+	switch {
+	case m == nil || m.readAt.IsZero() || m.seq > head || m.seq < head && head-m.seq <= fewNewEvents:
+		return maxAge + 1
+	case m.seq == head:
+		return 0
+	}
+	return now.Sub(m.readAt)
+}
+
+// advance extends the sums to the event seq, and returns them. readAt is an instant at which that event was the last one; zero:
+// it is not known. The caller holds f.mu.
+func (f *follower) advance(view *posting.View, seq uint64, readAt time.Time) (*moment, error) {
+	latest := f.latest.Load()
+	booked, err := bookedAt(view, f.org, seq)
+	if err != nil {
+		return nil, err
+	}
+	builder := f.builder
+	f.builder = nil // f.builder is set again after the builder was extended; it stays nil after an error
+	if builder == nil || seq-builder.seq > fewEvents {
+		started, err := startBuilder(view, f.org, seq, booked, latest)
+		if err != nil {
+			return nil, err
+		}
+		if builder == nil || builder.seq != started.seq {
+			builder = started
+		}
+	}
+	if err := builder.extend(view, seq); err != nil {
+		return nil, err
+	}
+	m := builder.moment(booked)
+	m.readAt = readAt
+	f.builder = builder
+	f.latest.Store(m)
+	if latest != nil {
+		f.momentsMu.Lock()
+		f.recent = keep(f.recent, latest)
+		f.momentsMu.Unlock()
+	}
+	return m, nil
+}
+
+// kept returns the cached moments.
+func (f *follower) kept() []*moment {
+	f.momentsMu.Lock()
+	defer f.momentsMu.Unlock()
+	kept := append([]*moment{f.latest.Load()}, f.recent...)
+	return append(kept, f.past...)
+}
+
+// at returns the sums after the last event booked at or before an instant.
+func (f *follower) at(view *posting.View, booked ledger.Micros) (*moment, error) {
+	for _, m := range f.kept() {
+		if m != nil && m.booked == booked {
+			return m, nil // only one event has this booked time
+		}
+	}
+	head, _, err := view.Head(f.org)
+	if err != nil {
+		return nil, err
+	}
+	seq, err := seqUntil(view, f.org, head, booked)
+	if err != nil {
+		return nil, err
+	}
+	m, err := f.advanceTo(view, seq)
+	if m == nil && err == nil {
+		m, err = f.compute(view, seq)
+	}
+	return m, err
+}
+
+// advanceTo returns the sums after the event seq. It returns nil if the latest sums already contain a later event.
+func (f *follower) advanceTo(view *posting.View, seq uint64) (*moment, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	latest := f.latest.Load()
+	switch {
+	case latest == nil || latest.seq < seq:
+		return f.advance(view, seq, time.Time{})
+	case latest.seq == seq:
+		return latest, nil
+	}
+	return nil, nil
+}
+
+// compute returns the sums after an event before the latest one. It computes one moment at a time, so that many readers of the
+// past leave time for payments.
+func (f *follower) compute(view *posting.View, seq uint64) (*moment, error) {
+	f.pastMu.Lock()
+	defer f.pastMu.Unlock()
+	base := nearest(f.kept(), seq)
+	if base != nil && base.seq == seq {
+		return base, nil
+	}
+	booked, err := bookedAt(view, f.org, seq)
+	if err != nil {
+		return nil, err
+	}
+	builder, err := startBuilder(view, f.org, seq, booked, base)
+	if err != nil {
+		return nil, err
+	}
+	if err := builder.extend(view, seq); err != nil {
+		return nil, err
+	}
+	m := builder.moment(booked)
+	f.momentsMu.Lock()
+	f.past = keep(f.past, m)
+	f.momentsMu.Unlock()
+	return m, nil
+}

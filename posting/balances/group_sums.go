@@ -1,0 +1,187 @@
+package balances
+
+import (
+	"errors"
+	"slices"
+	"sort"
+	"time"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// Bounds of the sums of groups that are cached.
+const (
+	maxFollowed   = 16    // organizations with cached sums
+	maxMoments    = 16    // moments of an organization that were once its latest one, and as many other moments
+	maxGroupHolds = 4_096 // pending entries of an organization that are kept in memory
+	fewEvents     = 4_096 // if so few events follow the cached sums, no checkpoint is sought to start from
+)
+
+// moment has the sums of an organization's groups after one event. It never changes.
+type moment struct {
+	seq    uint64
+	booked ledger.Micros // the event's booked time
+	readAt time.Time     // when the event was the organization's last one; zero: it was followed by others
+	sums   []groupSum    // ordered by their keys
+}
+
+// groupSum is the sum of the accounts of a group in one asset.
+type groupSum struct {
+	key      string
+	movement ledger.Movement
+}
+
+// in returns the sums in a range of keys.
+func (m *moment) in(keys keyRange) []groupSum {
+	index := func(key string) int {
+		return sort.Search(len(m.sums), func(i int) bool { return m.sums[i].key >= key })
+	}
+	start := index(keys.from)
+	return m.sums[start:max(start, index(keys.until))]
+}
+
+// copySums returns a copy of the sums that can be extended.
+func (m *moment) copySums() store.GroupSums {
+	sums := make(store.GroupSums, len(m.sums))
+	for i := range m.sums {
+		movement := m.sums[i].movement
+		sums[m.sums[i].key] = &movement
+	}
+	return sums
+}
+
+// groupBuilder sums events by group.
+type groupBuilder struct {
+	seq        uint64 // the last event in the sums
+	sums       store.GroupSums
+	reader     entryReader
+	key, group []byte // buffers
+}
+
+func newGroupBuilder(org ledger.ID, seq uint64, sums store.GroupSums) *groupBuilder {
+	return &groupBuilder{seq: seq, sums: sums, reader: entryReader{org: org, maxHolds: maxGroupHolds}}
+}
+
+// extend adds the events up to a seq. After an error the builder must not be used any more.
+func (b *groupBuilder) extend(view *posting.View, seq uint64) error {
+	err := b.reader.eachMove(view, b.seq, seq, b.move)
+	b.seq = seq
+	return err
+}
+
+// move adds a posting's amount to the movement of the group of its account.
+func (b *groupBuilder) move(_ uint64, p *ledger.Posting, add addFunc) error {
+	b.key = store.AccountKey(b.key[:0], ledger.Account{Path: p.Account, Asset: p.Asset})
+	b.group = store.GroupKey(b.group[:0], b.key)
+	if m := b.sums.Of(b.group); *m == store.OutOfRange || add(m, p.Side, p.Amount) != nil {
+		*m = store.OutOfRange
+	}
+	return nil
+}
+
+// moment returns the sums as they are now.
+func (b *groupBuilder) moment(booked ledger.Micros) *moment {
+	m := &moment{seq: b.seq, booked: booked, sums: make([]groupSum, 0, len(b.sums))}
+	for _, key := range b.sums.Keys() {
+		m.sums = append(m.sums, groupSum{key, *b.sums[key]})
+	}
+	return m
+}
+
+// startBuilder returns a builder whose sums need only a few more events to be the sums after the event seq. The builder starts
+// with the sums of base (an earlier moment, or nil), with those of a checkpoint, or with no event. If too many events follow each
+// of these, startBuilder sums the accounts' totals, which it reads from their pages.
+func startBuilder(view *posting.View, org ledger.ID, seq uint64, booked ledger.Micros, base *moment) (*groupBuilder, error) {
+	if base != nil && seq-base.seq <= fewEvents {
+		return newGroupBuilder(org, base.seq, base.copySums()), nil
+	}
+	c, err := checkpointAt(view, org, booked)
+	if err != nil {
+		return nil, err
+	}
+	if page := (&AsOf{Paged: true}); (base == nil || base.seq < c.Seq) && page.isNear(&c, seq) {
+		sums, err := groupsOfChain(view, org, &c)
+		if _, isNotWhole := errors.AsType[*NotWholeError](err); !isNotWhole {
+			return newGroupBuilder(org, c.Seq, sums), err
+		}
+	}
+	switch {
+	case base != nil && seq-base.seq <= maxBehind*maxDistance:
+		return newGroupBuilder(org, base.seq, base.copySums()), nil
+	case seq <= maxBehind*minDistance:
+		return newGroupBuilder(org, 0, make(store.GroupSums)), nil
+	}
+	sums, err := groupsOfPages(view, org, booked)
+	return newGroupBuilder(org, seq, sums), err
+}
+
+// groupsOfChain returns the sums of groups after a checkpoint, from the checkpoint's chain.
+func groupsOfChain(view *posting.View, org ledger.ID, c *Checkpoint) (store.GroupSums, error) {
+	sums := make(store.GroupSums)
+	chain, err := readChain(view, org, c.CheckpointID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range chain {
+		groups := newCheckpointReader(view, org, &chain[i], keyRange{from: store.GroupKeys})
+		for {
+			key, m, err := groups.next()
+			if err != nil {
+				return nil, err
+			}
+			if key == nil {
+				break
+			}
+			sums.Add(key, m)
+		}
+	}
+	return sums, nil
+}
+
+// groupsOfPages sums the totals of all accounts of an organization after the event that was booked at an instant.
+func groupsOfPages(view *posting.View, org ledger.ID, booked ledger.Micros) (store.GroupSums, error) {
+	sums := make(store.GroupSums)
+	var group []byte
+	for _, env := range [...]money.Env{money.Prod, money.Test} {
+		err := fromPages(view, org, &AsOf{Env: env, At: booked}, func(key []byte, t *ledger.Totals) (bool, error) {
+			group = store.GroupKey(group[:0], key)
+			m := ledger.MovementOf(t)
+			sums.Add(group, &m)
+			return true, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return sums, nil
+}
+
+// bookedAt returns the booked time of the event seq; 0 if seq is 0.
+func bookedAt(view *posting.View, org ledger.ID, seq uint64) (ledger.Micros, error) {
+	e, _, found, err := view.Event(org, seq)
+	if err == nil && !found && seq != 0 {
+		err = damaged("organization %v: event %d is missing", org, seq)
+	}
+	return e.Booked, err
+}
+
+// nearest returns the last of the moments that is not after the event seq; nil if there is none.
+func nearest(moments []*moment, seq uint64) (found *moment) {
+	for _, m := range moments {
+		if m != nil && m.seq <= seq && (found == nil || m.seq > found.seq) {
+			found = m
+		}
+	}
+	return found
+}
+
+// keep appends a moment, and drops the first one if there are too many.
+func keep(moments []*moment, m *moment) []*moment {
+	if len(moments) == maxMoments {
+		moments = slices.Delete(moments, 0, 1)
+	}
+	return append(moments, m)
+}

@@ -1,0 +1,192 @@
+package balances
+
+import (
+	"strings"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// groupFunc is called with a group (its path and an asset) and the sums of the totals of its accounts.
+type groupFunc func(group ledger.Account, t *ledger.Totals) (more bool, err error)
+
+// AreGroups tells whether the accounts whose paths begin with a prefix make up whole groups. If they do, Groups returns the sums
+// of these groups.
+func AreGroups(prefix string) bool { return prefix == "" || ledger.Path(prefix).IsGroup() }
+
+// Groups calls fn with the sums of the groups whose paths begin with q.Prefix (see [ledger.Path.Group]), ordered by
+// path, currency and network. They are the sums over the totals that TrialBalance returns for the accounts of the group, but
+// their cost does not depend on the number of accounts. AreGroups must be true for the prefix. The query selects groups
+// with Only and After as TrialBalance selects accounts. Errors: fn's, money.ErrOverflow, *store.DamageError, or an I/O error.
+func (r *Reader) Groups(view *posting.View, org ledger.ID, q AsOf, fn func(group ledger.Account, t *ledger.Totals) (more bool, err error)) error {
+	m, err := r.groups.of(org).at(view, q.end())
+	if err != nil {
+		return err
+	}
+	if q.On != 0 {
+		if m, err = m.correctedForDay(view, org, &q); err != nil {
+			return err
+		}
+	}
+	keys := (&AsOf{Env: q.Env, Prefix: q.Prefix}).keyRange()
+	if q.After != nil {
+		keys.from = max(keys.from, string(store.AccountKey(nil, *q.After))+"\x00")
+	}
+	for _, sum := range m.in(keyRange{store.GroupKeys + keys.from, store.GroupKeys + keys.until}) {
+		group, ok := store.ParseGroupKey([]byte(sum.key))
+		if !ok {
+			return damaged("organization %v: group with key %x", org, sum.key)
+		}
+		if !q.selects(group) {
+			continue
+		}
+		if sum.movement == store.OutOfRange {
+			return money.ErrOverflow
+		}
+		t, ok := sum.movement.Totals()
+		if !ok {
+			return damaged("organization %v: group %s has a negative total", org, group.Path)
+		}
+		if more, err := fn(group, &t); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// correctedForDay returns the sums by effective date: it adds, for each account, the correction that correctForDay makes.
+func (m *moment) correctedForDay(view *posting.View, org ledger.ID, q *AsOf) (*moment, error) {
+	all := AsOf{Env: q.Env}
+	var sums store.GroupSums
+	var group []byte
+	for x, err := range crossings(view, org, all.keyRange(), q) {
+		if err == nil {
+			err = x.limitRelease(view, org, q)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if sums == nil {
+			sums = m.copySums()
+		}
+		group = store.GroupKey(group[:0], x.key)
+		sums.Add(group, &x.crossing.Movement)
+	}
+	if sums == nil {
+		return m, nil
+	}
+	return newGroupBuilder(org, m.seq, sums).moment(m.booked), nil
+}
+
+// limitRelease changes the crossing so that adding it makes no pending total of the account negative. (applyTo sets a negative
+// pending total to zero.)
+func (x *accountCrossing) limitRelease(view *posting.View, org ledger.ID, q *AsOf) error {
+	if !x.crossing.DebitsPending.Negative && !x.crossing.CreditsPending.Negative {
+		return nil
+	}
+	a, _ := store.ParseAccountKey(x.key) // crossings has parsed it
+	before, _, err := view.TotalsAt(org, a, q.end())
+	if err != nil {
+		return err
+	}
+	after := before
+	if err := x.applyTo(org, &after); err != nil {
+		return err
+	}
+	x.crossing.DebitsPending = money.Difference(after.DebitsPending, before.DebitsPending)
+	x.crossing.CreditsPending = money.Difference(after.CreditsPending, before.CreditsPending)
+	return nil
+}
+
+// Level calls fn with the sums one level below q.Prefix. If q.Prefix is empty, Level does what Groups does. Otherwise q.Prefix is
+// the path of a class, such as "L:". Then fn gets the sums of the class's groups. It also gets the totals of each account of the
+// class whose path has only two segments, such as "A:bank". The order is that of Groups. q.After is an account or a group.
+func (r *Reader) Level(view *posting.View, org ledger.ID, q AsOf, fn func(groupOrAccount ledger.Account, t *ledger.Totals) (more bool, err error)) error {
+	if q.Prefix == "" {
+		return r.Groups(view, org, q, fn)
+	}
+	ofClass := q
+	ofClass.After, ofClass.Only = nil, nil
+	hasDirect := false // the class has accounts of two segments
+	var groups []accountTotals
+	err := r.Groups(view, org, ofClass, func(group ledger.Account, t *ledger.Totals) (bool, error) {
+		switch {
+		case string(group.Path) == q.Prefix:
+			hasDirect = true
+		case q.selects(group) && (q.After == nil || precedes(q.After, &group)):
+			groups = append(groups, accountTotals{group, *t})
+		}
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	l := &levelMerger{groups: groups, fn: fn, more: true}
+	if hasDirect {
+		err = eachDirect(view, org, &q, func(a ledger.Account) (bool, error) {
+			if !q.selects(a) {
+				return true, nil
+			}
+			t, found, err := Account(view, org, a, &q)
+			if err != nil || !found {
+				return true, err
+			}
+			if err := l.groupsBefore(&a); err != nil || !l.more {
+				return false, err
+			}
+			l.more, err = fn(a, &t)
+			return l.more, err
+		})
+	}
+	if err != nil || !l.more {
+		return err
+	}
+	return l.groupsBefore(nil)
+}
+
+type accountTotals struct {
+	account ledger.Account
+	totals  ledger.Totals
+}
+
+// levelMerger passes groups to fn. The caller passes the accounts between the groups.
+type levelMerger struct {
+	groups []accountTotals
+	fn     groupFunc
+	more   bool
+}
+
+// groupsBefore passes to fn the groups that precede an account; all remaining groups if the account is nil.
+func (l *levelMerger) groupsBefore(a *ledger.Account) (err error) {
+	for l.more && err == nil && len(l.groups) > 0 && (a == nil || precedes(&l.groups[0].account, a)) {
+		l.more, err = l.fn(l.groups[0].account, &l.groups[0].totals)
+		l.groups = l.groups[1:]
+	}
+	return err
+}
+
+// precedes tells whether a comes before b. Each is an account or a group, and both are of the same environment.
+func precedes(a, b *ledger.Account) bool {
+	return string(store.AccountKey(nil, *a)) < string(store.AccountKey(nil, *b))
+}
+
+// eachDirect calls fn with the accounts after q.After whose paths have one segment after q.Prefix. It passes over the other
+// accounts with one seek for each group.
+func eachDirect(view *posting.View, org ledger.ID, q *AsOf, fn func(ledger.Account) (more bool, err error)) error {
+	rest := *q
+	for after := rest.after(); ; after = rest.after() {
+		rest.After = nil
+		err := view.AccountsFrom(org, q.Prefix, q.Env, after, func(a ledger.Account) (bool, error) {
+			if strings.IndexByte(string(a.Path[len(q.Prefix):]), ':') >= 0 {
+				rest.After = &ledger.Account{Path: a.Path.Group()}
+				return false, nil
+			}
+			return fn(a)
+		})
+		if err != nil || rest.After == nil {
+			return err
+		}
+	}
+}

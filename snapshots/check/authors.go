@@ -1,0 +1,97 @@
+package check
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"mizan/ledger"
+	"mizan/posting/store"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// For rule 5 of the checker (journals, hash trees, groups), this file checks the authors of events. Some authors refer to a
+// record, by naming the event that created it. This event is earlier in the same journal, and the kind of the record is one that
+// the kind of author allows. Providers cause only events of transactions, and payers only events of transactions and of cached
+// replies. For rule 4, the list of the administration's changes has exactly one row for each event that is such a change.
+
+// authors has the data with which the authors of one organization's events are compared.
+type authors struct {
+	created map[ledger.Kind][]uint64 // seqs of the events that created the records to which authors refer, in ascending order
+	changes scan.Multiset            // the rows that the list of the administration's changes must have
+	listed  scan.Multiset            // the rows that the list has
+}
+
+// recordsOfAuthors are the kinds of records to which authors refer.
+var recordsOfAuthors = func() (kinds []ledger.Kind) {
+	for _, kind := range ledger.Kinds() {
+		if slices.ContainsFunc(ledger.AuthorKinds(), func(k ledger.AuthorKind) bool { return k.MayRefer(kind) }) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}()
+
+// followAuthor checks the author of an event.
+func (j *journal) followAuthor(e *ledger.Event) {
+	c := j.orgCheck
+	switch a := e.Author; {
+	case a.Kind.HasRecord() && !c.authors.hasCreated(a):
+		c.authorFault(e, "its author is no earlier event that created a record of the author's kind")
+	case !mayCause(a.Kind, e.Source.Kind):
+		c.authorFault(e, "an author of its kind causes no events of such a record")
+	}
+	if e.Version == 1 && slices.Contains(recordsOfAuthors, e.Source.Kind) {
+		if c.authors.created == nil {
+			c.authors.created = make(map[ledger.Kind][]uint64)
+		}
+		c.authors.created[e.Source.Kind] = append(c.authors.created[e.Source.Kind], e.Seq)
+	}
+	if e.IsAdministrationChange() {
+		c.authors.changes.Add(c.seed, changeRow(&store.ListRow{Booked: e.Booked, IsCreation: e.Version == 1, ID: ledger.SeqID(e.Seq)}))
+	}
+}
+
+func (c *orgCheck) authorFault(e *ledger.Event, what string) {
+	c.Report.Breach(findings.RuleJournal, "organization %v: event %d of %s: %s", c.organization.ID, e.Seq, scan.NameOf(e.Source), what)
+}
+
+// hasCreated tells whether an event that was read before has created the author's record.
+func (s *authors) hasCreated(a ledger.Author) bool {
+	for kind, seqs := range s.created {
+		if _, found := slices.BinarySearch(seqs, a.Seq); found && a.Kind.MayRefer(kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayCause tells whether an author of this kind may cause an event of a record of this kind.
+func mayCause(author ledger.AuthorKind, record ledger.Kind) bool {
+	switch author {
+	case ledger.ByPayer:
+		return record == ledger.Transaction || record == ledger.Reply
+	case ledger.ByProvider:
+		return record == ledger.Transaction
+	}
+	return true
+}
+
+// followChangeRow counts a row of the list of the administration's changes.
+func (c *orgCheck) followChangeRow(row *store.ListRow) { c.authors.listed.Add(c.seed, changeRow(row)) }
+
+// changeRow returns the parts of a list's row that are compared, as bytes.
+func changeRow(row *store.ListRow) []byte {
+	bytes := append(binary.BigEndian.AppendUint64(nil, uint64(row.Booked)), row.ID[:]...)
+	if row.IsCreation {
+		return append(bytes, 1)
+	}
+	return bytes
+}
+
+// checkChangesListed compares the list of the administration's changes, which has been read, with the events.
+func (c *orgCheck) checkChangesListed() {
+	if c.authors.listed != c.authors.changes {
+		c.Report.Breach(findings.RuleClaims, "organization %v: the list of the administration's changes has other rows than its events", c.organization.ID)
+	}
+}

@@ -1,0 +1,140 @@
+package turnover
+
+import (
+	"bytes"
+
+	"mizan/actors/follower"
+	turnoveractor "mizan/actors/turnover"
+	"mizan/ledger"
+	"mizan/ledger/turnover"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Check recomputes the daily figures of an organization's partners from its events.
+type Check struct {
+	*scan.Scan
+	organization *scan.Organization
+	rows         uint64                  // number of stored rows
+	compared     uint64                  // number of stored rows that were compared
+	counted      uint64                  // seq up to which the server has counted all events
+	lastSeq      uint64                  // seq of the last event
+	day          ledger.Date             // the day that is being counted
+	days         map[turnover.Place]*day // the figures of that day
+}
+
+// day has the figures of one partner on one day: the stored ones and the recomputed ones.
+type day struct {
+	stored []byte        // the stored row; nil: there is none, or it cannot be read
+	row    *turnover.Row // the decoded stored row; empty if stored is nil
+	again  turnover.Row  // the recomputed row
+}
+
+// New begins the check of an organization: it counts the stored rows and reads the progress row.
+func New(s *scan.Scan, o *scan.Organization) *Check {
+	c := &Check{Scan: s, organization: o, days: make(map[turnover.Place]*day)}
+	err := c.View.KVKeys(o.ID, turnover.Rows(), nil, func(key []byte) ([]byte, bool, error) {
+		if _, err := turnover.ParseKey(key); err == nil {
+			c.rows++
+		} else if !bytes.Equal(key, turnover.Rows()) {
+			c.breach("a row of turnover has the key %x", key)
+		}
+		return nil, true, c.Interrupted()
+	})
+	row, found, readErr := c.View.KV(o.ID, turnover.Rows())
+	if err == nil {
+		err = readErr
+	}
+	if err == nil && found {
+		c.counted, err = turnover.DecodeCounted(row)
+	}
+	if err != nil && c.Ctx.Err() == nil {
+		c.breach("%v", err)
+	}
+	return c
+}
+
+func (c *Check) breach(format string, args ...any) {
+	c.Report.Breach(findings.RuleTotals, "organization %v: "+format, append([]any{c.organization.ID}, args...)...)
+}
+
+// Follow adds an event to the recomputed figures of its day. Events must be passed in order.
+func (c *Check) Follow(e *ledger.Event) {
+	c.lastSeq = e.Seq
+	if c.rows == 0 && e.Seq > c.counted || e.Source.Kind != ledger.Transaction || !turnover.Counts(e.Name) {
+		return
+	}
+	item, err := c.itemOf(e)
+	if err != nil {
+		c.breach("turnover of event %d: %v", e.Seq, err)
+		return
+	}
+	if item.Day != c.day {
+		c.compare()
+		c.day = item.Day
+	}
+	d := c.days[item.Place]
+	if d == nil {
+		d = c.read(item.Place)
+		c.days[item.Place] = d
+	}
+	switch {
+	case e.Seq <= d.row.Seq:
+		d.again.Seq = e.Seq
+		err = d.again.Day.AddItem(&item)
+	case e.Seq <= c.counted:
+		c.breach("turnover of partner %d on %v lacks event %d", item.Partner, item.Day, e.Seq)
+	}
+	if err != nil {
+		c.breach("turnover of event %d: %v", e.Seq, err)
+	}
+}
+
+// itemOf returns the contribution of an event to the figures.
+func (c *Check) itemOf(e *ledger.Event) (item turnover.Item, err error) {
+	t, err := follower.ReadTransaction(c.View, c.organization.ID, e.Source.ID)
+	if err != nil {
+		return item, err
+	}
+	return turnoveractor.ItemOf(c.View, c.organization.ID, e, t)
+}
+
+// read reads the stored row at a place (a partner on a day).
+func (c *Check) read(place turnover.Place) *day {
+	d := &day{row: new(turnover.Row), again: turnover.Row{Day: make(turnover.Day)}}
+	stored, found, err := c.View.KV(c.organization.ID, place.Key())
+	if err == nil && found {
+		c.compared++
+		var row *turnover.Row
+		if row, err = turnover.Decode(stored); err == nil {
+			d.stored, d.row = bytes.Clone(stored), row
+		}
+	}
+	if err != nil {
+		c.breach("turnover of partner %d on %v: %v", place.Partner, place.Day, err)
+	}
+	return d
+}
+
+// compare compares the recomputed rows of the current day with the stored ones.
+func (c *Check) compare() {
+	for place, d := range c.days {
+		if d.stored != nil && !bytes.Equal(d.again.Encode(), d.stored) {
+			c.breach("turnover of partner %d on %v differs from what its events give", place.Partner, place.Day)
+		}
+	}
+	clear(c.days)
+}
+
+// End is called after the last event. It compares the last day, and reports a stored row that no event explains, and a progress
+// row that is wrong.
+func (c *Check) End() {
+	c.compare()
+	c.Report.Count(findings.RuleTotals, c.rows)
+	if c.compared != c.rows {
+		c.breach("%d rows of turnover are of days on which nothing is counted", c.rows-c.compared)
+	}
+	if c.counted > c.lastSeq {
+		c.breach("turnover is counted up to event %d, which does not exist", c.counted)
+	}
+}
