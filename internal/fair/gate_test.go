@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -220,47 +221,53 @@ func TestCancelledYieldLosesThePlace(t *testing.T) {
 }
 
 // With random arrivals and departures, there are never more callers inside than allowed, and at the end no
-// state is left.
+// state is left. Callers stay inside for a random virtual time, so that they overlap on any number of processors.
 func TestInvariantsHoldUnderConcurrentUse(t *testing.T) {
 	seed := rand.Uint64()
 	t.Log("seed", seed)
-	b := Bounds{MaxInside: 3, MaxWaiting: 10, PerMember: 4}
-	f := newGateFixture(t, b)
-	var inside, maxInside, refused atomic.Int64
-	for i := range 40 {
-		random := rand.New(rand.NewPCG(seed, uint64(i)))
-		f.callers.Go(func() {
-			for range 200 {
-				ctx, cancel := context.WithCancel(t.Context())
-				if random.IntN(4) == 0 {
-					go cancel()
-				}
-				group := fmt.Sprint(random.IntN(4))
-				place, err := f.gate.Enter(ctx, group, group+"."+fmt.Sprint(random.IntN(3)))
-				if err != nil {
-					refused.Add(1)
-					cancel()
-					continue
-				}
+	synctest.Test(t, func(t *testing.T) {
+		b := Bounds{MaxInside: 3, MaxWaiting: 10, PerMember: 4}
+		f := newGateFixture(t, b)
+		var inside, maxInside, refused atomic.Int64
+		for i := range 40 {
+			random := rand.New(rand.NewPCG(seed, uint64(i)))
+			stay := func() {
 				now := inside.Add(1)
 				for previous := maxInside.Load(); now > previous && !maxInside.CompareAndSwap(previous, now); previous = maxInside.Load() {
 				}
-				if random.IntN(2) == 0 {
-					inside.Add(-1)
-					if _, err = place.Yield(ctx, 0); err == nil {
-						inside.Add(1)
-					}
-				}
-				if err == nil {
-					inside.Add(-1)
-					place.Leave()
-				}
-				cancel()
+				time.Sleep(time.Duration(random.IntN(1000)) * time.Microsecond)
+				inside.Add(-1)
 			}
-		})
-	}
-	f.wantOrder("")
-	if maxInside.Load() > int64(b.MaxInside) || refused.Load() == 0 {
-		t.Errorf("%d were inside at once, %d were refused", maxInside.Load(), refused.Load())
-	}
+			f.callers.Go(func() {
+				for range 200 {
+					time.Sleep(time.Duration(random.IntN(1000)) * time.Microsecond)
+					ctx, cancel := context.WithCancel(t.Context())
+					if random.IntN(4) == 0 {
+						go cancel()
+					}
+					group := fmt.Sprint(random.IntN(4))
+					place, err := f.gate.Enter(ctx, group, group+"."+fmt.Sprint(random.IntN(3)))
+					if err != nil {
+						refused.Add(1)
+						cancel()
+						continue
+					}
+					stay()
+					if random.IntN(2) == 0 {
+						if _, err = place.Yield(ctx, 0); err == nil {
+							stay()
+						}
+					}
+					if err == nil {
+						place.Leave()
+					}
+					cancel()
+				}
+			})
+		}
+		f.wantOrder("")
+		if maxInside.Load() != int64(b.MaxInside) || refused.Load() == 0 {
+			t.Errorf("%d were inside at once, %d were refused", maxInside.Load(), refused.Load())
+		}
+	})
 }
