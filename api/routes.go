@@ -53,7 +53,7 @@ func (s *Server) newRoutes(serving context.Context) []web.Route {
 		Organizations: cfg.Directory, Routes: s.describedRoutes,
 		Config: visit.Config{
 			Internal: &web.Internal{Handle: s.inner, Log: cfg.Log}, Errors: s.errors, Proxies: s.access.Proxies, People: cfg.Directory, Clock: cfg.Clock,
-			Base: cfg.Pages.Base,
+			Base: cfg.Pages.Base, LedgerReaderIsHere: s.ledger.ReaderIsHere,
 		},
 	})
 	store := storefront.New(storefront.Config{Records: cfg.Storefront, Directory: cfg.Directory, Fingerprint: cfg.Fingerprint})

@@ -51,6 +51,10 @@ func New(cfg Config) *Handlers {
 	return h
 }
 
+// ReaderIsHere keeps the sums of an organization's accounts ready in the background for some minutes, because a person who reads
+// them has come.
+func (h *Handlers) ReaderIsHere(org ledger.ID) { h.watch.see(org) }
+
 // extendSums brings an organization's sums of groups of accounts up to the present.
 func (h *Handlers) extendSums(org ledger.ID) error {
 	view, _, err := h.balances.Present(org, h.cfg.Journal.View)

@@ -11,12 +11,12 @@ import (
 // Bounds of a watch; times are real time.
 const (
 	maxWatched = 8                      // organizations that are watched
-	watchTime  = 10 * time.Minute       // an organization is watched for this time after somebody has read its sums
+	watchTime  = 10 * time.Minute       // an organization is watched for this time after a reader was here last
 	watchEvery = 400 * time.Millisecond // how often the sums of watched organizations are extended; less than half of the time after which a page does so itself
 )
 
-// watch extends the sums of groups of accounts in the background while somebody looks at them, so that a page finds them ready
-// and does not sum the events since the last page itself. It reads nothing for an organization at which nobody looks.
+// watch extends the sums of groups of accounts in the background while somebody who reads them is here, so that a page finds them
+// ready and does not sum the events since the last page itself. It reads nothing for an organization whose readers are away.
 type watch struct {
 	extend func(ledger.ID) error
 	ctx    context.Context
@@ -48,25 +48,22 @@ func (w *watch) see(org ledger.ID) {
 	}
 }
 
-// run extends the sums of the watched organizations until there are none.
+// run extends the sums of the watched organizations until there are none. It extends them at once for the first time, because the
+// sums since the last watch take longest and may be read soon.
 func (w *watch) run() {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
-	for {
-		select {
-		case <-w.ctx.Done():
-			return
-		case <-tick.C:
-		}
-		watched := w.watched(time.Now())
-		if watched == nil {
-			return
-		}
+	for watched := w.watched(time.Now()); watched != nil; watched = w.watched(time.Now()) {
 		for _, org := range watched {
 			// A page that reads the sums reports the error.
 			if w.ctx.Err() != nil || w.extend(org) != nil {
 				break
 			}
+		}
+		select {
+		case <-w.ctx.Done():
+			return
+		case <-tick.C:
 		}
 	}
 }

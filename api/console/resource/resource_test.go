@@ -52,7 +52,7 @@ func newSite(t *testing.T, contents spec.Contents, kinds []Kind, answers map[str
 			routes = append(routes, web.Route{Method: o.Method, Path: o.RouteOf(), Access: web.Access{Callers: web.AdminToken}, Console: web.ByAdmin("reserved")})
 		}
 	}
-	console := visit.New(visit.Config{Internal: &web.Internal{Handle: s.api}, Proxies: &web.Proxies{}, People: people{}, Errors: web.Errors{}})
+	console := visit.New(visit.Config{Internal: &web.Internal{Handle: s.api}, Proxies: &web.Proxies{}, People: people{}, Errors: web.Errors{}, LedgerReaderIsHere: func(ledger.ID) {}})
 	pages := New(Area{Root: "/console/admin/", Roles: []directory.Role{directory.Admin}, Catalog: described.New(contents), Kinds: kinds, Routes: func() []web.Route { return routes }})
 	for _, route := range console.Routes(pages.Pages()...) {
 		s.app.Add(route.Method, route.Path, func(c *fiber.Ctx) error {

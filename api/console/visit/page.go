@@ -30,6 +30,10 @@ type Config struct {
 	People   People
 	Clock    clock.Clock
 	Base     string // scheme and host of the service's own addresses
+
+	// LedgerReaderIsHere is called for each page of a person who reads a whole organization's ledger, so that the sums of the
+	// ledger are ready when the person looks at them. It returns at once.
+	LedgerReaderIsHere func(org ledger.ID)
 }
 
 // People finds the person who is signed in.

@@ -52,6 +52,9 @@ func (c *Console) newVisit(req *web.Request) *Visit {
 		case p.Partner != nil:
 			v.person, lang = p.Partner.Name, p.Partner.Lang
 		}
+		if p.SeesAll() && v.Has(web.LedgerRoles...) {
+			c.cfg.LedgerReaderIsHere(p.Org)
+		}
 	}
 	v.T = texts.In(v.languageOf(lang))
 	return v
