@@ -16,7 +16,7 @@ type Deadline struct {
 	origin  tracing.Origin
 
 	mu     sync.Mutex
-	timed  context.Context    // guarded by mu: made by the first Done; ends with the Deadline; nil before
+	timed  context.Context    // guarded by mu: the context with the timer; nil until Done is first called
 	cancel context.CancelFunc // guarded by mu: cancels the context timed
 	ended  bool               // guarded by mu: End was called
 }
@@ -28,7 +28,8 @@ func (d *Deadline) Begin(parent context.Context, after time.Duration) {
 	d.parent, d.instant = parent, time.Now().Add(after)
 }
 
-// SetOrigin sets the origin that tracing.FromContext finds. It is called before the context is passed on.
+// SetOrigin sets the origin (the request that caused the call) that tracing.FromContext returns for this
+// context. SetOrigin is called before the context is passed to the slow call.
 func (d *Deadline) SetOrigin(o tracing.Origin) { d.origin = o }
 
 // End ends the context and releases its timer.
@@ -81,7 +82,9 @@ func (d *Deadline) Value(key any) any {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.timed != nil {
-		return d.timed.Value(key) // a context derived from this Deadline finds the context timed, and ends with it
+		// a context derived from this Deadline looks for its parent here: it finds timed, and ends when
+		// timed ends
+		return d.timed.Value(key)
 	}
 	return d.parent.Value(key)
 }

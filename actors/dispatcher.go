@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// dispatcher runs mailboxes (the actors' queues of messages) on permanent goroutines. A new goroutine per
-// message would grow its stack from nothing each time; in a profile this was a tenth of a payment's cost.
-// A mailbox that finds the dispatcher's queue full gets its own goroutine. If the queue makes no progress
-// for a while, each queued mailbox gets its own goroutine too, so actors that wait for a slow disk do not
-// hold up other actors for long.
+// dispatcher runs mailboxes (the actors' queues of messages) on permanent goroutines. With a new
+// goroutine for each message, a new stack would have to grow each time; in a profile this was a tenth of
+// a payment's cost. A mailbox that finds the dispatcher's queue full gets its own goroutine. If the queue
+// makes no progress for a while, each queued mailbox gets its own goroutine too, so actors that wait for
+// a slow disk do not hold up other actors for long.
 type dispatcher struct {
 	queue      chan *mailbox // mailboxes to be run
 	dequeued   atomic.Uint64 // number of mailboxes that have left the queue
@@ -22,7 +22,7 @@ type dispatcher struct {
 
 const (
 	goroutineCount = 32                   // number of permanent goroutines
-	stallTime      = 2 * time.Millisecond // time without progress after which all permanent goroutines are taken to be blocked
+	stallTime      = 2 * time.Millisecond // without progress for this time, all permanent goroutines are taken as blocked
 )
 
 func newDispatcher() *dispatcher {
@@ -107,8 +107,8 @@ func (d *dispatcher) runQueued() {
 	}
 }
 
-// close ends the permanent goroutines; no work may be in progress. A mailbox that is scheduled
-// later runs on its own goroutine.
+// close ends the permanent goroutines. It must not be called while work is in progress. A mailbox that is
+// scheduled after close runs on its own goroutine.
 func (d *dispatcher) close() {
 	d.isClosed.Store(true)
 	close(d.stop)

@@ -15,8 +15,8 @@ import (
 const (
 	maxDueBatch        = 1_024                  // maximum number of items of due work that are taken from the journal at once
 	minDueInterval     = 5 * time.Millisecond   // shortest time between two searches for due work, with a real clock
-	maxDueInterval     = 500 * time.Millisecond // longest time between two searches
-	overloadedInterval = 50 * time.Millisecond  // time until the next search while the runtime is overloaded
+	maxDueInterval     = 500 * time.Millisecond // longest time between two searches for due work
+	overloadedInterval = 50 * time.Millisecond  // time until the next search for due work while the runtime is overloaded
 )
 
 // tick dispatches due work while a real clock runs.
@@ -88,14 +88,14 @@ type poll struct {
 	Poll
 	mu         sync.Mutex
 	running    bool      // guarded by mu
-	doneUpTo   time.Time // guarded by mu: the last successful run has done everything that was due up to this time
+	doneUpTo   time.Time // guarded by mu: everything that was due up to this time is done
 	failures   int       // guarded by mu: number of consecutive failed runs
 	retryAfter time.Time // guarded by mu: real time before which a failed poll does not run
 	err        error     // guarded by mu: error of the last run
 }
 
-// next returns when the poll is due; false while it runs or waits after a failure. A time that is not
-// later than doneUpTo is ignored, because a manual clock would stop at that time forever.
+// next returns the time at which the poll is due. It returns false while the poll runs, or waits after a failure. It also
+// returns false if the poll names a time that is not later than doneUpTo, because Advance would never get past that time.
 func (p *poll) next() (time.Time, bool) {
 	p.mu.Lock()
 	idle := !p.running && (p.failures == 0 || !time.Now().Before(p.retryAfter))
@@ -114,7 +114,7 @@ func (p *poll) noteStart() {
 	p.running = true
 }
 
-// noteEnd records the result of a run that handled everything up to a time.
+// noteEnd records the end of a run. If err is nil, the run has done everything that was due up to upTo.
 func (p *poll) noteEnd(upTo time.Time, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +127,7 @@ func (p *poll) noteEnd(upTo time.Time, err error) {
 	p.failures++
 }
 
-// lastError returns the error of the poll's last run; nil if it succeeded.
+// lastError returns the error of the poll's last run, or nil if the run succeeded.
 func (p *poll) lastError() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -173,12 +173,12 @@ func (rt *Runtime) dispatch(item posting.Item) {
 	handle(Due{Key: RecordKey{Org: item.Org, ID: item.Source.ID}, At: item.At})
 }
 
-// errQuitting is returned by an Advance that the shutdown cuts short.
+// errQuitting is the error of Advance if the service is shut down before Advance has reached its time.
 var errQuitting error = ledger.Refuse("actors.Advance", ledger.Unavailable, "the service is stopping; the clock stands at the instant that it has reached")
 
-// Advance moves a manual clock to a time. It stops at each due time before that time, in order, and returns when nothing is
-// due any more. Commands wait meanwhile. If Advance returns an error although the clock has reached the time, a poll has
-// failed.
+// Advance moves a manual clock to a time. On the way, it stops the clock at each time at which work is due, in order, until
+// that work is done. It returns when nothing is due any more. Commands wait meanwhile. If a poll has failed, Advance
+// returns the poll's error, although the clock has reached the time.
 func (rt *Runtime) Advance(to time.Time) error {
 	if rt.manual == nil {
 		return ErrRealClock
@@ -194,7 +194,7 @@ func (rt *Runtime) Advance(to time.Time) error {
 	for {
 		rt.work.wait()
 		if rt.quitting.Load() {
-			return errQuitting // the next Start handles the work that is due now, because the clock will still show this time
+			return errQuitting // after the restart the clock still shows this time, so Start handles the work that is due now
 		}
 		at, ok := rt.nextDue()
 		if !ok || at.After(to) {

@@ -28,9 +28,9 @@ func PartnerKeyScope(number int64) string { return "partner/" + strconv.FormatIn
 // IsZero tells whether there is no key.
 func (k *Key) IsZero() bool { return k.Text == "" }
 
-// Claim returns the claim (unique key) that stores the idempotency key durably, together with the record
-// that the request has made or changed and the extra bytes. At most a few hundred extra bytes are allowed;
-// Find returns them for a repeated request.
+// Claim returns the claim (a unique key in the store) that makes the idempotency key durable. The claim also says which
+// record the request has made or changed, and holds the extra bytes (at most a few hundred). If the request is repeated,
+// Find returns the extra bytes.
 func (k *Key) Claim(org ledger.ID, s ledger.Source, extra []byte) ledger.Claim {
 	owner := make([]byte, 0, len(k.Hash)+1+len(s.ID)+len(extra))
 	owner = append(owner, k.Hash[:]...)
@@ -42,8 +42,8 @@ func (k *Key) Claim(org ledger.ID, s ledger.Source, extra []byte) ledger.Claim {
 // ClaimKey returns the text under which the claim is stored: the key's scope and text.
 func (k *Key) ClaimKey() string { return k.Scope + "/" + k.Text }
 
-// ReadClaim parses the field Owner of a claim that Claim has made. It returns the record that was made or changed with the
-// key, and the extra bytes. The error is a Conflict if the key was used for another request.
+// ReadClaim parses the field Owner of a claim that was made by Claim. It returns the record that the request has made or
+// changed, and the extra bytes. If another request has used the key, the error is a Conflict.
 func (k *Key) ReadClaim(owner []byte) (s ledger.Source, extra []byte, err error) {
 	const op = "actors.Key"
 	minLen := len(k.Hash) + 1 + len(s.ID)
@@ -59,7 +59,7 @@ func (k *Key) ReadClaim(owner []byte) (s ledger.Source, extra []byte, err error)
 }
 
 // Find returns the record that an earlier request with the key has made or changed, and the extra bytes that were passed to
-// Claim. It returns false if the key was not used yet. The error is a Conflict if the key was used for another request.
+// Claim. It returns false if the key was not used yet. If another request has used the key, the error is a Conflict.
 func (k *Key) Find(v *posting.View, org ledger.ID) (s ledger.Source, extra []byte, found bool, err error) {
 	owner, found, err := v.Claim(org, ledger.ClaimIdempotency, k.ClaimKey())
 	if err != nil || !found {

@@ -1,6 +1,6 @@
 package actors
 
-// Job is slow work for an actor. The goroutine that runs a job does not run the actor meanwhile.
+// Job is slow work for an actor. While a goroutine runs a job, it does not run the actor.
 type Job interface {
 	// Run does the work.
 	Run()
@@ -8,9 +8,9 @@ type Job interface {
 	Report()
 }
 
-// Go runs a job on the pool; ErrBusy if too many jobs wait. A short job waits only for this machine's memory or disk. If a caller
-// waits for the actor's reply, the caller's goroutine runs the short job, because it is idle anyway; the caller gets no reply
-// before the job ends.
+// Go runs a job on the pool. If too many jobs wait, it returns ErrBusy. A short job is one that waits only for this machine's
+// memory or disk. If a caller is waiting for the actor's reply, a short job runs on the caller's goroutine, which is idle
+// anyway; the caller then gets no reply before the job ends.
 func (c *Context) Go(job Job, isShort bool) error {
 	rt := c.Runtime
 	if isShort {
@@ -23,8 +23,8 @@ func (c *Context) Go(job Job, isShort bool) error {
 	return rt.Go(func() { rt.runJob(job, func() {}) })
 }
 
-// runShort runs a job that was left to a waiting caller. It calls the function ended after the job's Run; from then on the
-// caller may run the actor again.
+// runShort runs a job that leaveJob has queued for a waiting caller. When the job's Run has returned, runShort calls ended;
+// from then on the caller may run the actor again.
 func (rt *Runtime) runShort(job Job, ended func()) {
 	defer rt.work.done()
 	rt.shortJobs.Add(1)

@@ -8,8 +8,8 @@ import (
 )
 
 // Listening counts, for each organization, the listeners: clients that receive its notifications as they happen. A
-// notification that only listeners receive is made only if its organization has a listener. The zero value of Listening
-// counts none.
+// notification that only listeners receive is not made if the organization has no listener. The zero value of Listening
+// is ready for use.
 type Listening struct {
 	total atomic.Int64 // number of listeners of all organizations; while it is 0, HasListener does not lock mu
 
@@ -35,8 +35,8 @@ func (l *Listening) Count(org ledger.ID) int {
 // Total returns the number of all listeners.
 func (l *Listening) Total() int { return int(l.total.Load()) }
 
-// Add counts a further listener of the organization. When the listener leaves, remove must be called; only its first call
-// counts.
+// Add adds one listener of the organization to the count. When the listener leaves, the caller must call remove; further
+// calls of remove have no effect.
 func (l *Listening) Add(org ledger.ID) (remove func()) {
 	l.add(org, 1)
 	return sync.OnceFunc(func() { l.add(org, -1) })

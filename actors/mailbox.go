@@ -20,15 +20,15 @@ type mailbox struct {
 	user           messages // guarded by mu
 	system         messages // guarded by mu: protoactor-go's own messages, which are handled first
 	isSuspended    bool     // guarded by mu: only protoactor-go's own messages are handled
-	isScheduled    bool     // guarded by mu: a goroutine runs the mailbox, or will
-	helper         *helper  // guarded by mu: the waiting caller that runs the mailbox; nil: none
-	isLeftToHelper bool     // guarded by mu: the mailbox is scheduled and was left to the helper, which has not begun to run it
-	job            Job      // guarded by mu: the actor's job that was left to the helper, which has not begun it; nil: none
+	isScheduled    bool     // guarded by mu: a goroutine runs the mailbox or is about to run it
+	helper         *helper  // guarded by mu: the waiting caller that runs the mailbox; nil if none
+	isLeftToHelper bool     // guarded by mu: the helper is to run the mailbox, and has not begun
+	job            Job      // guarded by mu: the actor's job that the helper is to run, and has not begun; nil if none
 }
 
 var _ actor.Mailbox = (*mailbox)(nil)
 
-// messages is a queue. A short queue is stored in its array room, without an allocation.
+// messages is a queue of messages. A queue of up to two messages is stored in the array room, without an allocation.
 type messages struct {
 	waiting []any
 	next    int // index of the oldest message in waiting
@@ -41,7 +41,7 @@ func (q *messages) push(message any) {
 	switch {
 	case q.waiting == nil:
 		q.waiting = q.room[:0]
-	case len(q.waiting) == cap(q.waiting) && q.next > len(q.waiting)/2: // a queue that is never empty must not grow for ever
+	case len(q.waiting) == cap(q.waiting) && q.next > len(q.waiting)/2: // a queue that is never empty would grow for ever
 		n := copy(q.waiting, q.waiting[q.next:])
 		clear(q.waiting[n:])
 		q.waiting, q.next = q.waiting[:n], 0
@@ -53,7 +53,7 @@ func (q *messages) pop() any {
 	message := q.waiting[q.next]
 	q.waiting[q.next] = nil
 	if q.next++; q.isEmpty() {
-		q.waiting, q.next = q.room[:0], 0 // a long queue's memory is not kept
+		q.waiting, q.next = q.room[:0], 0 // frees the memory of a long queue
 	}
 	return message
 }
@@ -81,15 +81,15 @@ func (m *mailbox) post(queue *messages, message any) {
 	}
 }
 
-// setHelper makes h the mailbox's helper: from now on the goroutine of h, a caller that will wait, runs the mailbox. h
-// replaces an earlier helper.
+// setHelper makes h the mailbox's helper, in place of an earlier helper. h belongs to a caller that is about to wait for a
+// reply. From now on the caller's goroutine runs the mailbox.
 func (m *mailbox) setHelper(h *helper) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.helper, h.mailbox = h, m
 }
 
-// leaveJob leaves a job to the helper; false if there is no helper, or the helper has a job already.
+// leaveJob queues a job for the helper. It returns false if there is no helper, or if the helper already has a job.
 func (m *mailbox) leaveJob(job Job) bool {
 	m.mu.Lock()
 	helper := m.helper
@@ -104,8 +104,8 @@ func (m *mailbox) leaveJob(job Job) bool {
 	return isFree
 }
 
-// begin returns the work that was left to the helper h: to run the mailbox (isLeftToHelper), or else a job. h must then do it.
-// While h runs a job it is not the mailbox's helper, so other goroutines run the mailbox.
+// begin returns the work that the helper h must do now. If isLeftToHelper is true, h must run the mailbox; otherwise h must run
+// the job, if there is one. While h runs a job, h is not the mailbox's helper, so other goroutines run the mailbox.
 func (m *mailbox) begin(h *helper) (isLeftToHelper bool, job Job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,7 +129,7 @@ func (m *mailbox) resume(h *helper) {
 	}
 }
 
-// leave is called when the helper h no longer waits. Other goroutines do the work that was left to h.
+// leave is called when the helper h no longer waits. If work was queued for h, other goroutines do it.
 func (m *mailbox) leave(h *helper) {
 	m.mu.Lock()
 	isLeftToHelper, job := false, Job(nil)
@@ -142,27 +142,27 @@ func (m *mailbox) leave(h *helper) {
 		m.rt.dispatcher.schedule(m)
 	}
 	if job != nil {
-		go m.rt.runShort(job, func() {}) // not on the pool, which may be full
+		go m.rt.runShort(job, func() {}) // on its own goroutine, because the pool may be full
 	}
 }
 
-// run handles messages until there is none.
+// run handles messages until none is left.
 func (m *mailbox) run() {
 	for m.runTurn() == moreToDo {
 		runtime.Gosched()
 	}
 }
 
-// turn says how a turn of a mailbox (one call of runTurn) has ended.
+// turn is the result of runTurn. It says whether runTurn must be called again.
 type turn bool
 
 const (
-	allDone  turn = false // the next message schedules the mailbox
-	moreToDo turn = true  // the mailbox stays scheduled: it must be run again
+	allDone  turn = false // no message can be handled now; the next message to arrive schedules the mailbox
+	moreToDo turn = true  // the mailbox stays scheduled, and runTurn must be called again
 )
 
-// runTurn handles messages until there is none, or enough for one turn. A panic ends the turn; protoactor-go's supervision
-// decides what happens to the actor.
+// runTurn handles messages until none is left, but at most messagesPerTurn. If a message causes a panic, runTurn returns, and
+// protoactor-go's supervision decides what happens to the actor.
 func (m *mailbox) runTurn() (end turn) {
 	var message any
 	defer func() {
@@ -186,7 +186,8 @@ func (m *mailbox) runTurn() (end turn) {
 	return moreToDo
 }
 
-// take takes the next message. taken is false if there is none: the next message schedules the mailbox again.
+// take removes the next message from its queue and returns it. If no message can be handled now, taken is false, and the next
+// message to arrive schedules the mailbox again.
 func (m *mailbox) take() (message any, isSystem, taken bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

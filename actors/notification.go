@@ -10,7 +10,7 @@ import (
 // id and type and the time of the attempt to send.
 type NotificationBody struct {
 	Type string // for posting.Webhook the event's type, "transaction.<status>"; for other channels a word for the subject
-	Data []byte // for posting.Webhook the JSON object in the envelope's field data; for other channels the whole body, a JSON object
+	Data []byte // a JSON object: for posting.Webhook the envelope's field data, for other channels the whole body
 }
 
 // NotificationWriter writes the notifications about one kind of record. WriteNotification appends the notification's Data
@@ -28,12 +28,12 @@ type Address struct {
 
 // Addresses says where notifications of a partner's transactions go; actors/directory implements it.
 type Addresses interface {
-	// Destination returns the id of the terminal whose address receives the webhooks about a transaction. This is the
-	// transaction's terminal. For a transaction without a terminal (the zero id) it is the partner's notification-only
-	// terminal in the environment (real or test money). If neither that terminal nor the partner has an address,
-	// Destination returns false, and no merchant is notified.
+	// Destination returns the id of the terminal whose address receives the webhooks about a transaction. If the
+	// transaction has a terminal, the webhooks go to this terminal's address. Otherwise (the zero id) they go to the
+	// address of the partner's notification-only terminal in the environment (real or test money). If neither the chosen
+	// terminal nor the partner has an address, Destination returns false, and no merchant is notified.
 	Destination(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (destination ledger.ID, hasAddress bool)
-	// Address returns a destination's current address; false if it has none. In that case the Address holds only
-	// the destination's secrets, which sign the notifications that listeners receive.
+	// Address returns a destination's current address. If the destination has no address, it returns false, and the
+	// Address holds only the destination's secrets; the secrets sign the notifications that listeners receive.
 	Address(org, recipient ledger.ID) (Address, bool)
 }

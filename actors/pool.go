@@ -7,7 +7,7 @@ type Pool struct {
 	pool *pool
 }
 
-// NewPool makes a pool of at most size goroutines. It ends with the runtime.
+// NewPool makes a pool of at most size goroutines. The pool ends when the runtime stops.
 func (rt *Runtime) NewPool(size int) *Pool {
 	p := &Pool{rt: rt, pool: newPool(size)}
 	rt.mu.Lock()
@@ -16,6 +16,6 @@ func (rt *Runtime) NewPool(size int) *Pool {
 	return p
 }
 
-// Go runs a job; ErrBusy if too many jobs wait (MaxCalls). The job counts as work in progress: a
-// manual clock and Stop wait for it.
+// Go runs a job. If MaxCalls jobs already wait for the pool, it returns ErrBusy. The job counts as
+// work in progress: a manual clock and Stop wait for it.
 func (p *Pool) Go(job func()) error { return p.rt.runOn(p.pool, job) }

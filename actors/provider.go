@@ -46,8 +46,8 @@ type Call struct {
 	Method    string       // the money_storage type
 	Hold      bool         // for Pay and PayOut: authorise only; a Capture or a Void follows
 
-	// Card is wiped by the caller after the call. For Complete it is the card that was kept, without its CVV,
-	// because the provider asked for it (Outcome.KeepCard).
+	// The caller wipes Card after the call. For Complete, Card is set only if the provider asked for the card again
+	// (Outcome.KeepCard); it then has no CVV.
 	Card *secret.Card
 
 	Token secret.Text // for Pay: the token of an earlier charge at the terminal (Outcome.Token), in place of a card
@@ -56,9 +56,9 @@ type Call struct {
 	// payer has acted. ReturnURL is set for Pay and PayOut only; most charges never need it.
 	ReturnURL func() string
 
-	Material []byte // for Complete: the JSON object that the payer's side submitted; nil: the payer has returned from the rail
+	Material []byte // for Complete: the JSON object that the payer's side submitted; nil if the payer came back from the rail
 	Choice   string // for Complete: the receiving institution that was chosen
-	Browser  []byte // for Pay: the JSON object browser_data; nil: none was sent
+	Browser  []byte // for Pay: the JSON object browser_data; nil if none was sent
 
 	ChargeState // the stored state of the charge
 }
@@ -66,14 +66,14 @@ type Call struct {
 // ChargeState is the part of a charge's record that is stored for its provider, so that an adapter
 // needs no memory of its own.
 type ChargeState struct {
-	SubmittedSince time.Time    // the charge was submitted at this time or later
+	SubmittedSince time.Time    // earliest time at which the charge can have been submitted
 	ChargedAmount  money.Amount // the amount that the charge was submitted with
-	Meta           []byte       // Outcome.Meta of the last outcome that had one; nil: there was none
+	Meta           []byte       // the last Outcome.Meta that was set; nil if none was
 	Refunded       money.Amount // for Refund: total of the earlier refunds
-	ActionKnown    bool         // the record has the payer's action, so an inquiry need not return it again
+	ActionKnown    bool         // the record already says what the payer must do, so an inquiry need not return it again
 }
 
-// LogValue implements slog.LogValuer: it shows only what identifies the call.
+// LogValue implements slog.LogValuer. It shows only the call's reference and operation.
 func (c *Call) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("reference", c.Reference.String()), slog.String("operation", c.Operation.String()))
 }
@@ -82,9 +82,9 @@ func (c *Call) LogValue() slog.Value {
 type Inquiry struct {
 	Terminal  *directory.Terminal
 	Reference ledger.ID
-	Operation Operation // Pay or PayOut for the charge itself, even after a Complete
+	Operation Operation // the operation whose result is wanted; for the charge itself Pay or PayOut, even after a Complete
 	Request   ledger.ID
-	Amount    money.Amount // the amount that is captured or refunded; zero if the question is about the charge itself
+	Amount    money.Amount // the amount that is captured or refunded; zero if the inquiry is about the charge itself
 
 	ChargeState
 }
@@ -92,11 +92,11 @@ type Inquiry struct {
 // Outcome is a provider's reply to a submission or an inquiry.
 type Outcome struct {
 	Verdict      payment.Verdict
-	Failure      payment.Failure // for VerdictRefused, VerdictFailed and VerdictNotSent; without a code it means CardDeclined for a refusal, else ProcessingError
+	Failure      payment.Failure // for VerdictRefused, VerdictFailed and VerdictNotSent; a missing code means CardDeclined for a refusal, else ProcessingError
 	RRN          string          // retrieval reference number, 12 digits, for VerdictCharged and VerdictHeld
-	InquireAfter time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: wait before an inquiry; 0: the provider time-out, or for VerdictAction no inquiry
-	Status       payment.Status  // for VerdictPending: the status that the rail reports and the merchant is shown; empty: charging, or refunding
-	Meta         []byte          // JSON object of the rail's own keys, shown in merchant_meta; nil: none
+	InquireAfter time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: wait before an inquiry; if 0, the provider time-out, but no inquiry for VerdictAction
+	Status       payment.Status  // for VerdictPending: status that the rail reports and the merchant sees; empty means charging or refunding
+	Meta         []byte          // JSON object with the rail's own keys, shown in merchant_meta; nil if none
 
 	// Unreachable says that the provider could not be reached or did not answer. It counts as a failure
 	// for the terminal's circuit breaker.
@@ -110,7 +110,7 @@ type Outcome struct {
 	KeepCard bool            // for VerdictAction: Complete needs the card again
 }
 
-// MaxToken bounds a provider's token, in bytes. A longer token is not kept.
+// MaxToken is the maximum length of a provider's token in bytes. A longer token is not kept.
 const MaxToken = 512
 
 // Report is news about a charge, which the rail (the payment network) sends without being asked.
@@ -120,7 +120,7 @@ type Report struct {
 	Terminal  ledger.ID
 	At        time.Time
 	Kind      ReportKind
-	Failure   payment.Failure // without a code it means ProcessingError for Corrected; for TakenBack only its Detail is used
+	Failure   payment.Failure // for Corrected, a missing code means ProcessingError; for TakenBack, only the Detail is used
 }
 
 // ReportKind is the kind of a report. The zero value is invalid.
@@ -129,20 +129,20 @@ type ReportKind uint8
 // The kinds of reports.
 const (
 	TakenBack ReportKind = iota + 1 // settled money was returned
-	Corrected                       // a charge that was refused had in fact failed
-	Settled                         // a charge that was given up has moved money after all
+	Corrected                       // a charge that was reported as refused has in fact failed
+	Settled                         // the service had given up a charge, but the money has moved after all
 )
 
 // LocalProvider is implemented by adapters that make some calls inside this process.
 type LocalProvider interface {
 	// IsLocal tells whether Submit of the operation waits only for this machine's memory and disk, not for a network or another
-	// program. Such a call does not run on the pool but on the goroutine of the request that waits for its outcome. So a caller
-	// whose deadline passes during the call gets its answer only after the call.
+	// program. Such a call does not run on the pool but on the goroutine of the request that waits for its outcome. So even if
+	// the caller's deadline passes during the call, the caller gets an answer only after the call.
 	IsLocal(Operation) bool
 }
 
-// Provider is an adapter to one payment provider. Its methods run on a bounded pool or, for a LocalProvider, on the
-// goroutine of a waiting request, never on a goroutine that runs the actor. They may block until ctx ends.
+// Provider is an adapter to one payment provider. Its methods run on a bounded pool or, for a LocalProvider, on the goroutine
+// of a waiting request, never on a goroutine that runs the actor. The methods may block until ctx ends.
 type Provider interface {
 	// Name returns the value of a terminal's provider field that selects this adapter.
 	Name() string

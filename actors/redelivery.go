@@ -37,8 +37,8 @@ func (rt *Runtime) noteDispatched(items []posting.Item) {
 	}
 }
 
-// reclaim returns to the journal the due work that was handed out too long ago. The journal drops an item
-// whose work was done, because its record then has another due time, or none.
+// reclaim returns to the journal the due work that was handed out too long ago. If the work was done, its
+// record has another due time or none, so the journal drops the returned item.
 func (rt *Runtime) reclaim(now time.Time) {
 	rt.mu.Lock()
 	n := 0
@@ -55,7 +55,7 @@ func (rt *Runtime) reclaim(now time.Time) {
 	}
 }
 
-// Postpone gives due work that could not be begun back to the journal, which hands it out again later.
+// Postpone returns due work to the journal if the work cannot begin now. The journal hands it out again later.
 func (rt *Runtime) Postpone(kind ledger.Kind, d Due) {
 	rt.Journal.Due.Return(posting.Item{At: d.At, Org: d.Key.Org, Source: ledger.Source{Kind: kind, ID: d.Key.ID}})
 }
@@ -73,8 +73,8 @@ func (rt *Runtime) schedule(after time.Duration, fn func()) {
 	rt.scheduledCalls = append(rt.scheduledCalls, scheduledCall{time.Now().Add(after), fn})
 }
 
-// ScheduleRetry schedules one call of fn after a failure. The wait, in real time, is a second, doubled for each
-// earlier failure, and at most a minute. The scheduled call does not count as work in progress: Quiesce and
+// ScheduleRetry schedules one call of fn after a failure. The wait is one second of real time, doubled for each
+// earlier failure, but at most a minute. The scheduled call does not count as work in progress: Quiesce and
 // Stop do not wait for it, and Stop drops it. fn must not block.
 func (rt *Runtime) ScheduleRetry(earlierFailures int, fn func()) {
 	rt.schedule(retryDelay(earlierFailures), fn)
@@ -96,7 +96,8 @@ func (rt *Runtime) runScheduledCalls(now time.Time) {
 	}
 }
 
-// retryDelay returns the wait after a failure, given the number of failures before that one.
+// retryDelay returns how long to wait after a failure. earlierFailures is the number of failures before this
+// failure.
 func retryDelay(earlierFailures int) time.Duration {
 	const doublings = 6 // 2⁶ s is longer than maxRetryDelay
 	return min(minRetryDelay<<min(earlierFailures, doublings), maxRetryDelay)

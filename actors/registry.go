@@ -14,22 +14,21 @@ import (
 
 // Behaviour decides what an actor does with its messages. Each kind of actor implements it.
 type Behaviour interface {
-	// Receive handles one message. It is never called while a Change of this actor is being made
-	// durable.
+	// Receive handles one message. Receive is never called while a Change of this actor is being made durable.
 	Receive(c *Context, message any)
 	// Committed handles the writer's receipt for the Change given to Context.Commit.
 	Committed(c *Context, change *posting.Change, receipt posting.Receipt)
-	// Idle tells whether nothing is outstanding except what Context.Expect announced, so that the
-	// actor may stop.
+	// Idle tells whether the actor may stop, because nothing is outstanding. It ignores the messages that Context.Expect
+	// announced.
 	Idle() bool
-	// Failed is called after a panic in one of the other methods; it must answer waiting callers. The behaviour is not used
-	// after that. A message that no sender repeats should implement RedeliveredMessage.
+	// Failed is called after a panic in one of the other methods. It must answer waiting callers. After Failed, the
+	// behaviour is not used any more. A message that no sender repeats should implement RedeliveredMessage.
 	Failed(c *Context)
 }
 
-// RetainedBehaviour is a Behaviour whose memory is needed for some time even if nothing is outstanding.
-// Its actor is not stopped before the time that KeepUntil returns, by the Runtime's clock. The registry
-// calls KeepUntil after each message, and only if it keeps idle actors.
+// RetainedBehaviour is a Behaviour whose memory is needed for some time even if nothing is outstanding. The actor is not
+// stopped before the time (of the Runtime's clock) that KeepUntil returns. A registry that keeps idle actors calls
+// KeepUntil after each message; other registries never call it.
 type RetainedBehaviour interface{ KeepUntil() ledger.Micros }
 
 // Refusable is a message whose sender waits for an answer.
@@ -39,29 +38,29 @@ type Refusable interface{ Refuse(err error) }
 type Registry[K comparable] struct {
 	rt       *Runtime
 	name     string
-	keepIdle time.Duration // how long an idle actor is kept if there is room; 0: not at all
-	live     *atomic.Int64 // the runtime's counter that includes the actors of this registry while they have work
+	keepIdle time.Duration // how long an idle actor is kept in memory if there is room; 0 if it is not kept
+	live     *atomic.Int64 // the runtime's counter of actors with work to which the actors of this registry are added
 	produce  func(K) Behaviour
 	seed     maphash.Seed
 	shards   [64]shard[K]
 }
 
-// maxSpare bounds the spare actors of one shard. All shards together then hold enough for the requests that a server has in
-// progress.
+// maxSpare is the maximum number of spare actors in one shard. All shards together can hold enough spare actors for the
+// requests that a server has in progress at one time.
 const maxSpare = 16
 
 type shard[K comparable] struct {
 	mu     sync.Mutex
 	actors map[K]*shell[K] // guarded by mu
 
-	// Making and ending an actor of protoactor-go costs as much as handling two messages. So a registry that keeps no idle
-	// actors keeps some that have finished their work, for other keys.
+	// Making and ending an actor of protoactor-go costs as much as handling two messages. So if a registry keeps no idle
+	// actors, it keeps some actors that have finished their work, and reuses them for other keys.
 	spare []*shell[K] // guarded by mu
 }
 
 // usage is what the registry knows about an actor. All fields are guarded by the shard's lock.
 type usage struct {
-	sent      uint64 // total number of messages sent to the actor for its key
+	sent      uint64 // number of messages sent to the actor since it was assigned to its key
 	lastUsed  time.Time
 	keepUntil ledger.Micros // while isIdle is set: time until which the actor must be kept, by the Runtime's clock
 	isIdle    bool          // the actor has no work and is only kept in memory
@@ -82,15 +81,15 @@ func NewRegistry[K comparable](rt *Runtime, name string, keepIdle time.Duration,
 	return r
 }
 
-// Unbounded excludes the registry's actors from the bounds: no command is refused and no due work is
-// delayed because of them, even if very many have work. The senders of their messages must bound the
-// memory of these actors. Call Unbounded before the first message. It returns the registry.
+// Unbounded excludes the registry's actors from the bounds: no command is refused and no due work is delayed because of
+// these actors, even if very many of them have work. The code that sends messages to such actors must bound their memory.
+// Call Unbounded before the first message. It returns the registry.
 func (r *Registry[K]) Unbounded() *Registry[K] {
 	r.live = &r.rt.unboundedActors
 	return r
 }
 
-// Command sends a message on behalf of an outside caller; it returns ErrBusy if too many actors have work. If the message
+// Command sends a message on behalf of an outside caller. If too many actors have work, it returns ErrBusy. If the message
 // embeds a Waiter, the caller's goroutine runs the actor while it waits.
 func (r *Registry[K]) Command(key K, m Refusable) error {
 	if r.rt.liveActors.Load() >= MaxLive {
@@ -104,7 +103,7 @@ func (r *Registry[K]) Command(key K, m Refusable) error {
 	return nil
 }
 
-// Tell sends an outcome or due work. It is never refused.
+// Tell sends a message about an outcome or about due work. The message is never refused.
 func (r *Registry[K]) Tell(key K, m any) { r.send(key, m, nil) }
 
 func (r *Registry[K]) send(key K, m any, helper *helper) {
@@ -153,9 +152,10 @@ func (r *Registry[K]) shard(key K) *shard[K] {
 	return &r.shards[maphash.Comparable(r.seed, key)%uint64(len(r.shards))]
 }
 
-// releaseOrKeep is called by an actor that has nothing outstanding. If the actor has handled every message that was sent to
-// it for its key, it loses the key or is kept idle. ends tells whether the actor must stop. If ends is false, the actor may
-// already work for its next key, so the caller must not touch the actor's state.
+// releaseOrKeep decides what happens to an actor that has nothing outstanding. If a message to the actor is still on its
+// way, nothing happens. Otherwise the actor either is kept in memory for its key, or loses the key. ends tells whether the
+// actor must stop. If ends is false, the actor may already work for another key, so the caller must not touch the actor's
+// state.
 func (r *Registry[K]) releaseOrKeep(a *shell[K], handled uint64, keepUntil ledger.Micros) (ends bool) {
 	s := r.shard(a.key)
 	s.mu.Lock()
@@ -177,7 +177,8 @@ func (r *Registry[K]) releaseOrKeep(a *shell[K], handled uint64, keepUntil ledge
 	} else {
 		r.live.Add(-1)
 	}
-	if r.keepIdle > 0 || len(s.spare) >= maxSpare { // an actor that was kept may still receive an idleCheck, so it gets no next key
+	// an actor that was kept in memory may still receive an idleCheck, so it is not reused for another key
+	if r.keepIdle > 0 || len(s.spare) >= maxSpare {
 		return true
 	}
 	a.forget()
@@ -196,8 +197,8 @@ func (r *Registry[K]) mayKeep(a *shell[K], keepUntil ledger.Micros) bool {
 	return keepUntil > 0 && ledger.MicrosOf(r.rt.Clock.Now()) < keepUntil
 }
 
-// stopIdle asks each actor that has got no message for keepIdle, at the real time now, whether it may stop.
-// It does not ask idle actors that must be kept until a later time.
+// stopIdle asks actors whether they may stop. It asks each actor that has received no message for the duration keepIdle,
+// except idle actors that must be kept until a later time. now is the real time.
 func (r *Registry[K]) stopIdle(now time.Time) {
 	businessNow := ledger.MicrosOf(r.rt.Clock.Now())
 	for i := range r.shards {
@@ -212,5 +213,5 @@ func (r *Registry[K]) stopIdle(now time.Time) {
 	}
 }
 
-// idleCheck asks an actor whether it may stop. It is not counted in usage.sent.
+// idleCheck is a message that asks an actor whether it may stop. An idleCheck is not counted in usage.sent.
 type idleCheck struct{}

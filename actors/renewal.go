@@ -8,7 +8,7 @@ import (
 )
 
 // Renewal is a payment that a subscription starts. It uses the stored credential and the terminal of the
-// subscription's initial payment. The intent is durable before the payment starts.
+// subscription's initial payment. The subscription's intent to pay is durable before the payment starts.
 type Renewal struct {
 	Org          ledger.ID
 	ID           ledger.ID // id of the payment's future transaction, random, stored with the intent
@@ -20,8 +20,9 @@ type Renewal struct {
 }
 
 // Key returns the renewal's idempotency key. The renewal's transaction claims the key, so there is one
-// transaction even if the renewal is started several times. A partner's txid would not do, because the
-// partner could use it first. The key's scope cannot belong to a request's Idempotency-Key.
+// transaction even if the renewal is started several times. A txid (a partner's own id of a transaction)
+// could not serve as the key, because the partner could use the same txid first. A request's
+// Idempotency-Key never has the scope of this key.
 func (r *Renewal) Key() Key {
 	return Key{Scope: "subscription/" + r.Subscription.String(), Text: strconv.FormatUint(r.Number, 10)}
 }

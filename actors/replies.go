@@ -8,9 +8,9 @@ import (
 	"mizan/posting"
 )
 
-// Sealer encrypts data, such as replies to requests with an idempotency key, so that it can be
-// neither read nor changed unnoticed where it is stored; *secret.Keyring implements it. A
-// ciphertext opens only with the context that it was sealed with.
+// Sealer encrypts and decrypts stored data, such as replies to requests with an idempotency key. Without the keys, nobody
+// can read the stored data or change it unnoticed. Open succeeds only with the context that was passed to Seal.
+// *secret.Keyring implements Sealer.
 type Sealer interface {
 	Seal(plaintext, context []byte) ([]byte, error)
 	Open(sealed, context []byte) ([]byte, error)
@@ -32,9 +32,9 @@ var ErrReply = errors.New("the stored reply can't be read")
 
 var errNoReply = errors.New("the bytes are no reply of this kind")
 
-// SealReply returns the bytes to store for the reply to a request with an idempotency key: the ReplyKind and the
-// encrypted plaintext. The ReplyKind, the organization and the id are the context of the encryption. The id is
-// derived from the key (by ReplyID of the service that writes the reply). The error comes from the sealer.
+// SealReply returns the bytes to store for the reply to a request with an idempotency key: the ReplyKind and the encrypted
+// plaintext. The ReplyKind, the organization and the id are the context of the encryption. The id is derived from the key
+// (by ReplyID of the service that writes the reply). The error comes from the sealer, or says that there is no sealer.
 func SealReply(s Sealer, f ReplyKind, org, id ledger.ID, plaintext []byte) ([]byte, error) {
 	if s == nil {
 		return nil, errNoSealer
@@ -46,8 +46,8 @@ func SealReply(s Sealer, f ReplyKind, org, id ledger.ID, plaintext []byte) ([]by
 	return append([]byte{byte(f)}, sealed...), nil
 }
 
-// OpenReply returns the plaintext that SealReply sealed for the same kind, organization and id. The error comes from the
-// sealer, or says that the bytes are no reply of this kind.
+// OpenReply returns the plaintext that SealReply sealed for the same kind, organization and id. It returns an error if
+// there is no sealer, if the bytes are not a reply of this kind, or if the sealer cannot decrypt them.
 func OpenReply(s Sealer, f ReplyKind, org, id ledger.ID, stored []byte) ([]byte, error) {
 	if s == nil {
 		return nil, errNoSealer
@@ -63,16 +63,16 @@ var errNoSealer = errors.New("there are no keys for replies")
 // Has tells whether the stored bytes are a reply of this kind.
 func (f ReplyKind) Has(stored []byte) bool { return len(stored) > 0 && stored[0] == byte(f) }
 
-// replyContext binds a reply to the idempotency key of its request. The prefix keeps replies apart from
-// other ciphertexts of the same organization and id.
+// replyContext returns the encryption context that binds a reply to the idempotency key of its request. Because of the
+// prefix, no other kind of ciphertext has the same context, even with the same organization and id.
 func replyContext(f ReplyKind, org, id ledger.ID) []byte {
 	const prefix = "reply "
 	context := append(make([]byte, 0, len(prefix)+1+2*len(id)), prefix...)
 	return append(append(append(context, byte(f)), org[:]...), id[:]...)
 }
 
-// ReplyRecord returns the record that stores a reply; false if there is none. The error is ErrReply
-// if the row is damaged; other errors come from the store.
+// ReplyRecord returns the record that stores a reply. If there is no such record, it returns false. If the record's row is
+// damaged, the error is ErrReply; other errors come from the store.
 func ReplyRecord(v *posting.View, org ledger.ID, reply ledger.Source) (posting.Record, bool, error) {
 	r, found, err := v.Record(org, reply)
 	if posting.IsDamage(err) {
@@ -81,10 +81,10 @@ func ReplyRecord(v *posting.View, org ledger.ID, reply ledger.Source) (posting.R
 	return r, found, err
 }
 
-// EventBeforeReply returns the event directly before the reply's own event. replySeq is the number of the
-// reply's own event; it is stored in the reply's row. The returned event is the last change of the record
-// before the reply, so it has the times that the reply shows. The result is false if the event at replySeq
-// is not the reply's own, or is the first event.
+// EventBeforeReply returns the event that directly precedes the event of a stored reply. replySeq is the number of the
+// reply's event; it is stored in the reply's row. The preceding event is the last change of the record before the reply,
+// so it contains the times that the reply shows. EventBeforeReply returns false if the event with the number replySeq does
+// not belong to the reply, or is the first event.
 func EventBeforeReply(v *posting.View, org ledger.ID, reply ledger.Source, replySeq uint64) (ledger.Event, bool, error) {
 	replyEvent, _, found, err := v.Event(org, replySeq)
 	if err != nil || !found || replyEvent.Source != reply {
@@ -112,16 +112,16 @@ func (rt *Runtime) OpenReply(f ReplyKind, org, id ledger.ID, stored []byte) ([]b
 	return plaintext, nil
 }
 
-// AlarmUnreadableReply raises an alarm: a stored reply was changed, or the keyring lacks the key that
-// it was sealed with. The reply must not be shown; the caller answers from the records instead.
+// AlarmUnreadableReply raises an alarm: a stored reply was changed, or the keyring lacks the key that encrypted the reply.
+// The reply must not be shown; the caller answers from the records instead.
 func (rt *Runtime) AlarmUnreadableReply(org, id ledger.ID, why error) {
 	rt.unreadableReplies.Add(1)
 	rt.Log.Error("a stored reply to an idempotency key does not open, so the request's answer is not repeated: run mizan audit verify, and check that the keyring has all its keys",
 		"organization", org.String(), "reply", id.String(), "error", why)
 }
 
-// ReplyLost returns the refusal of a repeated request whose reply cannot be read and cannot be replaced
-// by another reply. The fault is permanent, so a client must not be asked to try again.
+// ReplyLost returns the error for a repeated request if the stored reply cannot be read and no other reply can be made.
+// The fault is permanent, so the error does not ask the client to try again.
 func ReplyLost(op string) error {
 	return ledger.Refuse(op, ledger.Conflict,
 		"the request with this idempotency key was carried out, and its answer can no longer be read: look at what it made before you send it with another key")

@@ -20,14 +20,14 @@ import (
 
 // Bounds of the runtime.
 const (
-	MaxLive    = 131_072 // actors with work, in all registries that are not Unbounded; further commands are refused
-	MaxKept    = 131_072 // actors without work, in all registries; further ones stay only if they must be kept (RetainedBehaviour)
-	MaxWaiting = 64      // messages that wait in one actor while its Change is made durable
-	MaxCalls   = 131_072 // jobs that wait for one pool
-	poolSize   = 1024    // concurrent jobs of the pool; many, because calls of providers take seconds
+	MaxLive    = 131_072 // actors with work, in all registries that are not Unbounded; if there are more, commands are refused
+	MaxKept    = 131_072 // actors without work, in all registries; if there are more, only a RetainedBehaviour is kept
+	MaxWaiting = 64      // maximum number of messages that wait in one actor while its Change is made durable
+	MaxCalls   = 131_072 // maximum number of jobs that wait for one pool
+	poolSize   = 1024    // number of jobs that the pool runs at one time; many, because calls of providers take seconds
 )
 
-// ErrBusy refuses a command because a bound is reached: try again later.
+// ErrBusy refuses a command because a bound is reached. The caller may try again later.
 var ErrBusy error = ledger.Refuse("actors.Command", ledger.Unavailable, "too much is under way").By(ledger.LimitActors)
 
 // Options configure a Runtime.
@@ -35,13 +35,13 @@ type Options struct {
 	Clock   clock.Clock
 	Journal *posting.Journal
 	Log     *slog.Logger
-	Sealer  Sealer // seals cached replies; nil: no request may have an idempotency key
+	Sealer  Sealer // encrypts cached replies; if nil, no request may have an idempotency key
 
 	// Persist makes a manual clock's next time durable before the clock shows it.
 	Persist func(time.Time) error
 
-	// Handling is how long due work may take, in real time, to change its record. Work that takes
-	// longer is handed out again. 0: half a minute.
+	// Handling is the real time within which due work must change its record. If it takes longer, the work is handed out
+	// again. The zero value means half a minute.
 	Handling time.Duration
 }
 
@@ -64,12 +64,12 @@ type Runtime struct {
 	liveActors      atomic.Int64 // number of actors with work in registries that are not Unbounded
 	unboundedActors atomic.Int64 // number of actors with work in registries that are Unbounded
 	keptActors      atomic.Int64 // number of actors without work
-	shortJobs       atomic.Int32 // number of short jobs that run
+	shortJobs       atomic.Int32 // number of short jobs that are running
 
 	unreadableReplies atomic.Uint64 // number of calls of AlarmUnreadableReply
 
 	gate   sync.RWMutex  // commands hold it for reading; Advance holds it for writing
-	manual *clock.Manual // nil: Clock is a real one
+	manual *clock.Manual // nil if Clock is a real clock
 
 	context context.Context
 	cancel  context.CancelFunc
@@ -104,15 +104,14 @@ type Due struct {
 	At  ledger.Micros
 }
 
-// Poll is a repeated task that needs no durable timer, because the work that it looks for is still stored after
-// a restart. Run is called on the pool or, if Quick, by the clock's loop, one call at a time. After an error the
-// poll waits, even if Next says that it is due.
+// Poll is a repeated task that needs no durable timer, because the work that it looks for is still stored after a
+// restart. Run is called on the pool or, if Quick is set, by the clock's loop; the next call begins only after the last
+// has ended. If Run returns an error, the poll waits for a while, even if Next says that it is due.
 type Poll struct {
-	Next func() (time.Time, bool) // when the poll is due; false: not at all
+	Next func() (time.Time, bool) // when the poll is due; false if it is not due at any time
 	Run  func(now time.Time) error
 
-	// Quick says that Run only sends messages, so that the clock's loop calls it directly instead
-	// of waiting for the pool.
+	// Quick says that Run only sends messages. The clock's loop then calls Run directly instead of waiting for the pool.
 	Quick bool
 }
 
@@ -148,9 +147,9 @@ func (rt *Runtime) HandleDue(kind ledger.Kind, fn func(Due)) { rt.dueHandlers[ki
 // AddPoll registers a poll.
 func (rt *Runtime) AddPoll(p Poll) { rt.polls = append(rt.polls, &poll{Poll: p}) }
 
-// Start dispatches due work, now and as time passes. Items that the function resume accepts are dispatched at
-// once, whatever their due time: they are intents whose outcome is unknown. If the runtime becomes overloaded,
-// the remaining ones wait for their due times.
+// Start begins to dispatch due work. The function resume selects items that are intents with an unknown outcome; Start
+// dispatches these items at once, before their due times. If the runtime becomes overloaded, the rest of these items
+// wait for their due times.
 func (rt *Runtime) Start(resume func(posting.Item) bool) {
 	for _, item := range rt.Journal.Due.All(resume) {
 		if rt.overloaded() {
@@ -165,7 +164,7 @@ func (rt *Runtime) Start(resume func(posting.Item) bool) {
 		go rt.tick()
 		return
 	}
-	// A kill during Advance leaves work that is due at the time that the clock shows.
+	// If the process was killed during Advance, some work may be left that is due at the time that the clock shows.
 	now := rt.Clock.Now()
 	rt.lookAhead(now)
 	rt.runPolls(now)
@@ -173,7 +172,8 @@ func (rt *Runtime) Start(resume func(posting.Item) bool) {
 	}
 }
 
-// Enter begins a command, which ends with a call of leave. It waits while Advance moves a manual clock.
+// Enter begins a command. The caller must call leave when the command ends. While Advance moves a manual clock, Enter
+// waits.
 func (rt *Runtime) Enter() (leave func()) {
 	if rt.manual == nil {
 		return func() {}
@@ -182,7 +182,7 @@ func (rt *Runtime) Enter() (leave func()) {
 	return rt.gate.RUnlock
 }
 
-// Go runs a job on the pool; ErrBusy if too many jobs wait.
+// Go runs a job on the pool. If too many jobs wait, it returns ErrBusy.
 func (rt *Runtime) Go(job func()) error { return rt.runOn(rt.pool, job) }
 
 func (rt *Runtime) runOn(p *pool, job func()) error {
@@ -203,7 +203,7 @@ func (rt *Runtime) run(job func()) {
 // RunningJobs returns how many jobs are running. Most jobs are calls of providers.
 func (rt *Runtime) RunningJobs() int { return int(rt.pool.runningJobs.Load() + rt.shortJobs.Load()) }
 
-// overloaded tells whether so much work is waiting that due work must wait.
+// overloaded tells whether due work must wait, because too many jobs wait or too many actors have work.
 func (rt *Runtime) overloaded() bool {
 	return rt.pool.waiting() > MaxCalls/2 || rt.liveActors.Load() > MaxLive/2
 }

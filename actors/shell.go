@@ -10,16 +10,16 @@ import (
 	"mizan/posting"
 )
 
-// shell is the actor that the library (protoactor-go) knows. It queues and counts messages, recovers panics and
-// stops the actor, so a Behaviour only decides. Any method of a Behaviour may panic; the shell recovers the
-// panic, because the library would start another actor.
+// shell is the actor that the library (protoactor-go) knows. It queues and counts messages, recovers panics and stops the
+// actor, so a Behaviour need only handle messages. Any method of a Behaviour may panic; the shell recovers the panic,
+// because the library would start another actor.
 type shell[K comparable] struct {
 	registry *Registry[K]
 	usage    usage // what the registry knows about the actor
 	mailbox  mailbox
 
-	// The fields below belong to the present key. The registry sets them, under the shard's lock, before the first
-	// message.
+	// The fields below belong to the actor's present key. The registry sets key and behaviour, under the shard's lock,
+	// before it sends the first message.
 	key       K
 	behaviour Behaviour
 	context   Context
@@ -33,9 +33,9 @@ type Context struct {
 	mailbox   *mailbox
 	onReceipt func(posting.Receipt)
 	change    *posting.Change // the Change that is being made durable
-	receipt   posting.Receipt // the writer's receipt for change, until receiptMessage is handled
-	isOrphan  bool            // the behaviour that submitted change was replaced after a panic
-	expected  int             // number of announced messages (AnnouncedMessage) that are still to come
+	receipt   posting.Receipt // the writer's receipt for change; set until receiptMessage is handled
+	isOrphan  bool            // the behaviour that submitted the Change was replaced after a panic
+	expected  int             // number of announced messages (AnnouncedMessage) that have not come yet
 }
 
 func newShell[K comparable](r *Registry[K]) *shell[K] {
@@ -44,7 +44,7 @@ func newShell[K comparable](r *Registry[K]) *shell[K] {
 	return s
 }
 
-// begin gives the actor a key, with a new behaviour for it.
+// begin assigns a key to the actor, and makes a behaviour for the key.
 func (s *shell[K]) begin(key K) { s.key, s.behaviour = key, s.registry.produce(key) }
 
 // forget drops everything that belongs to the present key.
@@ -57,15 +57,15 @@ func (s *shell[K]) forget() {
 // AnnouncedMessage is a message that Context.Expect announced.
 type AnnouncedMessage interface{ Expected() }
 
-// Observer is a Refusable that only waits for the results of other messages. An actor's queue takes any
-// number of Observers, because there are at most as many as requests in progress.
+// Observer is a Refusable that only waits for the results of other messages. The number of Observers in an actor's queue
+// has no limit of its own, because there are never more Observers than requests in progress.
 type Observer interface {
 	Refusable
 	Observes()
 }
 
-// RedeliveredMessage is a message that no sender repeats: after a panic it is delivered again, after longer
-// and longer waits.
+// RedeliveredMessage is a message that no sender repeats. If it causes a panic, it is delivered again after a wait, which
+// grows with each panic.
 type RedeliveredMessage interface{ IsRedelivered() }
 
 // receiptMessage says that the journal's receipt for a Change is in the Context.
@@ -80,7 +80,7 @@ type retriedMessage struct {
 // Now returns the time of the runtime's clock.
 func (c *Context) Now() time.Time { return c.Runtime.Clock.Now() }
 
-// Commit submits a Change to the journal. Later messages wait until Behaviour.Committed was called.
+// Commit submits a Change to the journal. Later messages wait until Behaviour.Committed has been called.
 func (c *Context) Commit(change *posting.Change) {
 	if c.change != nil {
 		panic("a Change is under way already")
@@ -90,7 +90,7 @@ func (c *Context) Commit(change *posting.Change) {
 	submitted := false
 	defer func() {
 		if !submitted {
-			rt.work.done() // the journal has refused the Change with a panic, so no receipt will come
+			rt.work.done() // Journal.Submit has panicked, so no receipt will come
 		}
 	}()
 	rt.Journal.Submit(change, c.onReceipt)
@@ -110,7 +110,7 @@ func (c *Context) Submit(change *posting.Change, onReceipt func(posting.Receipt)
 	submitted := false
 	defer func() {
 		if !submitted {
-			rt.work.done() // the journal has refused the Change with a panic, so no receipt will come
+			rt.work.done() // Journal.Submit has panicked, so no receipt will come
 		}
 	}()
 	rt.Journal.Submit(change, func(r posting.Receipt) {
@@ -142,7 +142,7 @@ func (s *shell[K]) Receive(ac actor.Context) {
 	case idleCheck:
 		s.retireIfIdle(ac)
 	case *actor.Started, *actor.Stopping, *actor.Stopped, *actor.Restarting:
-		// Nothing to release: state is in the store.
+		// Nothing to do, because the actor's state is in the store.
 	default:
 		s.handled++
 		if s.context.change != nil {
@@ -155,8 +155,8 @@ func (s *shell[K]) Receive(ac actor.Context) {
 	}
 }
 
-// queue keeps a message until the Change in progress is durable. Only commands are bounded here; each
-// outcome and each due item belongs to an intent, so the intents bound their number.
+// queue keeps a message until the Change in progress is durable. Only the number of commands is limited here. Outcomes
+// and due work need no limit, because each belongs to an intent, and the number of intents is limited.
 func (s *shell[K]) queue(m any) {
 	_, observes := m.(Observer)
 	if refusable, ok := m.(Refusable); ok && !observes && len(s.waiting) >= MaxWaiting {
@@ -167,7 +167,7 @@ func (s *shell[K]) queue(m any) {
 	s.waiting = append(s.waiting, m)
 }
 
-// drain handles the messages that waited, until one of them begins a Change.
+// drain handles the waiting messages until one of them submits a Change.
 func (s *shell[K]) drain() {
 	for len(s.waiting) > 0 && s.context.change == nil {
 		m := s.waiting[0]
@@ -197,15 +197,15 @@ func (s *shell[K]) handleReceipt() {
 	change, receipt := s.context.change, s.context.receipt
 	s.context.change, s.context.receipt = nil, posting.Receipt{}
 	if s.context.isOrphan {
-		s.context.isOrphan = false // the behaviour was replaced meanwhile and reads the store
+		s.context.isOrphan = false // the behaviour is a new one, which reads the Change from the store
 		return
 	}
 	defer s.recoverPanic(nil, 0)
 	s.behaviour.Committed(&s.context, change, receipt)
 }
 
-// idle tells whether nothing is outstanding. keepUntil is the time until which the behaviour wants the
-// idle actor to be kept; 0: it need not be kept.
+// idle tells whether the actor has nothing outstanding. keepUntil is the time until which the behaviour wants the actor
+// kept in memory, or 0 if it need not be kept.
 func (s *shell[K]) idle() (keepUntil ledger.Micros, isIdle bool) {
 	if s.context.change != nil || len(s.waiting) > 0 || s.context.expected > 0 {
 		return 0, false
@@ -243,7 +243,7 @@ func (s *shell[K]) refuse(m Refusable, err error) {
 	s.callProtected("refuses", func() { m.Refuse(err) })
 }
 
-// callProtected calls fn and recovers its panics; fn is a step in the handling of another panic.
+// callProtected calls fn, which refuses a message or ends a behaviour that has panicked, and recovers fn's panics.
 func (s *shell[K]) callProtected(what string, fn func()) {
 	defer func() {
 		if fault := recover(); fault != nil {

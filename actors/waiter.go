@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// Waiter is a caller that waits for the reply to its command. Its zero value is ready for one use. While the caller waits, its
-// goroutine runs the actor (Registry.Command) and the actor's short jobs (Context.Go), so neither has to wait for another goroutine.
-// After a Command with a message that embeds a Waiter, the caller must call Wait or Leave.
+// Waiter is a caller that waits for the reply to its command. A Waiter is used for one command; its zero value is ready. While
+// the caller waits, the caller's goroutine runs the actor (Registry.Command) and the actor's short jobs (Context.Go), so
+// neither the actor nor a job has to wait for another goroutine. After a Command with a message that embeds a Waiter, the
+// caller must call Wait or Leave.
 type Waiter[Reply any] struct {
 	helper
 	state atomic.Int32 // see the constants below
-	reply Reply        // written once, before state is replied
+	reply Reply        // written once, before state becomes replied
 }
 
 const (
@@ -21,7 +22,7 @@ const (
 	replied
 )
 
-// Answer gives the caller its reply. It never blocks. Only the first reply counts: a second one may come after a panic.
+// Answer gives the caller its reply. It never blocks. Only the first reply counts; after a panic, a second one may come.
 func (w *Waiter[Reply]) Answer(reply Reply) {
 	if w.state.CompareAndSwap(notReplied, replying) {
 		w.reply = reply
@@ -30,11 +31,11 @@ func (w *Waiter[Reply]) Answer(reply Reply) {
 	}
 }
 
-// Wait returns the reply; false if none came by the deadline.
+// Wait returns the reply. If no reply came before the deadline, it returns false.
 func (w *Waiter[Reply]) Wait(deadline time.Time) (reply Reply, ok bool) {
 	defer w.Leave()
 	b := bellFor(deadline)
-	w.bell.Store(b) // before state and work are checked, so that a later reply and later work ring the bell
+	w.bell.Store(b) // set before the first check, so that a reply or work that comes after the check rings the bell
 	for w.state.Load() != replied {
 		switch {
 		case w.work():
@@ -47,10 +48,10 @@ func (w *Waiter[Reply]) Wait(deadline time.Time) (reply Reply, ok bool) {
 	return w.reply, true
 }
 
-// helper is the part of a Waiter that runs the actor whose reply is awaited, and that actor's short jobs.
+// helper is the part of a Waiter through which the waiting caller runs the actor and the actor's short jobs.
 type helper struct {
 	bell    atomic.Pointer[bell] // wakes the caller's goroutine; nil while the goroutine is not in Wait
-	mailbox *mailbox             // the mailbox that the helper runs; nil: none; only the caller's goroutine uses this field
+	mailbox *mailbox             // the mailbox that the helper runs; nil if none; only the caller's goroutine uses this field
 }
 
 // hasHelper is implemented by the messages that embed a Waiter.
@@ -58,14 +59,14 @@ type hasHelper interface{ asHelper() *helper }
 
 func (h *helper) asHelper() *helper { return h }
 
-// wake makes the goroutine look for its reply and for work.
+// wake makes the caller's goroutine check whether there is a reply or work.
 func (h *helper) wake() {
 	if b := h.bell.Load(); b != nil {
 		b.ring()
 	}
 }
 
-// work does the work that was left to the helper; false if there was none.
+// work does the work that is queued for the helper. It returns false if there is none.
 func (h *helper) work() bool {
 	m := h.mailbox
 	if m == nil {
@@ -78,12 +79,13 @@ func (h *helper) work() bool {
 	case !isLeftToHelper:
 		return false
 	case m.runTurn() == moreToDo:
-		m.rt.dispatcher.schedule(m) // another goroutine handles the rest, so messages of other callers do not keep this one
+		// another goroutine handles the rest, so that messages of other callers do not delay this caller
+		m.rt.dispatcher.schedule(m)
 	}
 	return true
 }
 
-// Leave says that the caller no longer waits. Other goroutines then do the work that was left to it.
+// Leave must be called when the caller no longer waits. If work was queued for the caller, other goroutines do it.
 func (h *helper) Leave() {
 	if h.mailbox != nil {
 		h.mailbox.leave(h)
@@ -93,10 +95,10 @@ func (h *helper) Leave() {
 	}
 }
 
-// bell wakes one goroutine. Bells are reused: a goroutine that has seen the bell during an earlier use may still ring it. So a
-// goroutine that wakes must check whether there is a reason.
+// bell wakes one goroutine. Bells are reused, so a goroutine that knows a bell from an earlier use may still ring it.
+// Therefore a goroutine that is woken must check whether there is a reason.
 type bell struct {
-	rung  chan struct{} // has room for one signal
+	rung  chan struct{} // holds at most one signal
 	timer *time.Timer   // rings at the deadline
 }
 
@@ -116,7 +118,7 @@ func bellFor(deadline time.Time) *bell {
 func (b *bell) ring() {
 	select {
 	case b.rung <- struct{}{}:
-	default: // the goroutine has not yet looked since the last signal
+	default: // the goroutine has not yet received the last signal
 	}
 }
 

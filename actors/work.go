@@ -8,9 +8,9 @@ import (
 // work counts the units of work in progress.
 type work struct {
 	count      atomic.Int64
-	waiters    atomic.Int32 // number of goroutines in wait
+	waiters    atomic.Int32 // number of goroutines that are in the method wait
 	mu         sync.Mutex
-	becameIdle *sync.Cond // guarded by mu: signalled when count is 0; nil before the first wait
+	becameIdle *sync.Cond // guarded by mu: wakes these goroutines when count becomes 0; nil before the first call of wait
 }
 
 func (w *work) add() { w.count.Add(1) }

@@ -70,7 +70,7 @@ type AccessReport struct {
 	Pair     [2]string   `json:"pair"`      // the two cases whose t is LargestT
 }
 
-// Timing is the distribution of a case's response times in µs, without the slowest.
+// Timing describes the distribution of a case's response times in µs. The slowest response times are left out.
 type Timing struct {
 	Case      string  `json:"case"`
 	Compared  int     `json:"kept"`

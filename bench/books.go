@@ -99,15 +99,15 @@ func (a *auditor) get(ctx context.Context, path string, result any) error {
 // pageSize is the largest page of the ledger's lists.
 const pageSize = "500"
 
-// books are the totals of those ledger accounts that a run of payments changes. A partner has two accounts, and their totals are
-// added up. One has what the institution owes the partner. The other has what the partner owes the institution, which happens if
-// a fee is more than the payment's amount.
+// books are the totals of the ledger accounts that a run of payments changes. A partner has two such accounts, and their totals
+// are added up. The first account records what the institution owes the partner. The second account records what the partner
+// owes the institution, because a fee may be more than the payment's amount.
 type books struct {
-	credits    big.Int             // posted credits of the partner, or of all partners
+	credits    big.Int             // posted credits of the accounts of the partner, or of all partners
 	debits     big.Int             // posted debits of the same accounts
 	provider   big.Int             // posted debits of the provider accounts of all terminals without a fee rule
 	byTerminal map[string]*big.Int // posted debits of the provider account of each terminal in feeRules
-	fees       big.Int             // posted credits of the account of fees
+	fees       big.Int             // posted credits of the fees account
 }
 
 // providerOf returns a copy of the total of one terminal's provider account.
@@ -150,8 +150,8 @@ func (a *auditor) readBooks(ctx context.Context, rules feeRules) (*books, error)
 
 const providerPrefix = "A:provider:"
 
-// eachAccount calls fn with the totals of one account (path), or of all accounts whose names begin with prefix. The totals are
-// those in the currency and environment of the bench's payments. An account without any entry does not exist, so a missing
+// eachAccount calls fn with the totals of the account at path, or of all accounts whose names begin with prefix. It reads only
+// totals in the currency and environment of the bench's payments. An account without any entry does not exist, so a missing
 // account is no error.
 func (a *auditor) eachAccount(ctx context.Context, path, prefix string, fn func(*row) error) error {
 	query := url.Values{"env": {paymentEnv}, "currency": {paymentCurrency}, "limit": {pageSize}}
@@ -164,8 +164,8 @@ func (a *auditor) eachAccount(ctx context.Context, path, prefix string, fn func(
 	return nil
 }
 
-// checkTrialBalance checks the trial balance: debits equal credits in each asset, posted and pending. It
-// returns the number of accounts.
+// checkTrialBalance checks the trial balance: in each asset, the posted debits must equal the posted credits, and the pending
+// debits must equal the pending credits. It returns the number of accounts.
 func (a *auditor) checkTrialBalance(ctx context.Context) (accounts int, err error) {
 	type sums struct{ posted, pending big.Int }
 	assets := make(map[string]*sums)

@@ -43,7 +43,7 @@ func (c *PaymentsConfig) wantedMerchants() merchantCounts {
 	return counts
 }
 
-// check returns an error for numbers of merchants, terminals or keys that a server does not accept.
+// check returns an error if a server does not accept these numbers of merchants, terminals or keys.
 func (c merchantCounts) check() error {
 	keysPerPartner := 0
 	if c.partners > 0 {
@@ -76,7 +76,7 @@ type LedgerConfig struct {
 	Report    string        `name:"report" placeholder:"FILE" help:"File for the report as JSON."`
 }
 
-// Bounds of the flags. defaultPreload is the value of --preload for the read workload if the flag is not given.
+// Bounds of the flags. If --preload is not given, the read workload uses defaultPreload.
 const (
 	maxConnections = 10_000
 	maxPeople      = 1_000

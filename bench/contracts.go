@@ -63,7 +63,7 @@ type ContractsReport struct {
 	Header
 	Reading     string            `json:"reading"`
 	Connections int               `json:"connections"`
-	Rate        float64           `json:"rate"` // actions a second; 0: each connection sends as soon as it can
+	Rate        float64           `json:"rate"` // actions a second; 0 if each connection sends as soon as it can
 	Preload     generator.Outcome `json:"preload,omitzero"`
 	Outcome     generator.Outcome `json:"outcome"`
 	Server      *Costs            `json:"server,omitempty"`
@@ -155,13 +155,13 @@ type contractJob struct {
 	random        *rand.Rand
 	creationsOnly bool
 	current       *lifecycles.Lifecycle
-	nextStep      int    // number of the next step, counted from 1; 0: the creation
+	nextStep      int    // number of the next step, counted from 1; 0 if the contract must be created first
 	id            string // id of the contract
 	requestBytes  []byte // buffer of the next request
 }
 
-// Request implements generator.Job. It returns the request of the contract's next step, or one that creates another
-// contract.
+// Request implements generator.Job. It returns the request for the contract's next step or, after the last step, a
+// request that creates another contract.
 func (c *contractJob) Request(uint64) []byte {
 	if c.current == nil || c.nextStep > len(c.current.Steps) || c.creationsOnly {
 		c.current, c.nextStep, c.id = c.lifecycles[c.random.IntN(len(c.lifecycles))], 0, ""

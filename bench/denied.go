@@ -29,8 +29,8 @@ const (
 	expiryPoll  = 50 * time.Millisecond
 )
 
-// deniedCases creates the keys and organizations for every reason for which the API must respond with 401,
-// through the server's own API.
+// deniedCases returns one case for every reason for which the API must respond with 401. It creates the keys and organizations
+// of the cases through the server's own API.
 func deniedCases(ctx context.Context, sandbox *server.Sandbox, client *http.Client) ([]deniedCase, error) {
 	admin := &operator{client: client, sandbox: sandbox, loginPrefix: uuid.NewString()}
 	organization := sandbox.OrganizationID
@@ -65,23 +65,25 @@ func deniedCases(ctx context.Context, sandbox *server.Sandbox, client *http.Clie
 	}, nil
 }
 
-// unknownKeyLike returns a key of the same form and length as key that does not exist. After the prefix it repeats letter.
+// unknownKeyLike returns a key that does not exist. It has the same prefix and length as the given key, and repeats letter
+// after the prefix.
 func unknownKeyLike(key, letter string) string {
 	prefix, value, _ := strings.Cut(key, "_")
 	return prefix + "_" + strings.Repeat(letter, len(value))
 }
 
-// operator calls the API with the administration token. It keeps its first error in err, and makes no call after it.
+// operator calls the API with the administration token. It keeps its first error in err, and makes no more calls after the
+// error.
 type operator struct {
 	client          *http.Client
 	sandbox         *server.Sandbox
 	loginPrefix     string // prefix of the logins of the partners that this run creates
-	idempotencyKey  string // sent with each request; empty: none
+	idempotencyKey  string // sent with each request, unless it is empty
 	partnersCreated int
 	err             error
 }
 
-// issuedKey is an API key as the response to its creation shows it: Key is its secret value.
+// issuedKey is the response to the creation of an API key. Key is the secret value of the key.
 type issuedKey struct {
 	ID  string `json:"id"`
 	Key string `json:"key"`
@@ -176,8 +178,8 @@ func (o *operator) requestStatus(ctx context.Context, organization, key string) 
 	return status
 }
 
-// requireAdmitted checks that the server accepts a key now, before the key expires or is revoked. Otherwise the server might
-// later refuse the key for another reason than the one that the measured case is about.
+// requireAdmitted checks that the server accepts a key now, before the key expires or is revoked. Without this check, the
+// server might later refuse the key for a reason that the measured case is not about.
 func (o *operator) requireAdmitted(ctx context.Context, organization, key string) {
 	if o.err != nil {
 		return

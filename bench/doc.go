@@ -12,9 +12,9 @@
 //  2. The server is a separate process, syncs its writes, and stores them on a real disk. A report names the
 //     file system.
 //  3. Each process that a run has started is stopped by its pid, even if the run fails.
-//  4. Many merchants (partners with terminals and API keys) are created in a data directory that no server has
-//     open. The actor that creates merchants for the API creates these too. The values of their keys are only
-//     in a file beside the store.
+//  4. Many merchants (partners with terminals and API keys) are created in a data directory that no server has open. They are
+//     created by the same actor that creates merchants for the API. The values of their keys are only in a file beside the
+//     store.
 //  5. When the response times of different kinds of refused requests are compared, the requests are sent in random order on one
 //     connection, so that other work of the machine affects all kinds equally.
 //

@@ -28,7 +28,7 @@ type Service struct {
 	registry     *actors.Registry[key]
 	velocities   *actors.Registry[velocityKey]
 	history      History
-	directActors sync.Map // velocityKey → *velocityActor that CountNow may use
+	directActors sync.Map // maps a velocityKey to the *velocityActor that CountNow may use
 }
 
 // New registers the service with the runtime.
@@ -57,14 +57,14 @@ func (s *Service) Admit(org ledger.ID, a ledger.Account, amount, overdraft money
 	}
 }
 
-// admit is the message of Admit to an account's actor.
+// admit is the message that Admit sends to an account's actor.
 type admit struct {
 	amount, overdraft money.Amount
 	answer            func(bool)
 }
 
-// Refuse implements actors.Refusable. If the account cannot answer, the amount is admitted: the journal's
-// writer checks every payout again, and Admit only saves the writer work.
+// Refuse implements actors.Refusable. If the account's actor cannot answer, the amount is admitted. The journal's writer
+// checks every payout again anyway; Admit only saves the writer work.
 func (m *admit) Refuse(error) { m.answer(true) }
 
 // LogValue implements slog.LogValuer.
@@ -105,10 +105,10 @@ func covers(t ledger.Totals, amount, overdraft money.Amount) bool {
 		return err == nil && !overdraftLeft.Less(amount)
 	}
 	sum, err := available.Abs.Add(overdraft)
-	return err != nil || !sum.Less(amount) // a sum out of range covers every amount
+	return err != nil || !sum.Less(amount) // a sum that is out of range is larger than every amount
 }
 
-// Committed implements actors.Behaviour; admission writes nothing.
+// Committed implements actors.Behaviour. It is never called, because an account actor writes nothing.
 func (a *account) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
 
 // Idle implements actors.Behaviour.

@@ -6,15 +6,15 @@ import (
 )
 
 // CountNow counts an attempt as Count does, but on the caller's goroutine and without a message. It
-// does so only if the history is loaded and every limit is far from its bound, so that none refuses the
-// attempt. If it returns false, nothing was counted and the caller must call Count.
+// counts only if the history is loaded and every limit is far from its bound, so that no limit refuses
+// the attempt. If it returns false, nothing was counted and the caller must call Count.
 func (s *Service) CountNow(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) (counted bool) {
 	registered, ok := s.directActors.Load(velocityKey{org, partner, a.Asset.Env})
 	if !ok {
 		return false
 	}
 	p := registered.(*velocityActor)
-	if !p.mu.TryLock() { // the actor may be reading the history, and the caller must not wait for that
+	if !p.mu.TryLock() { // the actor may be reading the history, which takes too long for the caller
 		return false
 	}
 	defer p.mu.Unlock()
@@ -44,7 +44,7 @@ func (p *velocityActor) countIfFar(limits []*directory.Limit, at ledger.Micros, 
 	return true
 }
 
-// register lets CountNow find the actor. The caller holds the lock.
+// register lets CountNow find the actor. The caller holds mu.
 func (p *velocityActor) register() {
 	if p.isUnregistered {
 		p.isUnregistered = false
@@ -52,8 +52,8 @@ func (p *velocityActor) register() {
 	}
 }
 
-// unregister undoes register. The caller holds the lock. Another actor of the partner that has registered
-// meanwhile stays registered.
+// unregister undoes register. The caller holds mu. If another actor of the same partner and environment
+// has registered in the meantime, that actor stays registered.
 func (p *velocityActor) unregister() {
 	p.isUnregistered = true
 	p.service.directActors.CompareAndDelete(p.key, p)

@@ -9,10 +9,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// Usage returns how much of a limit a subject has used at the clock's time. The subject comes from
-// directory.Payer.Subject; it is empty if the limit's scope is the partner. The error is a *ledger.Refusal
-// with Unavailable if no answer came before ctx ended or too many actors have work. Any other error says why
-// the store could not be read.
+// Usage returns how much of a limit a subject has used at the clock's time. The subject comes from directory.Payer.Subject;
+// it is empty if the limit's scope is the partner. If no answer came before ctx ended, or if too many actors have work, the
+// error is a *ledger.Refusal with Unavailable. Any other error says why the store could not be read.
 func (s *Service) Usage(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error) {
 	now := s.rt.Clock.Now()
 	switch {
@@ -37,8 +36,8 @@ func (s *Service) volumeUsage(l *directory.Limit, subject string, now time.Time)
 	}
 	if u.Reserved, err = total.Sub(u.Used); err != nil {
 		// The counter of the total (reserved and settled amounts) has stopped at its maximum, but the counter of settled
-		// amounts has grown further, because outcomes are always recorded. It is now larger than the total, so the reserved
-		// amount is not known.
+		// amounts has grown further, because outcomes are always recorded. The settled amounts are now larger than the
+		// total, so the reserved amount is not known.
 		u.Reserved = money.Amount{}
 	}
 	u.Resets = ledger.MicrosOf(l.Kind.PeriodEnd(now))

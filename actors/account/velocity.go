@@ -14,20 +14,19 @@ import (
 	"mizan/posting"
 )
 
-// History calls fn with a partner's stored attempts in an environment since a time, until fn returns false. The attempt
-// that was booked (made durable) last comes first. The time of an attempt is never later than the time at which it was
-// booked. No attempt is passed twice.
+// History calls fn once for each stored attempt of a partner in an environment since a time, until fn returns false. It begins
+// with the attempt that was booked (made durable) last. attemptedAt is never later than bookedAt.
 type History func(org ledger.ID, partner int64, env money.Env, since ledger.Micros,
 	fn func(bookedAt, attemptedAt ledger.Micros, a *directory.Attempt) (more bool)) error
 
 // SetHistory sets the History. Call it before the first attempt is counted.
 func (s *Service) SetHistory(h History) { s.history = h }
 
-// Count counts an attempt of a partner towards every given velocity limit that applies to it, and answers
-// with the first limit that the attempt exceeds, or nil. The caller must pass all of the partner's limits.
-// The function isRepetition, which may be nil, tells whether the attempt repeats a stored one. Count calls
-// isRepetition only if a limit is nearly reached; then it does not count a repetition but refuses it with
-// ClaimTaken. Count calls answer exactly once, on the counting actor's goroutine.
+// Count counts an attempt of a partner towards every given velocity limit that applies to it, and answers with the first limit
+// that the attempt exceeds, or nil. The caller must pass all of the partner's limits. The function isRepetition, which may be
+// nil, tells whether the attempt repeats a stored one. Count calls isRepetition only if a limit is nearly reached. If the
+// attempt is then found to be a repetition, Count does not count it, and refuses it with ClaimTaken. Count calls answer exactly
+// once, on the velocity actor's goroutine.
 func (s *Service) Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt,
 	isRepetition func() (bool, error), answer func(breached *directory.Limit, err error)) {
 	m := &count{limits: limits, at: at, attempt: *a, isRepetition: isRepetition, answer: answer}
@@ -36,7 +35,7 @@ func (s *Service) Count(org ledger.ID, partner int64, limits []*directory.Limit,
 	}
 }
 
-// Uncount removes a counted attempt that proved to be a repetition.
+// Uncount removes a counted attempt that has turned out to be a repetition.
 func (s *Service) Uncount(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) {
 	s.velocities.Tell(velocityKey{org, partner, a.Asset.Env}, &uncount{limits: limits, at: at, attempt: *a})
 }
@@ -48,7 +47,7 @@ type velocityKey struct {
 	env     money.Env
 }
 
-// count is the message of Count to a velocity actor.
+// count is the message that Count sends to a velocity actor.
 type count struct {
 	limits       []*directory.Limit
 	at           ledger.Micros
@@ -57,12 +56,12 @@ type count struct {
 	answer       func(*directory.Limit, error)
 }
 
-// nearLimitMargin is a number of attempts. If at most nearLimitMargin attempts are left before a limit is reached, the store is
-// first asked whether an attempt is a repetition; a repetition is then not counted. While more attempts are left, a
-// repetition is counted. It is uncounted later, before another attempt is refused because of it.
+// nearLimitMargin says when a limit is nearly reached: when at most this number of attempts are left. From then on, the store
+// is asked first whether an attempt is a repetition, and a repetition is not counted. Before that, a repetition is counted, and
+// uncounted later; by then, the repetition has not yet made the limit refuse another attempt.
 const nearLimitMargin = 4_096
 
-// refuseRepetition refuses an attempt that repeats a stored one, if a limit is nearly reached.
+// refuseRepetition returns a refusal if a limit is nearly reached and the attempt repeats a stored attempt.
 func (p *velocityActor) refuseRepetition(m *count) error {
 	if m.isRepetition == nil || !slices.ContainsFunc(p.appliedLimits, func(a appliedLimit) bool {
 		return a.window.within(a.subject, m.at)+nearLimitMargin >= a.limit.MaxCount
@@ -82,7 +81,7 @@ func (m *count) Refuse(err error) { m.answer(nil, err) }
 // LogValue implements slog.LogValuer.
 func (m *count) LogValue() slog.Value { return slog.StringValue("count") }
 
-// uncount is the message of Uncount to a velocity actor.
+// uncount is the message that Uncount sends to a velocity actor.
 type uncount struct {
 	limits  []*directory.Limit
 	at      ledger.Micros
@@ -113,14 +112,14 @@ type velocityActor struct {
 
 	mu             sync.Mutex // the actor holds mu while it works; CountNow only tries to lock mu
 	windows        map[ledger.ID]*window
-	countsUntil    ledger.Micros  // time until which at least one attempt counts
-	reportedUntil  ledger.Micros  // the value of countsUntil that KeepUntil has returned last
-	appliedLimits  []appliedLimit // limits applied to the current attempt; its memory is reused
-	isUnregistered bool           // CountNow must not use this actor, because its counts would be lost
+	countsUntil    ledger.Micros  // time from which on no counted attempt counts any more
+	reportedUntil  ledger.Micros  // the value of countsUntil that KeepUntil returned last
+	appliedLimits  []appliedLimit // limits that apply to the current attempt; the slice is reused
+	isUnregistered bool           // CountNow must not use this actor, because attempts that it counts now would be lost
 }
 
-// appliedLimit is a limit that counts the current attempt, with its window and the subject (such as a card)
-// to which the attempt is attributed.
+// appliedLimit is a limit that applies to the current attempt, with the limit's window and the attempt's subject (such as a
+// card).
 type appliedLimit struct {
 	limit   *directory.Limit
 	window  *window
@@ -157,8 +156,8 @@ func (p *velocityActor) Receive(c *actors.Context, message any) {
 	}
 }
 
-// count counts the attempt towards every limit that applies, even if one of them refuses. If the history of one
-// limit cannot be read, it counts the attempt towards no limit.
+// count counts the attempt towards every limit that applies, even if one of these limits refuses the attempt. If the history of
+// one limit cannot be read, it counts the attempt towards no limit.
 func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.Limit, err error) {
 	p.appliedLimits = p.appliedLimits[:0]
 	for _, l := range m.limits {
@@ -182,10 +181,10 @@ func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.
 	return breached, nil
 }
 
-// loadHistory completes the windows of the limits. A window may lack attempts if the actor is new, or if
-// the limit was changed: before the change it may have been off or have counted fewer attempts. All such windows
-// are read from the store together. Attempts that are not durable yet are not in the store; they are taken
-// from the old windows.
+// loadHistory completes the windows that may lack attempts. A window may lack attempts if the actor is new. It may also lack
+// attempts if its limit was changed, because before the change the limit may have been off or have counted fewer attempts. All
+// incomplete windows are read from the store together. Attempts that are not durable yet are not in the store, so they are
+// taken from the old windows.
 func (p *velocityActor) loadHistory(applied []appliedLimit, at ledger.Micros) error {
 	var limits []*directory.Limit
 	for i := range applied {
@@ -214,9 +213,8 @@ func (p *velocityActor) loadHistory(applied []appliedLimit, at ledger.Micros) er
 	return nil
 }
 
-// windowFor returns the window of a limit for a question about its usage. The actor keeps no window of a
-// limit that is off, so the attempts that such a limit would have counted are read from the store each
-// time.
+// windowFor returns a limit's window, to answer a question about the limit's usage. The actor keeps no window for a limit that
+// is off, so the attempts that such a limit would have counted are read from the store each time.
 func (p *velocityActor) windowFor(l *directory.Limit, now ledger.Micros) (*window, error) {
 	if l.Active {
 		applied := []appliedLimit{{limit: l, window: p.windows[l.ID]}}
@@ -232,9 +230,9 @@ func (p *velocityActor) windowFor(l *directory.Limit, now ledger.Micros) (*windo
 	return windows[0], nil
 }
 
-// readWindows returns the windows of limits as of a time, read from the store.
+// readWindows reads from the store the windows of limits that end at a time.
 func (p *velocityActor) readWindows(limits []*directory.Limit, at ledger.Micros) ([]*window, error) {
-	// Concurrent attempts arrive in any order, so attempts that are slightly too old are read too.
+	// Concurrent attempts arrive in any order, so attempts that were made shortly before the window are read too.
 	const disorder = ledger.Micros(time.Second / time.Microsecond)
 	windows, readFrom := make([]*window, len(limits)), at
 	for i, l := range limits {
@@ -264,11 +262,11 @@ func (p *velocityActor) readWindows(limits []*directory.Limit, at ledger.Micros)
 // lengthOf returns the length of a limit's window.
 func lengthOf(l *directory.Limit) ledger.Micros { return ledger.Micros(l.Window / time.Microsecond) }
 
-// Committed implements actors.Behaviour; counting writes nothing.
+// Committed implements actors.Behaviour. It is never called, because a velocity actor writes nothing.
 func (p *velocityActor) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
 
-// Idle implements actors.Behaviour. It returns false if countsUntil has changed since the last KeepUntil
-// (because of CountNow), so that KeepUntil is called again.
+// Idle implements actors.Behaviour. If CountNow has changed countsUntil since the last call of KeepUntil, Idle returns false,
+// so that KeepUntil is called again.
 func (p *velocityActor) Idle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -281,8 +279,8 @@ func (p *velocityActor) Idle() bool {
 	return true
 }
 
-// KeepUntil implements actors.RetainedBehaviour: the actor stays while attempts count, because attempts that
-// are not durable yet are in memory only.
+// KeepUntil implements actors.RetainedBehaviour. The actor is not stopped while any attempt counts, because attempts that are
+// not durable yet are in memory only.
 func (p *velocityActor) KeepUntil() ledger.Micros {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,25 +7,27 @@ import (
 	"mizan/ledger/directory"
 )
 
-// window is the sliding window of one velocity limit. It has the times of the latest attempts of each subject, such as
-// a card.
+// window is the sliding window of one velocity limit. For each subject, such as a card, it contains the times of the
+// latest attempts.
 type window struct {
-	limit              *directory.Limit // the version of the limit that the window was read for
-	previousLimit      *directory.Limit // the limit before its last change: attempts that were checked with this version may still arrive
+	limit              *directory.Limit // the version of the limit for which the window was read
+	previousLimit      *directory.Limit // the limit before its last change; attempts that are checked with this version may still arrive
 	room               int              // maximum number of attempts kept per subject
 	subjects           map[string]*attempts
 	subjectsAfterSweep int           // number of subjects after the last sweep (dropIdle)
 	dropIdleBy         ledger.Micros // time by which the next sweep takes place
-	oldest             ledger.Micros // while the store is read: time of the partner's oldest kept attempt; 0: older ones still fit
+	oldest             ledger.Micros // while the store is read: time of the partner's oldest kept attempt; 0 if there is room
 }
 
-// knows tells whether the window (nil: there is none) has every attempt that the limit counts.
+// knows tells whether the window contains every attempt that counts towards the limit. It returns false if the window is
+// nil.
 func (w *window) knows(l *directory.Limit) bool {
 	return w != nil && (w.limit == l || w.previousLimit == l) && w.room >= roomFor(l)
 }
 
-// slack is how many attempts are kept per subject beyond the number that the limit allows. If at most slack attempts are
-// uncounted together, because they repeat earlier requests, the window still knows whether the limit is reached.
+// slack is the number of attempts that are kept for each subject in addition to the number that the limit allows. If up to
+// slack attempts are later uncounted, because they turn out to be repetitions, the window still knows whether the limit is
+// reached.
 const slack = 1_024
 
 func newWindow(l *directory.Limit) *window {
@@ -34,7 +36,7 @@ func newWindow(l *directory.Limit) *window {
 
 func roomFor(l *directory.Limit) int { return int(l.MaxCount) + slack }
 
-// since returns the start of the window that ends at the time now. Attempts after the start count.
+// since returns the start of the window that ends at the time now. Only attempts after the start count.
 func (w *window) since(now ledger.Micros) ledger.Micros { return now - lengthOf(w.limit) }
 
 // count adds an attempt and tells whether the window then has more attempts than allowed.
@@ -57,8 +59,9 @@ func (w *window) within(subject string, at ledger.Micros) int64 {
 	return int64(s.within(w.since(at)))
 }
 
-// addStored adds an attempt from the store. Stored attempts come nearly in reverse order, the last booked first. addStored
-// sorts a subject's attempts whenever they are twice as many as the window keeps; sortSubjects sorts them at the end.
+// addStored adds an attempt from the store. Stored attempts come nearly in reverse order: the attempt that was booked last
+// comes first. Whenever a subject has twice as many attempts as the window keeps, addStored sorts them and drops the
+// oldest. At the end, sortSubjects sorts the attempts of all subjects.
 func (w *window) addStored(subject string, at ledger.Micros) {
 	s := w.attemptsOf(subject)
 	if s.times = append(s.times, at); len(s.times) < 2*w.room {
@@ -70,18 +73,18 @@ func (w *window) addStored(subject string, at ledger.Micros) {
 	}
 }
 
-// mayMatter tells whether attempts that were booked at the given time or earlier can still be kept. They cannot be kept if
+// mayMatter tells whether the window may have room for attempts that were booked at bookedAt or earlier. It has no room if
 // the partner is the only subject and the window is already full of later attempts.
 func (w *window) mayMatter(bookedAt ledger.Micros) bool { return bookedAt > w.oldest }
 
-// sortSubjects sorts every subject's attempts after the history was read.
+// sortSubjects sorts every subject's attempts after the history has been read.
 func (w *window) sortSubjects() {
 	for _, s := range w.subjects {
 		w.sortAttempts(s)
 	}
 }
 
-// sortAttempts sorts a subject's attempts and keeps the newest.
+// sortAttempts sorts a subject's attempts, and drops the oldest if there are too many.
 func (w *window) sortAttempts(s *attempts) {
 	slices.Sort(s.times)
 	if excess := len(s.times) - w.room; excess > 0 {
@@ -98,14 +101,15 @@ func (w *window) attemptsOf(subject string) *attempts {
 	return s
 }
 
-// add adds an attempt and drops attempts that are more than two window lengths older than the newest. Otherwise a
-// subject that makes few attempts would keep all of them in memory.
+// add adds an attempt and drops attempts that are more than two window lengths older than the newest. If these were not
+// dropped, all attempts of a subject that makes few attempts would stay in memory.
 func (w *window) add(s *attempts, at ledger.Micros) {
 	s.add(at, w.room)
 	s.forget(w.since(w.since(s.newest())))
 }
 
-// merge adds to a window that was just read from the store the attempts that only the limit's earlier window has.
+// merge completes a window that was just read from the store. It adds the attempts that only the limit's earlier window
+// contains.
 func (w *window) merge(earlier *window) {
 	for subject, earlierAttempts := range earlier.subjects {
 		s := w.attemptsOf(subject)
@@ -114,8 +118,8 @@ func (w *window) merge(earlier *window) {
 	}
 }
 
-// union merges two sorted lists. A time that is in both lists occurs as often as in the list that has
-// it more often.
+// union merges two sorted lists. If a time occurs m times in one list and n times in the other list, it occurs max(m, n)
+// times in the result.
 func union(a, b []ledger.Micros) []ledger.Micros {
 	all := make([]ledger.Micros, 0, max(len(a), len(b)))
 	for len(a) > 0 && len(b) > 0 {
@@ -138,8 +142,8 @@ func (w *window) uncount(subject string, at ledger.Micros) {
 	}
 }
 
-// usage returns how many of a subject's attempts count at now, and when the oldest of them ceases
-// to count; 0 if none counts.
+// usage returns how many of a subject's attempts count at the time now, and when the oldest of these attempts ceases to
+// count. If no attempt counts, both results are 0.
 func (w *window) usage(subject string, now ledger.Micros) (count int64, resets ledger.Micros) {
 	s := w.subjects[subject]
 	if s == nil {
@@ -152,9 +156,9 @@ func (w *window) usage(subject string, now ledger.Micros) (count int64, resets l
 	return int64(n), s.times[len(s.times)-n] + lengthOf(w.limit)
 }
 
-// dropIdle sweeps: it removes subjects whose attempts have all left the window. It does nothing while there are
-// few subjects. Else it sweeps when there are twice as many as after the last sweep, and at least once per
-// window length.
+// dropIdle removes subjects whose attempts have all left the window. While there are few subjects, it does nothing.
+// Otherwise it checks all subjects (a sweep) when there are twice as many subjects as after the last sweep, and at least
+// once per window length.
 func (w *window) dropIdle(now ledger.Micros) {
 	const minSubjects = 1_024
 	if n := len(w.subjects); n < minSubjects || n < 2*w.subjectsAfterSweep && now < w.dropIdleBy {
@@ -169,7 +173,7 @@ func (w *window) dropIdle(now ledger.Micros) {
 	w.subjectsAfterSweep, w.dropIdleBy = len(w.subjects), now+lengthOf(w.limit)
 }
 
-// attempts are the times of one subject's attempts, sorted.
+// attempts contains the times of one subject's attempts in ascending order.
 type attempts struct{ times []ledger.Micros }
 
 func (s *attempts) newest() ledger.Micros {
@@ -179,8 +183,8 @@ func (s *attempts) newest() ledger.Micros {
 	return s.times[len(s.times)-1]
 }
 
-// within returns the number of attempts after since. It includes attempts that were made later than the
-// present one, because concurrent attempts arrive in any order.
+// within returns the number of attempts that were made after the time since. Because concurrent attempts arrive in any
+// order, the number may include attempts that were made later than the attempt that is being counted.
 func (s *attempts) within(since ledger.Micros) int {
 	i, _ := slices.BinarySearch(s.times, since+1)
 	return len(s.times) - i
@@ -195,11 +199,11 @@ func (s *attempts) add(at ledger.Micros, room int) {
 		s.times = slices.Insert(s.times, i, at)
 	}
 	if len(s.times) > room {
-		s.times = s.times[1:] // the array does not grow forever: append copies the rest when it is full
+		s.times = s.times[1:] // the array does not grow forever: when it is full, append copies only the remaining times
 	}
 }
 
-// forget drops the attempts up to a time.
+// forget drops the attempts that were made at upTo or earlier.
 func (s *attempts) forget(upTo ledger.Micros) {
 	for len(s.times) > 0 && s.times[0] <= upTo {
 		s.times = s.times[1:]

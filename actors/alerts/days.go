@@ -25,8 +25,8 @@ func (m *Monitor) nextSummaryAt() (time.Time, bool) {
 	return (m.nextDay + 1).Time(), true
 }
 
-// summarizeDays summarizes all days that are over. Without recipients it only stores the days as
-// summarized, so that a later recipient gets no summaries of earlier days.
+// summarizeDays summarizes all days that are over. If there are no recipients, it only stores that the
+// days are summarized, so that a recipient who is added later gets no summaries of earlier days.
 func (m *Monitor) summarizeDays(now time.Time) error {
 	m.mu.Lock()
 	day, today := m.nextDay, ledger.DateOf(now)
@@ -42,7 +42,9 @@ func (m *Monitor) summarizeDays(now time.Time) error {
 		m.rt.Log.Warn("missed days are too old and are not summarized", "from", day.String(), "before", (today - MaxDays).String())
 		day = today - MaxDays
 	}
-	if err := m.storeLastDay(day - 1); err != nil { // makes everything durable that was booked on the days that are summarized below
+	// The journal makes Changes durable in order. When this one is durable, so is everything that was
+	// booked on the days below.
+	if err := m.storeLastDay(day - 1); err != nil {
 		return err
 	}
 	for m.setSummarized(day - 1); day < today; day++ {
@@ -121,16 +123,16 @@ func (m *Monitor) summarizePartner(org ledger.ID, terminals []*directory.Termina
 	return nil
 }
 
-// isOperational tells whether transactions can be started at a terminal. Without transactions, a
-// summary is sent for operational terminals only.
+// isOperational tells whether transactions can be started at a terminal. If a terminal had no
+// transactions on a day, a summary is sent only if the terminal is operational.
 func (m *Monitor) isOperational(org ledger.ID, t *directory.Terminal) bool {
 	organization, orgFound := m.directory.Organization(org)
 	partner, partnerFound := m.directory.Partner(org, t.Partner)
 	return orgFound && partnerFound && organization.Active() && partner.Active && t.Active && t.Type != directory.MerchantTerminal
 }
 
-// lastDayKey is the key of the platform organization's row with the last summarized day. The row's value
-// is the day's number as four bytes, big-endian.
+// lastDayKey is the key of the row that stores the last summarized day; the row belongs to the platform
+// organization. The row's value is the day's number as four bytes, big-endian.
 var lastDayKey = []byte("summaries")
 
 // loadLastDay reads the last summarized day.

@@ -3,8 +3,8 @@
 // about alerts on single transactions.
 //
 // Invariants:
-//  1. An alert is handed to the Notifier with a key. The Notifier makes it durable and sends
-//     it once per key, so a summary that is computed twice is sent once.
+//  1. Each alert has a key. The Notifier makes the alert durable and sends only one alert per key, so a summary that
+//     is computed twice is sent once.
 //  2. The clock triggers the summary of a UTC day at the first instant of the next day. The day is stored as
 //     summarized once all of its summaries are posted. So no day is skipped after a restart, unless more than MaxDays
 //     days were missed: then only the last MaxDays days are summarized.
@@ -13,17 +13,17 @@
 //     existed.
 //  4. Before the transactions of a day are read, a Change (a write to the journal) is made durable. The journal makes
 //     Changes durable in order, so by then everything that was booked on the day is durable.
-//  5. A summary covers the transactions that started on the day. Each transaction counts in its state at the time
-//     when the summary is computed, as in GET /transactions/aggregate. Transactions without a terminal count for the
-//     partner's terminal of type merchant.
-//  6. Only one partner's summaries are in memory at a time. They are computed only for partners with recipients, on
-//     the runtime's pool of goroutines. The end of the runtime cancels the computation.
+//  5. A summary covers the transactions that started on the day. Each transaction is counted with the state that it
+//     has when the summary is computed, like in GET /transactions/aggregate. Transactions without a terminal count
+//     for the partner's terminal of type merchant.
+//  6. Only one partner's summaries are in memory at a time. Summaries are computed only for partners with recipients,
+//     on the runtime's pool of goroutines. When the runtime stops, the computation is cancelled.
 //  7. Failures are counted in memory for at most MaxDetectors terminals. A restart sets the counts to zero. Terminals
 //     without recipients cost neither memory nor time.
 //
 // Callers: cmd/mizan; actors/payment (Observe); the runtime's clock (Poll).
 //
-// Rejected: Another design would have an actor for each terminal. It was not chosen because each outcome would cost a
-// message, although an addition under a lock is enough. A third design would update daily totals with each payment.
-// It was not chosen because the totals would have to be durable with each payment.
+// Rejected: An actor for each terminal was not chosen, because each outcome would cost a message, although an
+// addition under a lock is enough. Daily totals that are updated with each payment were not chosen, because the
+// totals would have to be durable with each payment.
 package alerts

@@ -22,15 +22,15 @@ const MaxDetectors = 16_384
 type Directory interface {
 	Organization(org ledger.ID) (*directory.Organization, bool)
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
-	// AlertTerminal returns the terminal whose recipients are notified of a transaction at the given
-	// terminal, or of a transaction without a terminal (the zero ID); false if nobody is notified.
+	// AlertTerminal returns the terminal whose recipients are notified of a transaction. terminal is the transaction's
+	// terminal, or the zero ID if the transaction has none. If nobody is notified, AlertTerminal returns false.
 	AlertTerminal(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (*directory.Terminal, bool)
 	// AlertTerminals calls fn once per organization with the terminals that list recipients,
 	// grouped by partner.
 	AlertTerminals(fn func(org ledger.ID, terminals []*directory.Terminal) error) error
 }
 
-// Notifier sends alerts that belong to no event of a record; actors/notifier implements it.
+// Notifier sends alerts that are not about an event of a record; actors/notifier implements it.
 type Notifier interface {
 	// Post makes a message to a terminal's recipients durable and queues it. If the organization has already used the same
 	// key, Post does nothing and returns nil.
@@ -46,7 +46,7 @@ type Options struct {
 	CanReach  func(n *directory.Notification) bool          // tells whether any of the recipients can be reached
 }
 
-// Monitor watches terminals for spikes of failures and summarizes their days.
+// Monitor watches terminals for spikes of failures, and summarizes each terminal's transactions of a day.
 type Monitor struct {
 	rt        *actors.Runtime
 	directory Directory
@@ -58,12 +58,12 @@ type Monitor struct {
 	detectors map[actors.RecordKey]*alerts.SpikeDetector // guarded by mu: the detector of each terminal
 	evictedAt ledger.Micros                              // guarded by mu: time of the last eviction
 	nextDay   ledger.Date                                // guarded by mu: the next day to summarize
-	dayStored bool                                       // guarded by mu: the store has the day before nextDay as the last summarized day
+	dayStored bool                                       // guarded by mu: the store says that the day before nextDay is summarized
 }
 
-// New makes a Monitor and registers its daily summaries with the runtime, which must not have been
-// started yet. Without a stored day, today is the first day to be summarized. The error comes from
-// the store.
+// New makes a Monitor and registers its daily summaries with the runtime, which must not have been started yet. If the
+// store does not say which day was summarized last, today is the first day to be summarized. The error comes from the
+// store.
 func New(o Options) (*Monitor, error) {
 	m := &Monitor{
 		rt: o.Runtime, directory: o.Directory, notifier: o.Notifier, decode: o.Decode, canReach: o.CanReach,
@@ -113,8 +113,8 @@ func (m *Monitor) countOutcome(key actors.RecordKey, at ledger.Micros, failed bo
 	return detector.Record(at, failed)
 }
 
-// evictIdle removes the detectors of idle terminals, and tells whether there is room for another
-// detector. It visits all detectors, so it does this at most once a minute.
+// evictIdle removes the detectors of idle terminals, and tells whether there is room for another detector. Because this
+// means visiting all detectors, evictIdle does it at most once a minute, and otherwise returns false.
 func (m *Monitor) evictIdle(at ledger.Micros) bool {
 	if at < m.evictedAt+ledger.Micros(time.Minute/time.Microsecond) {
 		return false
@@ -156,7 +156,7 @@ func (m *Monitor) handlePostError(key actors.RecordKey, err error) {
 	}
 }
 
-// terminalOf describes a terminal in alerts.
+// terminalOf returns the description of a terminal that alerts contain.
 func terminalOf(t *directory.Terminal) alerts.Terminal {
 	return alerts.Terminal{ID: t.ID, Name: t.Name, Partner: t.Partner, Env: t.Env}
 }

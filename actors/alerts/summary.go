@@ -15,8 +15,8 @@ import (
 // rowsPerCheck is the number of rows that are read between two checks for cancellation.
 const rowsPerCheck = 256
 
-// addPartnerDay adds to the terminals' summaries the transactions of a partner that were started on a
-// day.
+// addPartnerDay adds a partner's transactions that were started on a day to the summaries of the partner's
+// terminals.
 func (m *Monitor) addPartnerDay(org ledger.ID, partner int64, terminals []*directory.Terminal, day ledger.Date, summaries map[ledger.ID]*alerts.Summary) error {
 	var envs []money.Env
 	for _, t := range terminals {
@@ -30,9 +30,9 @@ func (m *Monitor) addPartnerDay(org ledger.ID, partner int64, terminals []*direc
 		list := payment.Transactions.Of(partner, env)
 		from, to := ledger.MicrosOf(day.Time()), ledger.MicrosOf((day + 1).Time())
 		rowsRead := 0
-		// A transaction is listed by the time of the last event of its creation. That time is at most MaxEvents
-		// microseconds after the transaction was started, so the walk ends that much after the day.
-		// addTransaction leaves out transactions that were started later.
+		// The list is ordered by the time of the last event of a transaction's creation. This time is at most
+		// MaxEvents microseconds after the transaction was started, so the walk ends MaxEvents microseconds
+		// after the day. addTransaction leaves out transactions that were started after the day.
 		walk := posting.Walk{From: from, Before: to + posting.MaxEvents}
 		err := view.List(org, list, walk, func(row posting.ListRow) (bool, error) {
 			if rowsRead++; rowsRead%rowsPerCheck == 0 && m.rt.Context().Err() != nil {

@@ -12,31 +12,31 @@ import (
 	"mizan/posting/balances"
 )
 
-// Bounds of the wait between two runs of a Maker. A value n of minDelay and maxDelay means 2ⁿ seconds.
+// Bounds of the wait between two runs of a Maker. minDelay and maxDelay are exponents: n means 2ⁿ seconds.
 const (
 	minDelay    = 2  // 4 s
-	maxDelay    = 6  // 64 s; ScheduleRetry waits at most 60
-	delayFactor = 50 // the wait is at least this many times as long as the run was, up to the maximum
+	maxDelay    = 6  // 64 s, but ScheduleRetry waits at most 60 s
+	delayFactor = 50 // unless maxDelay is shorter, the wait is at least this many times as long as the run
 )
 
-// maxRemovals bounds the rows that one Change removes.
+// maxRemovals is the maximum number of rows that one Change removes.
 const maxRemovals = 256
 
-// Maker makes the checkpoints that are due, in runs on the runtime's pool. A checkpoint has the amounts that an
-// organization's events added to its accounts' totals since an earlier checkpoint.
+// Maker makes the checkpoints that are due, in runs on the runtime's pool. A checkpoint contains the amounts that an
+// organization's events have added to the totals of the organization's accounts since an earlier checkpoint.
 type Maker struct {
 	rt        *actors.Runtime
 	madeCount atomic.Uint64
 
 	mu        sync.Mutex // held during a run; guards the fields below
-	lastGroup uint64     // number of the last group of Changes that was durable when the last successful run began
+	lastGroup uint64     // number of the last durable group of Changes when the last successful run began
 	progress  map[ledger.ID]progress
 }
 
-// progress is how far an organization's checkpoints have been made.
+// progress says up to where an organization's checkpoints have been made.
 type progress struct {
-	checkpoint balances.Checkpoint // the last checkpoint, without its List
-	size       uint64              // size of the journal when no further checkpoint was due
+	checkpoint balances.Checkpoint // the last checkpoint, without its field List
+	size       uint64              // size of the organization's journal at the last search that found no due checkpoint
 }
 
 // Start begins to make checkpoints, and continues until the runtime stops.
@@ -69,7 +69,7 @@ func (m *Maker) begin() {
 	}
 }
 
-// delayAfter returns how long to wait after a run. Its result n means 2ⁿ seconds.
+// delayAfter returns how long to wait after a run, as an exponent: n means 2ⁿ seconds.
 func delayAfter(took time.Duration) int {
 	delay := minDelay
 	for delay < maxDelay && time.Second<<delay < delayFactor*took {
@@ -93,7 +93,7 @@ func (m *Maker) MakeDue() error {
 			return err
 		}
 		if err := m.catchUp(org); err != nil {
-			delete(m.progress, org) // so the next run verifies the chain again
+			delete(m.progress, org) // so that the next run verifies the organization's checkpoints again
 			errs = errors.Join(errs, err)
 		}
 	}
@@ -162,9 +162,10 @@ func (m *Maker) makeNext(org ledger.ID) (callAgain bool, err error) {
 	return err == nil, err
 }
 
-// verifyChain walks an organization's checkpoints up to the first one that is missing, lacks a row or is known to be wrong:
-// the checkpoint at the event wrongSeq (0: none). It removes the rows after the last good checkpoint, and returns that last
-// good checkpoint without its List.
+// verifyChain reads an organization's checkpoints in order, up to the first bad one. A checkpoint is bad if it is missing
+// or lacks a row, or if it is at the event wrongSeq, because the caller knows that this one is wrong (0 if none is known to
+// be wrong). verifyChain removes the rows after the last good checkpoint, and returns the last good checkpoint without its
+// field List.
 func (m *Maker) verifyChain(view *posting.View, org ledger.ID, wrongSeq uint64) (lastGood balances.Checkpoint, err error) {
 	err = balances.Checkpoints(view, org, func(c *balances.Checkpoint) (bool, error) {
 		if c.Previous != lastGood.Seq || c.Seq == wrongSeq {

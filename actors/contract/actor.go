@@ -32,11 +32,11 @@ func (m *actMessage) Refuse(err error) { m.Answer(answer{err: err}) }
 type contractActor struct {
 	service *Service
 	key     actors.RecordKey
-	record  *contract.Record // nil: the contract is not loaded
+	record  *contract.Record // nil if the contract is not loaded
 	stamp   posting.Stamp
 
 	decision contract.Decision // the decision that is being made durable
-	cause    any               // the message that caused the decision; handled again if the writer refuses the decision with StaleVersion
+	cause    any               // the message that caused the decision; handled again if the writer refuses the decision as StaleVersion
 }
 
 // Receive implements actors.Behaviour.
@@ -61,7 +61,8 @@ func (a *contractActor) Failed(*actors.Context) {
 	}
 }
 
-// waitingAct returns the action whose caller waits; nil if no caller waits.
+// waitingAct returns the request for an action that caused a decision, or nil if the cause is a due date, for which no
+// caller waits.
 func waitingAct(cause any) *actMessage {
 	switch m := cause.(type) {
 	case *actMessage:
@@ -111,10 +112,10 @@ func (a *contractActor) onAct(c *actors.Context, m *actMessage) {
 	a.commit(c, d, m)
 }
 
-// handleDue handles the record's due instant. It ignores a message for any other instant.
+// handleDue does what is due at the record's due instant. If the message is for another instant, it does nothing.
 func (a *contractActor) handleDue(c *actors.Context, m actors.Due) {
 	if !a.load() || a.stamp.Due != m.At {
-		return // the record's due instant has changed since
+		return // the record's due instant has changed since the message was sent
 	}
 	a.readRegister(contract.Batch, nil)
 	if d, ok := a.record.OnDue(max(m.At, ledger.MicrosOf(c.Now()))); ok {
@@ -122,8 +123,8 @@ func (a *contractActor) handleDue(c *actors.Context, m actors.Due) {
 	}
 }
 
-// readRegister reads from the register of certificate holders what the next decision needs. If the register has changed
-// since the record's version, the writer refuses the Change.
+// readRegister reads the part of the register of certificate holders that the next decision needs. If the register is
+// newer than the record's version, the writer will refuse the Change.
 func (a *contractActor) readRegister(action contract.Action, input schema.Input) {
 	a.record.Register = contract.Register{}
 	extract := a.record.RegisterExtract(action, input)
@@ -140,7 +141,9 @@ func (a *contractActor) readRegister(action contract.Action, input schema.Input)
 }
 
 func (a *contractActor) commit(c *actors.Context, d contract.Decision, cause any) {
-	m, isAction := cause.(*actMessage) // only the action's own Change has its author and reply; overdue dates that are handled first belong to the system
+	// only the Change of the action itself has the action's author and reply; if overdue dates are handled first, the
+	// author is the system
+	m, isAction := cause.(*actMessage)
 	author := ledger.BySystem.Author()
 	if isAction {
 		author = m.Author
@@ -175,7 +178,7 @@ func (a *contractActor) Committed(c *actors.Context, _ *posting.Change, r postin
 		m.Answer(answer{result: resultAt(a.record, a.stamp, a.stamp.Updated)})
 	}
 	if a.stamp.Due != 0 && a.stamp.Due <= ledger.MicrosOf(c.Now()) {
-		a.handleDue(c, actors.Due{Key: a.key, At: a.stamp.Due}) // while the clock stands still, nothing else would handle this date
+		a.handleDue(c, actors.Due{Key: a.key, At: a.stamp.Due}) // if the clock stands still, nothing else would handle this date
 	}
 }
 

@@ -56,7 +56,7 @@ func changeOf(org ledger.ID, decision *contract.Decision, version uint64, author
 }
 
 // addReply adds to a contract's Change the claim of the request's idempotency key, and the cached reply as a step
-// directly after the contract's step. Without a key it does nothing. The error is a *ledger.Refusal.
+// directly after the contract's step. If the request has no key, it does nothing. The error is a *ledger.Refusal.
 func (s *Service) addReply(change *posting.Change, key *actors.Key) error {
 	if key.IsZero() {
 		return nil
@@ -74,23 +74,23 @@ func (s *Service) addReply(change *posting.Change, key *actors.Key) error {
 	return nil
 }
 
-// maxReserved is the maximum that all bookings on due dates together may reserve in an asset: half of the largest amount.
-// Package posting refuses commands that would bring an account's total above that half. The other half is left for the
-// bookings on due dates, which are never refused.
+// maxReserved is half of the largest amount. All bookings on due dates together may reserve at most maxReserved of an
+// asset. Package posting refuses commands that would bring an account's total above half of the largest amount, so the
+// other half is left for bookings on due dates, which are never refused.
 var maxReserved = func() money.Amount {
 	half, err := money.Max.DivFloor(money.FromUint64(2))
 	assert.NoError(err)
 	return half
 }()
 
-// reservation returns the guard that reserves room for bookings on due dates. The reservation is never released, because
-// maxReserved is far larger than all amounts that occur.
+// reservation returns a guard that adds an amount to the counter of amounts reserved for bookings on due dates. The
+// reservation is never released, because maxReserved is far larger than all amounts that occur.
 func reservation(org ledger.ID, asset money.Asset, amount money.Amount) ledger.CounterGuard {
 	return ledger.CounterGuard{Org: org, Key: "timed/" + asset.String(), Add: amount, Max: maxReserved, RefusalCode: ledger.OutOfRange}
 }
 
-// CountKey returns the key of the counters for a product's contracts in a reading (secular or religious). There is
-// one counter per environment, whose name is the counter's window.
+// CountKey returns the key of the counters that count a product's contracts in a reading (secular or religious). Each
+// environment has its own counter, whose window is the environment's name.
 func CountKey(p *contract.Product, reading *contract.Reading) string {
 	return "contracts/" + p.Variants[reading].Prefix
 }
@@ -108,15 +108,15 @@ func Count(view *posting.View, org ledger.ID, p *contract.Product, reading *cont
 	return n, nil
 }
 
-// ReplyID returns the id of the record with the cached reply to a request, derived from the
-// request's key.
+// ReplyID returns the id of the record that stores the cached reply to a request. The id is derived from the request's
+// idempotency key.
 func ReplyID(org ledger.ID, key string) ledger.ID {
 	return ledger.DerivedID(org, "contract reply|"+key)
 }
 
-// cachedReply returns the cached reply for the key; false if the key is free. The error is a Conflict
-// if the key was used for another request. If the stored reply is damaged, cachedReply returns the
-// contract's current state instead.
+// cachedReply returns the cached reply to an earlier request with the key. If there was no request with the key, it
+// returns false. If the key was used for a different request, the error is a Conflict. If the stored reply is damaged,
+// cachedReply returns the contract's current state instead.
 func (s *Service) cachedReply(org ledger.ID, key *actors.Key) (Result, bool, error) {
 	if key.IsZero() {
 		return Result{}, false, nil
@@ -147,8 +147,8 @@ func currentState(view *posting.View, org, id ledger.ID) (Result, error) {
 }
 
 // OpenReply decrypts the payload of a ledger.Reply about a contract; keys must contain the key that sealed the
-// payload. It returns the contract's id and the contract's record as stored at the time of the reply. The error
-// says that the payload has another form or was changed.
+// payload. It returns the contract's id and the contract's record as stored at the time of the reply. It returns an
+// error if the payload has another form or was changed.
 func OpenReply(keys actors.Sealer, org, reply ledger.ID, payload []byte) (id ledger.ID, record []byte, err error) {
 	return splitReply(actors.OpenReply(keys, actors.ContractReply, org, reply, payload))
 }
@@ -164,9 +164,8 @@ func splitReply(plaintext []byte, decryptErr error) (id ledger.ID, record []byte
 	return ledger.ID(plaintext[:len(id)]), plaintext[len(id):], nil
 }
 
-// readReply reads a cached reply: the contract at the time of the reply. The contract's times come from
-// the event directly before the reply's own event. The error is actors.ErrReply, or comes from the
-// store.
+// readReply reads a cached reply, which is the contract at the time of the reply. The contract's times come from the
+// event that directly precedes the reply's event. The error is actors.ErrReply, or comes from the store.
 func (s *Service) readReply(view *posting.View, org, reply ledger.ID) (Result, error) {
 	source := ledger.Source{Kind: ledger.Reply, ID: reply}
 	stored, found, err := actors.ReplyRecord(view, org, source)
@@ -201,7 +200,7 @@ func (s *Service) readReply(view *posting.View, org, reply ledger.ID) (Result, e
 	return r, LoadSubscriptions(view, org, r.Record)
 }
 
-// cachedReplyOr returns the cached reply if another request has claimed the key meanwhile, and otherwise the
+// cachedReplyOr returns the cached reply if another request has used the key in the meantime, and otherwise the
 // refusal.
 func (s *Service) cachedReplyOr(org ledger.ID, key *actors.Key, refusal error) (Result, error) {
 	if r, found, err := s.cachedReply(org, key); found || err != nil {

@@ -11,14 +11,14 @@ import (
 )
 
 // RegisterRows is the first byte of the key of each row of a register. A register lists the subscriptions to a contract's
-// certificates, and the certificates' holders. The key continues with the contract's id, the kind of row, and a number or
-// an investor's id.
+// certificates, and the certificates' holders. After the first byte, a key contains the contract's id, the kind of row,
+// and a number or an investor's id.
 const RegisterRows = 'h'
 
-// RegisterRow is the kind of a register's row. It is stored, so the values never change their meaning.
+// RegisterRow is the kind of a register's row. The kind is stored in the row's key, so the values below never change.
 type RegisterRow byte
 
-// The kinds of a register's rows. A SubscriptionRow and an InvestorRow never change.
+// The kinds of a register's rows. Once written, a SubscriptionRow or an InvestorRow never changes.
 const (
 	SubscriptionRow RegisterRow = 's' // a subscription; the key ends with its number
 	HolderRow       RegisterRow = 'h' // a holder's position; the key ends with the holder's number
@@ -41,7 +41,8 @@ func investorKey(id, investor ledger.ID) []byte {
 	return append(registerKeyPrefix(id, InvestorRow), investor[:]...)
 }
 
-// ParseRegisterKey returns the contract and the kind of row in a key; false if the key belongs to no register.
+// ParseRegisterKey returns the contract's id and the kind of row from a key. If the key does not belong to a register, it
+// returns false.
 func ParseRegisterKey(key []byte) (id ledger.ID, kind RegisterRow, ok bool) {
 	if len(key) < registerPrefixLen || key[0] != RegisterRows {
 		return id, 0, false
@@ -112,7 +113,8 @@ func damagedRow(id ledger.ID, kind RegisterRow, number int64) error {
 	return fmt.Errorf("contract %v: row %c%d of its register is missing or damaged", id, kind, number)
 }
 
-// Position returns an investor's position in a contract; false if the investor has none.
+// Position returns an investor's position as a holder of a contract's certificates. If the investor has no position, it
+// returns false.
 func Position(view *posting.View, org, id, investor ledger.ID) (contract.Holder, bool, error) {
 	row, found, err := view.KV(org, investorKey(id, investor))
 	if err != nil || !found {
@@ -133,7 +135,7 @@ func Position(view *posting.View, org, id, investor ledger.ID) (contract.Holder,
 	return h, true, nil
 }
 
-// InvestorNumber parses the content of an InvestorRow: the investor's number as a holder.
+// InvestorNumber parses the content of an InvestorRow, which is the investor's number as a holder.
 func InvestorNumber(row []byte) (number int64, ok bool) {
 	n, size := binary.Uvarint(row)
 	return int64(n), size == len(row) && n > 0 && n < 1<<62 && bytes.Equal(binary.AppendUvarint(nil, n), row)
@@ -156,7 +158,8 @@ func Extract(view *posting.View, org, id ledger.ID, extract contract.Extract) (r
 }
 
 // LoadSubscriptions reads from the register the subscriptions that a contract's detail shows, and puts them into the
-// record. They are the first subscriptions, at most ShownSubscriptions, that existed at the record's version.
+// record. These are the first subscriptions, at most ShownSubscriptions of them, and none that is newer than the record's
+// version.
 func LoadSubscriptions(view *posting.View, org ledger.ID, r *contract.Record) error {
 	total, _, hasRegister := r.Registered()
 	if !hasRegister || total == 0 {

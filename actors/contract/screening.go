@@ -18,15 +18,15 @@ import (
 // financed.
 type Screening struct {
 	contract.Screening
-	Replay bool // an earlier request with the same key has made the screening
+	Replay bool // the screening was made by an earlier request with the same key
 }
 
-// screeningVersion is the first byte of a stored screening; JSON follows.
+// screeningVersion is the first byte of a stored screening; the rest is JSON.
 const screeningVersion = 1
 
-// Screen applies the screening rules to the input and stores the input with the result. With an
-// idempotency key it does so once: a repeated request gets the stored screening. The error is a Conflict if the key
-// was used for another request.
+// Screen applies the screening rules to the input and stores the input with the result. If the request has an
+// idempotency key, a repeated request gets the stored screening. If the key was used for a different request, the
+// error is a Conflict.
 func (s *Service) Screen(org ledger.ID, input contract.ScreeningInput, key actors.Key, author ledger.Author) (Screening, error) {
 	if earlier, found, err := s.earlierScreening(org, &key); found || err != nil {
 		return earlier, err
@@ -61,8 +61,8 @@ func (s *Service) Screen(org ledger.ID, input contract.ScreeningInput, key actor
 	}
 }
 
-// earlierScreening returns the screening that was made with the key; false if the key is free. The
-// error is a Conflict if the key was used for another request.
+// earlierScreening returns the screening that an earlier request with the key has made. If there was no request
+// with the key, it returns false. If the key was used for a different request, the error is a Conflict.
 func (s *Service) earlierScreening(org ledger.ID, key *actors.Key) (Screening, bool, error) {
 	if key.IsZero() {
 		return Screening{}, false, nil
@@ -98,7 +98,7 @@ func ReadScreening(id ledger.ID, payload []byte) (*Screening, error) {
 	return screening, nil
 }
 
-// FindScreening finds a screening of the organization; false if it does not exist.
+// FindScreening returns a screening of the organization. If there is no such screening, it returns false.
 func FindScreening(view *posting.View, org, id ledger.ID) (*Screening, bool, error) {
 	stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Screening, ID: id})
 	if err != nil || !found {
@@ -113,7 +113,7 @@ func (s *Service) checkScreening(org ledger.ID, input schema.Input) error {
 	raw, sent := input[contract.ScreeningID.Name]
 	var id ledger.ID
 	if !sent || json.Unmarshal(raw, &id) != nil || id == (ledger.ID{}) {
-		return nil // a malformed id is refused together with the other fields
+		return nil // a malformed id is refused later, together with other wrong fields
 	}
 	view := s.rt.Journal.View()
 	defer view.Close()

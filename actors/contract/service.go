@@ -23,7 +23,7 @@ type Service struct {
 	registry *actors.Registry[actors.RecordKey]
 }
 
-// commandWait is how long a caller waits for a Change, in real time.
+// commandWait is how long a caller waits, in real time, until its Change is durable.
 const commandWait = 30 * time.Second
 
 // New registers the service with the runtime. Start the runtime afterwards.
@@ -71,9 +71,9 @@ type Result struct {
 	Replay bool          // the result is the cached reply to an earlier request with the same key
 }
 
-// Create creates a contract. The error is a *schema.Faults, a *ledger.Refusal or an error of the store. After an
-// error nothing was stored, except that after Unavailable (the writer did not confirm in time) the contract may
-// still be stored.
+// Create creates a contract. The error is a *schema.Faults, a *ledger.Refusal or an error of the store. If there was an
+// error, nothing was stored. The exception is Unavailable (the writer did not confirm in time): the contract may still be
+// stored later.
 func (s *Service) Create(c Create) (Result, error) {
 	if r, found, err := s.cachedReply(c.Org, &c.Key); found || err != nil {
 		return r, err
@@ -112,7 +112,7 @@ func timedOut() error {
 	return ledger.Refuse("contract", ledger.Unavailable, "the contract is not stored yet; send the request again, with the same key")
 }
 
-// translateRefusal translates the writer's refusal for the client.
+// translateRefusal turns the writer's refusal into an error about the client's request.
 func translateRefusal(r posting.Receipt) error {
 	if ledger.IsRefusal(r.Err, ledger.OutOfRange) {
 		return &schema.Faults{List: []schema.Fault{{Field: "amount", Message: "takes a total out of range"}}}
@@ -124,8 +124,8 @@ func translateRefusal(r posting.Receipt) error {
 	return r.Err
 }
 
-// Act carries out an action on a contract. The errors are those of Create, and NotFound if no such contract exists in that
-// product and reading (secular or religious form).
+// Act carries out an action on a contract. It returns the same errors as Create, and NotFound if the product and reading
+// (secular or religious form) have no such contract.
 func (s *Service) Act(a ActionRequest) (Result, error) {
 	if r, found, err := s.cachedReply(a.Org, &a.Key); found || err != nil {
 		return r, err
@@ -144,8 +144,7 @@ func (s *Service) Act(a ActionRequest) (Result, error) {
 	return s.withSubscriptions(a.Org, r.result)
 }
 
-// Read returns the current state of a contract; NotFound if the contract does not exist in that
-// product and reading.
+// Read returns the current state of a contract. If the product and reading have no such contract, the error is NotFound.
 func (s *Service) Read(org ledger.ID, p *contract.Product, reading *contract.Reading, id ledger.ID) (Result, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
@@ -176,7 +175,8 @@ func resultAt(r *contract.Record, stamp posting.Stamp, at ledger.Micros) Result 
 
 func unknownContract() error { return ledger.Refuse("contract", ledger.NotFound, "no such contract") }
 
-// Load returns a contract of any product and reading as of today; false if the organization has no such contract.
+// Load returns a contract with the values that it has today, whatever its product and reading. If the organization has no
+// such contract, it returns false.
 func Load(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 	stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Contract, ID: id})
 	if err != nil || !found {
@@ -206,13 +206,13 @@ func ListOfEnv(p *contract.Product, reading *contract.Reading, env money.Env) le
 	return ledger.NewList(ledger.Contract, listOfEnv, p.Code, reading.Code, byte(env))
 }
 
-// ListOfPerson returns the list of a person's contracts of one product and reading. The list is found by a short
-// hash, so it may contain other persons' contracts too.
+// ListOfPerson returns the list of a person's contracts of one product and reading. The list is identified by a short
+// hash of the person's id, so it may contain other persons' contracts too.
 func ListOfPerson(p *contract.Product, reading *contract.Reading, who ledger.ID) ledger.List {
 	sum := sha256.Sum256(append([]byte{p.Code, reading.Code}, who[:]...))
 	return ledger.NewList(ledger.Contract, listOfPerson, sum[:ledger.ListOwnerLength]...)
 }
 
-// IsProductList tells whether a list of contracts was made by ListOf. Every contract is in exactly one
-// such list, and also in a list of its environment and lists of the persons who take part.
+// IsProductList tells whether a list of contracts was made by ListOf. Every contract is in exactly one such list. It is
+// also in a list of its environment, and in a list of each person who takes part.
 func IsProductList(l ledger.List) bool { return l.Number() == listOfProduct }

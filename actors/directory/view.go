@@ -23,7 +23,7 @@ type version[T any] struct {
 	stamp  posting.Stamp
 }
 
-// viewRecord is a record's place in the view. Only its organization's actor replaces the record.
+// viewRecord holds the current version of a record. Only the actor of the record's organization replaces the version.
 type viewRecord[T any] struct {
 	now  atomic.Pointer[version[T]]
 	used atomic.Int64 // for keys and sessions: time of the last accepted use, in µs
@@ -37,7 +37,7 @@ func (c *viewRecord[T]) set(record *T, stamp posting.Stamp) {
 	c.now.Store(&version[T]{record: record, stamp: stamp})
 }
 
-// creation is a record's place in the order of creation.
+// creation is the key by which records are sorted in the order of their creation.
 type creation struct {
 	started ledger.Micros
 	id      ledger.ID
@@ -50,7 +50,7 @@ func compareCreation(a, b creation) int {
 	return bytes.Compare(a.id[:], b.id[:])
 }
 
-// index holds all records of one kind. Records are never deleted, so the table and the order only grow.
+// index holds all records of one kind. Records are never deleted, so records and order only grow.
 type index[T any] struct {
 	records  table[ledger.ID, viewRecord[T]]
 	order    atomic.Pointer[[]creation]
@@ -78,8 +78,8 @@ func (x *index[T]) put(id ledger.ID, record *T, stamp posting.Stamp) *viewRecord
 		x.partners.replaced(old, record)
 		return c
 	}
-	// The record and its first version share one object: there are very many records, and the garbage
-	// collector visits each object.
+	// The viewRecord and its first version are allocated as one object: there are very many records, and the
+	// garbage collector visits each object.
 	added := &struct {
 		view viewRecord[T]
 		now  version[T]
@@ -91,8 +91,8 @@ func (x *index[T]) put(id ledger.ID, record *T, stamp posting.Stamp) *viewRecord
 	return c
 }
 
-// insert adds a record to the order of creation. A new record is nearly always the last one; it is then appended to
-// the same array, and readers keep their shorter slices of that array.
+// insert adds a record to the order of creation. A new record is nearly always the newest one. It is then appended
+// to the same array; concurrent readers hold shorter slices of that array.
 func (x *index[T]) insert(added creation) {
 	order := x.inCreationOrder()
 	if n := len(order); n == 0 || compareCreation(order[n-1], added) < 0 {
@@ -104,12 +104,12 @@ func (x *index[T]) insert(added creation) {
 	x.order.Store(&order)
 }
 
-// partnerOrders finds the records of one partner in an index's order of creation. It is made when it is first used, and
-// extended with the records that were added since.
+// partnerOrders lists the records of each partner in the order of creation. The lists are made at the first use; each
+// later use extends them with the records that were added in the meantime.
 type partnerOrders[T any] struct {
 	mu        sync.Mutex
-	seen      []creation        // the records whose offsets are in places, in the order of creation
-	places    map[int64][]int32 // offsets of records in seen, by the partner's number
+	seen      []creation        // the records that places covers, in the order of creation
+	places    map[int64][]int32 // partner's number → offsets in seen of the partner's records
 	partnerOf func(*T) int64
 }
 
@@ -119,7 +119,8 @@ func (x *index[T]) ofPartner(number int64, partnerOf func(*T) int64) []creation 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	order := x.inCreationOrder()
-	if n := len(p.seen); n == 0 || n > len(order) || order[n-1] != p.seen[n-1] { // the last condition: a record was inserted before others
+	// The last condition is true if a record was inserted between older ones.
+	if n := len(p.seen); n == 0 || n > len(order) || order[n-1] != p.seen[n-1] {
 		p.seen, p.places, p.partnerOf = nil, make(map[int64][]int32), partnerOf
 	}
 	for place := len(p.seen); place < len(order); place++ {
@@ -135,8 +136,8 @@ func (x *index[T]) ofPartner(number int64, partnerOf func(*T) int64) []creation 
 	return found
 }
 
-// replaced is called after a record was replaced. If the record now belongs to another partner, the offsets of all records
-// are found anew.
+// replaced is called after a record was replaced. If the record now belongs to another partner, the next use makes all
+// lists again.
 func (p *partnerOrders[T]) replaced(old, record *T) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,8 +164,8 @@ type organization struct {
 	activeLimits       sync.Map                            // the partner's number (int64) → []*directory.Limit
 	sessionHashes      sync.Map                            // [32]byte → *viewRecord[directory.Session]
 	ratesByPair        sync.Map                            // pair → *viewRecord[directory.Rate]
-	sessionsByOwner    sessionsByOwner                     // sessions by their owner; only the actor uses this field
-	loginLog           logins.Log                          // the last attempts to log in
+	sessionsByOwner    sessionsByOwner                     // sessions by owner; only the actor uses this field
+	loginLog           logins.Log                          // recent login attempts
 }
 
 // pair is the two currencies of a rate: from and to.
@@ -174,15 +175,15 @@ func newOrg(id ledger.ID, global *globalIndex) *organization {
 	return &organization{id: id, globalIndex: global}
 }
 
-// globalIndex finds keys, partners and terminals of all organizations. One table per kind serves all
-// organizations, so that a lookup takes the same time if the organization lacks the key as if the
-// organization does not exist.
+// globalIndex finds keys, partners and terminals of all organizations. All organizations share one table per
+// kind of record. So a caller cannot find out from the time of a lookup whether the organization does not
+// exist or only lacks the key.
 type globalIndex struct {
 	keys     table[keyPlace, viewRecord[directory.APIKey]]
 	partners table[partnerPlace, viewRecord[directory.Partner]]
 
 	terminals table[ledger.ID, viewRecord[directory.Terminal]]
-	remote    sync.Map // ledger.ID → *viewRecord[directory.Terminal], terminals whose provider is called at an address in their parameters
+	remote    sync.Map // ledger.ID → *viewRecord[directory.Terminal], terminals whose parameters have an address to call
 }
 
 type keyPlace struct {
@@ -211,8 +212,8 @@ func (o *organization) terminalsOf(partner int64) []*directory.Terminal {
 	return *found
 }
 
-// The put functions publish a durable record. They set the field Created of the record, so no other goroutine may have seen
-// the record before.
+// The put functions publish a durable record. They set the record's field Created, so the record must not be visible to
+// another goroutine yet.
 
 func (o *organization) putPartner(p *directory.Partner, stamp posting.Stamp) {
 	p.Created, p.FirstSeq = stamp.Started, stamp.FirstSeq
@@ -260,9 +261,9 @@ func (s *Service) putPlatform(p *directory.Platform, stamp posting.Stamp) {
 	s.platform.Store(&version[directory.Platform]{record: p, stamp: stamp})
 }
 
-// putTerminal enters a terminal into the tables of all organizations. A reload of an organization gives its terminals new
-// places in the view and calls putTerminal again. Notifications from other platforms name only a terminal, so the table of
-// terminals spans all organizations.
+// putTerminal enters a terminal into the tables of all organizations. When an organization is reloaded, its terminals get
+// new viewRecords, and putTerminal is called again. Notifications from other platforms name only a terminal, so the table
+// of terminals spans all organizations.
 func (g *globalIndex) putTerminal(inView *viewRecord[directory.Terminal]) {
 	t := inView.record()
 	g.terminals.put(t.ID, inView)
@@ -280,9 +281,9 @@ func (s *Service) FindTerminal(id ledger.ID) (*directory.Terminal, bool) {
 	return inView.record(), true
 }
 
-// RemoteTerminals returns the terminals of all organizations that have the given provider and, in their
-// parameters, the address at which it is called. The order is not defined. Switched-off terminals are
-// included, because their charges may still be reversed.
+// RemoteTerminals returns all organizations' terminals of the given provider whose parameters contain the
+// address of a server that the provider calls. The order is not defined. Switched-off terminals are included,
+// because their charges may still be reversed.
 func (s *Service) RemoteTerminals(provider string) (terminals []*directory.Terminal) {
 	s.global.remote.Range(func(_, inView any) bool {
 		if t := inView.(*viewRecord[directory.Terminal]).record(); t.Provider == provider {
@@ -301,10 +302,10 @@ func (s *Service) checkTLS(op string, t *directory.Terminal) error {
 	return t.CheckTLS(op)
 }
 
-// table is a map that only grows: an entry's value may change, but entries are never removed.
-// Readers take no lock and mostly look at one slot. An entry costs its key and a pointer, and no
-// object of its own: with a hundred thousand keys, a sync.Map would make the garbage collector
-// follow four objects per entry.
+// table is a map that only grows: an entry's value may change, but entries are never removed. Readers take no
+// lock and usually look at only one slot. An entry consists of its key and a pointer and is not a separate
+// object: with a hundred thousand keys, a sync.Map would make the garbage collector follow four objects per
+// entry.
 //
 // The zero value is empty. A reader that runs concurrently with a write may miss the new entry.
 type table[K comparable, V any] struct {
@@ -314,8 +315,8 @@ type table[K comparable, V any] struct {
 	size int        // number of entries; guarded by mu
 }
 
-// entry is a slot of a table, empty while its value is nil. put writes the key before the value, and the key never
-// changes.
+// entry is a slot of a table. The slot is empty while its value is nil. put writes the key before the value; after
+// that the key never changes.
 type entry[K comparable, V any] struct {
 	key   K
 	value atomic.Pointer[V]
@@ -325,7 +326,8 @@ const minTableSize = 8
 
 var tableSeed = maphash.MakeSeed()
 
-// findSlot returns the slot that has the key, or the empty slot where the key would be.
+// findSlot returns the slot of the key. If the table does not have the key, findSlot returns the empty slot into
+// which put would write it.
 func findSlot[K comparable, V any](slots []entry[K, V], key K) (slot *entry[K, V], value *V) {
 	mask := uint64(len(slots) - 1)
 	for i := maphash.Comparable(tableSeed, key) & mask; ; i = (i + 1) & mask {
@@ -366,7 +368,7 @@ func (t *table[K, V]) put(key K, value *V) {
 	slot.value.Store(value)
 }
 
-// grow publishes a larger slice with the same entries. A reader of the old slice misses later
+// grow publishes a larger slice with the same entries. A reader that still uses the old slice misses later
 // writes.
 func (t *table[K, V]) grow(old []entry[K, V], size int) *[]entry[K, V] {
 	slots := make([]entry[K, V], size)

@@ -9,25 +9,27 @@ import (
 	"mizan/posting"
 )
 
-// Chunk has the events of an organization's transactions in a stretch of its journal. It is valid until Take returns.
+// Chunk is a stretch of an organization's journal with the events of transactions in it. A consumer may use it until
+// Take returns.
 type Chunk struct {
 	Org    ledger.ID
 	View   *posting.View
-	Last   uint64         // seq of the stretch's last event, which may belong to any record
+	Last   uint64         // seq of the stretch's last event, whether of a transaction or not
 	Booked ledger.Micros  // booked time of that event
 	Events []ledger.Event // in order
 
 	transactions map[ledger.ID]*Transaction
 }
 
-// Transaction is the record of a transaction in the chunk's view. It may be newer than the chunk's events.
+// Transaction is the record of a transaction, read from the chunk's view. The record may be newer than the chunk's
+// events.
 type Transaction struct {
 	Stamp   posting.Stamp
 	payload []byte
 	record  *payment.Record // nil: not decoded yet
 }
 
-// Transaction returns the transaction of an event of the chunk.
+// Transaction returns a transaction that has an event in the chunk.
 func (c *Chunk) Transaction(id ledger.ID) (*Transaction, error) {
 	if t := c.transactions[id]; t != nil {
 		return t, nil
@@ -39,7 +41,8 @@ func (c *Chunk) Transaction(id ledger.ID) (*Transaction, error) {
 	return t, err
 }
 
-// ReadTransaction reads a transaction that has an event.
+// ReadTransaction reads the record of a transaction. The caller has seen an event of the transaction, so it is an
+// error if there is no record.
 func ReadTransaction(view *posting.View, org, id ledger.ID) (*Transaction, error) {
 	stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Transaction, ID: id})
 	if err == nil && !found {
@@ -56,10 +59,10 @@ func (t *Transaction) Record() (r *payment.Record, err error) {
 	return t.record, err
 }
 
-// read reads the events after the seq after, up to and including the seq until, but at most ChunkEvents events.
+// read reads the events whose seq is greater than after and not greater than until, but at most ChunkEvents events.
 func (f *Follower) read(view *posting.View, org ledger.ID, after, until uint64) (*Chunk, error) {
 	c := &f.chunk
-	clear(c.Events) // so that the chunk does not keep the memory of earlier events
+	clear(c.Events) // so that the reused array does not keep earlier events in memory
 	clear(c.transactions)
 	*c = Chunk{Org: org, View: view, Last: after, Events: c.Events[:0], transactions: c.transactions}
 	until = min(until, after+ChunkEvents)

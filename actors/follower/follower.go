@@ -13,10 +13,10 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of the work of a run.
+// Limits of one run.
 const (
 	busyTime    = 20 * time.Millisecond  // a run begins no further chunk after this time
-	quietTime   = 250 * time.Millisecond // takes the place of busyTime if at most fewEvents events were booked since the last run
+	quietTime   = 250 * time.Millisecond // used instead of busyTime if at most fewEvents events were booked since the last run
 	fewEvents   = 2_500
 	ChunkEvents = 1_000 // maximum number of events that consumers get at once
 )
@@ -27,21 +27,21 @@ const (
 	pauseAfterError = 6 // 64 s
 )
 
-// Consumer keeps something that follows from the events of transactions. The Follower never calls two methods of a consumer at
-// the same time.
+// Consumer computes something from the events of transactions and keeps it. The Follower never calls two methods of a consumer
+// at the same time.
 type Consumer interface {
-	// Name names what the consumer keeps, for the log.
+	// Name returns what the consumer keeps, as a name for log messages.
 	Name() string
 
-	// Position returns the seq of the last event of an organization that the consumer has. If it does not know the organization
-	// yet, it reads its stored position from the view.
+	// Position returns the seq of the last event of an organization that the consumer has processed. If the consumer does not
+	// know the organization yet, it reads its stored position from the view.
 	Position(view *posting.View, org ledger.ID) (seq uint64, err error)
 
-	// Take takes a chunk of events that follow the consumer's position, which is then the chunk's Last. If Take fails, the
-	// consumer gets the events after its position again.
+	// Take processes a chunk of events that begins after the consumer's position. Afterwards the consumer's position is
+	// the chunk's Last. If Take fails, the consumer gets the events after its old position again.
 	Take(c *Chunk) error
 
-	// Store writes what is only in memory, if there is enough of it.
+	// Store makes durable what the consumer has only in memory, if it is enough to be worth a write.
 	Store() error
 }
 
@@ -60,18 +60,18 @@ type Follower struct {
 	lag map[Consumer]uint64
 }
 
-// New returns a Follower without consumers, which reads only when Follow or CatchUp is called.
+// New returns a Follower without consumers. It reads nothing until Start, Follow or CatchUp is called.
 func New(rt *actors.Runtime) *Follower {
 	return &Follower{rt: rt, chunk: Chunk{transactions: make(map[ledger.ID]*Transaction)}, lag: make(map[Consumer]uint64)}
 }
 
-// Add adds a consumer. It must be called before any event is read.
+// Add adds a consumer. All consumers must be added before the Follower reads any event.
 func (f *Follower) Add(c Consumer) { f.consumers = append(f.consumers, c) }
 
-// Start begins to read, and continues until the runtime stops.
+// Start begins to make runs. They continue until the runtime stops.
 func (f *Follower) Start() { f.schedule(pause) }
 
-// Lag returns how many events the last run left for the consumer.
+// Lag returns the number of events that the consumer had not processed yet when the last run ended.
 func (f *Follower) Lag(c Consumer) uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,7 +93,7 @@ func (f *Follower) Submit(rows []posting.KV) error {
 
 func (f *Follower) schedule(delay int) { f.rt.ScheduleRetry(delay, f.begin) }
 
-// begin makes a run and schedules the next one.
+// begin makes a run on the pool. When the run has ended, the next one is scheduled.
 func (f *Follower) begin() {
 	err := f.rt.Go(func() {
 		delay := pauseAfterError // applies after an error or a panic
@@ -125,8 +125,8 @@ func (f *Follower) Follow() error {
 	return f.run(func(uint64) time.Duration { return time.Hour })
 }
 
-// run passes new events to the consumers until none is left or its time is over, and lets them store. timeFor gets the number of
-// events that were booked since the last run.
+// run passes new events to the consumers until none is left or the run's time is over, and then calls Store of each consumer.
+// timeFor returns the run's time; it is called with the number of events that were booked since the last run.
 func (f *Follower) run(timeFor func(booked uint64) time.Duration) error {
 	f.running.Lock()
 	defer f.running.Unlock()
@@ -178,7 +178,7 @@ func (f *Follower) readAll(timeFor func(booked uint64) time.Duration) (complete 
 	return len(waiting) == 0, errors.Join(err, f.rt.Context().Err())
 }
 
-// waitingConsumer is a consumer for which events of an organization wait.
+// waitingConsumer is a consumer that has not processed all events of an organization yet.
 type waitingConsumer struct {
 	Consumer
 	org  ledger.ID
@@ -186,11 +186,12 @@ type waitingConsumer struct {
 	size uint64 // number of events in the journal
 }
 
-// left returns how many events wait.
+// left returns the number of events that the consumer has not processed yet.
 func (w *waitingConsumer) left() uint64 { return w.size - w.seq }
 
-// waiting returns the consumers for which events wait, for each organization, and the number of events in all journals. If a
-// consumer's position cannot be read, waiting leaves the consumer out, and the error names it.
+// waiting lists each pair of a consumer and an organization with events that the consumer has not processed yet. total is
+// the number of events in all journals. If a consumer's position cannot be read, waiting leaves the consumer out, and the
+// error names the consumer.
 func (f *Follower) waiting(view *posting.View) (list []*waitingConsumer, total uint64, err error) {
 	type journal struct {
 		org  ledger.ID
@@ -231,7 +232,7 @@ func (f *Follower) readChunk(view *posting.View, waiting []*waitingConsumer, fir
 		case w.seq == first.seq:
 			takers = append(takers, w)
 		case w.seq > first.seq:
-			until = min(until, w.seq) // from there on both get the same chunks
+			until = min(until, w.seq) // from this seq on both consumers get the same chunks
 		}
 	}
 	c, err := f.read(view, first.org, first.seq, until)
@@ -268,7 +269,8 @@ func (f *Follower) CatchUp(c Consumer, org ledger.ID) error {
 	behind := &waitingConsumer{c, org, seq, size}
 	waiting := []*waitingConsumer{behind}
 	for _, other := range f.consumers {
-		if seq, err := other.Position(view, org); other != c && err == nil && seq < size { // the next run reports the error of Position
+		// An error of Position is reported by the next run.
+		if seq, err := other.Position(view, org); other != c && err == nil && seq < size {
 			waiting = append(waiting, &waitingConsumer{other, org, seq, size})
 		}
 	}

@@ -23,7 +23,7 @@ func (s *Service) deliver(k destinationKey, batch []pendingNotice) {
 		s.inMemory.Add(-1)
 		batchReport.attempts = append(batchReport.attempts, attemptedNotice{notice: p.notice, fromStore: p.fromStore, replayRequests: p.replayRequests, report: r})
 	}
-	defer func() { // deferred, because the actor waits for this report even after a panic, and an attempt that panicked counts too
+	defer func() { // deferred, because the actor waits for this report even if the attempt panics; the attempt counts as failed
 		if attemptRunning {
 			onReport(s.unwrittenReport(batch[nextIndex].reachedOperators))
 		}
@@ -49,7 +49,7 @@ func (s *Service) deliver(k destinationKey, batch []pendingNotice) {
 // report is the result of an attempt.
 type report struct {
 	Attempt
-	minWait          time.Duration // least time before the next attempt
+	minWait          time.Duration // minimum time until the next attempt
 	reachedOperators []byte        // operators reached so far, by this attempt and earlier ones
 
 	// interrupted marks a result that does not count as an attempt, although the message has reached
@@ -57,14 +57,14 @@ type report struct {
 	interrupted bool
 }
 
-// unwrittenReport is the result of an attempt whose message could not be written, so it was not sent.
-// reachedOperators are the operators whom earlier attempts have reached.
+// unwrittenReport returns the result of an attempt that sent nothing, because its message could not be
+// written. reachedOperators are the operators whom earlier attempts have reached.
 func (s *Service) unwrittenReport(reachedOperators []byte) report {
 	return report{Attempt: Attempt{At: ledger.MicrosOf(s.runtime.Clock.Now()), Failure: "could not be written"}, reachedOperators: reachedOperators}
 }
 
-// attempt makes one attempt to deliver. hasReport is false if the end of the process interrupted the
-// attempt before it reached anybody.
+// attempt makes one attempt to deliver. hasReport is false if the attempt was interrupted because the process
+// is stopping, and the message has reached nobody.
 func (s *Service) attempt(k destinationKey, n *posting.Notice, reachedOperators []byte) (r report, hasReport bool) {
 	startTime := time.Now()
 	origin, isKept := s.originOf(k.org, n)
@@ -81,14 +81,15 @@ func (s *Service) attempt(k destinationKey, n *posting.Notice, reachedOperators 
 	return r, hasReport
 }
 
-// observe calls the observer of attempts. A panic of the observer does not affect the attempt.
+// observe passes an attempt's duration and result to the observer that New was given. A panic of the observer does
+// not affect the attempt.
 func (s *Service) observe(channel posting.Channel, failed bool, took time.Duration) {
 	defer func() { s.runtime.Recovered("the observer of delivery attempts", recover()) }()
 	s.observer(channel, failed, took)
 }
 
-// makeAttempt makes an attempt without calling the observer. A panic counts as a failed attempt, so that
-// the notice does not hold up others.
+// makeAttempt makes an attempt without calling the observer. A panic counts as a failed attempt, so that the
+// notice does not block the notices after it.
 func (s *Service) makeAttempt(k destinationKey, n *posting.Notice, reachedOperators []byte, origin tracing.Origin) (r report, hasReport bool) {
 	defer func() {
 		if panicValue := recover(); panicValue != nil {
@@ -129,8 +130,8 @@ func (s *Service) notifyMerchant(k destinationKey, n *posting.Notice, body *acto
 	return report{Attempt: Attempt{ledger.MicrosOf(result.At), result.Status, result.Failure, result.Duration.Milliseconds()}}, result.Failure != webhook.Interrupted
 }
 
-// notifyPayer sends the payer of a transaction an e-mail with the receipt's address. An attempt that the end of the process
-// interrupts does not count.
+// notifyPayer sends the payer of a transaction an e-mail with the address of the receipt. An attempt that fails while the
+// process is stopping does not count.
 func (s *Service) notifyPayer(k destinationKey, n *posting.Notice) (report, bool) {
 	if s.mailReceipt == nil {
 		return report{Attempt: Attempt{At: ledger.MicrosOf(s.runtime.Clock.Now()), Failure: "sending of receipts is not configured"}}, true
@@ -139,8 +140,8 @@ func (s *Service) notifyPayer(k destinationKey, n *posting.Notice) (report, bool
 	return report{Attempt: a}, a.Failure == "" || !s.stopping.Load()
 }
 
-// notifyOperators sends a message to operators. An attempt that the end of the process interrupts does not count, but
-// operators who were reached do not get the message again.
+// notifyOperators sends a message to operators. An attempt that fails while the process is stopping does not count,
+// but operators whom it reached do not get the message again.
 func (s *Service) notifyOperators(k destinationKey, body, reachedOperators []byte) (report, bool) {
 	if s.attemptOperators == nil {
 		return report{Attempt: Attempt{At: ledger.MicrosOf(s.runtime.Clock.Now()), Failure: "notification of operators is not configured"}, reachedOperators: reachedOperators}, true
@@ -154,7 +155,8 @@ func (s *Service) notifyOperators(k destinationKey, body, reachedOperators []byt
 	return r, reachedNow != nil && !bytes.Equal(reachedNow, reachedOperators)
 }
 
-// encodeBody writes the body of a notification into a buffer from the pool. The caller puts the buffer back.
+// encodeBody writes the body of a notification into a buffer from the pool. The caller returns the buffer to the
+// pool.
 func (s *Service) encodeBody(org ledger.ID, n *posting.Notice) (actors.NotificationBody, *[]byte, error) {
 	buffer := s.bodyBuffers.Get().(*[]byte)
 	body := actors.NotificationBody{Data: (*buffer)[:0]}

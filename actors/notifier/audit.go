@@ -8,7 +8,7 @@ import (
 	"mizan/posting"
 )
 
-// RowKind says what a stored row of this package is for. It is the first byte of the row's key. The checker
+// RowKind is the kind of a row that this package stores. It is the first byte of the row's key. The checker
 // (snapshots/check) reads the rows with the functions below.
 type RowKind byte
 
@@ -18,19 +18,19 @@ const (
 	DeliveryRows    RowKind = rowDeliveries // read by ReadDelivery
 	RetryRows       RowKind = rowRetries    // read by ReadWaiting
 	ParkedRows      RowKind = rowParked     // read by ReadWaiting
-	CursorRow       RowKind = rowCursor     // read by ReadCursor; every notice on a page before the cursor has a mark or a row of its own
+	CursorRow       RowKind = rowCursor     // read by ReadCursor; every notice on an earlier page has a mark or its own row
 	BulletinKeyRows RowKind = rowPosted     // read by ReadBulletinKey
 	NoticesRows     RowKind = rowNotices    // written by the journal's writer; posting/store defines their form
 )
 
-// Mark is an acknowledged first attempt, as a row of marks stores it.
+// Mark is the stored result of a first attempt that was acknowledged. A row of marks stores many of them.
 type Mark struct {
 	ID
 	Attempt
 }
 
-// PageOfMarks returns the page of notices that a row of marks belongs to, as the booked time of the page's first
-// notice. The error says that the key cannot be parsed.
+// PageOfMarks returns the page of notices to which the row of marks with this key belongs. The page is
+// identified by the booked time of its first notice. If the key cannot be parsed, PageOfMarks returns an error.
 func PageOfMarks(key []byte) (ledger.Micros, error) {
 	if len(key) != 1+8+idSize || key[0] != rowMarks {
 		return 0, fmt.Errorf("marks of deliveries with key %x", key)
@@ -38,8 +38,8 @@ func PageOfMarks(key []byte) (ledger.Micros, error) {
 	return ledger.Micros(binary.BigEndian.Uint64(key[1:])), nil
 }
 
-// ReadMarks parses a row of marks and calls fn with each mark. The error says that the row has no
-// known form.
+// ReadMarks parses a row of marks and calls fn with each mark. If the row cannot be parsed, ReadMarks returns
+// an error.
 func ReadMarks(key, value []byte, fn func(m Mark)) error {
 	pageStart, err := PageOfMarks(key)
 	if err != nil {
@@ -57,16 +57,16 @@ func ReadMarks(key, value []byte, fn func(m Mark)) error {
 	return err
 }
 
-// StoredDelivery is a delivery that has a row of its own, with the fields that only the checker reads.
+// StoredDelivery is a delivery that has its own row. The fields after Delivery are read only by the checker.
 type StoredDelivery struct {
 	*Delivery
-	Page                 ledger.Micros // booked time of the first notice on the page that has this delivery's notice; 0: a bulletin is on no page
+	Page                 ledger.Micros // booked time of the first notice on its page; 0 for a bulletin, which is on no page
 	Body                 []byte
-	Reached              []byte // the operators that were reached; nil: none
-	AttemptsBeforeReplay int    // number of attempts before the last request to deliver it again
+	Reached              []byte // the operators who were reached; nil if none
+	AttemptsBeforeReplay int    // number of attempts before the last request to deliver the notice again
 }
 
-// ReadDelivery parses the row of a delivery. The error says that the row has no known form.
+// ReadDelivery parses the row of a delivery. If the row cannot be parsed, ReadDelivery returns an error.
 func ReadDelivery(key, value []byte) (StoredDelivery, error) {
 	if len(key) != 1+idSize || key[0] != rowDeliveries {
 		return StoredDelivery{}, fmt.Errorf("delivery with key %x", key)
@@ -93,8 +93,8 @@ func (k *StoredDelivery) KeyOfWaiting(org ledger.ID) []byte {
 	return nil
 }
 
-// ReadWaiting parses the row of a pending or parked delivery whose key KeyOfWaiting returns, and returns the
-// delivery's id. The error says that the row has no known form.
+// ReadWaiting parses a row whose key KeyOfWaiting returns, and returns the id of the pending or parked
+// delivery. If the row cannot be parsed, ReadWaiting returns an error.
 func ReadWaiting(key, value []byte) (ID, error) {
 	size := waitingPrefixLen + idSize
 	if RowKind(key[0]) == RetryRows {
@@ -106,8 +106,8 @@ func ReadWaiting(key, value []byte) (ID, error) {
 	return readID(key[size-idSize:]), nil
 }
 
-// ReadCursor parses the row of the cursor and returns the cursor: the booked time of the first notice on a page. The error
-// says that the row has no known form.
+// ReadCursor parses the row of the cursor. The cursor is a page of notices, identified by the booked time of its first
+// notice. If the row cannot be parsed, ReadCursor returns an error.
 func ReadCursor(key, value []byte) (ledger.Micros, error) {
 	if len(key) != 1 || len(value) != 8 {
 		return 0, fmt.Errorf("row %x of deliveries: unknown form", key)
@@ -115,8 +115,9 @@ func ReadCursor(key, value []byte) (ledger.Micros, error) {
 	return ledger.Micros(binary.BigEndian.Uint64(value)), nil
 }
 
-// ReadBulletinKey returns the id of the bulletin (a message to operators that is about no event) that was posted with
-// the key that this row stores. The error says that the row has no known form.
+// ReadBulletinKey parses the row that stores the key of a bulletin (a message to operators that is about no
+// event), and returns the bulletin's id. With this row, Post recognises a bulletin that was already posted. If the
+// row cannot be parsed, ReadBulletinKey returns an error.
 func ReadBulletinKey(key, value []byte) (ID, error) {
 	if len(key) < 2 || len(value) != idSize || readID(value).Channel != posting.Bulletin {
 		return ID{}, fmt.Errorf("key of a message to operators: unknown form")

@@ -9,12 +9,13 @@ import (
 	"mizan/posting"
 )
 
-// Backlog is how many deliveries to one class of receivers wait for another attempt, or are parked (given up).
+// Backlog is the number of deliveries to one class of receivers that wait for another attempt, or that are parked
+// (given up).
 type Backlog struct {
 	Receivers string // merchants, operators or payers
 	State     State  // Pending or Parked
 	Count     int
-	Oldest    time.Duration // age of the oldest delivery's event, by the business clock; 0: there is none
+	Oldest    time.Duration // age of the oldest delivery's event, by the business clock; 0 if there is no delivery
 }
 
 // receiverNames are the names of classes in metrics.
@@ -22,21 +23,22 @@ var receiverNames = map[receiverClass]string{merchantClass: "merchants", operato
 
 const (
 	maxBacklogKeys = 1 << 20     // maximum number of deliveries that one count visits, in all organizations together
-	backlogMinAge  = time.Second // least age of a count before it is repeated
-	backlogShare   = 50          // the least age is also this many times the duration of the count, so that counting takes at most 2% of a processor
+	backlogMinAge  = time.Second // a count is repeated only if it is at least this old
+	backlogShare   = 50          // and at least this many times its duration old, so that counting takes at most 2% of a CPU
 )
 
 // backlogCache holds the result of the last count.
 type backlogCache struct {
 	mu        sync.Mutex
 	rows      []Backlog
-	countedAt time.Time     // in real time; zero: never
+	countedAt time.Time     // in real time; zero if there was no count yet
 	took      time.Duration // duration of the count
 }
 
 // Backlogs returns a row for each class of receivers and each of the states Pending and Parked. Deliveries whose first attempt
-// has not been made are not in these rows; InMemory counts them. The rows come from the last count, which is repeated when it is
-// older than a second and than 50 times its duration. A count ends after a million deliveries. The error comes from the store.
+// has not been made are not in these rows; InMemory counts them. The rows come from the last count. The count is repeated only
+// if it is older than a second and older than 50 times its duration. A count ends after a million deliveries. The error comes
+// from the store.
 func (s *Service) Backlogs() ([]Backlog, error) {
 	c := &s.backlog
 	c.mu.Lock()
@@ -52,11 +54,11 @@ func (s *Service) Backlogs() ([]Backlog, error) {
 	return slices.Clone(c.rows), nil
 }
 
-// InMemory returns how many notices wait in memory for an attempt. Notices that were read from the store for the attempt are in
-// the rows of Backlogs, too.
+// InMemory returns the number of notices that wait in memory for an attempt. Some of them were read from the store; Backlogs
+// counts those, too.
 func (s *Service) InMemory() int64 { return s.inMemory.Load() }
 
-// countBacklogs counts the keys of waiting and of parked deliveries.
+// countBacklogs counts the stored rows of pending and parked deliveries.
 func (s *Service) countBacklogs() (rows []Backlog, err error) {
 	view := s.runtime.Journal.View()
 	defer view.Close()

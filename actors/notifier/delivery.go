@@ -30,23 +30,23 @@ func (s State) String() string {
 // Attempt is the result of one attempt to deliver.
 type Attempt struct {
 	At      ledger.Micros // when the message was formed
-	Status  int           // HTTP status of the response; 0: no response
-	Failure string        // why the attempt was not acknowledged; empty: it was acknowledged
+	Status  int           // HTTP status of the response; 0 if there was none
+	Failure string        // why the attempt was not acknowledged; empty if it was acknowledged
 	Took    int64         // milliseconds
 }
 
 // Delivery is a notice and the state of its delivery.
 type Delivery struct {
 	ID
-	Source   ledger.Source // the record that the notice reports on; a bulletin, a message to operators about no event, has none
+	Source   ledger.Source // the record that the notice reports on; none for a bulletin (a message to operators about no event)
 	To       ledger.ID     // the terminal or partner that the notice belongs to
 	State    State
 	Attempts []Attempt
 	Next     ledger.Micros // time of the next attempt, if State is Pending
 
-	pageStart            ledger.Micros // booked time of the first notice on the page that has this notice; 0: a bulletin is on no page
+	pageStart            ledger.Micros // booked time of the first notice on its page; 0 for a bulletin, which is on no page
 	body                 []byte
-	reachedOperators     []byte // the operators who were reached; nil: none
+	reachedOperators     []byte // the operators who were reached; nil if none
 	attemptsBeforeReplay int    // number of attempts before the last replay (request to deliver the notice again)
 	replayRequests       int    // number of requests to deliver the notice again
 }
@@ -54,11 +54,11 @@ type Delivery struct {
 // gaps are the times from a failed attempt to the next one. No gap follows the sixth attempt, which is the last.
 var gaps = [...]time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
 
-// MaxAttempts is how often a delivery is tried before it is parked.
+// MaxAttempts is the number of failed attempts after which a delivery is parked.
 const MaxAttempts = len(gaps) + 1
 
-// maxStoredAttempts bounds how many of a delivery's latest attempts are stored. A delivery that is requested again
-// and again has more attempts than this.
+// maxStoredAttempts bounds the number of a delivery's latest attempts that are stored. If a delivery is requested
+// again and again, it has more attempts than this.
 const maxStoredAttempts = 8 * MaxAttempts
 
 // addAttempt updates the delivery with an attempt that ended now. The next attempt comes after minWait at the
@@ -80,8 +80,9 @@ func (d *Delivery) addAttempt(a Attempt, now ledger.Micros, minWait time.Duratio
 	}
 }
 
-// replay makes a finished delivery due now and allows it as many attempts as a new one. A parked delivery goes
-// to the operators who were not reached, a delivered one to all operators.
+// replay makes a finished delivery due now and allows it as many attempts as a new one. If the delivery was
+// parked, only operators who were not reached get the message; if it was delivered, all operators get it
+// again.
 func (d *Delivery) replay(now ledger.Micros) {
 	if d.State == Delivered {
 		d.reachedOperators = nil
@@ -109,15 +110,15 @@ func (d *Delivery) key(org ledger.ID) destinationKey {
 	return destinationKey{org, classOf(d.Channel), d.To}
 }
 
-// notice returns the delivery's notice without the record that the notice reports on: only a first attempt has that
-// record in memory.
+// notice returns the delivery's notice, but without the record that the notice reports on: that record is in memory
+// only for the first attempt.
 func (d *Delivery) notice() posting.Notice {
 	return posting.Notice{Channel: d.Channel, To: d.To, Body: d.body, Source: d.Source, Booked: d.Booked, PageStart: d.pageStart}
 }
 
 func idOf(n *posting.Notice) ID { return ID{n.Booked, n.Channel} }
 
-// pendingDelivery returns a notice's delivery as it is before the first attempt.
+// pendingDelivery returns the delivery of a notice that was not tried yet.
 func pendingDelivery(n *posting.Notice, now ledger.Micros) *Delivery {
 	return &Delivery{
 		ID: idOf(n), Source: n.Source, To: n.To, State: Pending, Next: now, pageStart: n.PageStart, body: n.Body,

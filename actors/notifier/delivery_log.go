@@ -12,9 +12,10 @@ import (
 
 // Messages to an organization's delivery log.
 type (
-	// attemptsMade has attempts and their results.
+	// attemptsMade reports attempts and their results.
 	attemptsMade struct{ attempts []attemptedNotice }
-	// noticesPostponed has notices that did not fit in memory.
+	// noticesPostponed brings notices for which memory had no room. The delivery log stores them as pending
+	// deliveries.
 	noticesPostponed struct{ notices []posting.Notice }
 	// changeWritten is the journal writer's receipt for the Change that the delivery log has submitted.
 	changeWritten struct{ err error }
@@ -38,23 +39,23 @@ type attemptedNotice struct {
 
 // Bounds of one Change (the rows that become durable together) of a delivery log.
 const (
-	maxEntries     = 1_024   // entries; an entry takes at most three rows
-	maxChangeBytes = 1 << 20 // size in bytes from which no further entry is added
+	maxEntries     = 1_024   // maximum number of entries; each entry takes at most three rows
+	maxChangeBytes = 1 << 20 // size in bytes; no entry is added to a Change that has reached it
 )
 
-// deliveryLog is the actor of an organization's delivery log: it writes down the results of deliveries.
-// While one Change is being made durable, it gathers entries for the next one, so a busy delivery log writes one row
-// for hundreds of results.
+// deliveryLog is the actor of an organization's delivery log: it stores the results of deliveries. While one Change
+// is being made durable, it gathers entries for the next one, so a busy delivery log writes one row for hundreds of
+// results.
 type deliveryLog struct {
 	service *Service
 	org     ledger.ID
 
 	queue               []entry          // what to write next, in order
-	submittedDeliveries map[ID]*Delivery // deliveries as the submitted Change leaves them, until it is durable
+	submittedDeliveries map[ID]*Delivery // new states of deliveries in the submitted Change, until it is durable
 	currentDraft        *draft           // the draft that is being made durable
 	resultsSinceCursor  int              // number of results since the cursor (where a search for lost notices starts) was last moved
 	postingKeys         map[string]bool  // keys of bulletins (messages to operators about no event) that are not durable yet
-	replayRequested     map[ID]bool      // untried deliveries of which a caller has requested a replay
+	replayRequested     map[ID]bool      // untried deliveries for which a caller has requested a replay
 	lastBulletin        ledger.Micros    // when the last bulletin was posted
 }
 
@@ -127,7 +128,7 @@ func (l *deliveryLog) Failed(c *actors.Context) {
 func (l *deliveryLog) write(c *actors.Context) {
 	for l.currentDraft == nil && c.Expecting() == 0 && len(l.queue) > 0 {
 		draft := newDraft()
-		l.currentDraft = draft // set before the draft is filled, so that Failed can end a draft that is half filled
+		l.currentDraft = draft // set before the draft is filled, so that Failed can clean up after a panic in fill
 		l.fill(draft)
 		if len(draft.change.KVs) == 0 && len(draft.change.Steps) == 0 {
 			l.onWritten(nil, ledger.MicrosOf(c.Now()))
@@ -175,9 +176,9 @@ func (l *deliveryLog) fill(draft *draft) {
 	maps.Copy(l.submittedDeliveries, draft.deliveries)
 }
 
-// onWritten handles the writer's receipt. A refused draft, which has a single command, has stored nothing. After any
-// other error the delivery log does not know which rows are stored, so a rescan reads the store. After
-// posting.ErrStopped (the process is stopping) no rescan is needed.
+// onWritten handles the writer's receipt. If the writer has refused the draft, nothing was stored; only a draft with
+// a single command can be refused. After any other error the delivery log does not know which rows are stored, so a
+// rescan reads the store. After posting.ErrStopped (the process is stopping) no rescan is needed.
 func (l *deliveryLog) onWritten(err error, now ledger.Micros) {
 	draft := l.currentDraft
 	if l.currentDraft = nil; draft == nil { // the Change was submitted before a panic
@@ -209,7 +210,7 @@ func (l *deliveryLog) onWritten(err error, now ledger.Micros) {
 	}
 }
 
-// release tells destinations that results are now stored, namely the results of deliveries that the destinations had read
+// release tells destinations that results are stored now: the results of the deliveries that the destinations had read
 // from the store.
 func (l *deliveryLog) release(draft *draft) {
 	for k, ids := range draft.releasedIDs {
@@ -228,8 +229,8 @@ func (s *Service) wakeWhenDue(k destinationKey, d *Delivery, now ledger.Micros) 
 	}
 }
 
-// writeResult writes down an attempt. An acknowledged first attempt becomes a mark; any other result
-// gets a row of its own.
+// writeResult adds the result of an attempt to the draft. An acknowledged first attempt becomes a mark; after
+// any other result the delivery has a row of its own.
 func (l *deliveryLog) writeResult(draft *draft, attempted *attemptedNotice, now ledger.Micros) {
 	id := idOf(&attempted.notice)
 	l.resultsSinceCursor++
@@ -264,9 +265,9 @@ func (l *deliveryLog) writeResult(draft *draft, attempted *attemptedNotice, now 
 	l.put(draft, next, previous)
 }
 
-// isMarked tells whether the notice has a mark: its first attempt was acknowledged. It reads the marks only if a
-// rescan has run, because only a rescan causes duplicates. Marks of earlier Changes are durable by now: the next
-// Change is begun after the receipt for the previous one.
+// isMarked reports whether the notice has a mark, which says that its first attempt was acknowledged. It reads
+// the marks only if a rescan has run, because only a rescan causes duplicates. Marks of earlier Changes are
+// already durable, because a Change is begun only after the receipt for the previous one.
 func (l *deliveryLog) isMarked(draft *draft, n *posting.Notice) bool {
 	if !l.service.rescanned.Load() || n.PageStart == 0 {
 		return false
@@ -279,7 +280,7 @@ func (l *deliveryLog) isMarked(draft *draft, n *posting.Notice) bool {
 	return markedIDs[idOf(n)]
 }
 
-// marksOf returns the notices of a page that have marks, in the store or in the draft.
+// marksOf returns the ids of a page's notices that have marks in the store or in the draft.
 func (l *deliveryLog) marksOf(draft *draft, pageStart ledger.Micros) map[ID]bool {
 	view := l.service.runtime.Journal.View()
 	defer view.Close()
@@ -297,7 +298,8 @@ func (l *deliveryLog) marksOf(draft *draft, pageStart ledger.Micros) map[ID]bool
 	return markedIDs
 }
 
-// put writes a delivery's own row and replaces its second row, which says that the delivery waits or is parked.
+// put adds a delivery's own row to the draft. It also replaces the delivery's second row, which says when the
+// delivery is due or that it is parked.
 func (l *deliveryLog) put(draft *draft, next, previous *Delivery) {
 	k := next.key(l.org)
 	if previous != nil {
@@ -324,8 +326,8 @@ func (l *deliveryLog) put(draft *draft, next, previous *Delivery) {
 	draft.deliveries[next.ID] = next
 }
 
-// latest returns a delivery in the state that it has after everything submitted before; nil if it has no row of its
-// own.
+// latest returns the latest state of a delivery, even if that state is only in the draft or in a Change that is not
+// durable yet. If the delivery has no row of its own, latest returns nil.
 func (l *deliveryLog) latest(draft *draft, id ID) *Delivery {
 	if delivery, ok := draft.deliveries[id]; ok {
 		return delivery

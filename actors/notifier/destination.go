@@ -11,12 +11,11 @@ import (
 
 // Messages to a destination.
 type (
-	// noticesOffered has notices whose events are durable.
+	// noticesOffered brings notices of durable events.
 	noticesOffered struct{ notices []posting.Notice }
-	// deliveriesDue says that deliveries that wait in the store are due. The field at is when the earliest of them
-	// became due.
+	// deliveriesDue says that deliveries in the store have become due, the earliest of them at the time at.
 	deliveriesDue struct{ at ledger.Micros }
-	// resultsStored has deliveries whose results are now in the store.
+	// resultsStored lists deliveries whose results are now in the store.
 	resultsStored struct{ ids []ID }
 	// workerMayBeFree says that a worker may be free again.
 	workerMayBeFree struct{}
@@ -30,11 +29,11 @@ type (
 // Expected implements actors.AnnouncedMessage.
 func (workerReport) Expected() {}
 
-// pendingNotice is a notice that is being delivered. It counts as waiting in memory until it is tried.
+// pendingNotice is a notice in memory that waits for an attempt. InMemory counts it until the attempt has ended.
 type pendingNotice struct {
 	notice           posting.Notice
 	fromStore        bool   // the notice was read from the store, so its delivery has a row of its own
-	replayRequests   int    // number of requests to deliver the notice again, when the notice was read from the store
+	replayRequests   int    // number of replay requests at the time when the notice was read from the store
 	reachedOperators []byte // the operators whom earlier attempts have reached
 }
 
@@ -45,16 +44,16 @@ type destination struct {
 	workerLimit      int  // number of workers that may deliver at once
 	storeChecked     bool // checkStore has run
 	lastAcknowledged bool // the last attempt was acknowledged
-	isSlow           bool // an attempt took long, whether or not it was acknowledged
+	isSlow           bool // an attempt of the last batch took long, acknowledged or not
 	lastFailed       bool // the last attempt was not acknowledged; if lastAcknowledged is false too, nothing was tried yet
-	awaitsWorker     bool // the destination has found no free worker
+	awaitsWorker     bool // no worker was free; workerMayBeFree will follow
 
 	freshNotices []pendingNotice // notices that were never tried
 	dueNotices   []pendingNotice // due notices that were read from the store
-	freshNext    bool            // alternates: the next batch comes from freshNotices, unless that is empty
+	freshNext    bool            // the next batch comes from freshNotices, unless that is empty; changes after each batch
 	pulledIDs    map[ID]bool     // deliveries that were read from the store and whose results are not stored yet
 	moreDue      bool            // the store may have more deliveries that are due
-	readUpTo     []byte          // row up to which due deliveries were read; nil: none was read
+	readUpTo     []byte          // due deliveries were read up to this row; nil if none was read
 }
 
 // Receive implements actors.Behaviour.
@@ -87,7 +86,8 @@ func (d *destination) Receive(c *actors.Context, message any) {
 	d.startWorkers(c)
 }
 
-// Committed implements actors.Behaviour. It does nothing, because the delivery log writes.
+// Committed implements actors.Behaviour. It does nothing, because a destination writes nothing: the delivery log
+// stores the results.
 func (d *destination) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
 
 // Idle implements actors.Behaviour.
@@ -101,15 +101,15 @@ func (d *destination) Failed(*actors.Context) {
 	d.service.rescan(d.key.org, &d.key)
 }
 
-// drop drops the notices that wait in memory.
+// drop removes from memory the notices that wait for an attempt.
 func (d *destination) drop() {
 	d.service.inMemory.Add(-int64(len(d.freshNotices) + len(d.dueNotices)))
 	d.freshNotices, d.dueNotices, d.moreDue, d.readUpTo = nil, nil, false, nil
 	clear(d.pulledIDs)
 }
 
-// checkStore marks a destination as failing if it has deliveries that wait in the store. Nothing else tells a new
-// actor that its destination fails, and a failing destination must not use the workers of destinations that
+// checkStore marks a destination as failing if it has deliveries that wait in the store. A new actor has no other
+// way to know that its destination fails, and a failing destination must not use the workers of destinations that
 // answer.
 func (d *destination) checkStore() {
 	if d.storeChecked {
@@ -128,7 +128,7 @@ func (d *destination) checkStore() {
 	}
 }
 
-// isQuick tells whether the destination answers and does not take long.
+// isQuick reports whether the destination acknowledged the last attempt and did not take long.
 func (d *destination) isQuick() bool { return d.lastAcknowledged && !d.isSlow }
 
 // room returns how many fresh notices may wait in memory.
@@ -142,9 +142,9 @@ func (d *destination) room() int {
 	return maxWaitingUnknown
 }
 
-// enqueue queues notices. Those for which there is no room wait in the store. If memory is short or the
-// destination is not quick, the notices after the first maxWaitingFailing are queued without their records
-// (Subject); each record is read again when its notice is tried.
+// enqueue queues notices. Notices for which there is no room are moved to the store. If memory is short or
+// the destination is not quick, only the first maxWaitingFailing notices in the queue keep their records
+// (Subject) in memory; the records of the others are read again when the notices are tried.
 func (d *destination) enqueue(notices []posting.Notice) {
 	s := d.service
 	room := d.room() - len(d.freshNotices)
@@ -190,7 +190,7 @@ func (d *destination) onReport(batchReport *workerReport) {
 	}
 }
 
-// requeue puts notices that a worker has not tried back into the queues. It does not keep them in order.
+// requeue puts notices that a worker has not tried back into the queues. The order of the notices may change.
 func (d *destination) requeue(untried []pendingNotice) {
 	for i := range untried {
 		if untried[i].fromStore {
@@ -201,8 +201,8 @@ func (d *destination) requeue(untried []pendingNotice) {
 	}
 }
 
-// shed moves the notices that wait in memory, except maxWaitingFailing of them, to the store, so that a
-// destination that does not answer leaves room for others.
+// shed moves all fresh notices except the first maxWaitingFailing to the store, so that a destination that
+// does not answer leaves memory to others.
 func (d *destination) shed() {
 	if len(d.freshNotices) <= maxWaitingFailing {
 		return
@@ -215,9 +215,9 @@ func (d *destination) shed() {
 	d.service.deliveryLogs.Tell(d.key.org, noticesPostponed{overflow})
 }
 
-// readBounds returns how many deliveries are read from the store at once, and the number of due notices in memory
-// below which more are read. Both numbers are large for a destination that answers quickly; otherwise they are about
-// the number of workers.
+// readBounds returns maxRead, the maximum number of due deliveries that are read from the store at once, and
+// refillBelow: if memory has fewer due notices than this, more are read. Both numbers are large for a destination
+// that answers quickly; otherwise they are about the number of workers.
 func (d *destination) readBounds() (maxRead, refillBelow int) {
 	switch {
 	case d.service.inMemory.Load() > d.service.limits.inMemory:
@@ -229,8 +229,8 @@ func (d *destination) readBounds() (maxRead, refillBelow int) {
 }
 
 // pullDue reads due deliveries from the store, the earliest first, a bounded number at a time. It continues at
-// readUpTo, because the rows before it are being removed, and a store takes long to skip many removed rows. It
-// skips a wrong row, so that the row does not hold up later rows.
+// readUpTo, because the rows before it are being removed, and a store takes long to skip many removed rows. A
+// wrong row is skipped, so that it does not block later rows.
 func (d *destination) pullDue(c *actors.Context) {
 	maxRead, refillBelow := d.readBounds()
 	if !d.moreDue || len(d.dueNotices) >= refillBelow {
@@ -275,8 +275,8 @@ func (d *destination) pullDue(c *actors.Context) {
 	}
 }
 
-// waitingDelivery returns the delivery for which a row of waiting deliveries was found; nil if the delivery does
-// not exist or does not wait until dueAt.
+// waitingDelivery returns the delivery that a row of waiting deliveries names. If the delivery does not exist or
+// does not wait until dueAt, the result is nil.
 func waitingDelivery(view *posting.View, k destinationKey, dueAt ledger.Micros, id ID) (*Delivery, error) {
 	value, found, err := view.KV(k.org, keyDelivery(id))
 	if err != nil || !found {

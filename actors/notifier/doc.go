@@ -9,8 +9,8 @@
 // again until someone requests it.
 //
 // Invariants:
-//  1. Only durable events are notified. Every notice of a durable event is tried, even after a kill, until the store
-//     has its acknowledgement or its delivery is parked.
+//  1. Only durable events are notified. Every notice of a durable event is tried until its acknowledgement is stored
+//     or its delivery is parked, even if the process is killed meanwhile.
 //  2. A delivery is identified by its channel and the booked time of its event. The delivery's event_id is computed
 //     from these two values, so it is the same at every attempt.
 //  3. The sixth attempt is the last until someone requests the delivery again. The time until the next attempt counts
@@ -24,21 +24,21 @@
 //  7. An attempt that is interrupted by the end of the process does not count. Operators whom the attempt reached do
 //     not get the message again.
 //  8. Only an organization's delivery log writes the organization's delivery rows. It writes one Change at a time,
-//     and decides each Change on the state after the previous one.
+//     and each Change is based on the state that the previous one left.
 //  9. Each attempt looks up its address and secret, so a changed address or a rotated secret takes effect at
 //     once.
-//  10. Every attempt counts as work in progress, so a move of a manual clock waits for all attempts that were due
-//     and for their consequences.
-//  11. Finished deliveries are kept for the retention time, pending ones without limit. If the removal of finished
-//     deliveries fails in one organization, the other organizations' removal continues.
+//  10. Every attempt counts as work in progress. So when a manual clock is moved, the move ends only after all
+//     attempts that became due, and what follows from them.
+//  11. Finished deliveries are kept for the retention time, pending ones without limit. If the removal fails for
+//     one organization, it continues for the others.
 //  12. A panic may cause duplicate notifications but loses none. Each repeated panic makes the delay before the
 //     search for lost notices longer.
-//  13. A row that cannot be read stops no other delivery.
+//  13. A row that cannot be read does not affect other deliveries.
 //  14. An organization's cursor is the page of notices from which a search for lost notices starts. Every notice on
-//     an earlier page has been tried, or has a row in which it waits. The cursor never goes back.
+//     an earlier page has been tried or has a row as a pending delivery. The cursor never goes back.
 //  15. A request that the writer may refuse, because it claims an Idempotency-Key, is alone in its Change.
-//  16. A page of a list reads a bounded number of rows. Waiting and parked deliveries have rows of their own, so the
-//     list does not search for them among the delivered ones.
+//  16. To list a page of deliveries, a bounded number of rows is read. Waiting and parked deliveries have index
+//     rows, so a list of them does not search through the delivered ones.
 //  17. A notice on the channel for receipts holds no address and no text: each attempt to send the payer's e-mail reads
 //     both from the transaction's record. Receipts have workers of their own, so they delay neither merchants nor
 //     operators.
@@ -47,8 +47,8 @@
 //
 // Callers: cmd (New, Resume, Close), api (everything else), snapshots (the forms of rows).
 //
-// Rejected: one design would give each delivery a record, a journal event and a timer, as elsewhere in Mizan. It was
-// not chosen because a delivery would cost more than its payment. Another design would notify from the transaction's
-// actor. It was not chosen because one dead receiver would keep all its transactions in memory, and because the actor
-// no longer exists after a restart.
+// Rejected: one design would give each delivery a record, a journal event and a timer, like other objects in Mizan.
+// It was not chosen because a delivery would cost more than the payment that it reports. In another design the actor
+// of each transaction would send the transaction's notifications. It was not chosen because one dead receiver would
+// keep all its transactions in memory, and because the actor no longer exists after a restart.
 package notifier

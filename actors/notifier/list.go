@@ -14,10 +14,10 @@ import (
 const (
 	maxListedPages    = 64     // pages of notices (stored rows of consecutive notices) that one call of List reads
 	maxUntriedPages   = 4_096  // pages of notices that one call of List reads to find deliveries that were not tried yet
-	maxListedRows     = 16_384 // notices and deliveries after which a page ends
+	maxListedRows     = 16_384 // a page ends when this many notices and deliveries were read
 	maxDeliveriesRead = 1_024  // deliveries with rows of their own that are read at once
-	maxEventsRead     = 256    // events of a transaction that are read
-	maxIndexKeys      = 65_536 // keys that are read of deliveries that wait or are parked (given up)
+	maxEventsRead     = 256    // events of a transaction that one call of List reads
+	maxIndexKeys      = 65_536 // keys of waiting or parked (given up) deliveries that one call of List reads
 )
 
 // Query selects deliveries. Zero fields select all.
@@ -27,15 +27,15 @@ type Query struct {
 	State       State         // only this state
 	From, Until ledger.Micros // booked no earlier than From and no later than Until
 	Before      Position      // only deliveries that follow this position in the list
-	Limit       int           // the most deliveries on one page of the list, above zero
+	Limit       int           // maximum number of deliveries on the page; above zero
 }
 
-// Position is a place in a list, directly after a delivery. As Query.Before the zero value is the
-// beginning of a list; as the next position it means that the list has ended.
+// Position is the place in a list directly after the delivery with this ID. In Query.Before, the zero value
+// is the beginning of the list. As a result of List, the zero value says that the list has ended.
 type Position struct {
 	ID
-	// Untried says that the place is among the pending deliveries that were not tried yet; without
-	// an ID the place is before the first of them.
+	// Untried says that the place is in the last part of the list, which has the pending deliveries that were
+	// not tried yet. If ID is zero, the place is the beginning of that part.
 	Untried bool
 }
 
@@ -47,11 +47,11 @@ func (id ID) compare(other ID) int {
 	return cmp.Or(cmp.Compare(id.Booked, other.Booked), cmp.Compare(id.Channel, other.Channel))
 }
 
-// List returns a page of an organization's deliveries, newest first, and the position to continue
-// from; the zero position means that there are no more. Pending deliveries are listed in two parts:
-// first those that wait for another attempt, then those that were not tried yet. If the query selects
-// few of many deliveries, a page may be short or even empty. A page of waiting or parked deliveries
-// is short only if more than maxIndexKeys deliveries wait or are parked, however many were delivered.
+// List returns a page of an organization's deliveries, newest first, and the position from which the next
+// call continues. If there are no more deliveries, that position is zero. Pending deliveries are listed in
+// two parts: first those that wait for another attempt, then those that were not tried yet. If the query
+// selects few of many deliveries, a page may be short or even empty although more deliveries follow. If the
+// query selects waiting or parked deliveries, that happens only if there are more than maxIndexKeys of them.
 // The error comes from the store.
 func (s *Service) List(org ledger.ID, q Query) (deliveries []*Delivery, next Position, err error) {
 	view := s.runtime.Journal.View()
@@ -81,18 +81,18 @@ func (s *Service) List(org ledger.ID, q Query) (deliveries []*Delivery, next Pos
 	return search.deliveries, search.nextPosition, err
 }
 
-// listing is a search for one page, from the newest delivery on.
+// listing is a search for the deliveries of one page. It begins with the newest delivery.
 type listing struct {
 	limits         limits
 	view           *posting.View
 	org            ledger.ID
 	query          *Query
-	retentionStart ledger.Micros // deliveries booked earlier are only listed while they are pending
-	removedBefore  ledger.Micros // earlier notices may have been removed; of their deliveries only those with a row of their own remain
+	retentionStart ledger.Micros // deliveries of earlier events are listed only while they are pending
+	removedBefore  ledger.Micros // earlier notices may have been removed; only deliveries with own rows remain
 	oldestID       ID            // the oldest delivery that may be listed
-	upperBound     ID            // all listed deliveries are older than this
-	readDownTo     ID            // this delivery and everything newer was looked at
-	amongUntried   bool          // the search is among the pending deliveries without a row of their own
+	upperBound     ID            // all deliveries to be listed are older than this
+	readDownTo     ID            // this delivery and all newer ones were looked at
+	amongUntried   bool          // the search has reached the pending deliveries without a row of their own
 
 	deliveries   []*Delivery
 	lastPosition Position // the position of the last delivery that was found
@@ -117,7 +117,8 @@ func (l *listing) run() error {
 	return l.listDownTo(l.oldestID, nil, nil)
 }
 
-// endPage ends the page at a bound, before the list's end; the next page begins after the given ID.
+// endPage ends the page because a bound was reached before the end of the list. The next page begins after the given
+// ID.
 func (l *listing) endPage(after ID) {
 	l.pageEnded, l.nextPosition = true, Position{after, l.amongUntried}
 }
@@ -182,8 +183,8 @@ func (l *listing) listUntried() error {
 	})
 }
 
-// addUntried lists the notice's delivery if the store has no result of it: neither a mark of an acknowledged first attempt
-// nor a row of its own.
+// addUntried lists the delivery of a notice if the store has no result of an attempt: the notice has no mark (of an
+// acknowledged first attempt), and the delivery has no row of its own.
 func (l *listing) addUntried(n *posting.Notice, marked map[ID]mark) error {
 	id := idOf(n)
 	if _, isMarked := marked[id]; isMarked || id.compare(l.readDownTo) >= 0 || n.Booked < l.removedBefore || l.query.To != (ledger.ID{}) && l.query.To != n.To {
@@ -196,8 +197,8 @@ func (l *listing) addUntried(n *posting.Notice, marked map[ID]mark) error {
 	return err
 }
 
-// listPages reads pages of notices, the newest first, and lists the deliveries of each page's time
-// range.
+// listPages reads pages of notices, newest first. For each page it lists the deliveries of events in the
+// page's time range.
 func (l *listing) listPages() error {
 	return l.view.NoticePages(l.org, l.readDownTo.Booked, func(pageStart ledger.Micros, notices []posting.Notice) (bool, error) {
 		if l.pagesRead++; l.pagesRead > maxListedPages {
@@ -216,8 +217,8 @@ func (l *listing) listPages() error {
 	})
 }
 
-// listDownTo lists the deliveries that are not older than downTo: deliveries with rows of their own, and
-// deliveries of the given notices that have no such row.
+// listDownTo lists the deliveries that are not older than downTo: all deliveries with rows of their own, and
+// from the given notices the deliveries without such a row.
 func (l *listing) listDownTo(downTo ID, notices []posting.Notice, marked map[ID]mark) error {
 	for !l.pageEnded && downTo.compare(l.readDownTo) < 0 {
 		if l.rowsRead >= maxListedRows {
@@ -243,8 +244,8 @@ func (l *listing) listDownTo(downTo ID, notices []posting.Notice, marked map[ID]
 	return nil
 }
 
-// withoutRow returns the deliveries of notices that are not older than downTo, are not among withRows and are
-// selected by the query.
+// withoutRow returns deliveries of the given notices. It leaves out a delivery that is older than downTo, is
+// in withRows or is not selected by the query.
 func (l *listing) withoutRow(downTo ID, withRows []*Delivery, notices []posting.Notice, marked map[ID]mark) (withoutRows []*Delivery) {
 	for i := range notices {
 		n := &notices[i]
@@ -262,7 +263,8 @@ func (l *listing) withoutRow(downTo ID, withRows []*Delivery, notices []posting.
 }
 
 // unlistedWithRow returns the deliveries with rows of their own that are not listed yet and not older than downTo, in
-// the list's order. If there are more, complete is false.
+// the list's order. If these are more than maxDeliveriesRead, unlistedWithRow returns only the first ones, and
+// complete is false.
 func (l *listing) unlistedWithRow(downTo ID) (withRows []*Delivery, complete bool, err error) {
 	complete = true
 	err = l.view.KVsDescending(l.org, []byte{rowDeliveries}, keyDelivery(l.readDownTo), func(row, value []byte) (bool, error) {
@@ -285,7 +287,7 @@ func (l *listing) unlistedWithRow(downTo ID) (withRows []*Delivery, complete boo
 	return withRows, complete, err
 }
 
-// idAtEnd reads the delivery's id at the end of a key, after a prefix.
+// idAtEnd returns the delivery's id that follows a prefix in a key. If the key has a wrong length, ok is false.
 func idAtEnd(row []byte, prefixLen int) (id ID, ok bool) {
 	if len(row) != prefixLen+idSize {
 		return id, false
@@ -293,9 +295,9 @@ func idAtEnd(row []byte, prefixLen int) (id ID, ok bool) {
 	return readID(row[prefixLen:]), true
 }
 
-// listIndexed lists waiting or parked deliveries by the rows whose keys contain their ids. If there are
-// too many such rows, it reads all deliveries with rows of their own instead: most of those then wait or
-// are parked, so few are read in vain.
+// listIndexed lists waiting or parked deliveries. It finds them by index rows, whose keys contain the ids of
+// the deliveries. If there are too many index rows, listIndexed reads the rows of all deliveries instead:
+// most of those deliveries then wait or are parked, so few rows are read in vain.
 func (l *listing) listIndexed(kind byte) error {
 	ids, complete, err := l.indexedIDs(kind)
 	if err != nil {
@@ -318,8 +320,8 @@ func (l *listing) listIndexed(kind byte) error {
 	return nil
 }
 
-// indexedIDs returns the ids that the rows of the given kind contain and the query selects. If there are too many
-// rows, complete is false.
+// indexedIDs returns the ids of the deliveries that have an index row of the given kind and that the query
+// selects. If there are too many rows, complete is false.
 func (l *listing) indexedIDs(kind byte) (ids []ID, complete bool, err error) {
 	prefixes := [][]byte{{kind}}
 	if to := l.query.To; to != (ledger.ID{}) {
@@ -354,7 +356,7 @@ func (l *listing) indexedIDs(kind byte) (ids []ID, complete bool, err error) {
 	return ids, complete, nil
 }
 
-// listOfTransaction lists the deliveries of one transaction, by its events.
+// listOfTransaction lists the deliveries of one transaction. It finds them by the transaction's events.
 func (l *listing) listOfTransaction() error {
 	source, eventsRead := ledger.Source{Kind: ledger.Transaction, ID: l.query.Transaction}, 0
 	return l.view.SourceEvents(l.org, source, func(event ledger.Event) (bool, error) {

@@ -16,10 +16,10 @@ import (
 // Bounds of listeners.
 const (
 	maxListeners       = 64      // listeners of all organizations
-	maxListenersOfOrg  = 8       // listeners of one organization, so that others have places left
-	maxUnread          = 1_024   // notices that wait for one listener
-	maxUnreadRecords   = 64      // notices that keep their records in memory while they wait; the records of later ones are read again
-	maxUnreadBodyBytes = 4 << 20 // bytes of the bodies of the notices that wait for one listener
+	maxListenersOfOrg  = 8       // listeners of one organization; fewer, so that other organizations can listen, too
+	maxUnread          = 1_024   // unread notices of one listener
+	maxUnreadRecords   = 64      // unread notices that keep their records in memory; the records of later ones are read again
+	maxUnreadBodyBytes = 4 << 20 // bytes in the bodies of one listener's unread notices
 )
 
 // Errors with which a listener ends.
@@ -28,8 +28,8 @@ var (
 	ErrListeningEnded = errors.New("the service is stopping")
 )
 
-// Notification is a notification for a merchant in the form in which a listener gets it, signed and ready
-// to be forwarded.
+// Notification is a merchant's notification in the form that a listener gets: signed and ready to be
+// forwarded.
 type Notification struct {
 	Event   ledger.ID // the event_id, as in the webhook; zero for the channel Stream, which has no event ids
 	Channel posting.Channel
@@ -51,31 +51,32 @@ type Listener struct {
 	org     ledger.ID
 	secret  string
 	leave   func()
-	wake    chan struct{} // has an element if something has happened since the last Next
+	wake    chan struct{} // has an element if a notice has arrived, or the listener has ended, since Next last looked
 
 	mu          sync.Mutex
 	unread      []posting.Notice // guarded by mu
 	unreadBytes int              // guarded by mu: bytes of the bodies in unread
-	ended       error            // guarded by mu: why the listener has ended; nil while it runs
+	ended       error            // guarded by mu: the reason why the listener has ended; nil while it runs
 }
 
-// listeners are the listeners of all organizations.
+// listeners holds the listeners of all organizations.
 type listeners struct {
 	mu    sync.Mutex
 	byOrg map[ledger.ID]map[*Listener]bool // guarded by mu
-	ended bool                             // guarded by mu: no further listener begins
+	ended bool                             // guarded by mu: no more listeners are accepted
 
 	cutOff atomic.Uint64 // number of listeners that have ended because they read too slowly
 }
 
-// Listeners returns how many listeners there are.
+// Listeners returns the number of listeners.
 func (s *Service) Listeners() int { return s.runtime.Listening.Total() }
 
-// SlowListeners returns how many listeners have ended because they read too slowly.
+// SlowListeners returns the number of listeners that were ended because they read too slowly.
 func (s *Service) SlowListeners() uint64 { return s.listeners.cutOff.Load() }
 
-// Listen begins to follow an organization's notifications. Notifications of terminals and partners without a secret
-// are signed with the given one. The caller closes the listener. The error is a *ledger.Refusal.
+// Listen begins to follow an organization's notifications. If a terminal or partner has no secret, its
+// notifications are signed with the given secret. The caller must close the listener. The error is a
+// *ledger.Refusal.
 func (s *Service) Listen(org ledger.ID, secret string) (*Listener, error) {
 	const op = "notifier.Listen"
 	all := &s.listeners
@@ -113,14 +114,14 @@ func (l *Listener) Close() {
 	}
 }
 
-// end makes Next return the error, now and later.
+// end ends the listener: from now on Next returns the error.
 func (l *Listener) end(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.endLocked(err)
 }
 
-// endLocked is end for a caller that holds l.mu.
+// endLocked does the work of end; the caller holds l.mu.
 func (l *Listener) endLocked(err error) {
 	if l.ended == nil {
 		l.ended, l.unread, l.unreadBytes = err, nil, 0
@@ -155,7 +156,7 @@ func (s *Service) publish(org ledger.ID, notices []posting.Notice) {
 	}
 }
 
-// add queues the notices that are for merchants. A listener that reads too slowly ends.
+// add queues the notices that are for merchants. If too many notices are unread, add ends the listener.
 func (l *Listener) add(notices []posting.Notice) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -204,7 +205,7 @@ func (l *Listener) Next(ctx context.Context) (*Notification, error) {
 	}
 }
 
-// take removes the first unread notice; nil if there is none.
+// take removes and returns the first unread notice. If there is none, take returns nil.
 func (l *Listener) take() (*posting.Notice, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -231,8 +232,8 @@ func (l *Listener) content(n *posting.Notice) (event ledger.ID, body actors.Noti
 	return EventID(l.org, idOf(n)), body, buffer, err
 }
 
-// write forms and signs the notification of a notice. A notice that cannot be written, or whose writer panics, is
-// logged and left out.
+// write forms and signs the notification of a notice. If the notice cannot be written or its writer panics, write
+// logs that, and the listener does not get the notification.
 func (l *Listener) write(n *posting.Notice) (notification *Notification, ok bool) {
 	s := l.service
 	defer func() {

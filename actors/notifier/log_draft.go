@@ -13,14 +13,14 @@ type draft struct {
 	change         posting.Change
 	size           int
 	markRows       map[ledger.Micros]*markRow    // rows of marks, by page
-	markedByPage   map[ledger.Micros]map[ID]bool // notices with a mark in the store or in the draft, by page; only pages that were looked up
-	deliveries     map[ID]*Delivery              // deliveries as the Change leaves them
+	markedByPage   map[ledger.Micros]map[ID]bool // by page: notices that have a mark in the store or in the draft
+	deliveries     map[ID]*Delivery              // new states of deliveries
 	callbacks      []func(error)
-	releasedIDs    map[destinationKey][]ID // deliveries that a destination has read from the store and whose results the draft stores, by destination
+	releasedIDs    map[destinationKey][]ID // by destination: deliveries that were read from the store and have results in the draft
 	postponedCount int                     // number of notices that wait in memory until the Change is durable
 	postedKeys     []string                // keys with which bulletins (messages to operators about no event) are posted
-	cursor         ledger.Micros           // new page of the cursor, before which all notices have stored results; 0: it does not move
-	mayBeRefused   bool                    // the draft has one command only, which the writer may refuse
+	cursor         ledger.Micros           // new cursor (a page; all notices before it have stored results); 0 if not moved
+	mayBeRefused   bool                    // the draft consists of one command, which the writer may refuse
 }
 
 func newDraft() *draft {
@@ -54,7 +54,7 @@ func (d *draft) addMark(m *mark) {
 	}
 }
 
-// reply tells the callers that wait for the Change its result.
+// reply passes the result of the Change to the callers that wait for it.
 func (d *draft) reply(err error) {
 	for _, fn := range d.callbacks {
 		fn(err)
@@ -62,7 +62,7 @@ func (d *draft) reply(err error) {
 	d.callbacks = nil
 }
 
-// logCommand is a command to a delivery log from outside the package.
+// logCommand asks a delivery log to write something that is no result of an attempt, such as a replay request.
 type logCommand struct {
 	decide       func(l *deliveryLog, d *draft, now ledger.Micros) error
 	mayBeRefused bool // the command has a Change of its own, which the writer may refuse
@@ -89,17 +89,17 @@ func (e *logCommand) run(l *deliveryLog, draft *draft, now ledger.Micros) {
 	}
 }
 
-// commandTimeout is how long a caller waits for a delivery log, in real time.
+// commandTimeout is the longest time that a caller waits for a delivery log, in real time.
 const commandTimeout = 30 * time.Second
 
-// writeLog makes a delivery log write what decide puts into its draft, and returns when the draft is
-// durable. decide sees the state after everything submitted before.
+// writeLog sends a command to a delivery log and returns when the command's writes are durable. The delivery
+// log calls decide, which adds the writes to the draft. decide sees the effects of all earlier writes.
 func (s *Service) writeLog(org ledger.ID, decide func(l *deliveryLog, d *draft, now ledger.Micros) error) error {
 	return s.send(org, &logCommand{decide: decide, result: make(chan error, 1)})
 }
 
-// writeLogAlone does what writeLog does, for a Change that the writer may refuse. If decide returns an error, the
-// draft is dropped.
+// writeLogAlone is writeLog for a command that the writer may refuse, so the command gets a draft of its own. If
+// decide returns an error, the draft is dropped.
 func (s *Service) writeLogAlone(org ledger.ID, decide func(l *deliveryLog, d *draft, now ledger.Micros) error) error {
 	return s.send(org, &logCommand{decide: decide, mayBeRefused: true, result: make(chan error, 1)})
 }

@@ -25,7 +25,8 @@ func (s *Service) originOf(org ledger.ID, n *posting.Notice) (o tracing.Origin, 
 	return s.origins.Find(deliveryKey{org, idOf(n)})
 }
 
-// keepOrigin keeps the origin of a delivery after an attempt that has failed, and forgets it after an acknowledged attempt.
+// keepOrigin keeps the origin of a delivery if the attempt has failed, and forgets the origin if the attempt was
+// acknowledged.
 func (s *Service) keepOrigin(org ledger.ID, n *posting.Notice, o tracing.Origin, isKept, hasFailed bool) {
 	switch key := (deliveryKey{org, idOf(n)}); {
 	case hasFailed && !o.IsZero():

@@ -16,16 +16,16 @@ func (s *Service) Read(org ledger.ID, id ID) (*Delivery, error) {
 	return readFrom(view, org, id, retentionStart)
 }
 
-// retentionStart returns the time before which finished deliveries are not shown any more: they are older
-// than the retention time, whether or not they were removed already.
+// retentionStart returns the start of the retention time. Finished deliveries of earlier events are not shown
+// any more, whether or not they were removed already.
 func (s *Service) retentionStart(view *posting.View, org ledger.ID) (ledger.Micros, error) {
 	removedBefore, err := Removed(view, org)
 	return max(removedBefore, ledger.MicrosOf(s.runtime.Clock.Now())-s.retention), err
 }
 
-// readFrom returns a delivery as a view shows it. The error is a *ledger.Refusal.
+// readFrom reads the state of a delivery from a view. The error is a *ledger.Refusal.
 func readFrom(view *posting.View, org ledger.ID, id ID, retentionStart ledger.Micros) (*Delivery, error) {
-	removedBefore, err := Removed(view, org) // earlier pages and marks may be incomplete, so they do not tell a delivery's state
+	removedBefore, err := Removed(view, org) // pages and marks before this time may be incomplete, so they are not used
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +67,8 @@ func readFrom(view *posting.View, org ledger.ID, id ID, retentionStart ledger.Mi
 	return d, nil
 }
 
-// isExpired tells whether a delivery is finished and older than the retention time. Such a delivery is not shown any
-// more, although it may still be stored.
+// isExpired reports whether a delivery is finished and older than the retention time. Such a delivery is not shown
+// any more, although it may still be stored.
 func isExpired(d *Delivery, retentionStart ledger.Micros) bool {
 	return d.Booked < retentionStart && d.State != Pending
 }

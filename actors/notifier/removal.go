@@ -13,8 +13,8 @@ const (
 	removalEvery = 24 * time.Hour  // time from one retention run to the next, by the business clock
 	removalRetry = time.Hour       // time to the next run after a run that has failed for some organization
 	firstRemoval = time.Minute     // time from a start to the first run
-	maxRemoved   = 512             // rows that one Change removes
-	maxExamined  = 16 * maxRemoved // rows that one Change looks at; most of them may stay
+	maxRemoved   = 512             // maximum number of rows that one Change removes
+	maxExamined  = 16 * maxRemoved // maximum number of rows that one Change looks at; most of these rows may stay
 )
 
 // nextRemoval returns when the next retention run starts.
@@ -23,8 +23,8 @@ func (s *Service) nextRemoval() (time.Time, bool) {
 }
 
 // removeExpired removes deliveries of every organization that are older than the retention time. Pending
-// deliveries stay, however old they are. A failure in one organization does not affect the
-// others. It is logged and the run is repeated after removalRetry; it is not returned, because an
+// deliveries stay, however old they are. A failure in one organization does not affect the others: the
+// failure is logged, and the run is repeated after removalRetry. The failure is not returned, because an
 // error would make the move of the clock fail.
 func (s *Service) removeExpired(now time.Time) error {
 	before := ledger.MicrosOf(now) - s.retention
@@ -70,15 +70,15 @@ func (s *Service) removeExpiredOf(org ledger.ID, before ledger.Micros) error {
 	return nil
 }
 
-// removalProgress is the progress of a retention run: for each kind of rows, the row to continue from. Earlier rows
-// were removed or stay, and are not read again. The zero value is the beginning.
+// removalProgress is the progress of a retention run: for each kind of rows, the row to continue from. The rows
+// before it were looked at and are not read again. The zero value is the beginning.
 type removalProgress struct {
 	pages, marks, deliveries, bulletinKeys rowProgress
 }
 
-// rowProgress is the progress of a retention run with one kind of rows.
+// rowProgress is the progress of a retention run through the rows of one kind.
 type rowProgress struct {
-	from     []byte // the row to continue from; nil: the run has not begun with these rows
+	from     []byte // the row to continue from; nil to begin with the first row
 	finished bool   // all rows of this kind that are old enough were looked at
 }
 
@@ -96,8 +96,8 @@ type removal struct {
 	examinedRows int // number of rows that were looked at
 }
 
-// isFullAt tells, before a row is looked at, whether the Change is full. It records that the next Change continues
-// from the row.
+// isFullAt is called before a row is looked at. It reports whether the Change is full, and records that the next
+// Change continues from this row.
 func (r *removal) isFullAt(at *rowProgress, row []byte) bool {
 	at.from = append([]byte(nil), row...)
 	return r.removedRows >= maxRemoved || r.examinedRows >= maxExamined
@@ -108,7 +108,8 @@ func (r *removal) remove(row []byte) {
 	r.removedRows++
 }
 
-// removeOld removes rows that are older than an instant, as many as one Change takes.
+// removeOld removes rows that are older than before, as many as fit into one Change. It returns the progress from
+// which the next Change continues.
 func (l *deliveryLog) removeOld(draft *draft, before ledger.Micros, progress removalProgress) (*removalProgress, error) {
 	r := &removal{log: l, draft: draft, view: l.service.runtime.Journal.View(), before: before}
 	defer r.view.Close()
@@ -138,8 +139,8 @@ func (l *deliveryLog) removeOld(draft *draft, before ledger.Micros, progress rem
 	return &progress, nil
 }
 
-// removePages removes every page of notices whose next page begins before the given time: all notices of such a page
-// are older. It returns the first page that stays; 0 if it has seen no page.
+// removePages removes a page of notices if the page after it begins before the given time, because then all notices
+// on the removed page are older. It returns the first page that stays, or 0 if there was no page before that time.
 func (r *removal) removePages(at *rowProgress, before ledger.Micros) (firstStaying ledger.Micros, err error) {
 	var lastRow []byte
 	at.finished = true
@@ -162,7 +163,7 @@ func (r *removal) removePages(at *rowProgress, before ledger.Micros) (firstStayi
 	return firstStaying, err
 }
 
-// removeMarks removes the marks of pages before the first one that stays.
+// removeMarks removes the marks of all pages before firstStaying.
 func (r *removal) removeMarks(at *rowProgress, firstStaying ledger.Micros) error {
 	at.finished = true
 	return r.view.KVKeys(r.log.org, []byte{rowMarks}, at.from, func(row []byte) ([]byte, bool, error) {
@@ -208,7 +209,7 @@ func (r *removal) removeStoredDeliveries(at *rowProgress, cursor ledger.Micros) 
 	})
 }
 
-// removeBulletinKeys removes the keys with which old bulletins were posted.
+// removeBulletinKeys removes the rows of the keys with which old bulletins were posted.
 func (r *removal) removeBulletinKeys(at *rowProgress) error {
 	at.finished = true
 	return r.view.KVsAscending(r.log.org, []byte{rowPosted}, at.from, func(row, value []byte) (bool, error) {

@@ -10,21 +10,21 @@ import (
 	"mizan/posting"
 )
 
-// maxReplayed bounds the deliveries that one Change makes due again.
+// maxReplayed is the maximum number of deliveries that one Change makes due again.
 const maxReplayed = 256
 
 func notFound() error { return ledger.Refuse("notifier", ledger.NotFound, "no such delivery") }
 
-// AddToChange is a caller's function that adds rows to the Change of its request, such as the reply for the
-// Idempotency-Key, so that they become durable together. It receives the request's result. It is called on another
-// goroutine, and not at all if the request changed nothing. If it returns an error, the Change is dropped; if the
-// journal's writer refuses the Change because of a claim that AddToChange has added, the request returns the writer's error.
-// A nil AddToChange adds nothing.
+// AddToChange is a function with which the caller of a request adds rows to the Change that the request makes, such as the
+// stored reply for an Idempotency-Key. The rows become durable together with the Change. The function gets the request's
+// result. It is called on another goroutine, and not at all if the request changes nothing. If it returns an error, the
+// Change is dropped. If it adds a claim and the journal's writer refuses the Change because of that claim, the request
+// returns the writer's error. A nil AddToChange adds nothing.
 type AddToChange[T any] func(change *posting.Change, result T) error
 
-// Replay makes a delivery due now, even one that was acknowledged. If the attempt is not
-// acknowledged, it is retried like a new delivery. Replay returns the delivery's new state. The
-// error is a *ledger.Refusal. Listeners get the notification again too.
+// Replay makes a delivery due now, even one that was acknowledged. If the attempt is not acknowledged, the
+// delivery is retried like a new one. Replay returns the delivery's new state. The error is a
+// *ledger.Refusal. Listeners get the notification again too.
 func (s *Service) Replay(org ledger.ID, id ID, addRows AddToChange[*Delivery]) (*Delivery, error) {
 	done := make(chan *Delivery, 1)
 	err := s.writeLogAlone(org, func(l *deliveryLog, d *draft, now ledger.Micros) error {
@@ -73,10 +73,10 @@ func (l *deliveryLog) retentionStart() (ledger.Micros, error) {
 	return l.service.retentionStart(view, l.org)
 }
 
-// replayStored makes a delivery that has a row of its own due now and allows it as many attempts as a new one.
+// replayStored schedules a stored delivery for now and allows it as many attempts as a new one.
 func (l *deliveryLog) replayStored(draft *draft, previous *Delivery, now ledger.Micros) *Delivery {
 	next := previous.copy()
-	if previous.State == Pending { // operators who were reached need not be reached again
+	if previous.State == Pending { // operators who were already reached do not get the message again
 		next.restart(now)
 	} else {
 		next.replay(now)
@@ -85,9 +85,9 @@ func (l *deliveryLog) replayStored(draft *draft, previous *Delivery, now ledger.
 	return next
 }
 
-// ReplayParked makes parked (given up) deliveries of a terminal or of a partner due now: those whose events were booked no
-// earlier than from and no later than until (0: no upper bound). It returns their number. It uses as many Changes as
-// needed; AddToChange is called for the last one.
+// ReplayParked makes parked (given up) deliveries of a terminal or of a partner due now, and returns their number. It
+// selects the deliveries whose events were booked no earlier than from and no later than until; if until is 0, there is no
+// upper bound. ReplayParked uses as many Changes as needed. AddToChange is called only for the last of them.
 func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, addRows AddToChange[int]) (replayed int, err error) {
 	if until == 0 {
 		until = 1<<63 - 1
@@ -115,16 +115,16 @@ func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, add
 	return replayed, nil
 }
 
-// parkedRow is the row of a parked delivery where the next Change continues the search. A search from the beginning
-// would take long, because a store must skip each of the rows that earlier Changes have removed. The zero value is
-// the beginning.
+// parkedRow says at which row of a parked delivery the next Change continues the search. A search from the
+// beginning would take long, because a store must skip each of the rows that earlier Changes have removed. The zero
+// value is the beginning.
 type parkedRow struct {
 	class receiverClass
 	row   []byte
 }
 
-// replayParked makes as many parked deliveries due as one Change takes. It returns the position to
-// continue from; nil if there are no more.
+// replayParked makes parked deliveries due, as many as fit into one Change. next is the position from which
+// the next Change continues; it is nil if there are no more parked deliveries.
 func (l *deliveryLog) replayParked(draft *draft, to ledger.ID, from, until ledger.Micros, position parkedRow, now ledger.Micros) (replayed int, next *parkedRow, err error) {
 	retentionStart, err := l.retentionStart()
 	if err != nil {
@@ -165,8 +165,8 @@ func (l *deliveryLog) replayParked(draft *draft, to ledger.ID, from, until ledge
 	return replayed, nil, nil
 }
 
-// Post sends a terminal's operators a bulletin (a message about no event), once per key. It returns
-// when the bulletin is durable.
+// Post sends a terminal's operators a bulletin (a message about no event). If a bulletin was already posted
+// with the same key, Post sends nothing. Post returns when the bulletin is durable.
 func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 	row := append([]byte{rowPosted}, key...)
 	return s.writeLog(org, func(l *deliveryLog, d *draft, now ledger.Micros) error {
@@ -202,16 +202,16 @@ const TestType = "transaction.test"
 var testData = []byte(`{"type":"payment","txid":null,"id":"` + uuid.Nil.String() + `","amount":"0","amount_dest":"0",` +
 	`"amount_with_fee":"0","status":"test","error_description":"","error_code":null,"merchant_meta":{}}`)
 
-// testEvent is the event_id of a test notification. It is the Subject of the notice, in place of a
-// record.
+// testEvent is the event_id of a test notification. The notice has it as its Subject, where other notices
+// have a record.
 type testEvent ledger.ID
 
-// onlyListeners is the Failure of a test notification that has no address to go to.
+// onlyListeners is the Failure of a test notification if no address is set.
 const onlyListeners = "no notify_url is set, so only streams of notifications got it"
 
 // Test sends a test notification to the notification address of a terminal or partner and to the organization's listeners, and
-// returns the result. It is about no transaction, is signed like every notification, and is neither stored nor tried again.
-// isSent is false if there is neither an address nor a listener.
+// returns the result. The notification is about no transaction. It is signed like every notification, but it is neither stored
+// nor tried again. isSent is false if there is neither an address nor a listener.
 func (s *Service) Test(org, to ledger.ID) (event ledger.ID, a Attempt, isSent bool) {
 	address, hasAddress := s.addresses.Address(org, to)
 	if !hasAddress && !s.runtime.Listening.HasListener(org) {

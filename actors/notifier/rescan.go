@@ -12,20 +12,21 @@ import (
 // errPanicked is the result of a search that panicked.
 var errPanicked = errors.New("it panicked")
 
-// noticeSearch is the state of a search through an organization's notices for unsettled ones: those without a mark
-// of their acknowledgement and without a row of their own.
+// noticeSearch is the state of a search for an organization's unsettled notices. A notice is unsettled if it has
+// no mark of its acknowledgement and its delivery has no row of its own.
 type noticeSearch struct {
 	org         ledger.ID
-	destination *destinationKey // the only destination whose notices it offers; nil: all
-	nextPage    ledger.Micros   // page to continue from; 0: the cursor (all notices before it have stored results)
-	upTo        ledger.Micros   // the last page that it looks at
+	destination *destinationKey // only notices of this destination are offered; nil for all
+	nextPage    ledger.Micros   // page to continue from; 0 to begin at the cursor (all notices before it have stored results)
+	upTo        ledger.Micros   // the last page to be searched
 
-	afterPanic bool // a panic caused it, so it also looks for deliveries that wait in the store
+	afterPanic bool // the search follows a panic, so it also looks for deliveries that wait in the store
 	hasBegun   bool
 	failures   int // number of times that this search has failed
 }
 
-// key returns the search's only destination; if it searches for all of them, a key with the organization only.
+// key returns the destination of the search. If the search is for all destinations, the key has only the
+// organization.
 func (n *noticeSearch) key() destinationKey {
 	if n.destination != nil {
 		return *n.destination
@@ -50,8 +51,8 @@ type panicRecord struct {
 // forgetPanicAfter is the time after which an earlier panic no longer counts.
 const forgetPanicAfter = 10 * time.Minute
 
-// add records a panic. It returns how many consecutive panics came before, and whether a search is already scheduled:
-// that search will also find the notices that this panic has lost.
+// add records a panic. It returns the number of consecutive panics before this one. If searchScheduled is true, no
+// other search is needed: one is already scheduled, and will also find the notices that this panic has lost.
 func (p *panics) add(k destinationKey, now time.Time) (earlierPanics int, searchScheduled bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,7 +73,7 @@ func (p *panics) add(k destinationKey, now time.Time) (earlierPanics int, search
 	return record.earlierPanics, searchScheduled
 }
 
-// searchStarted records that the search has begun: a later panic needs another search.
+// searchStarted records that the search has begun. If a panic follows later, another search is needed.
 func (p *panics) searchStarted(k destinationKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,9 +82,9 @@ func (p *panics) searchStarted(k destinationKey) {
 	}
 }
 
-// After a panic has lost the notices in memory, rescan offers again the notices that have no stored result, of one
-// destination or of a whole organization. Some notices may be sent twice. After the first panic the search starts at once;
-// after repeated panics it is delayed.
+// After a panic has lost the notices in memory, rescan offers again the notices that have no stored result. It does so for
+// one destination, or for the whole organization if destination is nil. Some notices may be sent twice. After the first
+// panic the search starts at once; after repeated panics it is delayed.
 func (s *Service) rescan(org ledger.ID, destination *destinationKey) {
 	if s.stopping.Load() {
 		return
@@ -99,7 +100,7 @@ func (s *Service) rescan(org ledger.ID, destination *destinationKey) {
 	}
 }
 
-// search runs a search in the background. A search that fails continues later, by real time.
+// search runs a search in the background. If the search fails, it is continued after a delay in real time.
 func (s *Service) search(search *noticeSearch) {
 	job := func() {
 		err := errPanicked
@@ -132,8 +133,8 @@ func (s *Service) searchLater(search *noticeSearch, err error) {
 	s.runtime.ScheduleRetry(failures, func() { s.search(search) })
 }
 
-// offerUnsettled offers the notices without a stored result to their destinations. A destination writes the notices that do
-// not fit in memory to the store, as waiting deliveries.
+// offerUnsettled offers the notices without a stored result to their destinations. Notices that do not fit in memory are
+// stored as waiting deliveries.
 func (s *Service) offerUnsettled(search *noticeSearch) error {
 	for more := true; more && !s.stopping.Load(); {
 		if search.nextPage == 0 {
@@ -161,8 +162,8 @@ func (s *Service) offerUnsettled(search *noticeSearch) error {
 	return nil
 }
 
-// wakeDestinations wakes the destinations of deliveries that wait in the store, whose timers a panic may
-// have lost.
+// wakeDestinations wakes the destinations that have waiting deliveries in the store, because a panic may have
+// lost their timers.
 func (s *Service) wakeDestinations(search *noticeSearch) error {
 	if search.destination != nil {
 		s.destinations.Tell(*search.destination, deliveriesDue{})

@@ -8,23 +8,22 @@ import (
 	"mizan/posting"
 )
 
-// After a start, Resume again offers the notices of earlier runs of the process whose deliveries have no stored
-// result.
+// After a start, Resume offers again the notices from earlier runs of the process that have no stored result.
 const (
 	cursorEvery = 4_096 // number of results after which an organization's cursor is moved
-	maxPages    = 256   // pages of notices that are read from one view
+	maxPages    = 256   // maximum number of pages of notices that are read from one view
 
-	lastPage = ledger.Micros(1 << 62) // later than every page; the current time is not, because booked times may be ahead of the clock
+	lastPage = ledger.Micros(1 << 62) // later than every page, even if booked times are ahead of the clock
 )
 
-// earlierRun says up to where an organization has notices of earlier runs of the process.
+// earlierRun says which of an organization's notices are from earlier runs of the process: those on pages up to upTo.
 type earlierRun struct {
 	org  ledger.ID
 	upTo ledger.Micros // the organization's last page of notices when the process started; 0: it had none
 }
 
-// loadPending sets a timer for each destination that has waiting deliveries, reading one row for each
-// destination, and finds where the notices of earlier runs end.
+// loadPending sets a timer for each destination that has waiting deliveries; it reads only one row for each
+// destination. It also finds each organization's last page of notices, where the notices of earlier runs end.
 func (s *Service) loadPending() error {
 	view := s.runtime.Journal.View()
 	defer view.Close()
@@ -44,7 +43,8 @@ func (s *Service) loadPending() error {
 	})
 }
 
-// loadRetries sets the timers of an organization's destinations.
+// loadRetries calls setTimer for each of an organization's destinations that have waiting deliveries, with the time
+// at which the first of these deliveries is due.
 func (s *Service) loadRetries(view *posting.View, org ledger.ID, setTimer func(destinationKey, ledger.Micros)) error {
 	return view.KVKeys(org, []byte{rowRetries}, nil, func(row []byte) ([]byte, bool, error) {
 		k, dueAt, _, ok := parseRetry(org, row)
@@ -67,8 +67,9 @@ func afterWaiting(row []byte) []byte {
 	}
 }
 
-// Resume offers, in the background, the unsettled notices of earlier runs: those without a mark of their
-// acknowledgement and without a row of their own. Notices of this run are offered as they come.
+// Resume offers, in the background, the unsettled notices of earlier runs: those that have no mark of their
+// acknowledgement and whose delivery has no row of its own. Notices of this run are offered when their events
+// become durable.
 func (s *Service) Resume() {
 	for _, r := range s.earlierRuns {
 		s.search(&noticeSearch{org: r.org, upTo: r.upTo})
@@ -98,8 +99,8 @@ func readMicros(view *posting.View, org ledger.ID, row byte) (ledger.Micros, err
 	return ledger.Micros(binary.BigEndian.Uint64(value)), nil
 }
 
-// eachUnsettled reads the pages between from and upTo and calls fn with those of their notices that have no stored result,
-// until fn returns false or maxPages are read. It returns the page to continue from, and whether more pages follow.
+// eachUnsettled reads the pages between from and upTo and calls fn with each notice that has no stored result, until fn
+// returns false or maxPages are read. It returns the page to continue from, and whether more pages follow.
 func (s *Service) eachUnsettled(org ledger.ID, from, upTo ledger.Micros, fn func(n *posting.Notice) bool) (next ledger.Micros, hasMore bool, err error) {
 	view := s.runtime.Journal.View()
 	defer view.Close()
@@ -189,7 +190,7 @@ func hasOwnRow(view *posting.View, org ledger.ID, id ID) (bool, error) {
 	return found, err
 }
 
-// findDelivery reads a delivery from its own row; nil if it has no row of its own.
+// findDelivery reads a delivery from its own row. If the delivery has no row of its own, findDelivery returns nil.
 func findDelivery(view *posting.View, org ledger.ID, id ID) (*Delivery, error) {
 	value, found, err := view.KV(org, keyDelivery(id))
 	if err != nil || !found {

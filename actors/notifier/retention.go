@@ -18,7 +18,7 @@ func RetentionSource(org ledger.ID) ledger.Source {
 	return ledger.Source{Kind: ledger.Retention, ID: ledger.DerivedID(org, "deliveries")}
 }
 
-// IsRetentionEvent tells whether an event may be an event of the record of RetentionSource.
+// IsRetentionEvent reports whether an event has the form of those with which the record of RetentionSource changes.
 func IsRetentionEvent(e *ledger.Event) bool {
 	return e.Name == RemovalEvent && e.From == "" && e.To == "" && e.Entry == nil
 }
@@ -32,8 +32,8 @@ func ReadRetention(payload []byte) (ledger.Micros, error) {
 	return ledger.Micros(binary.BigEndian.Uint64(payload)), nil
 }
 
-// Removed returns the time before which an organization's deliveries may have been removed; 0 if
-// none were. The error comes from the store.
+// Removed returns the time before which an organization's deliveries may have been removed, or 0 if none were
+// removed. The error comes from the store.
 func Removed(view *posting.View, org ledger.ID) (ledger.Micros, error) {
 	_, at, err := readRetentionRecord(view, org)
 	return at, err
@@ -49,8 +49,8 @@ func readRetentionRecord(view *posting.View, org ledger.ID) (version uint64, at 
 	return r.Stamp.Version, at, err
 }
 
-// recordRemoval adds to the draft an event and a record which say that deliveries booked before the given time may have
-// been removed.
+// recordRemoval adds an event and a record to the draft. They say that deliveries of events before the given time may
+// have been removed.
 func (d *draft) recordRemoval(view *posting.View, org ledger.ID, before ledger.Micros) error {
 	version, at, err := readRetentionRecord(view, org)
 	if err != nil || at >= before {

@@ -12,14 +12,15 @@ import (
 	"mizan/posting"
 )
 
-// The purposes of this package's KVs (rows of key and value), by the first byte of the key. These
-// bytes are stored, so they never change their meaning.
+// The first byte of a key says what this package uses the KV (a row of key and value) for. These bytes are
+// stored, so their meaning must never change.
 //
-// A notice that is acknowledged at its first attempt, as nearly all are, shares two rows with others: its page of
-// notices, and a row of marks. A row of marks names the notices of one page that were acknowledged at about the
-// same time. Only a delivery that failed or had to wait has rows of its own: one with the delivery, and an empty
-// one whose key says when the delivery is due, or that it is parked. A million waiting deliveries cost neither
-// memory nor time at start: memory holds one instant per destination.
+// A notice that is acknowledged at its first attempt, as nearly all are, has no row of its own. It shares two
+// rows with other notices: its page of notices, and a row of marks. A row of marks names the notices of one page
+// that were acknowledged at about the same time. Only a delivery that failed or had to wait has rows of its own:
+// one with the delivery, and an empty one whose key says when the delivery is due, or that it is parked. Even a
+// million waiting deliveries need little memory and little time at start, because memory holds only one instant
+// per destination.
 const (
 	rowMarks      = 'd' // d<page><id of the first mark>: acknowledged first attempts of notices of the page
 	rowDeliveries = 'e' // e<id>: a delivery whose first attempt failed or was postponed
@@ -68,10 +69,10 @@ func readID(b []byte) ID {
 	return ID{Booked: ledger.Micros(binary.BigEndian.Uint64(b)), Channel: posting.Channel(b[8])}
 }
 
-// EventID returns the event_id of a delivery, a UUID with the form of version 4 (RFC 9562, 5.4).
-// Its last 62 bits are a hash of the organization and the id; its first 60 are the booked
-// microsecond, masked with a hash of those 62 bits. So a delivery is found by its event_id
-// without an index, and the event_id of one organization names nothing in another.
+// EventID returns the event_id of a delivery, a UUID with the form of version 4 (RFC 9562, 5.4). Its last 62
+// bits are a hash of the organization and the id. Its first 60 bits are the booked time in µs, masked with a
+// hash of the other 62. So a delivery is found by its event_id without an index, and no delivery is found if
+// the event_id is used in another organization.
 func EventID(org ledger.ID, delivery ID) (id ledger.ID) {
 	sum := sha256.Sum256(delivery.append(append(make([]byte, 0, len(org)+idSize), org[:]...)))
 	copy(id[8:], sum[:8])
@@ -81,16 +82,17 @@ func EventID(org ledger.ID, delivery ID) (id ledger.ID) {
 	return id
 }
 
-// microsecondMask selects the bits of a booked microsecond, which take 60 bits of an event_id.
+// microsecondMask selects the 60 bits of a booked time (in µs) that an event_id contains.
 const microsecondMask = 1<<60 - 1
 
-// eventMask returns the mask of the microsecond in an event_id whose second half is hash.
+// eventMask returns the mask of the booked time in an event_id. hash is the second half of the event_id.
 func eventMask(org ledger.ID, hash []byte) uint64 {
 	sum := sha256.Sum256(append(append(make([]byte, 0, len(org)+8), org[:]...), hash...))
 	return binary.BigEndian.Uint64(sum[:8]) & microsecondMask
 }
 
-// DeliveryOfEvent returns the delivery that an event_id names; false if no delivery of the organization has this event_id.
+// DeliveryOfEvent returns the ID of the delivery that has the given event_id. It returns false if no delivery of the
+// organization can have it.
 func DeliveryOfEvent(org, event ledger.ID) (ID, bool) {
 	firstHalf := binary.BigEndian.Uint64(event[:8])
 	booked := (firstHalf>>16<<12 | firstHalf&0xfff) ^ eventMask(org, event[8:])
@@ -142,7 +144,7 @@ func keyMarks(pageStart ledger.Micros) []byte {
 	return binary.BigEndian.AppendUint64([]byte{rowMarks}, uint64(pageStart))
 }
 
-// mark is an acknowledged first attempt.
+// mark is the result of a first attempt that was acknowledged.
 type mark struct {
 	ID
 	pageStart ledger.Micros

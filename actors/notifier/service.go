@@ -14,21 +14,21 @@ import (
 
 // Bounds of the notifier.
 const (
-	maxInMemory        = 65_536          // notices of all destinations together that wait in memory; others wait in the store
-	maxWithRecords     = 8_192           // notices that wait in memory; if there are more, a destination's 65th and later ones are queued without their records
+	maxInMemory        = 65_536          // waiting notices in memory, of all destinations; further notices wait in the store
+	maxWithRecords     = 8_192           // if more are in memory, a destination's 65th and later ones are queued without records
 	maxWaitingQuick    = 8_192           // waiting notices of one quick destination
 	maxWaitingUnknown  = 1_024           // waiting notices of a destination that is neither quick nor failing
 	maxWaitingFailing  = 64              // waiting notices of a destination that has failed
 	firstWorkerLimit   = 4               // workers for a destination once it has answered or failed; before that it has one worker
-	lastWorkerLimit    = 16              // the most workers, for a destination that answers quickly and has more waiting notices than its workers can take
-	maxBatch           = 32              // notices that one worker takes to a quick destination
-	slowAnswer         = time.Second     // a receiver that takes longer is slow: its worker returns the rest of the batch, and the receiver gets no more workers than a failing one
+	lastWorkerLimit    = 16              // most workers for a destination that answers quickly and has many waiting notices
+	maxBatch           = 32              // notices that one worker delivers to a quick destination in one batch
+	slowAnswer         = time.Second     // a receiver that takes longer is slow: it gets no more workers than a failing one
 	maxQuickWorkers    = 512             // workers for quick destinations and those without a result yet: at most this, and at most half of Options.Connections
 	maxFailingWorkers  = 512             // workers for failing and slow destinations: at most this, and at most half of Options.Connections
-	maxOperatorWorkers = 8               // workers for operators, apart so that a mail server that hangs does not delay merchants
-	maxReceiptWorkers  = 8               // workers for payers' receipts, apart so that many receipts do not delay operators
+	maxOperatorWorkers = 8               // separate workers for operators: a hanging mail server must not delay merchants
+	maxReceiptWorkers  = 8               // separate workers for payers' receipts: many receipts must not delay operators
 	idleTime           = time.Minute     // how long an idle destination's state is kept
-	closePatience      = 5 * time.Second // how long deliveries in progress are waited for when the process ends
+	closePatience      = 5 * time.Second // how long Close waits for deliveries in progress
 )
 
 // limits are bounds that tests change.
@@ -46,27 +46,28 @@ type Options struct {
 	Addresses actors.Addresses
 	Writers   map[ledger.Kind]actors.NotificationWriter // the writer for each kind of record that notices report on
 
-	// NotifyOperators makes one attempt to reach operators. reached has the operators whom earlier attempts
-	// have reached. reachedNow has these operators and those whom this attempt has reached; it is passed to
-	// the next attempt, which comes after wait at the earliest. Nil: operators are not notified.
+	// NotifyOperators makes one attempt to reach operators. reached lists the operators whom earlier attempts
+	// have reached. reachedNow lists these operators and those whom this attempt has reached; it is passed to
+	// the next attempt, which is made no earlier than after wait. If NotifyOperators is nil, operators are
+	// not notified.
 	NotifyOperators func(org, to ledger.ID, body, reached []byte) (a Attempt, reachedNow []byte, wait time.Duration)
 
 	// MailReceipt makes one attempt to send the payer of a transaction an e-mail with the address of the
-	// receipt. Nil: no receipts are sent.
+	// receipt. If MailReceipt is nil, no receipts are sent.
 	MailReceipt func(org, transaction ledger.ID) Attempt
 
-	// Connections bounds the webhooks in progress and the connections that are kept open for reuse;
-	// 0: MaxConnections.
+	// Connections bounds the number of webhooks in progress and the number of connections that are kept open
+	// for reuse. If it is 0, the bound is MaxConnections.
 	Connections int
 
-	Dial         webhook.Dial  // opens connections to webhooks; nil: over this machine's network
-	AllowPrivate bool          // webhooks may go to any address, private ones included
-	Retention    time.Duration // how long finished deliveries are kept, by the business clock; 0: 30 days
+	Dial         webhook.Dial  // opens connections to webhooks; nil for this machine's network
+	AllowPrivate bool          // webhooks may be sent to any address, even a private one
+	Retention    time.Duration // how long finished deliveries are kept, by the business clock; 0 means 30 days
 
 	// Observe, if set, is called after every attempt.
 	Observe func(channel posting.Channel, failed bool, took time.Duration)
 
-	// Tracer records a hop (a span of a trace) for every attempt; nil: none are recorded.
+	// Tracer records a hop (a span of a trace) for every attempt. If it is nil, no hops are recorded.
 	Tracer *tracing.Tracer
 }
 
@@ -95,7 +96,7 @@ type Service struct {
 	receiptPool  *actors.Pool
 	timers       *timers
 	limits       limits
-	inMemory     atomic.Int64 // notices in memory, until they are tried or in the store
+	inMemory     atomic.Int64 // number of notices in memory that are neither tried nor stored as waiting yet
 	stopping     atomic.Bool
 	delivering   sync.RWMutex // read-locked by every delivery in progress
 	panics       panics
@@ -107,12 +108,12 @@ type Service struct {
 	origins *tracing.Memory[deliveryKey]
 	backlog backlogCache
 
-	earlierRuns []earlierRun // the earlier runs that New has found in the store, for Resume
+	earlierRuns []earlierRun // found by New in the store, for Resume
 	removalDue  atomic.Int64 // when the next retention run starts, in µs
 }
 
-// New registers the service with the runtime and with the journal, and reads when waiting
-// deliveries are due. Start the runtime afterwards, then call Resume.
+// New registers the service with the runtime and with the journal. It also reads from the store when waiting
+// deliveries are due. The caller then starts the runtime and calls Resume.
 func New(options Options) (*Service, error) {
 	runtime := options.Runtime
 	if options.Retention <= 0 {
@@ -150,9 +151,9 @@ func New(options Options) (*Service, error) {
 	return s, nil
 }
 
-// Close ends the service: no more deliveries start, and those still in progress after closePatience are
-// interrupted; an interrupted delivery does not count as an attempt. Notices that were not delivered are in the
-// store. Call Close before the runtime is stopped.
+// Close ends the service. No more deliveries start, and deliveries that are still in progress after
+// closePatience are interrupted. An interrupted delivery does not count as an attempt. Notices that were not
+// delivered are in the store. Call Close before the runtime is stopped.
 func (s *Service) Close() {
 	s.stopping.Store(true)
 	s.endListeners()
@@ -171,8 +172,8 @@ func (s *Service) Close() {
 	s.webhooks.Close()
 }
 
-// offer passes notices whose events are durable to their destinations and to listeners. Transient ones are for
-// listeners only.
+// offer passes notices whose events are durable to their destinations and to listeners. Transient notices are
+// for listeners only.
 func (s *Service) offer(org ledger.ID, notices []posting.Notice) {
 	if s.stopping.Load() {
 		return

@@ -8,8 +8,8 @@ import (
 	"mizan/ledger"
 )
 
-// timers has, for each destination, the instant at which its earliest waiting delivery is due. The deliveries
-// themselves are in the store, so a million of them take no memory.
+// timers holds, for each destination, the instant at which its earliest waiting delivery is due. The
+// deliveries themselves are in the store, so a million of them take no memory.
 type timers struct {
 	mu            sync.Mutex
 	queue         wakeUpHeap                                         // guarded by mu
@@ -37,7 +37,7 @@ func (t *timers) set(k destinationKey, at ledger.Micros) {
 	}
 }
 
-// put schedules a wake-up as set does, but returns false if it is already due.
+// put schedules a wake-up like set, but if the wake-up is already due, put only returns false.
 func (t *timers) put(k destinationKey, at ledger.Micros) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -57,7 +57,7 @@ func (t *timers) put(k destinationKey, at ledger.Micros) bool {
 	return true
 }
 
-// next returns the earliest instant that is scheduled.
+// next returns the instant of the earliest scheduled wake-up.
 func (t *timers) next() (time.Time, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -16,10 +16,10 @@ import (
 	"mizan/posting"
 )
 
-// admit carries out the tasks of the admission (the checks before a charge is sent) until the admission
-// waits for an answer or has submitted its Change (all that its decision makes durable). The cause is
-// the message that is being admitted: a *create, the *operation that continues a hosted transaction, or
-// a *failover.
+// admit carries out the tasks of the admission (the checks before a charge is sent). It returns when the
+// admission waits for an answer, or has submitted its Change (all that its decision makes durable). The cause
+// is the message that is being admitted: a *create, the *operation that continues a hosted transaction, or a
+// *failover.
 func (t *transaction) admit(c *actors.Context, cause any, task admission.Task) {
 	a := &t.admission
 	t.cause = cause
@@ -85,7 +85,7 @@ func (t *transaction) rules(cause any) admission.Rules {
 	return rules
 }
 
-// velocityResult is the result of counting an attempt: the velocity limit that the attempt exceeds, if any.
+// velocityResult says which velocity limit, if any, an attempt has exceeded when it was counted.
 type velocityResult struct {
 	exceeded *directory.Limit
 	err      error
@@ -107,7 +107,7 @@ func (t *transaction) countAttempt(c *actors.Context) admission.Task {
 // countThroughActor makes an actor of package account count the attempt; the result arrives as a velocityResult.
 func (t *transaction) countThroughActor(c *actors.Context) admission.Task {
 	service, key, a := t.service, t.key, &t.admission
-	var isRepetition func() (bool, error) // tells whether another transaction already has the txid of the request
+	var isRepetition func() (bool, error) // reports whether another transaction already has the request's txid
 	if m := t.create; m != nil && m.Request.TxID != "" {
 		isRepetition = func() (bool, error) {
 			_, found, err := service.findByTxID(key.Org, m)
@@ -127,7 +127,7 @@ func (t *transaction) onVelocity(c *actors.Context, m velocityResult) {
 	}
 }
 
-// findByTxID returns the transaction that already has the txid of a create request; false if none has it.
+// findByTxID returns the transaction that already has the txid of a create request. If there is none, found is false.
 func (s *Service) findByTxID(org ledger.ID, m *create) (id ledger.ID, found bool, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
@@ -139,8 +139,8 @@ func (s *Service) findByTxID(org ledger.ID, m *create) (id ledger.ID, found bool
 	return id, true, err
 }
 
-// answerWithStored answers a create request whose txid is taken, with the transaction that has the txid. The request was
-// not counted as an attempt.
+// answerWithStored answers a create request whose txid another transaction already has. The answer is that transaction.
+// The request was not counted as an attempt.
 func (t *transaction) answerWithStored() {
 	m := t.create
 	id, _, err := t.service.findByTxID(t.key.Org, m)
@@ -186,7 +186,8 @@ func (t *transaction) beginCharge(c *actors.Context, cause any) admission.Task {
 	}
 	m := t.create
 	d := t.decisionContext(c).Create(m.id, m.Partner.Number, m.Request, &a.Terms)
-	if len(d.Funds) > 0 && len(a.Terms.Bounds) == 0 { // if there are volume limits, the writer decides, because it checks them before funds
+	// If there are volume limits, the writer checks the funds, because the limits must be checked first.
+	if len(d.Funds) > 0 && len(a.Terms.Bounds) == 0 {
 		t.decision = d
 		return a.GuardFunds()
 	}
@@ -194,7 +195,7 @@ func (t *transaction) beginCharge(c *actors.Context, cause any) admission.Task {
 	return ""
 }
 
-// fundsResult tells whether the account covers a payout.
+// fundsResult says whether the account covers a payout.
 type fundsResult struct{ covered bool }
 
 // Expected implements actors.AnnouncedMessage.
@@ -251,8 +252,8 @@ func (t *transaction) refuseForTotal(c *actors.Context, m *operation) {
 	m.Refuse(refusal)
 }
 
-// objection translates the writer's refusal into a failure of the payment; zero if the refusal has
-// another reason than the payment.
+// objection translates the writer's refusal into a failure of the payment. If the payment is not the reason
+// for the refusal, the failure is zero.
 func (t *transaction) objection(refusal *ledger.Refusal, r posting.Receipt) payment.Failure {
 	switch refusal.Code {
 	case ledger.LimitExceeded:
@@ -277,11 +278,11 @@ func (t *transaction) admissionLost(c *actors.Context, cause any) {
 type failover struct {
 	*providerAnswer
 	answer           payment.Answer
-	admissionStarted bool // the velocity limits have counted the attempt for another terminal, or the writer has got a Change for it
+	admissionStarted bool // the velocity limits have counted the attempt for another terminal, or a Change for it was submitted
 }
 
-// tryFailover looks for another terminal. It returns false if none may be tried after this answer, or
-// if the charge was by card and the card is no longer in memory.
+// tryFailover looks for another terminal. It returns false if no other terminal may be tried after this
+// answer, or if the charge was by card and the card is no longer in memory.
 func (t *transaction) tryFailover(c *actors.Context, m *providerAnswer, answer payment.Answer) bool {
 	r := t.record
 	if !payment.Reroutable(r, answer) {
@@ -332,9 +333,9 @@ func (t *transaction) failoverRefused(c *actors.Context, m *failover, r posting.
 	t.admit(c, m, t.admission.Object(objection))
 }
 
-// settleWithRefusal takes the provider's refusal as the charge's result, because no other terminal can be used. If other
-// terminals were tried (admissionStarted), the reasons why they could not be used are stored as attempts, because stored
-// attempts count towards the velocity limits of those terminals (admission.Attempts).
+// settleWithRefusal makes the provider's refusal the result of the charge, because no other terminal can be used. If
+// other terminals were tried (admissionStarted), they are stored as attempts, with the reasons why they could not be
+// used, because stored attempts count towards the velocity limits of those terminals (admission.Attempts).
 func (t *transaction) settleWithRefusal(c *actors.Context, m *failover) {
 	var passedOver []payment.Attempt
 	if m.admissionStarted {
@@ -347,7 +348,8 @@ func (t *transaction) settleWithRefusal(c *actors.Context, m *failover) {
 	}
 }
 
-// rails implements admission.Rails, through which the choice of a terminal sees the Service.
+// rails implements admission.Rails, the interface that package admission uses to ask the Service about rails and
+// rates.
 type rails struct{ *Service }
 
 // Accepts implements admission.Rails.

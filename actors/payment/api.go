@@ -11,8 +11,8 @@ import (
 	"mizan/posting"
 )
 
-// Create is a request for a new transaction of a partner. The card is wiped when no provider needs
-// it any more.
+// Create is a request for a new transaction of a partner. When no provider needs the card any more, it is
+// wiped from memory.
 type Create struct {
 	Org     ledger.ID
 	Partner *directory.Partner
@@ -44,14 +44,15 @@ type Continue struct {
 	Card        *secret.Card
 }
 
-// AmountCommand is a Command about a part of a transaction's amount. A nil Amount means all of it.
+// AmountCommand is a Command about a part of a transaction's amount. If Amount is nil, the Command is about the whole
+// amount.
 type AmountCommand struct {
 	Command
 	Amount *money.Amount
 }
 
-// PayerSubmission is a request with the data that a charge expects from the payer's side, such as a password: a
-// JSON object that is never stored.
+// PayerSubmission is a request with data from the payer for which a charge waits, such as a password. The data
+// is a JSON object that is never stored.
 type PayerSubmission struct {
 	Command
 	Object []byte
@@ -63,7 +64,7 @@ type Choice struct {
 	Bank string
 }
 
-// Result is the transaction with which a request is answered.
+// Result is the answer to a request: the transaction in its current state.
 type Result struct {
 	Record *payment.Record // read only
 	Stamp  posting.Stamp   // version and times of the record

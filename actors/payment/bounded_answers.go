@@ -10,9 +10,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// toAnswer bounds a provider's answer for storage. An invalid verdict becomes VerdictUnknown, so the
-// provider is asked again. The same applies to VerdictNotSent from an inquiry: the inquiry was not sent,
-// but the call itself may have been.
+// toAnswer makes the answer that is stored from a provider's answer, and bounds the sizes of its parts. An
+// invalid verdict becomes VerdictUnknown, so the provider is asked again. The same applies to VerdictNotSent
+// from an inquiry: the inquiry was not sent, but the call itself may have been.
 func toAnswer(m *providerAnswer) payment.Answer {
 	m.concealCardNumber()
 	verdict := m.Verdict
@@ -83,7 +83,7 @@ const (
 	maxRequired     = 8 // names in Action.Requires
 )
 
-// boundedText returns the part of a rail's text that is stored, in valid UTF-8.
+// boundedText cuts a rail's text so that it can be stored, and removes what is not valid UTF-8.
 func boundedText(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), maxText)], "")
 }
@@ -97,7 +97,7 @@ func boundedFailure(f payment.Failure) payment.Failure {
 	return f
 }
 
-// boundedAddress returns a rail's address; "" if it is too long or not valid UTF-8.
+// boundedAddress returns a rail's address, or "" if the address is too long or not valid UTF-8.
 func boundedAddress(s string) string {
 	if len(s) > maxAddress || !utf8.ValidString(s) {
 		return ""
@@ -105,8 +105,8 @@ func boundedAddress(s string) string {
 	return s
 }
 
-// boundedCode returns the payment code that a rail shows to the payer; "" if it is too long or not valid
-// UTF-8.
+// boundedCode returns the payment code that a rail shows to the payer, or "" if the code is too long or not
+// valid UTF-8.
 func boundedCode(s string) string {
 	if len(s) > maxCode || !utf8.ValidString(s) {
 		return ""
@@ -114,8 +114,8 @@ func boundedCode(s string) string {
 	return s
 }
 
-// boundedObject returns a rail's JSON if it is an object, as the API promises, and not too long; otherwise
-// nil.
+// boundedObject returns a rail's JSON. If the JSON is not an object (the API promises an object) or is too
+// long, boundedObject returns nil.
 func boundedObject(data []byte) []byte {
 	if data = bytes.TrimSpace(data); len(data) == 0 || len(data) > maxObject || data[0] != '{' || !utf8.Valid(data) || !json.Valid(data) {
 		return nil

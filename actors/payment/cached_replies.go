@@ -57,13 +57,13 @@ func (s *Service) storeReply(org ledger.ID, key *actors.Key, author ledger.Autho
 	return r, err
 }
 
-// replyState tells whether a reply is stored and can be read.
+// replyState says whether a reply is stored and can be read.
 type replyState uint8
 
 const (
 	replyAbsent     replyState = iota // no reply to the key's request is stored
 	replyReadable                     // the stored reply was decrypted
-	replyUnreadable                   // a reply is stored and cannot be decrypted
+	replyUnreadable                   // a reply is stored but cannot be decrypted
 )
 
 // storedReply returns the stored reply to the request with the key. If the reply cannot be decrypted,
@@ -83,8 +83,8 @@ func (s *Service) storedReply(org ledger.ID, key *actors.Key) (Result, replyStat
 	return r, replyReadable, nil
 }
 
-// readReply reads a reply; false if no reply is stored. The error is actors.ErrReply if the stored
-// reply cannot be decrypted or parsed; other errors come from the store.
+// readReply reads a reply. If no reply is stored, it returns false. The error is actors.ErrReply if the
+// stored reply cannot be decrypted or parsed; other errors come from the store.
 func (s *Service) readReply(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 	record, found, err := actors.ReplyRecord(view, org, ledger.Source{Kind: ledger.Reply, ID: id})
 	if err != nil || !found {

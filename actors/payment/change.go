@@ -37,8 +37,8 @@ func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
 	c.Commit(change)
 }
 
-// authorOf returns the author of the Change to which a message leads. After a provider's answer this is the provider,
-// whoever requested the call. At a due instant it is the service itself.
+// authorOf returns the author of the Change that a message causes. After a provider's answer the author is the
+// provider, no matter who requested the call. At a due instant the author is the service itself.
 func authorOf(cause any) ledger.Author {
 	switch m := cause.(type) {
 	case *create:
@@ -73,7 +73,7 @@ func (t *transaction) claims(list []ledger.Claim, cause any) []ledger.Claim {
 }
 
 // step returns the part of a Change that stores a decision's record, events and notices. version is the
-// version of the stored record; 0: the record is new.
+// version of the stored record, or 0 if the record is new.
 func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 	merchant := t.service.recipient(t.key.Org, d.Record)
 	notices, transient := t.service.notices(t.key.Org, d, &merchant, t.origin.Origin)
@@ -108,7 +108,7 @@ func (t *transaction) keepCard(d *payment.Decision, step *posting.Step) {
 	case !hasStoredCard && d.Record.KeepCard:
 		sealed, err := t.service.sealer.SealCard(t.submission.card, t.cardContext())
 		if err != nil {
-			panic(err) // a record must not say that its card is stored if it is not
+			panic(err) // otherwise the record would say that its card is stored although it is not
 		}
 		step.Sealed = sealed
 	}

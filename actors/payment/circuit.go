@@ -15,9 +15,9 @@ import (
 	"mizan/ledger/payment/admission"
 )
 
-// Breaker configures the circuit breakers. A terminal counts as down after Failures charges in a row
-// for which its provider could not be reached or did not answer. It is skipped for OpenTime, in real
-// time; then one charge is let through as a probe.
+// Breaker configures the circuit breakers. A terminal counts as down after Failures charges in a row for
+// which its provider could not be reached or did not answer. The terminal is then skipped for OpenTime, in
+// real time. After that, one charge is let through as a probe.
 type Breaker struct {
 	Failures uint32        // 0 means 20
 	OpenTime time.Duration // 0 means 30 s
@@ -47,7 +47,7 @@ func newCircuits(options Breaker, log *slog.Logger) *circuits {
 	return &circuits{options: options, log: log}
 }
 
-// isOpen tells whether the terminal is to be skipped. It is skipped while a probe is in progress too.
+// isOpen reports whether the terminal is to be skipped. A terminal is also skipped while a probe is in progress.
 func (s *circuits) isOpen(terminal ledger.ID) bool {
 	value, ok := s.byTerminal.Load(terminal)
 	if !ok {
@@ -86,8 +86,8 @@ type CircuitFigures struct {
 	HalfOpen map[string]int // the terminal's next charge is a probe
 }
 
-// Circuits returns the states of the terminals' circuits. Both maps have a provider as soon as one of its terminals has had a
-// failure; its numbers may be 0.
+// Circuits returns the states of the terminals' circuits. As soon as a terminal has had a failure, its provider is in both
+// maps; the numbers there may be 0.
 func (s *Service) Circuits() CircuitFigures {
 	figures := CircuitFigures{Open: make(map[string]int), HalfOpen: make(map[string]int)}
 	s.circuits.byTerminal.Range(func(_, value any) bool {
@@ -108,12 +108,12 @@ func (s *Service) Circuits() CircuitFigures {
 
 var errDown = errors.New("the provider is down")
 
-// permit is a call's permission to pass its terminal's circuit; report later tells the circuit whether
-// the provider answered.
+// permit is a call's permission to pass its terminal's circuit. After the call, report tells the circuit
+// whether the provider answered.
 type permit struct {
 	circuits *circuits // nil: the call does not count
 	terminal *directory.Terminal
-	done     func(error) // tells the circuit the call's result; nil: the terminal had no circuit
+	done     func(error) // tells the circuit the call's result; nil if the terminal had no circuit
 }
 
 // permit asks the terminal's circuit to let a call through. Only charges count, because an

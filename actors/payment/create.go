@@ -46,7 +46,7 @@ func (t *transaction) createRefused(c *actors.Context, m *create, refusal *ledge
 		m.Answer(reply{existing: id, err: err})
 	case !objection.IsZero() && t.admission.State() != "":
 		t.admit(c, m, t.admission.Object(objection))
-	default: // includes the case that the random id of the new record is in use
+	default: // also if the random id of the new record is already in use
 		t.abort(m, refusal)
 	}
 }

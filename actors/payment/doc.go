@@ -7,9 +7,9 @@
 //  1. The intent to call a provider is durable before the call, and so are the ids under which the provider knows the call:
 //     the operation's own id and the charge's reference. The reference is the transaction's id or, for a later attempt of a
 //     hosted payment's payer, an id that the transaction has claimed. A call is submitted once; afterwards the provider is
-//     only asked for its outcome. In two cases the call is submitted again under the same ids: the provider says that it
-//     waits for the call; or the call is an operation or a charge with a stored credential, and the provider says twice
-//     that the call never arrived.
+//     only asked for its outcome. Only in two cases is the call submitted again, under the same ids: if the provider says
+//     that it waits for the call, or if the provider says twice that the call never arrived and the call is an operation or
+//     a charge with a stored credential.
 //  2. A card stays in the actor's memory until no provider needs it, and is then wiped. If a later step at the
 //     provider needs the card, the card is stored, encrypted and without its verification value, in a row beside the
 //     record. The row is removed with the last step.
@@ -19,11 +19,11 @@
 //     arrive during the call wait for the provider's answer, because the answer may decide them. After
 //     the answer "unknown reference" the provider is not asked again before the record's next due
 //     instant, even if the process restarts several times.
-//  5. A caller gets the first outcome or, after Options.CreateWait, the current state. If an adapter is then making a
-//     call inside this process (actors.LocalProvider), the caller also waits for the end of that call. If two
-//     requests race for a txid (the merchant's own id of a transaction) or an idempotency key, the loser gets the
-//     winner's result. The reply to a request with a key is durable before it is sent, and a repeated request gets
-//     the same reply.
+//  5. A caller gets the first outcome or, after Options.CreateWait, the current state. If at that time a call is in
+//     progress that the provider's adapter makes inside this process (actors.LocalProvider), the caller also waits
+//     for the end of the call. If two requests race for a txid (the merchant's own id of a transaction) or an
+//     idempotency key, the loser gets the winner's result. The reply to a request with a key is durable before it is
+//     sent, and a repeated request gets the same reply.
 //  6. An actor with a call in progress or a waiting caller is never stopped. A transaction that has not
 //     ended has an instant at which it is woken, or its actor expects an answer. So a lost message can't
 //     leave the transaction waiting for ever.
@@ -40,9 +40,9 @@
 //  12. A renewal (a later charge of a subscription) is a create that claims the renewal's key in place
 //     of a txid. A provider's token is encrypted in the record of its payment and decrypted only for a
 //     renewal's call.
-//  13. A provider's answer, report or update names the charge that it is about. If that is the charge of an
-//     ended attempt of a hosted payment, it never decides the present attempt. Money that the ended attempt
-//     has moved gets a transaction of its own, whose id follows from the charge and which returns the money
+//  13. A provider's answer, report or update names the charge that it is about. If the charge belongs to an
+//     ended attempt of a hosted payment, the message never decides the present attempt. If the ended attempt
+//     has moved money, a separate transaction returns the money; its id is derived from the charge
 //     (refused_charges.go).
 //  14. The notice that makes the notifier send the payer a receipt is in the Change that settles the payment. The notice
 //     exists only if e-mail is configured and the customer has an address that mail can be sent to.

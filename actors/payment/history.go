@@ -10,15 +10,15 @@ import (
 	"mizan/posting"
 )
 
-// Attempts is an account.History: it calls fn with the attempts that the velocity limits have counted for a partner since a
-// time, until fn returns false. The attempt that was booked last comes first. To find the attempts, it reads all of the
-// partner's transactions that were booked since that time.
+// Attempts is an account.History. It calls fn with each of a partner's attempts that the velocity limits have counted since
+// the given time, until fn returns false. The attempt that was booked last comes first. To find the attempts, it reads all
+// of the partner's transactions that were booked since that time.
 func (s *Service) Attempts(org ledger.ID, partner int64, env money.Env, since ledger.Micros,
 	fn func(booked, at ledger.Micros, a *directory.Attempt) (more bool)) error {
 	view := s.rt.Journal.View()
 	defer view.Close()
-	// seen has transactions that were already passed to fn. A transaction is listed again when it is attempted
-	// or rerouted after its creation.
+	// seen holds the transactions that were already passed to fn. A transaction is listed again when it is
+	// attempted or rerouted after its creation.
 	seen := make(map[ledger.ID]bool)
 	return view.List(org, payment.Transactions.Of(partner, env), posting.Walk{From: since}, func(row posting.ListRow) (bool, error) {
 		if seen[row.ID] {

@@ -39,15 +39,15 @@ const (
 	phaseGivenUp
 )
 
-// begin marks the request as begun; false if its caller has given it up.
+// begin marks the request as begun. It returns false if the caller has given the request up.
 func (c *caller) begin() bool {
 	return c.phase.CompareAndSwap(phaseNotBegun, phaseBegun) || c.phase.Load() == phaseBegun
 }
 
-// giveUp marks the request as given up; false if it has begun.
+// giveUp marks the request as given up. It returns false if the actor has already begun the request.
 func (c *caller) giveUp() bool { return c.phase.CompareAndSwap(phaseNotBegun, phaseGivenUp) }
 
-// wait returns the reply; false if none came by the deadline.
+// wait returns the reply. If there is no reply by the deadline, wait returns false.
 func (c *caller) wait(deadline time.Time) (reply, bool) {
 	r, answered := c.Wait(deadline)
 	if !answered {
@@ -94,20 +94,20 @@ type providerAnswer struct {
 	inquiry bool      // the answer is to an inquiry, not to a submission
 	early   bool      // the inquiry was made before the record's due instant
 	reissue bool      // the inquiry asked the rail to publish the payer's action again
-	opID    ledger.ID // id of the operation on the charge that was submitted or inquired; zero: the charge itself
+	opID    ledger.ID // the operation on the charge that was submitted or inquired about; zero if it was the charge itself
 	card    *secret.Card
 }
 
 // Expected implements actors.AnnouncedMessage.
 func (*providerAnswer) Expected() {}
 
-// providerReport is a rail's report that was not requested.
+// providerReport is a report that a rail sends without being asked.
 type providerReport struct{ actors.Report }
 
 // failure returns the rail's reason, with its length bounded.
 func (m *providerReport) failure() payment.Failure { return boundedFailure(m.Failure) }
 
-// IsRedelivered implements actors.RedeliveredMessage: the rail does not send a report again.
+// IsRedelivered implements actors.RedeliveredMessage: the rail sends a report only once, so a panic must not lose it.
 func (providerReport) IsRedelivered() {}
 
 var _ actors.RedeliveredMessage = providerReport{}
@@ -140,7 +140,7 @@ type operation struct {
 	lastRefund   ledger.ID // for opRefund: id of the last refund that the transaction showed before this request
 }
 
-// cancels tells whether the operation is a cancel, by the merchant or by the payer.
+// cancels reports whether the operation is a cancel, by the merchant or by the payer.
 func (m *operation) cancels() bool { return m.kind == opCancel || m.kind == opPayerCancel }
 
 // Refuse implements actors.Refusable.

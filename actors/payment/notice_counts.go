@@ -5,12 +5,12 @@ import (
 	"mizan/posting"
 )
 
-// updateNoticeCounts updates three counts of transitions in the decision's record. Notified: the merchant gets
-// a notice. Unwanted: the merchant's settings do not select the status. Unnotified: the settings select
-// the status, but there is no notice. The merchant's settings at
-// the time of a transition are not stored, so only these counts tell the checker how many notices must
-// exist. before is the previous record, or nil for a new transaction. The decision's transitions are added
-// to its counts, so a decision that is submitted twice is counted once.
+// updateNoticeCounts updates three counts of transitions in the decision's record. Notified counts the
+// transitions for which the merchant gets a notice. Unwanted counts those whose status the merchant's settings
+// do not select. Unnotified counts those whose status the settings select, but for which there is no notice.
+// The merchant's settings at the time of a transition are not stored, so only these counts tell the checker
+// how many notices must exist. before is the previous record, or nil for a new transaction. The new counts are
+// computed from those in before, so a decision that is submitted twice is counted once.
 func updateNoticeCounts(d *payment.Decision, before *payment.Record, merchant *recipient, notices []posting.Notice) {
 	r := d.Record
 	if before == nil {

@@ -17,19 +17,19 @@ import (
 	"mizan/posting"
 )
 
-// changeableFields has the fields of a notification that may change in the transaction's record later.
-// So their values are stored in the notice (a posting.Notice: one notification that is to be sent).
+// changeableFields are the fields of a notification that may later change in the transaction's record. So
+// their values are stored in the notice (a posting.Notice: one notification that is to be sent).
 type changeableFields struct {
 	status        payment.Status
 	failure       payment.Failure
 	amountWithFee money.Amount
 	destAmount    money.Amount // the amount in the destination's currency
 	lang          string       // the partner's language
-	railMeta      []byte       // JSON object of the rail's own keys; nil: none
+	railMeta      []byte       // JSON object with the rail's own keys; nil if none
 }
 
-// notification has everything that a notification to the merchant contains. The first delivery attempt finds
-// the notification in memory (Notice.Subject). The record can be shared because a *payment.Record is never
+// notification holds all data of a notification to the merchant. The first delivery attempt finds the
+// notification in memory (Notice.Subject). The record can be shared because a *payment.Record is never
 // modified: each change of the transaction makes a new one.
 type notification struct {
 	record *payment.Record
@@ -38,8 +38,8 @@ type notification struct {
 
 // recipient is the merchant's destination for notifications, according to the current settings.
 type recipient struct {
-	destination ledger.ID // destination of webhooks: the id of a terminal or of the partner
-	hasAddress  bool      // false: no address is set, so nobody is notified
+	destination ledger.ID // id of the terminal or partner to whose address webhooks are sent
+	hasAddress  bool      // false if no address is set: then no webhook is sent
 	terminal    *directory.Terminal
 }
 
@@ -54,8 +54,8 @@ func (s *Service) recipient(org ledger.ID, r *payment.Record) (a recipient) {
 	return a
 }
 
-// selects tells whether the merchant's settings select the event's status for notifications. If the transaction has no
-// known terminal, the default for the status applies.
+// selects reports whether the merchant's settings select the event's status for notifications. If the transaction has
+// no known terminal, the default for the status applies.
 func (a *recipient) selects(e *ledger.Event) bool {
 	byDefault := payment.NotifiedByDefault(payment.Status(e.To))
 	if a.terminal == nil {
@@ -65,9 +65,10 @@ func (a *recipient) selects(e *ledger.Event) bool {
 }
 
 // notices returns a decision's notices to the merchant, to the terminal's operators and to the payer. A notice to the
-// merchant has the status after its own event, but its other fields have the values after the last event. A notice to
-// the payer is empty: the receipt is written from the record when it is sent. If the merchant has no address and the
-// organization has a listener, the notices to the merchant are transient.
+// merchant has the status after the notice's own event, but the other fields have their values after the decision's
+// last event. A notice to the payer is empty: the receipt is written from the record when it is sent. If the merchant
+// has no address and the organization has a listener, the notices to the merchant are transient: only the listener
+// gets them.
 func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipient, origin tracing.Origin) (notices, transient []posting.Notice) {
 	hasListener := s.rt.Listening.HasListener(org)
 	for i := range d.Events {
@@ -111,9 +112,9 @@ func (s *Service) partnerLang(org ledger.ID, partner int64) string {
 	return ""
 }
 
-// A notice's body has a version, flags, a status, and then the fields that the flags announce. An amount is
-// omitted if it equals the record's amount, any other field if it is empty. So nearly every notice ends after
-// the status.
+// A notice's body consists of a version, flags, a status, and the fields whose flags are set. Amounts that
+// equal the record's amount are omitted, and so are empty fields. So nearly every notice ends after the
+// status.
 const (
 	noticeVersion = 1
 
@@ -237,7 +238,7 @@ func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice
 	return actors.NotificationBody{Type: "transaction." + string(content.fields.status), Data: content.appendJSON(dst)}, nil
 }
 
-// appendJSON appends the notification's data object, with its members in the order that the API promises.
+// appendJSON appends the notification's data: a JSON object with its members in the order that the API promises.
 func (t *notification) appendJSON(dst []byte) []byte {
 	r, f := t.record, &t.fields
 	dst = append(append(dst, `{"type":"`...), r.Type.String()...)

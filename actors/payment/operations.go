@@ -56,8 +56,8 @@ func (t *transaction) operate(c *actors.Context, m *operation) {
 	}
 }
 
-// refuseOperation replies to an operation that is not allowed. The reply is the error or, if an earlier
-// request had the operation's key, that request's transaction.
+// refuseOperation replies to an operation that is not allowed. If an earlier request had the same idempotency
+// key, the reply is that request's transaction, otherwise the error.
 func (t *transaction) refuseOperation(m *operation, err error) {
 	existing, repeated, keyErr := t.service.findByKey(t.key.Org, &m.Key)
 	switch {
@@ -103,8 +103,8 @@ func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decisio
 	return d, err == nil, err
 }
 
-// hasTextIn returns a function that tells whether the object's member with the given name is a text that
-// is not blank.
+// hasTextIn returns a function that reports whether the JSON object has a member with the given name whose
+// value is a text that is not blank.
 func hasTextIn(object []byte) func(name string) bool {
 	return func(name string) bool {
 		if len(object) == 0 {
@@ -169,8 +169,8 @@ func (t *transaction) continueHosted(c *actors.Context, m *operation) {
 	t.admit(c, m, task)
 }
 
-// onPayerReturned handles opPayerReturned: the payer came back from the rail, so the provider is asked
-// to complete the charge, or is asked about its result.
+// onPayerReturned handles opPayerReturned: the payer came back from the rail, so the provider is asked either
+// to complete the charge or for the charge's result.
 func (t *transaction) onPayerReturned(c *actors.Context, decider payment.DecisionContext, request ledger.ID) (payment.Decision, bool, error) {
 	r := t.record
 	expectsMaterial := r.Action != nil && (r.Action.Material != nil || r.Action.Destinations != nil)
@@ -186,12 +186,12 @@ func (t *transaction) onPayerReturned(c *actors.Context, decider payment.Decisio
 	return payment.Decision{}, false, nil
 }
 
-// operationRefused handles the writer's refusal of an operation's decision: it tries again if the refusal
-// permits, otherwise it replies.
+// operationRefused handles the writer's refusal of an operation's decision: if the refusal permits another
+// try, the operation is tried again, otherwise the caller gets a reply.
 func (t *transaction) operationRefused(c *actors.Context, m *operation, refusal *ledger.Refusal, r posting.Receipt) {
 	objection := t.objection(refusal, r)
 	switch {
-	case refusal.Code == ledger.ClaimTaken && !m.Key.IsZero(): // the decision's other claim has a new random reference, which is never taken
+	case refusal.Code == ledger.ClaimTaken && !m.Key.IsZero(): // the key: a claim on a reference is on a new random id
 		t.admissionLost(c, m)
 		t.dropAdmission(c)
 		m.Answer(keyTaken(&m.Key, r.Owner))
@@ -255,8 +255,8 @@ func (t *transaction) resumeDeferred(c *actors.Context) {
 	}
 }
 
-// settle decides on a report that money has moved after all. It returns false while a call is in
-// progress, because the call's answer may report the same.
+// settle decides on a report that money has moved after all. It returns false while a call is in progress,
+// because the answer to the call may also say that money has moved.
 func (t *transaction) settle(c *actors.Context, m providerReport) (done bool) {
 	r := t.record
 	if c.Expecting() > 0 || r.Op != nil && r.Op.Kind != payment.OpComplete {
@@ -283,5 +283,5 @@ func (t *transaction) takeBack(c *actors.Context, m providerReport) (done bool) 
 		t.commit(c, d, m)
 		return true
 	}
-	return r.Status.Final() || r.Status == payment.Refunded // nothing is left that could be taken back
+	return r.Status.Final() || r.Status == payment.Refunded // there is no more money that could be taken back
 }

@@ -7,13 +7,13 @@ import (
 	"mizan/ledger/payment"
 )
 
-// CanReachOperators tells whether a message can reach at least one of the operators in a terminal's
+// CanReachOperators reports whether a message can reach at least one of the operators in a terminal's
 // notification settings.
 type CanReachOperators func(n *directory.Notification) bool
 
-// newOperatorAlert returns the body of a notice about the event to the terminal's operators; nil if the
-// event needs no notice. r is the transaction's record after the event. The body contains everything
-// that a later delivery attempt needs.
+// newOperatorAlert returns the body of a notice about the event to the terminal's operators. If the event
+// needs no notice, newOperatorAlert returns nil. r is the transaction's record after the event. The body
+// contains everything that a later delivery attempt needs.
 func (s *Service) newOperatorAlert(org ledger.ID, r *payment.Record, e *ledger.Event) []byte {
 	if s.canReachOperators == nil || !payment.IsFirstCharge(e) {
 		return nil

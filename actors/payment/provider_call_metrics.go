@@ -7,7 +7,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// ProviderCall is a call or an inquiry of a provider, for metrics.
+// ProviderCall describes a call or an inquiry to a provider, for metrics.
 type ProviderCall struct {
 	Provider  string
 	Operation string // actors.Operation's name, "inquiry" or "reissue"
@@ -48,8 +48,8 @@ func (j *providerJob) observe(hop tracing.Hop, started time.Time) {
 	hop.End()
 }
 
-// maxOrigins bounds the transactions whose origins are kept in memory while they wait for their
-// provider or payer.
+// maxOrigins is the maximum number of transactions whose origins are kept in memory while the transactions
+// wait for their provider or payer.
 const maxOrigins = 32_768
 
 // origin is the request and the trace that a transaction's actor works for. It is in memory only. While a transaction waits for
@@ -60,8 +60,8 @@ type origin struct {
 	isKept bool // Service.origins has this origin
 }
 
-// replace takes the origin of a request. A request without a trace, such as a payer's, continues the trace of the previous
-// request.
+// replace sets the origin to that of a new request. A request without a trace, such as a payer's, continues the trace of
+// the previous request.
 func (o *origin) replace(by tracing.Origin) {
 	if by.IsZero() {
 		return
@@ -72,7 +72,7 @@ func (o *origin) replace(by tracing.Origin) {
 	o.Origin = by
 }
 
-// recallOrigin finds the origin of a transaction that was loaded from the store.
+// recallOrigin sets the origin of a transaction that was loaded from the store, if the origin is still in memory.
 func (t *transaction) recallOrigin() {
 	if t.origin.IsZero() {
 		t.origin.Origin, t.origin.isKept = t.service.origins.Find(t.key)

@@ -21,8 +21,8 @@ type Reissuer interface {
 	Reissue(ctx context.Context, q *actors.Inquiry) actors.Outcome
 }
 
-// ask calls the provider outside of the actor, which receives the answer as a *providerAnswer. The error says why the call could
-// not be queued. isEarly tells whether the record's due instant has not come yet.
+// ask calls the provider on another goroutine. The actor gets the answer as a *providerAnswer. If the call cannot be queued,
+// ask returns an error. isEarly says that the record's due instant has not come yet.
 func (t *transaction) ask(c *actors.Context, ask payment.Ask, isEarly bool) error {
 	terminal, provider := t.service.provider(t.key.Org, t.record.Terminal)
 	if provider == nil {
@@ -61,8 +61,8 @@ type providerJob struct {
 
 	call       *actors.Call
 	inquiry    *actors.Inquiry
-	reissuer   Reissuer // publishes the payer's action again; nil: the provider is asked for the charge's result
-	lacksToken bool     // the stored token cannot be read: the call is not made
+	reissuer   Reissuer // if the payer's action is to be published again; otherwise nil
+	lacksToken bool     // the stored token cannot be read, so the call is not made
 	isUnmade   bool     // the call was not made: the token is missing, or the terminal's circuit is open
 
 	permit permit
@@ -73,7 +73,7 @@ type providerJob struct {
 	callMemory actors.Call // the memory to which call points
 }
 
-// isShort tells whether the adapter makes the call inside this process.
+// isShort reports whether the adapter makes the call inside this process.
 func (j *providerJob) isShort() bool {
 	local, ok := j.provider.(actors.LocalProvider)
 	return ok && j.call != nil && local.IsLocal(j.call.Operation)
@@ -118,7 +118,8 @@ func (j *providerJob) Report() {
 	j.service.registry.Tell(j.key, &j.answer)
 }
 
-// buildRequest builds the call or inquiry. The card moves from the actor into a call for the charge.
+// buildRequest builds the call or inquiry. If the call is for the charge itself, the card moves from the actor into
+// the call.
 func (t *transaction) buildRequest(ask payment.Ask, job *providerJob) (err error) {
 	r := t.record
 	kind := chargeOperation(r)
@@ -138,7 +139,7 @@ func (t *transaction) buildRequest(ask payment.Ask, job *providerJob) (err error
 	default:
 		job.inquiry = t.inquiry(job.terminal, kind, job.answer.opID)
 	}
-	job.answer.card = job.callMemory.Card // the actor gets the card back
+	job.answer.card = job.callMemory.Card // so that the actor gets the card back with the answer
 	return nil
 }
 
@@ -154,8 +155,8 @@ func (t *transaction) inquiry(terminal *directory.Terminal, kind actors.Operatio
 // errNoProvider says that this process does not serve a terminal's provider.
 var errNoProvider = ledger.Refuse("payment", ledger.Unavailable, "the transaction's terminal has no provider")
 
-// provider finds a terminal and its provider; the provider is nil if this process does not serve
-// it.
+// provider finds a terminal and its provider. If this process does not serve the provider, the returned
+// provider is nil.
 func (s *Service) provider(org, id ledger.ID) (*directory.Terminal, actors.Provider) {
 	terminal, known := s.directory.Terminal(org, id)
 	if !known {
@@ -192,7 +193,7 @@ func (t *transaction) chargeCall(terminal *directory.Terminal, call *actors.Call
 	if s := t.service; s.returnURL != nil {
 		call.ReturnURL = func() string { return s.returnURL(call.Org, r.ID, s.rt.Clock.Now().Add(2*s.actionTTL)) }
 	}
-	t.submission.card = nil // browser_data stays: another terminal may be tried
+	t.submission.card = nil // the browser data stays, because another terminal may be tried
 }
 
 // operationCall builds the call for the record's current operation on the charge.
@@ -214,8 +215,8 @@ func (t *transaction) operationCall(terminal *directory.Terminal, call *actors.C
 		return err
 	}
 	if call.Card, err = t.service.sealer.OpenCard(sealed, t.cardContext()); err != nil {
-		// A lost key does not come back. So the call is made without the card, and the rail ends the
-		// charge. If we made no call, we would inquire for ever.
+		// If the encryption key is lost, it does not come back. So the call is made without the card, and the
+		// rail ends the charge. Without a call, the provider would be asked for the result for ever.
 		t.service.rt.Log.Error("a sealed card can't be opened", "transaction", r.ID.String(), "error", err)
 		call.Card = nil
 	}
@@ -255,8 +256,8 @@ func (t *transaction) onProviderAnswer(c *actors.Context, m *providerAnswer) {
 	}
 }
 
-// decideOutcome takes a provider's answer as the charge's result. passedOver are the attempts at the
-// terminals that failover could not use.
+// decideOutcome decides on the charge's result from a provider's answer. passedOver are the attempts at other
+// terminals that could not be used after a refusal.
 func (t *transaction) decideOutcome(c *actors.Context, m *providerAnswer, passedOver ...payment.Attempt) {
 	r := t.record
 	if m.Verdict == payment.VerdictReady && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.AtProvider()) {

@@ -8,8 +8,9 @@ import (
 	"mizan/actors"
 )
 
-// schedulePolls makes the runtime poll a provider for its rail's reports since the last successful poll.
-// After a restart all reports are requested; a report that was handled before changes nothing.
+// schedulePolls makes the runtime poll a provider regularly. Each poll requests the rail's reports since the
+// last successful poll. After a restart, the first poll requests all reports; a report that was handled
+// before changes nothing.
 func (s *Service) schedulePolls(p actors.Provider) {
 	scheduled, ok := p.(interface {
 		NextReport(since time.Time) (time.Time, bool)

@@ -18,8 +18,8 @@ type Examiner interface {
 // providerUpdate says that a provider may have news of a transaction.
 type providerUpdate struct{ terminal, reference ledger.ID }
 
-// Refuse implements actors.Refusable. No caller waits for the update, and a later poll reports the
-// change that a lost update announced.
+// Refuse implements actors.Refusable. It does nothing: no caller waits for the update, and if the update is
+// lost, a later poll reports the change.
 func (*providerUpdate) Refuse(error) {}
 
 // LogValue implements slog.LogValuer.
@@ -47,13 +47,13 @@ func (s *Service) ProviderUpdate(org, terminal, reference ledger.ID) error {
 	return s.registry.Command(actors.RecordKey{Org: org, ID: id}, m)
 }
 
-// isAbout tells whether the update is about the record's present charge.
+// isAbout reports whether the update is about the record's present charge.
 func (m *providerUpdate) isAbout(r *payment.Record) bool {
 	return m.terminal == r.Terminal && m.reference == r.ChargeReference()
 }
 
-// onProviderUpdate inquires of the provider. If a call is in progress, it inquires afterwards, because
-// the call's answer may be older than the update.
+// onProviderUpdate asks the provider about the charge. If a call is in progress, it asks after the call,
+// because the call's answer may be older than the update.
 func (t *transaction) onProviderUpdate(c *actors.Context, m *providerUpdate) {
 	if !t.load() {
 		return

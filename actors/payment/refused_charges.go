@@ -12,8 +12,8 @@ import (
 )
 
 // This file handles late news of charges that a provider has refused. After such a refusal the payment may have continued
-// with another terminal, or with another attempt of a hosted payment's payer. Money that such a charge has moved gets a
-// transaction of its own, so it is returned even if the payment is charged or refunded meanwhile.
+// with another terminal, or with another attempt of a hosted payment's payer. If such a charge has moved money, a
+// separate transaction returns the money, even if the payment is charged or refunded meanwhile.
 
 // referenceClaim claims the reference of an attempt's charge for the transaction, so that the transaction is found by the
 // reference.
@@ -36,7 +36,7 @@ func (s *Service) transactionOf(org, reference ledger.ID) (ledger.ID, error) {
 	return uuid.FromBytes(owner)
 }
 
-// LateTransactionID returns the id of the transaction for money that has moved for a refused charge.
+// LateTransactionID returns the id of the transaction that returns the money that a refused charge has moved.
 func LateTransactionID(org, terminal, reference ledger.ID) ledger.ID {
 	return ledger.DerivedID(org, "late|"+terminal.String()+"|"+reference.String())
 }
@@ -48,7 +48,7 @@ type lateAttempt struct {
 	charge *payment.RefusedCharge
 }
 
-// IsRedelivered implements actors.RedeliveredMessage: the rail does not send a report again.
+// IsRedelivered implements actors.RedeliveredMessage: the rail sends a report only once, so a panic must not lose it.
 func (*lateAttempt) IsRedelivered() {}
 
 var _ actors.RedeliveredMessage = (*lateAttempt)(nil)
@@ -59,8 +59,9 @@ func (m *lateAttempt) LogValue() slog.Value {
 }
 
 // onRefusedReport decides on a rail's report about a refused charge. Only money that has moved matters. A correction (the
-// charge had failed, and was not refused) changes nothing. If the rail has taken that money back, the actor of the money's
-// transaction decides. If there is no such transaction, nothing was booked, so nothing has to be taken back.
+// charge had failed, and was not refused) changes nothing. If the rail has taken the money back, the decision is made by
+// the actor of the transaction in which the money was booked. If there is no such transaction, nothing has to be taken
+// back.
 func (t *transaction) onRefusedReport(m providerReport, charge *payment.RefusedCharge) {
 	switch m.Kind {
 	case actors.Settled:
@@ -80,8 +81,8 @@ func (t *transaction) onEndedAnswer(c *actors.Context, m *providerAnswer) {
 	t.answerWaiters(c)
 }
 
-// onRefusedUpdate inquires about a refused charge. If its money has moved already, the update may be about the return of
-// that money.
+// onRefusedUpdate inquires about a refused charge. If the charge has already moved money, the update may be about the
+// return of that money, so the actor of the money's transaction handles the update.
 func (t *transaction) onRefusedUpdate(c *actors.Context, m *providerUpdate, charge *payment.RefusedCharge) error {
 	service, late := t.service, t.lateKey(charge)
 	if _, hasMoved, err := service.load(late.Org, late.ID); err != nil || hasMoved {
@@ -117,7 +118,7 @@ func (t *transaction) settleAttempt(c *actors.Context, m *lateAttempt) {
 	t.commit(c, t.decisionContext(c).SettleAttempt(m.of, m.charge, route, t.key.ID), m)
 }
 
-// submittedSince returns a time at which the charge had not been submitted yet.
+// submittedSince returns a time that is certainly before the submission of the charge.
 func (t *transaction) submittedSince() time.Time {
 	of := t.record.AttemptOf
 	if of == (ledger.ID{}) {
@@ -125,7 +126,7 @@ func (t *transaction) submittedSince() time.Time {
 	}
 	stored, _, err := t.service.load(t.key.Org, of)
 	if err != nil {
-		panic(err) // the due work is handled again
+		panic(err) // after the panic, the due work is handled again
 	}
 	return stored.Stamp.Started.Time()
 }

@@ -52,14 +52,14 @@ func chargeProgress(r *payment.Record) actors.Charge {
 	return actors.ChargeUnderWay
 }
 
-// Payment returns a stored transaction of any partner; false if it does not exist.
+// Payment returns a stored transaction of any partner. If the transaction does not exist, Payment returns false.
 func (s *Service) Payment(org, id ledger.ID) (*payment.Record, bool, error) {
 	result, found, err := s.load(org, id)
 	return result.Record, found, err
 }
 
-// OnRenewal registers a function that is called at least once for each renewal whose payment has ended,
-// on the goroutine of the payment's actor. OnRenewal must be called before the runtime starts.
+// OnRenewal registers a function. For each renewal whose payment has ended, the function is called at least
+// once, on the goroutine of the payment's actor. OnRenewal must be called before the runtime starts.
 func (s *Service) OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool)) {
 	s.onRenewal = fn
 }
@@ -82,7 +82,7 @@ func (t *transaction) renew(c *actors.Context, m renew) {
 		return
 	}
 	if t.load() {
-		t.notifySubscription() // if the renewal has ended, its subscription has missed the report
+		t.notifySubscription() // if the payment has ended, the subscription has missed the notification
 		return
 	}
 	service := t.service
@@ -120,8 +120,8 @@ func renewalRequest(r *actors.Renewal, initial *payment.Record) payment.Request 
 	}
 }
 
-// sealedAnswer returns a provider's answer for storage. If the provider's token is to be stored, the answer
-// contains the encrypted token.
+// sealedAnswer returns a provider's answer in the form that is stored. If the provider's token is to be
+// stored, the answer contains the encrypted token.
 func (t *transaction) sealedAnswer(m *providerAnswer) payment.Answer {
 	a := toAnswer(m)
 	r := t.record
@@ -135,7 +135,7 @@ func (t *transaction) sealedAnswer(m *providerAnswer) payment.Answer {
 	}
 	sealed, err := sealer.Seal([]byte(m.Token), tokenContext(t.key.Org, r.ID))
 	if err != nil {
-		// The money has moved, and this is stored even if the token can't be.
+		// The charge is stored even without its token, because the money has moved.
 		t.service.rt.Log.Error("a provider's token can't be sealed and is not kept", "transaction", r.ID.String(), "error", err)
 		return a
 	}

@@ -28,21 +28,21 @@ type Directory interface {
 
 	// Limits returns a partner's active limits, in a slice that never changes.
 	Limits(org ledger.ID, partner int64) []*directory.Limit
-	// HasBlocks tells whether the block list has any entry.
+	// HasBlocks reports whether the block list has any entry.
 	HasBlocks(org ledger.ID) bool
-	// Blocked tells whether an entry of the block list matches the payer, and returns the kind of the
-	// first such entry.
+	// Blocked reports whether an entry of the block list matches the payer. kind is the kind of the first
+	// such entry.
 	Blocked(org ledger.ID, p *directory.Payer) (kind string, blocked bool)
 }
 
-// Admission refuses early a payout that its account certainly cannot cover, and counts attempts for the
-// velocity limits; actors/account implements it. Results arrive by the callback answer, because they may take
-// a while.
+// Admission checks early whether an account can cover a payout, and counts attempts for the velocity limits;
+// actors/account implements it. Results are passed to the callback answer, because they may take a while.
 type Admission interface {
 	// Admit checks whether the amount may leave the account now.
 	Admit(org ledger.ID, account ledger.Account, amount, overdraft money.Amount, answer func(admitted bool))
-	// Count counts an attempt and answers with the first limit that the attempt exceeds; nil: none. The
-	// function repeats, which may be nil, tells whether the attempt repeats one that is stored already.
+	// Count counts an attempt. It passes to answer the first limit that the attempt exceeds, or nil if there
+	// is none. The function repeats, which may be nil, reports whether the attempt repeats one that is
+	// already stored.
 	Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt, repeats func() (bool, error),
 		answer func(breached *directory.Limit, err error))
 	// CountNow counts the attempt at once if no limit could refuse the attempt.
@@ -67,25 +67,26 @@ type Options struct {
 	Admission         Admission
 	Sealer            Sealer
 	Providers         map[string]actors.Provider
-	Addresses         actors.Addresses  // nil: no merchant is notified
-	CanReachOperators CanReachOperators // nil: no operator is alerted
+	Addresses         actors.Addresses  // if nil, no merchant is notified
+	CanReachOperators CanReachOperators // if nil, no operator is alerted
 	SendsReceipts     bool              // payers get the addresses of their receipts by e-mail
-	CreateWait        time.Duration     // real time that a request waits for its first outcome: the create-wait
-	ProviderTimeout   time.Duration     // a call is stopped after this real time; a call without an outcome is inquired about after the same time by the runtime's clock
+	CreateWait        time.Duration     // the create-wait: how long a request waits for its first outcome, in real time
+	ProviderTimeout   time.Duration     // a call is stopped after this real time; without an outcome, an inquiry follows after this time by the runtime's clock
 	ActionTTL         time.Duration     // time, by the runtime's clock, within which a payer must act
 	Breaker           Breaker           // settings of the terminals' circuit breakers
 
 	// ReturnURL, if set, returns the address to which a rail sends the payer after the payer has acted.
 	ReturnURL func(org, id ledger.ID, until time.Time) string
 
-	// ObserveCall, if set, is called after every call and inquiry of a provider, on any goroutine.
+	// ObserveCall, if set, is called after every call and inquiry to a provider, on any goroutine.
 	ObserveCall func(ProviderCall)
 
-	// Tracer records a hop for every call and inquiry of a provider; nil: none are recorded.
+	// Tracer records a hop (a span of a trace) for every call and inquiry to a provider. If it is nil, no hops are
+	// recorded.
 	Tracer *tracing.Tracer
 
 	// Observe, if set, is called on the actor's goroutine after every durable change of a transaction's
-	// status. from is the previous status (payment.Absent: the transaction is new). Observe must not
+	// status. from is the previous status, or payment.Absent if the transaction is new. Observe must not
 	// modify the record.
 	Observe func(org ledger.ID, from payment.Status, r *payment.Record)
 }
@@ -134,13 +135,13 @@ func New(o Options) *Service {
 	return s
 }
 
-// ResumesAtStart tells whether an item of due work is handled when the runtime starts, even before the due
-// instant. This is true for all transactions, so that the provider's result is inquired early.
+// ResumesAtStart reports whether an item of due work is handled when the runtime starts, even before the due
+// instant. This is true for all transactions, so that providers are asked for results early.
 func ResumesAtStart(item posting.Item) bool { return item.Source.Kind == ledger.Transaction }
 
 // Create creates a transaction and waits for its first outcome, at most for Options.CreateWait (the create-wait). The error
-// is a *ledger.Refusal. A transaction may be stored in spite of the error only if the error's code is Internal or, after
-// the create-wait, Unavailable.
+// is a *ledger.Refusal. If Create returns an error, no transaction is stored, except perhaps if the error's code is
+// Internal or, after the create-wait, Unavailable.
 func (s *Service) Create(c Create) (Result, error) {
 	if existing, found, err := s.findByKey(c.Org, &c.Key); found || err != nil {
 		c.Card.Wipe()
@@ -182,9 +183,9 @@ func (s *Service) findByKey(org ledger.ID, key *actors.Key) (id ledger.ID, found
 	return source.ID, found, err
 }
 
-// replay returns the reply to the first request with the same key. If that reply can't be
-// decrypted, or was not stored because the process ended first, replay returns the current state of the
-// first request's transaction.
+// replay returns the reply that the first request with the same key got. If that reply can't be decrypted, or
+// was not stored because the process ended first, replay returns the current state of the first request's
+// transaction.
 func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors.Key, author ledger.Author) (Result, error) {
 	stored, state, err := s.storedReply(org, key)
 	if err != nil || state == replyReadable {
@@ -255,8 +256,8 @@ func (s *Service) Find(org, id ledger.ID) (Result, error) {
 	return result, err
 }
 
-// Methods returns the methods that the payer of a hosted transaction can choose now: those with which the transaction
-// would find a terminal, in the order in which terminals are tried.
+// Methods returns the methods that the payer of a hosted transaction can choose now. A method can be chosen if the
+// transaction would find a terminal for it. The methods are in the order in which terminals are tried.
 func (s *Service) Methods(org ledger.ID, r *payment.Record) []payment.Offer {
 	partner, known := s.directory.Partner(org, r.Partner)
 	organization, exists := s.directory.Organization(org)

@@ -8,9 +8,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Refund returns settled money and waits for the first outcome, at most for Options.CreateWait (the
-// create-wait). The errors of Refund and the other operations are NotFound, the refusals of ledger/payment,
-// Conflict for a key that was used for another request, and Unavailable.
+// Refund returns settled money to the payer. It waits for the first outcome, but no longer than
+// Options.CreateWait (the create-wait). Refund and the operations below return NotFound, a refusal of
+// ledger/payment, Conflict if the key was used for another request, or Unavailable.
 func (s *Service) Refund(a AmountCommand) (Result, error) {
 	return s.operate(a.Command, &operation{kind: opRefund, amount: a.Amount})
 }
@@ -20,8 +20,8 @@ func (s *Service) Cancel(c Command) (Result, error) {
 	return s.operate(c, &operation{kind: opCancel})
 }
 
-// CancelByPayer cancels a transaction for the payer on our page. A hosted transaction that waits for its payer ends at
-// once; otherwise CancelByPayer does what Cancel does.
+// CancelByPayer cancels a transaction for the payer on our page. If a hosted transaction waits for its payer, it ends
+// at once. Any other transaction is cancelled like in Cancel.
 func (s *Service) CancelByPayer(c Command) (Result, error) {
 	return s.operate(c, &operation{kind: opPayerCancel})
 }
@@ -31,12 +31,12 @@ func (s *Service) Commit(a AmountCommand) (Result, error) {
 	return s.operate(a.Command, &operation{kind: opCommit, amount: a.Amount})
 }
 
-// Complete passes the data that the payer's side has submitted to the provider.
+// Complete sends the provider the data that the payer's side has submitted.
 func (s *Service) Complete(m PayerSubmission) (Result, error) {
 	return s.operate(m.Command, &operation{kind: opComplete, material: m.Object})
 }
 
-// Choose passes the chosen receiving bank to the provider. The error is Invalid if this bank was not offered.
+// Choose tells the provider which receiving bank was chosen. The error is Invalid if this bank was not offered.
 func (s *Service) Choose(c Choice) (Result, error) {
 	return s.operate(c.Command, &operation{kind: opChoose, bank: c.Bank})
 }
@@ -47,12 +47,12 @@ func (s *Service) Continue(c Continue) (Result, error) {
 	return s.operate(c.Command, &operation{kind: opContinue, continuation: c})
 }
 
-// OnReturn reports that the payer came back from the rail, and inquires of the provider.
+// OnReturn is called when the payer comes back from the rail. It asks the provider for the result of the charge.
 func (s *Service) OnReturn(org, id ledger.ID) (Result, error) {
 	return s.operate(Command{Org: org, ID: id, Author: ledger.ByPayer.Author()}, &operation{kind: opPayerReturned})
 }
 
-// OnChargeReturn does what OnReturn does, for the transaction whose charge a provider knows by the reference.
+// OnChargeReturn is OnReturn for a caller that knows only the reference of the charge at the provider.
 func (s *Service) OnChargeReturn(org, reference ledger.ID) (Result, error) {
 	id, err := s.transactionOf(org, reference)
 	if err != nil {
@@ -61,11 +61,11 @@ func (s *Service) OnChargeReturn(org, reference ledger.ID) (Result, error) {
 	return s.OnReturn(org, id)
 }
 
-// Current returns a transaction to be shown to the payer's side. If the action that the rail has
-// published has expired, the rail first publishes it again; with onPayerPage this also happens if the
-// address of the rail's own page has expired. If the rail cannot be asked, or does not answer within the
-// create-wait, Current returns the transaction's current state. The error is NotFound, or comes from the
-// store.
+// Current returns a transaction for display to the payer's side. If the action that the payer has to
+// take has expired, Current first asks the rail to publish the action again. If onPayerPage is true, it
+// also does this if only the address of the rail's own page has expired. If the rail cannot be asked, or
+// does not answer within the create-wait, Current returns the stored transaction. It returns NotFound or
+// an error of the store.
 func (s *Service) Current(c Command, onPayerPage bool) (Result, error) {
 	stored, err := s.Find(c.Org, c.ID)
 	switch {
@@ -82,7 +82,7 @@ func (s *Service) Current(c Command, onPayerPage bool) (Result, error) {
 }
 
 // operate sends an operation to its transaction's actor, which wipes the operation's secrets. If the
-// operation can't be sent to the actor, operate wipes them itself.
+// operation can't be sent to the actor, operate wipes the secrets itself.
 func (s *Service) operate(c Command, m *operation) (Result, error) {
 	found, repeated, err := s.findTransaction(&c)
 	if err != nil {
@@ -114,8 +114,8 @@ func (s *Service) operate(c Command, m *operation) (Result, error) {
 	return s.storeReply(c.Org, &c.Key, c.Author, r.result)
 }
 
-// storeLateCancel handles a cancel that had begun when the charge settled: it stores the charged
-// transaction under the cancel's key, so that a repetition of the cancel is refused too.
+// storeLateCancel handles a cancel that had begun when the charge settled: it stores the charged transaction as the
+// result for the cancel's key, so that a repeated cancel is refused too.
 func (s *Service) storeLateCancel(c *Command, m *operation) {
 	if !m.cancels() {
 		return
@@ -124,13 +124,14 @@ func (s *Service) storeLateCancel(c *Command, m *operation) {
 		return
 	}
 	if found, err := s.Find(c.Org, c.ID); err == nil && found.Record.Status == payment.Charged {
-		_, _ = s.storeReply(c.Org, &c.Key, c.Author, found) // after an error, the transaction's state decides about the repetition
+		_, _ = s.storeReply(c.Org, &c.Key, c.Author, found) // if this fails, the transaction's state decides about a repetition
 	}
 }
 
 // replyAfterWait returns the reply to an operation whose create-wait is over: the transaction's current state. If the
-// operation has not begun, or is not stored yet, it is refused, and its key may be used again. For a request without a key,
-// only a refund is known to be stored or not, because the state shows it.
+// operation has not begun, or is not stored yet, the caller gets a refusal and may send the request again with the same
+// key. Without a key, replyAfterWait can tell only for a refund whether it is stored, because the transaction lists its
+// refunds.
 func (s *Service) replyAfterWait(c *Command, m *operation) (Result, error) {
 	const op = "payment.overdue"
 	if m.kind != opPayerReturned && m.kind != opReissue && m.giveUp() {
@@ -152,7 +153,7 @@ func (s *Service) replyAfterWait(c *Command, m *operation) (Result, error) {
 	return s.storeReply(c.Org, &c.Key, c.Author, result)
 }
 
-// lastRefund returns the id of the last refund that a transaction shows; the zero id if there is none.
+// lastRefund returns the id of the transaction's last refund, or the zero id if there was no refund.
 func lastRefund(r *payment.Record) ledger.ID {
 	if len(r.Refunds) == 0 {
 		return ledger.ID{}
@@ -160,9 +161,10 @@ func lastRefund(r *payment.Record) ledger.ID {
 	return r.Refunds[len(r.Refunds)-1].ID
 }
 
-// refuseUndecided returns a refusal if the provider has not answered the record's refund yet. Such a record
-// still has its final status, and a caller who repeats the refund after a kill would conclude from this
-// status that no refund was made. No reply is stored for the key, so a later repetition can get the result.
+// refuseUndecided returns a refusal if the provider has not answered the record's refund yet. Until then
+// the record keeps the status that it had before the refund, and a caller who saw this status would
+// conclude that no refund was made. The refusal is not stored as the reply for the key, so a later
+// repetition can get the result.
 func refuseUndecided(r *payment.Record) error {
 	if r.Op == nil || r.Op.Kind != payment.OpRefund || r.Op.Late || r.Op.Answered {
 		return nil
@@ -171,7 +173,7 @@ func refuseUndecided(r *payment.Record) error {
 		"the refund is under way and the provider has not answered yet; repeat the request with the same key, or read the transaction")
 }
 
-// findTransaction returns the transaction of a command, and whether a command with the same key was given before.
+// findTransaction returns the transaction that a command names, and whether an earlier command had the same key.
 func (s *Service) findTransaction(c *Command) (r *payment.Record, repeated bool, err error) {
 	found, err := s.Find(c.Org, c.ID)
 	if err != nil {

@@ -19,27 +19,27 @@ import (
 type transaction struct {
 	service *Service
 	key     actors.RecordKey
-	record  *payment.Record // nil: not loaded, or not created yet
+	record  *payment.Record // nil if not loaded or not created yet
 	stamp   posting.Stamp   // the record's metadata in the store, such as its version and due instant
 
-	create            *create             // the request that creates the transaction, until its Change (what one decision writes) is durable or refused
-	admission         admission.Admission // the checks before the charge, until their Change is durable
+	create            *create             // the request to create the transaction; nil once its Change is durable or refused
+	admission         admission.Admission // the checks before the charge; empty once their Change is durable
 	delayedDue        *actors.Due         // due work that arrived while the velocity limits were being checked
 	submission        submission
 	decision          payment.Decision // the decision that is being made durable; afterwards only its Counters, whose memory is reused
-	cause             any              // the message that is being admitted or decided on; it is handled again if the writer refuses the decision
-	stashedOperations []*operation     // operations that wait for the answer to the provider call in progress
-	waiters           []*caller        // callers that get the first outcome as their reply
+	cause             any              // the message being decided on; handled again if the writer refuses the decision
+	stashedOperations []*operation     // operations that wait until the provider answers the call in progress
+	waiters           []*caller        // callers that wait for the first outcome
 	waiterMemory      [1]*caller       // backing array of waiters, enough for the usual single waiter
 	deferred          deferred
 	origin            origin
 }
 
-// submission has the values that are passed to the provider and never stored.
+// submission holds values that are passed to the provider and never stored.
 type submission struct {
-	card     *secret.Card // the card, until no provider needs it
-	browser  []byte       // browser_data, until the provider has it
-	material []byte       // the data that the payer's side submitted, until the provider has it
+	card     *secret.Card // kept until no provider needs the card
+	browser  []byte       // browser_data; kept until the provider has received it
+	material []byte       // the data that the payer's side submitted; kept until the provider has received it
 }
 
 // wipe overwrites the secrets and drops all fields.
@@ -49,15 +49,15 @@ func (s *submission) wipe() {
 	*s = submission{}
 }
 
-// deferred has the rail's reports and updates that arrived while a provider call was in progress or a
+// deferred holds reports and updates that the rail sent while a provider call was in progress or a
 // decision was being made durable.
 type deferred struct {
-	settled   *providerReport // a report that money has moved after all
+	settled   *providerReport // a report that the charge succeeded after all
 	takenBack *providerReport // a report that settled money was taken back; it came during a refund, or before we knew that the money had settled
-	update    *providerUpdate // the last update after which the provider is to be asked again
+	update    *providerUpdate // the latest update; because of it, the provider is asked again
 }
 
-// maxStashed bounds the operations that wait for one answer.
+// maxStashed bounds the number of operations that wait for one answer of the provider.
 const maxStashed = 64
 
 // Receive implements actors.Behaviour.
@@ -91,7 +91,7 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 	t.resume(c)
 }
 
-// resume handles the messages that have waited until the provider's answer was durable. An operation
+// resume handles the messages that were kept until the provider's answer was durable. An operation
 // stays in the queue while it is handled, so that after a panic Failed answers it too.
 func (t *transaction) resume(c *actors.Context) {
 	t.resumeDeferred(c)
@@ -154,8 +154,8 @@ func (t *transaction) observeStatus(d *payment.Decision) {
 }
 
 // onDue handles due work at the record's due instant or, after a restart, earlier. If the provider has
-// answered "unknown reference", it is never asked before the due instant, because the call may still be
-// on its way.
+// answered "unknown reference", onDue does not ask again before the due instant, because the call may
+// still be on its way to the provider.
 func (t *transaction) onDue(c *actors.Context, m actors.Due) {
 	if t.admission.Waits() {
 		t.delayedDue = &m
@@ -225,7 +225,8 @@ func (t *transaction) load() bool {
 	return found
 }
 
-// decisionContext returns the context for a decision that is made now.
+// decisionContext returns what a decision needs to know besides the record: the time, the timeouts and the due
+// instant of the record.
 func (t *transaction) decisionContext(c *actors.Context) payment.DecisionContext {
 	s := t.service
 	return payment.DecisionContext{
@@ -269,8 +270,9 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 	t.resume(c)
 }
 
-// askAfterCommit makes the provider call that the durable decision requires. After "unknown reference"
-// the provider is only asked at the due instant.
+// askAfterCommit makes the provider call that the durable decision requires. If the provider's last
+// answer was "unknown reference", askAfterCommit does not inquire: the next inquiry is made at the due
+// instant.
 func (t *transaction) askAfterCommit(c *actors.Context, ask payment.Ask) {
 	if ask != payment.AskSubmit && ask != payment.AskOp {
 		t.submission.wipe() // no later call needs the card
@@ -284,7 +286,7 @@ func (t *transaction) askAfterCommit(c *actors.Context, ask payment.Ask) {
 	}
 }
 
-// onRefusal handles again the message whose decision the writer has refused.
+// onRefusal is called if the writer has refused a decision. It handles the decision's message once more.
 func (t *transaction) onRefusal(c *actors.Context, cause any, r posting.Receipt) {
 	var refusal *ledger.Refusal
 	if !errors.As(r.Err, &refusal) {
@@ -292,7 +294,7 @@ func (t *transaction) onRefusal(c *actors.Context, cause any, r posting.Receipt)
 		return
 	}
 	if refusal.Code == ledger.StaleVersion {
-		t.record = nil // the record has changed meanwhile: decide again on the stored record
+		t.record = nil // the record has changed meanwhile, so the decision is made again on the stored record
 	}
 	switch m := cause.(type) {
 	case *create:
@@ -314,7 +316,8 @@ func (t *transaction) onRefusal(c *actors.Context, cause any, r posting.Receipt)
 	}
 }
 
-// abort ends the admission and answers all waiting callers with the reason why nothing could be stored.
+// abort ends the checks before the charge, and answers all waiting callers with the error because of which nothing
+// was stored.
 func (t *transaction) abort(cause any, err error) {
 	t.submission.wipe()
 	t.uncountAttempt()

@@ -20,11 +20,11 @@ type Service struct {
 	afterRead func() // test hook: called between reading a trial balance and submitting its closing
 }
 
-// closeWait is how long a request waits for its turn and for the Change, in real time.
+// closeWait is the real time that a request waits for its turn to read the trial balance, and until its Change is durable.
 const closeWait = 30 * time.Second
 
-// maxTries bounds how often one request computes the closing. The closing is computed again if an
-// entry with a date in the month was booked meanwhile.
+// maxTries bounds how often one request computes the closing. If an entry with a date in the month is booked before
+// the closing is stored, the closing must be computed again.
 const maxTries = 16
 
 // New makes the service.
@@ -44,13 +44,13 @@ type CloseRequest struct {
 // Result is a closed month in the response to a request.
 type Result struct {
 	Record *period.Record
-	Replay bool // an earlier request with the same key has closed the month
+	Replay bool // the month was already closed by an earlier request with the same key
 }
 
-// Close closes a month of the organization. The error is a *ledger.Refusal: Invalid for a month before the books began;
-// Conflict for a month that is closed, has not ended, is not the next one, or has due items; Unavailable if entries with a
-// date in the month are booked again and again, or if the time for the request is over. After any refusal except
-// Unavailable, nothing was stored. Other errors come from the store.
+// Close closes a month of the organization. It returns a *ledger.Refusal with one of three codes. Invalid: the month is
+// before the first month of the books. Conflict: the month is already closed, has not ended, is not the next one to close,
+// or has due items that are not booked yet. Unavailable: entries with a date in the month are booked again and again, or
+// closeWait has passed; in this case alone the closing may still be stored. Any other error comes from the store.
 func (s *Service) Close(c CloseRequest) (Result, error) {
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
@@ -92,7 +92,7 @@ func (s *Service) Close(c CloseRequest) (Result, error) {
 	return Result{}, ledger.Refuse("period.Close", ledger.Unavailable, "entries dated in %v are booked again and again: try again later", c.Month)
 }
 
-// toClientRefusal translates the writer's refusal for the client.
+// toClientRefusal replaces the writer's refusal during a batched action by one that a client understands.
 func toClientRefusal(err error) error {
 	var refusal *ledger.Refusal
 	if errors.As(err, &refusal) && refusal.Code == ledger.Conflict && refusal.Detail == ledger.BatchedActionsKey {
@@ -153,7 +153,7 @@ func (s *Service) readBooks(view *posting.View, c *CloseRequest) (books period.B
 	if books.LastClosed, err = view.LastClosedMonth(c.Org); err != nil {
 		return books, err
 	}
-	// After a jump of the clock, memory may not have all due items yet.
+	// If the clock has jumped ahead, items that are due now may not be loaded yet.
 	if err = s.rt.Journal.Due.LookAhead(books.Now.Time()); err != nil {
 		return books, err
 	}
@@ -161,8 +161,8 @@ func (s *Service) readBooks(view *posting.View, c *CloseRequest) (books period.B
 	return books, nil
 }
 
-// findClosedByKey returns the month that the first request with the key has closed; false if no request had
-// the key. The error is a Conflict if the key was used for another request.
+// findClosedByKey returns the month that was closed by an earlier request with the same key. It returns
+// false if there was no such request, and Conflict if the key was used for a different request.
 func (s *Service) findClosedByKey(c *CloseRequest) (Result, bool, error) {
 	if c.Key.IsZero() {
 		return Result{}, false, nil
@@ -186,8 +186,8 @@ func (s *Service) findClosedByKey(c *CloseRequest) (Result, bool, error) {
 
 var errDamagedClaim = errors.New("period: the claim of an idempotency key names no closed month")
 
-// closedByKeyOrRefusal returns the closed month if an earlier request with the key has closed it meanwhile,
-// else the refusal.
+// closedByKeyOrRefusal returns the refusal, unless another request with the same key has closed the month
+// meanwhile; then it returns the closed month.
 func (s *Service) closedByKeyOrRefusal(c *CloseRequest, refusal error) (Result, error) {
 	if r, found, err := s.findClosedByKey(c); found || err != nil {
 		return r, err

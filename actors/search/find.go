@@ -10,30 +10,31 @@ import (
 	"mizan/posting"
 )
 
-// bounds are the bounds of the work of a Find.
+// bounds limit the work of one call of Find.
 type bounds struct {
-	rows         int // rows of the index that are read: about a microsecond each
-	candidates   int // candidates whose records are read and compared: about 10 µs each
-	tailEvents   int // newest events that are read because they are not indexed yet: about a microsecond each
-	tailCompared int // transactions of the newest events whose records are read and compared: about 5 µs each
+	rows         int // rows of the index to read; each takes about a microsecond
+	candidates   int // candidates whose records are read and compared; each takes about 10 µs
+	tailEvents   int // newest events to read because they are not indexed yet; each takes about a microsecond
+	tailCompared int // transactions of the newest events whose records are read and compared; each takes about 5 µs
 }
 
-// usualBounds suffice for a hundred million payments, and for the payments of a second under load.
+// usualBounds suffice for an index of a hundred million payments, and for as many unindexed payments as arrive in a
+// second under load.
 var usualBounds = bounds{rows: 16_384, candidates: 1_000, tailEvents: 8_000, tailCompared: 2_000}
 
-// Match is a transaction that was found, and the field that has the text.
+// Match is a transaction that was found, and the field that contains the text.
 type Match struct {
 	Field search.Field
 	*payment.Record
 }
 
-// Find calls fn with each transaction of the organization that has the text in one of the fields, until fn returns false. The
-// matches are in the order of the fields. The matches in one field are ordered by their last change, roughly the newest first.
-// complete is false if there may be more because a bound was reached.
+// Find calls fn for each transaction of the organization with the text in one of the fields, until fn returns false. The order
+// of the matches is that of the fields, and within a field by the last change, roughly newest first. If a bound was reached,
+// so that there may be more matches, complete is false.
 func (x *Index) Find(org ledger.ID, text string, fn func(Match) (more bool)) (complete bool, err error) {
 	l := &lookup{org: org, folded: search.Fold(text), bounds: x.bounds, fn: fn, known: make(map[ledger.ID]bool), complete: true, more: true}
 	inMemory, position, hasBegun := x.inMemory(org, l.folded)
-	l.view = x.follower.View() // opened after the memory was read: entries that were stored meanwhile are in rows
+	l.view = x.follower.View() // opened after the memory was read, so that entries stored meanwhile are in the view's rows
 	defer l.view.Close()
 	if !hasBegun {
 		if position, err = storedPosition(l.view, org); err != nil {
@@ -55,8 +56,8 @@ func (x *Index) Find(org ledger.ID, text string, fn func(Match) (more bool)) (co
 	return l.complete, nil
 }
 
-// inMemory returns, for each field that may have the text, the seqs of the entries in memory with its hash, the newest first, and the
-// index's position. hasBegun is false before the first run.
+// inMemory searches the entries in memory. For each field that may contain the text, it returns the seqs of the entries with
+// the text's hash, newest first. It also returns the index's position. Before the first run, hasBegun is false.
 func (x *Index) inMemory(org ledger.ID, folded string) (seqs map[search.Field][]uint64, position uint64, hasBegun bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -77,24 +78,25 @@ func (x *Index) inMemory(org ledger.ID, folded string) (seqs map[search.Field][]
 	return seqs, p.seq, true
 }
 
-// lookup is a Find under way.
+// lookup is the state of one call of Find.
 type lookup struct {
 	org      ledger.ID
 	folded   string
-	bounds   bounds // the bounds, less the work that the Find has done
+	bounds   bounds // the work that this call of Find may still do
 	fn       func(Match) bool
 	view     *posting.View
-	tail     []*payment.Record  // transactions of the tail that were not found yet, the newest first
-	known    map[ledger.ID]bool // transactions of the tail, and transactions that were found
+	tail     []*payment.Record  // transactions of the tail that have not been passed to fn yet, newest first
+	known    map[ledger.ID]bool // transactions of the tail, and transactions that were passed to fn
 	seqs     []uint64           // memory that readRows reuses
 	complete bool
 	more     bool // more matches are wanted, and no bound was reached
 }
 
-// stop ends the Find because a bound was reached.
+// stop ends the search because a bound was reached.
 func (l *lookup) stop() { l.more, l.complete = false, false }
 
-// readTail reads the transactions of the events after a position. If a bound is reached, the older ones of these events are left out.
+// readTail reads the events after a position, newest first, and their transactions. If a bound is reached, it stops,
+// and the older events are not read.
 func (l *lookup) readTail(position uint64) error {
 	return l.view.Events(l.org, 0, func(e ledger.Event) (bool, error) {
 		if e.Seq <= position {
@@ -119,7 +121,7 @@ func (l *lookup) readTail(position uint64) error {
 	})
 }
 
-// mayMatch tells whether a record has the text in any field.
+// mayMatch tells whether any field of a record contains the text.
 func (l *lookup) mayMatch(r *payment.Record) bool {
 	for field := range search.FieldsOf(l.folded) {
 		if field.Has(r, l.folded) {
@@ -137,7 +139,7 @@ func (l *lookup) read(id ledger.ID) (*payment.Record, error) {
 	return t.Record()
 }
 
-// findInTail passes on the transactions of the tail that have the text in the field.
+// findInTail calls fn for the transactions of the tail whose field contains the text.
 func (l *lookup) findInTail(field search.Field) {
 	l.tail = slices.DeleteFunc(l.tail, func(r *payment.Record) bool {
 		matches := l.more && field.Has(r, l.folded)
@@ -148,7 +150,7 @@ func (l *lookup) findInTail(field search.Field) {
 	})
 }
 
-// readRows compares the candidates that stored rows name.
+// readRows reads the stored rows in which the text's hash may occur, and compares the candidates that it finds there.
 func (l *lookup) readRows(field search.Field) error {
 	if !l.more {
 		return nil
@@ -172,7 +174,7 @@ func (l *lookup) readRows(field search.Field) error {
 	})
 }
 
-// compareAll compares candidates with the text: the transactions whose events have the seqs.
+// compareAll reads the transactions of the events with these seqs, and calls fn for those whose field contains the text.
 func (l *lookup) compareAll(field search.Field, seqs []uint64) error {
 	for _, seq := range seqs {
 		if !l.more {

@@ -12,7 +12,7 @@ import (
 	"mizan/posting"
 )
 
-// Index is the index of transactions. It is a consumer of a Follower.
+// Index is the index of transactions. It is a consumer of a Follower, which passes it the journal's events.
 type Index struct {
 	follower    *follower.Follower
 	minUnstored int
@@ -20,33 +20,33 @@ type Index struct {
 	bounds      bounds
 	total       atomic.Uint64 // transactions that were indexed
 
-	// The Follower calls one method at a time, and only these calls use the fields of this group.
+	// Only the methods that the Follower calls use the fields of this group, and the Follower calls one method at a time.
 	added    []search.Entry // memory that Take reuses
 	unstored int            // entries in memory
-	rows     int            // buckets (of all organizations) with entries in memory; each bucket makes a row
+	rows     int            // buckets with entries in memory, in all organizations; each bucket becomes a row
 
-	mu            sync.RWMutex // guards the organizations, which only the Follower's calls change
+	mu            sync.RWMutex // guards organizations, which only methods that the Follower calls change
 	organizations map[ledger.ID]*progress
 }
 
-// progress says how far an organization's events are indexed, and has the entries that are not stored yet.
+// progress contains the position up to which an organization's events are indexed, and the entries that are not stored yet.
 type progress struct {
 	seq     uint64 // seq of the last event that was indexed
 	stored  uint64 // the seq in the stored progress row
 	buckets map[search.Bucket][]search.Entry
 }
 
-// New returns an Index of the events that the follower reads. minUnstored is usually MinUnstored.
+// New returns an Index of the transactions whose events the follower reads. minUnstored is MinUnstored, except in tests.
 func New(f *follower.Follower, minUnstored int) *Index {
 	x := &Index{follower: f, minUnstored: minUnstored, maxUnstored: maxUnstored, bounds: usualBounds, organizations: make(map[ledger.ID]*progress)}
 	f.Add(x)
 	return x
 }
 
-// Indexed returns how many times a transaction was indexed since the start.
+// Indexed returns the number of transactions that were indexed since the start. A transaction counts each time it is indexed.
 func (x *Index) Indexed() uint64 { return x.total.Load() }
 
-// Lag returns how many events the last run left that are not indexed.
+// Lag returns the number of events that were not indexed yet after the last run.
 func (x *Index) Lag() uint64 { return x.follower.Lag(x) }
 
 // Name implements follower.Consumer.
@@ -67,7 +67,7 @@ func (x *Index) Position(view *posting.View, org ledger.ID) (uint64, error) {
 	return seq, nil
 }
 
-// storedPosition returns the seq up to which all events are in stored rows; 0 if no rows are stored.
+// storedPosition returns the seq up to which all events are indexed in stored rows. It returns 0 if no rows are stored.
 func storedPosition(view *posting.View, org ledger.ID) (seq uint64, err error) {
 	row, found, err := view.KV(org, search.Rows())
 	if err != nil || !found {
@@ -120,7 +120,7 @@ func (x *Index) Take(c *follower.Chunk) error {
 	return nil
 }
 
-// AppendEntries appends the entries of a transaction for its last event.
+// AppendEntries appends the index entries of a transaction to dst. seq is the seq of the transaction's last event.
 func AppendEntries(dst []search.Entry, r *payment.Record, seq uint64) []search.Entry {
 	search.Values(r, func(f search.Field, folded string) { dst = append(dst, search.Entry{Hash: f.HashOf(folded), Seq: seq}) })
 	return dst

@@ -10,23 +10,24 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of the entries that are only in memory.
+// The entries in memory are written to the store when one of these bounds is reached.
 const (
-	MinUnstored = 65_536  // number of entries from which on they are written, if they make few rows
-	manyRows    = 4_096   // for each manyRows rows to write, that number rises by MinUnstored
-	maxUnstored = 262_144 // maximum number of entries in memory, 16 bytes each; if there are more, they are written
+	MinUnstored = 65_536  // the entries are written when there are so many, if they fill few rows
+	manyRows    = 4_096   // for each manyRows rows to write, the required number of entries rises by MinUnstored
+	maxUnstored = 262_144 // maximum number of entries in memory (16 bytes each); if there are more, they are written
 )
 
-// maxRows bounds the rows of a Change, so that a group (the changes that become durable together) stays short. A row has about half
-// a kilobyte.
+// maxRows bounds the rows in a Change, so that the group of changes that become durable together stays short. A row is about
+// half a kilobyte long.
 const maxRows = 64
 
-// isTimeToStore tells whether there are many entries for each row to write, or the memory is full.
+// isTimeToStore tells whether each row to be written would contain enough entries, or there are more entries in
+// memory than allowed.
 func (x *Index) isTimeToStore() bool {
 	return x.unstored > 0 && x.unstored >= x.minUnstored+x.minUnstored*x.rows/manyRows || x.unstored > x.maxUnstored
 }
 
-// Store implements follower.Consumer: it writes the entries that are only in memory, if isTimeToStore.
+// Store implements follower.Consumer: if isTimeToStore, it writes the entries that are only in memory.
 func (x *Index) Store() (err error) {
 	if !x.isTimeToStore() {
 		return nil
@@ -52,7 +53,8 @@ func (x *Index) storeOrganization(org ledger.ID, p *progress) error {
 	return nil
 }
 
-// storeBuckets writes the entries of buckets and, once all rows of a bucket are durable, drops them from memory.
+// storeBuckets writes the entries of these buckets. Once all rows of a bucket are durable, it drops the bucket's
+// entries from memory.
 func (x *Index) storeBuckets(org ledger.ID, p *progress, buckets []search.Bucket) error {
 	var rows []posting.KV
 	var written []search.Bucket
@@ -65,7 +67,8 @@ func (x *Index) storeBuckets(org ledger.ID, p *progress, buckets []search.Bucket
 		return nil
 	}
 	for _, bucket := range buckets {
-		for _, row := range search.EncodeRows(bucket, p.seq, slices.Clone(p.buckets[bucket])) { // EncodeRows sorts its argument, and Find may read the original meanwhile
+		// EncodeRows sorts its argument, so it gets a copy: Find may read the entries meanwhile.
+		for _, row := range search.EncodeRows(bucket, p.seq, slices.Clone(p.buckets[bucket])) {
 			if len(rows) == maxRows {
 				if err := flush(); err != nil {
 					return err

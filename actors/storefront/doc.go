@@ -1,13 +1,11 @@
-// Package storefront stores and reads what a merchant needs to sell without a program: payment links, products and
-// images.
+// Package storefront stores and reads what a merchant needs for selling without writing software: payment links,
+// products and images.
 //
 // Invariants:
-//  1. One actor for each organization (Writer) decides every write of the organization's records, so these writes
-//     never overlap.
-//  2. A record's public address is claimed (reserved as unique) in the same Change that stores the record. The claim
-//     holds for the whole platform, so the address alone identifies the record. An unknown address costs one lookup
-//     in the store.
-//  3. Nothing is kept in memory: an organization may have millions of links.
+//  1. All writes of an organization's records go through one actor of the organization (Writer), so two writes never overlap.
+//  2. The Change that stores a record also claims the record's public address (reserves it as unique). The claim is valid for
+//     the whole platform, so the address alone identifies the record. For an unknown address, one lookup in the store suffices.
+//  3. No records are kept in memory, because an organization may have millions of links.
 //
 // Callers: api/storefront (writes and lists records), api/checkout (shows records to payers).
 //

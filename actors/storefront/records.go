@@ -22,7 +22,7 @@ func orMissing(err error) error {
 	return err
 }
 
-// setCreated sets the time of creation, which only the journal's writer knows.
+// setCreated sets a new record's time of creation, which the journal's writer has chosen.
 func setCreated(record any, at ledger.Micros) {
 	switch r := record.(type) {
 	case *storefront.Link:
@@ -48,7 +48,7 @@ func (s *Service) CreateLink(ctx context.Context, org ledger.ID, draft storefron
 	})
 }
 
-// PatchLink changes a link. If partner is above zero, another partner's link is not found.
+// PatchLink changes a link. If partner is not 0, only a link of this partner is found.
 func (s *Service) PatchLink(ctx context.Context, org ledger.ID, partner int64, id ledger.ID, change schema.Change[storefront.Link]) (*storefront.Link, error) {
 	l, err := links.change(ctx, s, org, partner, id, func(view *posting.View, old *storefront.Link) (*storefront.Link, ledger.Event, []ledger.CounterGuard, error) {
 		var failure error
@@ -64,19 +64,19 @@ func (s *Service) PatchLink(ctx context.Context, org ledger.ID, partner int64, i
 		guards, err := s.fixedAsset(view, old, next)
 		return next, event, guards, err
 	})
-	if ledger.IsRefusal(err, ledger.LimitExceeded) { // a payment began after fixedAsset had found none
+	if ledger.IsRefusal(err, ledger.LimitExceeded) { // a payment began after fixedAsset had found that there was none
 		err = assetIsFixed("amount.currency")
 	}
 	return l, err
 }
 
-// assetIsFixed is the refusal of another currency or network for a link that has payments.
+// assetIsFixed returns the refusal of a request that changes the currency or the network of a link with payments.
 func assetIsFixed(field string) error {
 	return ledger.RefuseField("storefront.PatchLink", field, "never changes after the first payment")
 }
 
-// fixedAsset refuses a change of the asset (currency and network) of a link that has payments. The writer checks the
-// returned guards. One of them refuses the change too if a payment begins meanwhile.
+// fixedAsset returns a refusal if the asset (currency and network) of a link with payments would change. Otherwise it returns
+// guards, which the writer checks. If a first payment begins meanwhile, one of the guards makes the writer refuse the change.
 func (s *Service) fixedAsset(view *posting.View, old, next *storefront.Link) ([]ledger.CounterGuard, error) {
 	if next.Asset() == old.Asset() {
 		return nil, nil
@@ -98,13 +98,13 @@ func (s *Service) fixedAsset(view *posting.View, old, next *storefront.Link) ([]
 	return guards, errors.Join(err, counterErr)
 }
 
-// Link returns a link. If partner is above zero, another partner's link is not found.
+// Link returns a link. If partner is not 0, only a link of this partner is found.
 func (s *Service) Link(org ledger.ID, partner int64, id ledger.ID) (*storefront.Link, error) {
 	return links.find(s, org, partner, id)
 }
 
-// Links returns a page of a partner's links, and the creation time before which the next page begins; 0 if this is the
-// last page.
+// Links returns a page of a partner's links. To get the next page, the caller passes next as Page.Before; on the last
+// page next is 0.
 func (s *Service) Links(org ledger.ID, partner int64, p Page) (rows []*storefront.Link, next ledger.Micros, err error) {
 	return links.list(s, org, partner, p, func(l *storefront.Link) bool { return l.Active })
 }
@@ -123,7 +123,7 @@ func (s *Service) CreateProduct(ctx context.Context, org ledger.ID, draft storef
 	})
 }
 
-// PatchProduct changes a product. If partner is above zero, another partner's product is not found.
+// PatchProduct changes a product. If partner is not 0, only a product of this partner is found.
 func (s *Service) PatchProduct(ctx context.Context, org ledger.ID, partner int64, id ledger.ID, change schema.Change[storefront.Product]) (*storefront.Product, error) {
 	return products.change(ctx, s, org, partner, id, func(view *posting.View, old *storefront.Product) (*storefront.Product, ledger.Event, []ledger.CounterGuard, error) {
 		var failure error
@@ -137,12 +137,13 @@ func (s *Service) PatchProduct(ctx context.Context, org ledger.ID, partner int64
 	})
 }
 
-// Product returns a product. If partner is above zero, another partner's product is not found.
+// Product returns a product. If partner is not 0, only a product of this partner is found.
 func (s *Service) Product(org ledger.ID, partner int64, id ledger.ID) (*storefront.Product, error) {
 	return products.find(s, org, partner, id)
 }
 
-// Products returns a page of a partner's products, as Links does.
+// Products returns a page of a partner's products. To get the next page, the caller passes next as Page.Before; on
+// the last page next is 0.
 func (s *Service) Products(org ledger.ID, partner int64, p Page) (rows []*storefront.Product, next ledger.Micros, err error) {
 	return products.list(s, org, partner, p, func(p *storefront.Product) bool { return p.Active })
 }
@@ -156,8 +157,8 @@ func (s *Service) CreateImage(ctx context.Context, org ledger.ID, draft storefro
 	})
 }
 
-// PublicImage returns the content of an image, or of one of its smaller sizes, and its format; nil if there is nothing
-// with that name.
+// PublicImage returns the content and the format of the image with this name, which may also be the name of one of the
+// smaller sizes of an image. If there is no such image, the content is nil.
 func (s *Service) PublicImage(name string) (content []byte, format storefront.Format, err error) {
 	id, purpose, isSized := storefront.ParseSizedImageName(name)
 	if isSized {
@@ -179,7 +180,7 @@ func (s *Service) PublicImage(name string) (content []byte, format storefront.Fo
 	return m.Content, m.Format, err
 }
 
-// IsImage tells whether an address is the address of an image that the organization has uploaded.
+// IsImage tells whether the organization has uploaded an image with this address.
 func (s *Service) IsImage(org ledger.ID, address string) (bool, error) {
 	view := s.journal.View()
 	defer view.Close()
@@ -188,10 +189,10 @@ func (s *Service) IsImage(org ledger.ID, address string) (bool, error) {
 	return faults.Empty() && address != "", err
 }
 
-// PublicLink returns the link with an id, of any organization; nil if there is none.
+// PublicLink returns the link with this id, whatever its organization, or nil if there is no such link.
 func (s *Service) PublicLink(id ledger.ID) (*storefront.Link, error) { return public(s, &links, id) }
 
-// PublicProduct returns the product with an id, of any organization; nil if there is none.
+// PublicProduct returns the product with this id, whatever its organization, or nil if there is no such product.
 func (s *Service) PublicProduct(id ledger.ID) (*storefront.Product, error) {
 	return public(s, &products, id)
 }
@@ -211,7 +212,7 @@ func public[R any](s *Service, t *recordKind[R], id ledger.ID) (*R, error) {
 	return r, err
 }
 
-// checkPartner adds a fault if the organization does not have the partner.
+// checkPartner returns a fault if the organization has no partner with this number.
 func (s *Service) checkPartner(org ledger.ID, number int64) *schema.Faults {
 	faults := new(schema.Faults)
 	if _, exists := s.writer.Partner(org, number); !exists && number != 0 {
@@ -220,7 +221,7 @@ func (s *Service) checkPartner(org ledger.ID, number int64) *schema.Faults {
 	return faults
 }
 
-// refused converts faults of a record's fields to refusals.
+// refused converts an error that lists faults of a record's fields to refusals. It returns any other error unchanged.
 func refused(err error) error {
 	var faults *schema.Faults
 	if errors.As(err, &faults) {
@@ -229,7 +230,7 @@ func refused(err error) error {
 	return err
 }
 
-// completeLink looks up the image and the products that a link's fields name. The error comes from the store.
+// completeLink looks up the image and the products to which a link refers. The error comes from the store.
 func (s *Service) completeLink(view *posting.View, l *storefront.Link, f *schema.Faults) error {
 	err := s.resolve(view, l.Org, &l.Image, f)
 	l.Bind(func(id ledger.ID) *storefront.Product {
@@ -240,7 +241,7 @@ func (s *Service) completeLink(view *posting.View, l *storefront.Link, f *schema
 	return err
 }
 
-// resolve looks up the image whose address a request has set. The error comes from the store.
+// resolve looks up the image whose address is in a request. The error comes from the store.
 func (s *Service) resolve(view *posting.View, org ledger.ID, p *storefront.Picture, f *schema.Faults) (err error) {
 	p.Resolve(s.base, func(name string) bool {
 		id, format, ok := storefront.ParseName(name)
@@ -264,7 +265,7 @@ func (s *Service) showProduct(_ *posting.View, p *storefront.Product) error {
 	return nil
 }
 
-// showLink completes a link with its products and payments.
+// showLink adds to a link what a response shows: its products, and the number and the amount of its payments.
 func (s *Service) showLink(view *posting.View, l *storefront.Link) error {
 	l.Base = s.base
 	var failure error

@@ -13,18 +13,19 @@ import (
 	"mizan/posting"
 )
 
-// Writer makes an organization's records durable, and knows its partners; *Service of actors/directory implements it.
+// Writer makes the records of an organization durable, and finds the organization's partners. *Service of
+// actors/directory implements it.
 type Writer interface {
-	// Write calls decide in the organization's actor, makes the Change durable and then calls publish with the stamps of
-	// its steps. decide also returns the record; a reply that is stored with an idempotency key is made from that record.
-	// If decide returns no Change, nothing is written.
+	// Write calls decide in the organization's actor, makes the returned Change durable and then calls publish with the
+	// stamps of the Change's steps. decide also returns the record, from which the reply that is stored with an
+	// idempotency key is made. If decide returns no Change, nothing is written.
 	Write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.Stamp)) error
 
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
 }
 
-// Service creates, reads, changes and lists payment links, products and images. Errors are *ledger.Refusal, or
-// directory.Refusals if several fields are wrong, or come from the store.
+// Service creates, reads, changes and lists payment links, products and images. An error is a *ledger.Refusal,
+// or directory.Refusals if several fields are wrong, or comes from the store.
 type Service struct {
 	journal *posting.Journal
 	writer  Writer
@@ -36,14 +37,14 @@ func New(journal *posting.Journal, writer Writer, base string) *Service {
 	return &Service{journal: journal, writer: writer, base: base}
 }
 
-// recordKind describes one type of records: how its records are stored, listed and shown.
+// recordKind describes how one kind of record is stored, listed and shown.
 type recordKind[R any] struct {
 	kind    ledger.Kind
 	columns *schema.Type[R]
 	lists   *ledger.PartnerLists[R]
 	all     ledger.PartnerList
 	partner func(*R) int64
-	show    func(*Service, *posting.View, *R) error // completes a record that was read, for a response
+	show    func(*Service, *posting.View, *R) error // adds what a response shows but the stored record does not contain
 }
 
 var (
@@ -56,7 +57,7 @@ var (
 	images = recordKind[storefront.Image]{kind: ledger.Image, columns: storefront.Images, show: (*Service).showImage}
 )
 
-// read reads a record as it is stored; nil if the organization does not have it.
+// read returns the stored record and its version. The record is nil if the organization has no such record.
 func (t *recordKind[R]) read(view *posting.View, org, id ledger.ID) (*R, uint64, error) {
 	stored, found, err := view.Record(org, ledger.Source{Kind: t.kind, ID: id})
 	if err != nil || !found {
@@ -69,7 +70,7 @@ func (t *recordKind[R]) read(view *posting.View, org, id ledger.ID) (*R, uint64,
 	return r, stored.Stamp.Version, nil
 }
 
-// find returns a record as responses show it. If partner is above zero, another partner's record is not found.
+// find returns a record in the form that responses show. If partner is not 0, only a record of this partner is found.
 func (t *recordKind[R]) find(s *Service, org ledger.ID, partner int64, id ledger.ID) (*R, error) {
 	view := s.journal.View()
 	defer view.Close()
@@ -94,7 +95,7 @@ func (t *recordKind[R]) notFound() error {
 	return ledger.Refuse("storefront", ledger.NotFound, "no such %s", t.columns.Name)
 }
 
-// create makes a new record durable. decide returns the record and its first event.
+// create makes a new record durable. The argument decide returns the record and its first event.
 func (t *recordKind[R]) create(ctx context.Context, s *Service, org ledger.ID, decide func(*posting.View) (*R, ledger.Event, error)) (*R, error) {
 	var created *R
 	err := s.writer.Write(ctx, org, "storefront.Create", func(ledger.Micros) (*posting.Change, any, error) {
@@ -121,8 +122,8 @@ func (t *recordKind[R]) create(ctx context.Context, s *Service, org ledger.ID, d
 	return created, nil
 }
 
-// change makes the next version of a record durable. decide returns that version and its event. If the event has
-// no name, nothing changes.
+// change makes the next version of a record durable. The argument decide returns this version and its event. If
+// the event has no name, nothing is written.
 func (t *recordKind[R]) change(ctx context.Context, s *Service, org ledger.ID, partner int64, id ledger.ID, decide func(*posting.View, *R) (*R, ledger.Event, []ledger.CounterGuard, error)) (*R, error) {
 	if _, err := t.find(s, org, partner, id); err != nil {
 		return nil, err
@@ -158,24 +159,24 @@ func (t *recordKind[R]) change(ctx context.Context, s *Service, org ledger.ID, p
 
 func (t *recordKind[R]) step(org ledger.ID, expect uint64, r *R, event ledger.Event) posting.Step {
 	stored, err := t.columns.AppendStored(nil, r, schema.NoKeys)
-	assert.NoError(err) // the record has no secrets
+	assert.NoError(err) // cannot fail: only secrets need keys, and the record contains none
 	return posting.Step{Org: org, Source: event.Source, Expect: expect, Record: stored, Events: []ledger.Event{event}}
 }
 
 // Page selects a page of a partner's records, newest first.
 type Page struct {
 	Env    money.Env
-	Active *bool         // only records that are active, or only those that are not; nil: all
-	Before ledger.Micros // only records created before this time; 0: start from the newest
-	Limit  int           // maximum number of records, above zero
+	Active *bool         // if true, only active records; if false, only inactive ones; nil for all
+	Before ledger.Micros // only records created before this time; 0 to start with the newest
+	Limit  int           // maximum number of records; must be above 0
 }
 
-// maxRead bounds the records that are read for one page. A page that reaches the bound is returned short, with the
-// position where it stopped.
+// maxRead bounds the number of records that are read for one page. If the bound is reached, the page contains
+// fewer records than allowed, and the next page continues after the last record that was read.
 const maxRead = 500
 
-// list returns a page of a partner's records, and the creation time before which the next page begins; 0 if this is
-// the last page.
+// list returns a page of a partner's records. To get the next page, the caller passes next as Page.Before; on the
+// last page next is 0.
 func (t *recordKind[R]) list(s *Service, org ledger.ID, partner int64, p Page, isActive func(*R) bool) (rows []*R, next ledger.Micros, err error) {
 	view := s.journal.View()
 	defer view.Close()

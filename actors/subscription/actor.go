@@ -14,7 +14,7 @@ import (
 type subscriptionActor struct {
 	service *Service
 	key     actors.RecordKey
-	record  *subscription.Record // nil: not loaded, or not created yet
+	record  *subscription.Record // nil if not loaded or not created yet
 	stamp   posting.Stamp
 
 	decision subscription.Decision // the decision that is being made durable
@@ -48,7 +48,8 @@ func (a *subscriptionActor) Failed(*actors.Context) {
 	}
 }
 
-// load reads the state from the store; false if the subscription does not exist.
+// load reads the subscription from the store unless the actor has it already. It returns false if the subscription
+// does not exist.
 func (a *subscriptionActor) load() bool {
 	if a.record != nil {
 		return true
@@ -110,7 +111,7 @@ func (a *subscriptionActor) onRenewalEnded(c *actors.Context, m renewalEnded) {
 	}
 }
 
-// onDue does the subscription's due work: it begins a renewal, or inquires about the renewal in progress.
+// onDue does the subscription's due work. It begins a renewal, or inquires about the renewal in progress.
 func (a *subscriptionActor) onDue(c *actors.Context, m actors.Due) {
 	if !a.load() || a.stamp.Due != m.At || m.At > ledger.MicrosOf(c.Now()) {
 		return // the due instant has changed, or has not come yet
@@ -123,7 +124,7 @@ func (a *subscriptionActor) onDue(c *actors.Context, m actors.Due) {
 	}
 }
 
-// renew begins a renewal that is due, if its partner may be renewed.
+// renew begins a renewal that is due. If the partner or the organization is not active, it postpones the renewal.
 func (a *subscriptionActor) renew(c *actors.Context, cause actors.Due) {
 	r := a.record
 	if a.service.mayRenew(a.key.Org, r.Partner) {
@@ -138,7 +139,7 @@ func (a *subscriptionActor) inquire(c *actors.Context, m actors.Due) {
 	r := a.record
 	charge, err := a.service.payments.Charge(a.key.Org, r.LastTransaction)
 	if err != nil {
-		panic(err) // the due work will be handed out again
+		panic(err) // the due work is delivered again later
 	}
 	switch charge {
 	case actors.ChargePaid, actors.ChargeUnpaid:
@@ -183,7 +184,7 @@ func (a *subscriptionActor) commit(c *actors.Context, d subscription.Decision, c
 	c.Commit(change)
 }
 
-// callerOf returns the request that has led to a decision; nil if none has.
+// callerOf returns the request that caused a decision, or nil if the cause was not a request.
 func callerOf(cause any) *caller {
 	switch m := cause.(type) {
 	case *createMessage:
@@ -194,9 +195,10 @@ func callerOf(cause any) *caller {
 	return nil
 }
 
-// buildNotices returns the decision's notices, which are the stored form of notifications to the merchant. If the
-// notifications of the initial payment have no address, the notices are transient: only listeners (clients that receive
-// notifications as they happen) get them, and they are made only if the organization has a listener.
+// buildNotices returns the decision's notices, which are the stored form of notifications to the merchant. They are
+// sent to the same address as the notifications of the initial payment. If there is no such address, the notices are
+// transient: they are not stored, and only listeners (clients that receive notifications as they happen) get them.
+// Without a listener, no notices are made.
 func (a *subscriptionActor) buildNotices(d *subscription.Decision, request *caller) (notices, transient []posting.Notice) {
 	if len(d.Notifications) == 0 {
 		return nil, nil
@@ -220,8 +222,7 @@ func (a *subscriptionActor) buildNotices(d *subscription.Decision, request *call
 	return list, nil
 }
 
-// Committed implements actors.Behaviour: it takes over the durable state, then starts the charge and
-// replies.
+// Committed implements actors.Behaviour: the actor adopts the durable state, then starts the charge and replies.
 func (a *subscriptionActor) Committed(c *actors.Context, _ *posting.Change, receipt posting.Receipt) {
 	d, cause := a.decision, a.cause
 	a.decision, a.cause = subscription.Decision{}, nil
@@ -238,7 +239,8 @@ func (a *subscriptionActor) Committed(c *actors.Context, _ *posting.Change, rece
 		m.Answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
 	case *commandMessage:
 		m.Answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
-		if a.record.IsRenewalDue(c.Now()) { // the renewal of a resumed subscription is overdue; while a manual clock stands still, nothing else starts it
+		// If a resumed subscription's renewal is overdue, it begins now: while a manual clock stands still, nothing else begins it.
+		if a.record.IsRenewalDue(c.Now()) {
 			a.renew(c, actors.Due{Key: a.key, At: a.stamp.Due})
 		}
 	}
@@ -253,8 +255,9 @@ func (a *subscriptionActor) startCharge() {
 	})
 }
 
-// onRefusal handles a Change that the writer has refused. If another writer has changed the record, the decision is
-// made again. Any other refusal goes to the caller, if one waits; due work and reports come again by themselves.
+// onRefusal handles a Change that the writer has refused. If the record was changed meanwhile, the decision is made
+// again. Any other refusal is returned to the caller, if there is one. Nothing needs to be done for due work and
+// reports, because they are delivered again.
 func (a *subscriptionActor) onRefusal(c *actors.Context, cause any, err error) {
 	if ledger.IsRefusal(err, ledger.StaleVersion) {
 		if _, isCreate := cause.(*createMessage); !isCreate {

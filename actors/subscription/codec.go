@@ -17,11 +17,10 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// recordVersion is the first byte of a subscription's payload; a msgpack map follows.
+// recordVersion is the first byte of a subscription's stored form. A msgpack map follows.
 const recordVersion = 1
 
-// storedRecord has the fields of the stored msgpack map and their names in the map. A name is never reused with another
-// meaning.
+// storedRecord lists the fields of the stored msgpack map, and their names there. The meaning of a name never changes.
 type storedRecord struct {
 	Partner    int64  `msgpack:"partner"`
 	Initial    []byte `msgpack:"initial"`
@@ -37,7 +36,7 @@ type storedRecord struct {
 
 var errUnknownForm = errors.New("subscription: unknown form")
 
-// Encode returns a subscription's payload.
+// Encode returns the stored form of a subscription.
 func Encode(r *subscription.Record) []byte {
 	var encoded bytes.Buffer
 	encoded.WriteByte(recordVersion)
@@ -49,7 +48,7 @@ func Encode(r *subscription.Record) []byte {
 	return encoded.Bytes()
 }
 
-// Decode parses the payload of the subscription with the id.
+// Decode parses the stored form of a subscription. The id is not part of it.
 func Decode(id ledger.ID, payload []byte) (*subscription.Record, error) {
 	if len(payload) == 0 || payload[0] != recordVersion || !packed.WellFormed(payload[1:]) {
 		return nil, errUnknownForm
@@ -82,14 +81,14 @@ func Decode(id ledger.ID, payload []byte) (*subscription.Record, error) {
 	return r, nil
 }
 
-// states are numbered by their index. The numbers are stored, so they never change.
+// states maps the stored number of a state to the state. The numbers must never change.
 var states = [...]subscription.State{
 	1: subscription.Active, 2: subscription.Renewing, 3: subscription.PastDue, 4: subscription.Paused,
 	5: subscription.PausedRenewing, 6: subscription.Cancelled, 7: subscription.CancelledRenewing,
 }
 
-// appendProgress writes the fields of a subscription that change. They are stored in its record, in the
-// notification of an event and, encrypted, with the idempotency key of a request.
+// appendProgress writes those fields of a subscription that change in the course of time. They are stored in the
+// subscription's record, in each notification and (encrypted) in the reply to a request with an idempotency key.
 func appendProgress(dst []byte, s *subscription.Progress) []byte {
 	state := slices.Index(states[:], s.State)
 	assert.That(state > 0, "subscription: state %q is not stored", s.State)
@@ -100,13 +99,13 @@ func appendProgress(dst []byte, s *subscription.Progress) []byte {
 	return append(dst, s.LastTransaction[:]...)
 }
 
-// ReplyID returns the id with which the reply to a request is sealed (encrypted), so that the sealed reply can be
-// opened only for the request's idempotency key.
+// ReplyID returns an id that is derived from a request's idempotency key. The reply to the request is sealed
+// (encrypted) with this id, so that it can be opened only for the same key.
 func ReplyID(org ledger.ID, key string) ledger.ID {
 	return ledger.DerivedID(org, "subscription reply|"+key)
 }
 
-// appendReply writes the reply to a request with an idempotency key: the subscription's id, and its progress.
+// appendReply writes the reply that is stored with an idempotency key. It consists of the subscription's id and progress.
 func appendReply(r *subscription.Record) []byte {
 	return appendProgress(r.ID[:len(r.ID):len(r.ID)], &r.Progress)
 }
@@ -123,8 +122,8 @@ func readReply(plaintext []byte) (id ledger.ID, s subscription.Progress, err err
 }
 
 // CheckReply opens the sealed reply that is stored with an idempotency key (actors.Key.ReadClaim), and returns the
-// id of the request's subscription. keyring has the encryption keys. The error says that the bytes are not the reply
-// to the request, or were changed.
+// id of the subscription in the reply. keyring contains the encryption keys. The error says that the bytes were
+// changed, or are not the reply to a request with this key.
 func CheckReply(keyring actors.Sealer, org ledger.ID, key string, sealedReply []byte) (ledger.ID, error) {
 	plaintext, err := actors.OpenReply(keyring, actors.SubscriptionReply, org, ReplyID(org, key), sealedReply)
 	if err != nil {
@@ -157,11 +156,11 @@ func readProgress(b []byte) (s subscription.Progress, rest []byte, err error) {
 	return s, b[len(s.LastTransaction):], nil
 }
 
-// noticeVersion is the first byte of a stored notice; the event's number and the progress just
-// after the event follow.
+// noticeVersion is the first byte of a stored notice. The event's number and the subscription's progress just after
+// the event follow.
 const noticeVersion = 1
 
-// notifiedEvents are numbered by their index. The numbers are stored, so they never change.
+// notifiedEvents maps the stored number of an event to the event. The numbers must never change.
 var notifiedEvents = [...]subscription.Event{
 	1: subscription.Renewed, 2: subscription.Unpaid, 3: subscription.Pause, 4: subscription.Resume, 5: subscription.Cancel,
 }
@@ -172,8 +171,8 @@ func encodeNotice(t *subscription.Notification) []byte {
 	return appendProgress([]byte{noticeVersion, byte(event)}, &t.Progress)
 }
 
-// DecodeNotice parses the body of a subscription's posting.Notice: the event, and the subscription's progress
-// just after the event.
+// DecodeNotice parses the body of a subscription's posting.Notice. It returns the event, and the
+// subscription's progress just after the event.
 func DecodeNotice(body []byte) (subscription.Event, subscription.Progress, error) {
 	const headSize = 2
 	if len(body) < headSize || body[0] != noticeVersion || body[1] == 0 || int(body[1]) >= len(notifiedEvents) {

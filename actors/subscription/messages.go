@@ -26,7 +26,7 @@ type caller struct {
 // Refuse implements actors.Refusable.
 func (c *caller) Refuse(err error) { c.Answer(reply{err: err}) }
 
-// createMessage asks a new actor to create its subscription.
+// createMessage asks a new actor to create the subscription.
 type createMessage struct {
 	*caller
 	partner    int64
@@ -52,8 +52,8 @@ type renewalEnded struct {
 	paid        bool
 }
 
-// IsRedelivered implements actors.RedeliveredMessage: the message is delivered again after a panic, because the payment's actor would
-// not soon send it again.
+// IsRedelivered implements actors.RedeliveredMessage: after a panic the message is delivered again, because the payment's actor
+// would repeat it only much later.
 func (renewalEnded) IsRedelivered() {}
 
 var _ actors.RedeliveredMessage = renewalEnded{}

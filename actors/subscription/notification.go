@@ -13,12 +13,11 @@ import (
 
 var _ actors.NotificationWriter = (*Service)(nil)
 
-// instantLayout is ISO 8601 with an explicit offset.
+// instantLayout is the layout of a time in ISO 8601 with an explicit offset.
 const instantLayout = "2006-01-02T15:04:05.000000-07:00"
 
-// WriteNotification implements actors.NotificationWriter for posting.Stream. It writes the whole body, which
-// has no event_id. The body's timestamp is the time of the event, so that every attempt sends the same
-// bytes.
+// WriteNotification implements actors.NotificationWriter for posting.Stream. It writes the complete body, which has
+// no field event_id. The timestamp in the body is the time of the event, so that every attempt sends the same bytes.
 func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 	event, progress, err := DecodeNotice(n.Body)
 	if err != nil {
@@ -53,8 +52,8 @@ func (s *Service) readRecord(org, id ledger.ID) (*subscription.Record, error) {
 	return r.Record, err
 }
 
-// appendSubscription writes the subscription as it was at the event. The amount is a JSON number with all
-// of its digits, in minor units.
+// appendSubscription writes the subscription in the state just after the event. The amount is a JSON
+// number in minor units, with all digits.
 func appendSubscription(dst []byte, r *subscription.Record, s *subscription.Progress) []byte {
 	dst = append(append(dst, `{"id":"`...), r.ID.String()...)
 	dst = append(append(dst, `","status":"`...), s.Status()...)

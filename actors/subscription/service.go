@@ -15,11 +15,11 @@ import (
 	"mizan/posting"
 )
 
-// Payments charges stored credentials of earlier payments; actors/payment implements it.
+// Payments charges the stored credentials of earlier payments. Package actors/payment implements it.
 type Payments interface {
-	// Payment returns a stored transaction of any partner; false if it does not exist.
+	// Payment returns the transaction with this id, whatever its partner. It returns false if there is no such transaction.
 	Payment(org, id ledger.ID) (*payment.Record, bool, error)
-	// Renew begins a renewal's payment, unless the payment exists. The request may be lost.
+	// Renew begins the payment of a renewal, unless it exists already. In a crash the request to begin it may be lost.
 	Renew(actors.Renewal)
 	// Charge returns the state of a renewal's payment.
 	Charge(org, id ledger.ID) (actors.Charge, error)
@@ -28,15 +28,15 @@ type Payments interface {
 	OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool))
 }
 
-// Directory tells which partners are active and where their notifications go; actors/directory implements it.
+// Directory finds organizations and partners, and the addresses of their notifications. Package actors/directory implements it.
 type Directory interface {
 	actors.Addresses
 	Organization(org ledger.ID) (*directory.Organization, bool)
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
 }
 
-// commandWait is how long a partner waits for a write, in real time; afterwards the error says that the write may
-// or may not be done.
+// commandWait is the maximum real time that a request waits until its write is done. After this time the error
+// says that the write may or may not be done.
 const commandWait = 15 * time.Second
 
 // Options configure the service.
@@ -67,11 +67,11 @@ func New(o Options) *Service {
 	return s
 }
 
-// Result is a subscription in its current state, or in the state of a cached reply.
+// Result is a subscription in its current state or, for a repeated request, in the state that the first reply showed.
 type Result struct {
 	Record *subscription.Record // read only
-	Stamp  posting.Stamp        // Stamp.Started is when the subscription was created
-	Replay bool                 // the idempotency key was used before
+	Stamp  posting.Stamp        // Stamp.Started is the creation time of the subscription
+	Replay bool                 // an earlier request had the same idempotency key
 }
 
 // Create is a partner's request for a new subscription.
@@ -83,18 +83,18 @@ type Create struct {
 	Author  ledger.Author
 	Origin  tracing.Origin
 
-	// Malformed says that the request could not be parsed completely. Create then checks the terms, so
-	// that Refuse is called with all faults, and returns ErrTerms.
+	// Malformed is true if the request could not be parsed completely. Create then still checks the
+	// terms, so that Refuse is called for every fault, and returns ErrTerms.
 	Malformed bool
-	// Refuse is called with each fault of the terms, by field.
+	// Refuse is called for each fault of the terms, with the name of the field.
 	Refuse func(field, detail string)
 }
 
 // ErrTerms says that the terms are malformed, or that Create.Refuse was called with their faults.
 var ErrTerms = errors.New("the terms are refused")
 
-// Create creates a subscription. The error is ErrTerms, or a *ledger.Refusal: Conflict for a key
-// that was used for another request.
+// Create creates a subscription. It returns ErrTerms if the terms are refused, and the *ledger.Refusal Conflict if
+// the key was used for another request.
 func (s *Service) Create(c Create) (Result, error) {
 	if r, wasUsed, err := s.cachedReply(c.Org, &c.Key); wasUsed || err != nil {
 		return r, err
@@ -116,8 +116,7 @@ func (s *Service) Create(c Create) (Result, error) {
 	return s.ask(actors.RecordKey{Org: c.Org, ID: id}, m.caller, m)
 }
 
-// findCredential returns the stored credential of the initial payment; found is false if the partner
-// has no such payment.
+// findCredential returns the stored credential of the initial payment. If the partner has no such payment, found is false.
 func (s *Service) findCredential(c *Create) (credential subscription.Credential, found bool, err error) {
 	r, found, err := s.payments.Payment(c.Org, c.Terms.InitialPayment)
 	if err != nil || !found || r.Partner != c.Partner {
@@ -137,17 +136,16 @@ type Command struct {
 	Origin  tracing.Origin
 }
 
-// Pause stops renewals until Resume. Errors are *ledger.Refusal: Conflict for a subscription that
-// is paused or cancelled, NotFound for an unknown id and for the id of another partner's
-// subscription.
+// Pause stops renewals until Resume. It returns the *ledger.Refusal Conflict if the subscription is already paused or
+// cancelled, and NotFound if the partner has no subscription with this id.
 func (s *Service) Pause(c Command) (Result, error) { return s.execute(c, subscription.Pause) }
 
-// Resume continues a paused subscription. The errors are those of Pause, but Conflict means that the subscription
-// is not paused.
+// Resume continues a paused subscription. It returns the *ledger.Refusal Conflict if the subscription is not
+// paused, and NotFound if the partner has no subscription with this id.
 func (s *Service) Resume(c Command) (Result, error) { return s.execute(c, subscription.Resume) }
 
-// Cancel ends a subscription permanently. The errors are those of Pause, but Conflict means that the subscription
-// is cancelled already.
+// Cancel ends a subscription permanently. It returns the *ledger.Refusal Conflict if the subscription is already
+// cancelled, and NotFound if the partner has no subscription with this id.
 func (s *Service) Cancel(c Command) (Result, error) { return s.execute(c, subscription.Cancel) }
 
 func (s *Service) execute(c Command, event subscription.Event) (Result, error) {
@@ -170,7 +168,7 @@ func (s *Service) ask(key actors.RecordKey, c *caller, m actors.Refusable) (Resu
 	switch {
 	case !answered:
 		return Result{}, ledger.Refuse("subscription.Command", ledger.Unavailable, "no answer in time; the requested change may or may not be done")
-	case ledger.IsRefusal(r.err, ledger.ClaimTaken): // another request with the key was faster
+	case ledger.IsRefusal(r.err, ledger.ClaimTaken): // another request with the same key was faster
 		repeated, wasUsed, err := s.cachedReply(key.Org, c.key)
 		if err == nil && !wasUsed {
 			err = r.err
@@ -180,8 +178,8 @@ func (s *Service) ask(key actors.RecordKey, c *caller, m actors.Refusable) (Resu
 	return r.result, r.err
 }
 
-// cachedReply looks up whether a caller's key was used before, and returns the reply to the request that
-// used it. If the stored reply is damaged, cachedReply returns the subscription's current state instead.
+// cachedReply returns the stored reply to the first request with this key. If no request had the key, it
+// returns false. If the stored reply is damaged, it returns the subscription's current state instead.
 func (s *Service) cachedReply(org ledger.ID, key *actors.Key) (Result, bool, error) {
 	if key.IsZero() {
 		return Result{}, false, nil
@@ -206,8 +204,8 @@ func (s *Service) cachedReply(org ledger.ID, key *actors.Key) (Result, bool, err
 	return r, true, nil
 }
 
-// claimedReply decrypts the reply that is stored with a key and returns its content: the subscription's id and
-// its progress. Before it returns an error, it raises an alarm.
+// claimedReply decrypts the reply that is stored with a key, and returns the subscription's id and progress in
+// it. If the reply is damaged, claimedReply raises an alarm and returns an error.
 func (s *Service) claimedReply(org ledger.ID, key *actors.Key, sealedReply []byte) (id ledger.ID, progress subscription.Progress, err error) {
 	replyID := ReplyID(org, key.ClaimKey())
 	plaintext, err := s.runtime.OpenReply(actors.SubscriptionReply, org, replyID, sealedReply)
@@ -220,8 +218,8 @@ func (s *Service) claimedReply(org ledger.ID, key *actors.Key, sealedReply []byt
 	return id, progress, err
 }
 
-// Read returns a partner's subscription as stored. The id of another partner's subscription is refused
-// like an unknown one.
+// Read returns the current state of a partner's subscription. It returns the *ledger.Refusal NotFound
+// if the partner has no subscription with this id.
 func (s *Service) Read(org ledger.ID, partner int64, id ledger.ID) (Result, error) {
 	view := s.runtime.Journal.View()
 	defer view.Close()

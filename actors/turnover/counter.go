@@ -11,63 +11,63 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of the counts that are only in memory.
+// The counts in memory are written to the store when one of these bounds is reached.
 const (
-	MinUnstored = 50_000 // number of unstored events from which on rows are written, if few days are in memory
-	manyDays    = 2_500  // for each manyDays days of partners in memory, that number rises by MinUnstored
+	MinUnstored = 50_000 // rows are written when there are so many unstored events, if few days are in memory
+	manyDays    = 2_500  // for each manyDays days of partners in memory, the required number of events rises by MinUnstored
 	maxDays     = 50_000 // maximum number of days of partners in memory; if there are more, they are stored
 )
 
-// Counter counts the events of transactions as they become durable. It is a consumer of a Follower (package actors/follower).
+// Counter counts the events of transactions as they become durable. It is a consumer of a Follower (package
+// actors/follower), which passes it the journal's events.
 type Counter struct {
 	follower    *follower.Follower
 	minUnstored int
 	maxDays     int
 	total       atomic.Uint64 // events that were counted
 
-	// The Follower calls one method at a time, and only these calls use the fields of this group.
+	// Only the methods that the Follower calls use the fields of this group, and the Follower calls one method at a time.
 	counted  []countedItem        // memory that Take reuses
 	unstored int                  // events that are counted in memory only
 	days     int                  // days of partners in memory
-	totaled  map[ledger.ID]uint64 // seq of the last event that the total counts, by organization
+	totaled  map[ledger.ID]uint64 // seq of the last event that is included in total, by organization
 
-	mu            sync.RWMutex // guards the organizations, which only the Follower's calls change
+	mu            sync.RWMutex // guards organizations, which only methods that the Follower calls change
 	organizations map[ledger.ID]*progress
 }
 
-// progress says how far an organization's events are counted, and has the counts that are not stored
-// yet.
+// progress contains the position up to which an organization's events are counted, and the counts that are not stored yet.
 type progress struct {
 	seq      uint64        // seq of the last event that was counted
 	booked   ledger.Micros // booked time of that event
 	days     map[turnover.Place]*unstoredDay
-	unstored int // events that were counted since the last store of all days
+	unstored int // events that were counted since all days were last stored
 }
 
-// unstoredDay has the counts of a partner's day that are not in the day's row yet.
+// unstoredDay contains the counts of a partner's day that are not in the stored row of this day yet.
 type unstoredDay struct {
-	since uint64 // Seq of the day's row; 0: there is no row
+	since uint64 // Seq of the day's stored row; 0 if there is no row
 	last  uint64 // seq of the last event that was counted
 	day   turnover.Day
 }
 
-// countedItem is the contribution of one event to a partner's daily figures, and the event's seq.
+// countedItem is what one event adds to a partner's daily figures, and the event's seq.
 type countedItem struct {
 	turnover.Item
 	seq uint64
 }
 
-// New returns a Counter of the events that the follower reads. minUnstored is usually MinUnstored.
+// New returns a Counter of the events that the follower reads. minUnstored is MinUnstored, except in tests.
 func New(f *follower.Follower, minUnstored int) *Counter {
 	c := &Counter{follower: f, minUnstored: minUnstored, maxDays: maxDays, totaled: make(map[ledger.ID]uint64), organizations: make(map[ledger.ID]*progress)}
 	f.Add(c)
 	return c
 }
 
-// Counted returns how many events were counted since the start.
+// Counted returns the number of events that were counted since the start.
 func (c *Counter) Counted() uint64 { return c.total.Load() }
 
-// Lag returns how many events the last run left uncounted.
+// Lag returns the number of events that were not counted yet after the last run.
 func (c *Counter) Lag() uint64 { return c.follower.Lag(c) }
 
 // Name implements follower.Consumer.
@@ -89,8 +89,8 @@ func (c *Counter) Position(view *posting.View, org ledger.ID) (uint64, error) {
 	return p.seq, nil
 }
 
-// storedProgress returns the seq and booked time of the last event up to which the stored rows count
-// all events; 0 if no rows are stored.
+// storedProgress returns the seq and the booked time of an event: the stored rows count this event
+// and all earlier ones. If no rows are stored, it returns 0.
 func storedProgress(view *posting.View, org ledger.ID) (seq uint64, booked ledger.Micros, err error) {
 	row, found, err := view.KV(org, turnover.Rows())
 	if err != nil || !found {
@@ -134,7 +134,7 @@ func (c *Counter) Take(chunk *follower.Chunk) error {
 	for i := range c.counted {
 		item := &c.counted[i]
 		day := p.days[item.Place]
-		if item.seq <= day.last { // the day's row was written before a crash, and counts the event already
+		if item.seq <= day.last { // the event is already counted in the day's row, which was written before a crash
 			continue
 		}
 		if err := day.day.AddItem(&item.Item); err != nil {
@@ -144,7 +144,7 @@ func (c *Counter) Take(chunk *follower.Chunk) error {
 		day.last = item.seq
 		p.unstored++
 		c.unstored++
-		if item.seq > c.totaled[chunk.Org] { // otherwise the total has counted the event already, before a call of forget
+		if item.seq > c.totaled[chunk.Org] { // otherwise the event was already counted in total before forget was called
 			c.totaled[chunk.Org] = item.seq
 			c.total.Add(1)
 		}
@@ -169,7 +169,8 @@ func (c *Counter) forget(org ledger.ID, p *progress) {
 	c.unstored -= p.unstored
 }
 
-// sinceOf returns the Seq of the stored row of each counted day that is not in memory yet.
+// sinceOf looks for days that have counted items but are not in memory yet. It returns the Seq of the stored row of
+// each of these days.
 func sinceOf(chunk *follower.Chunk, p *progress, counted []countedItem) (map[turnover.Place]uint64, error) {
 	since := make(map[turnover.Place]uint64)
 	for i := range counted {
@@ -186,7 +187,7 @@ func sinceOf(chunk *follower.Chunk, p *progress, counted []countedItem) (map[tur
 	return since, nil
 }
 
-// storedRow returns the stored row of a day, or a row without figures if none is stored.
+// storedRow returns the stored row of a day. If no row is stored, it returns a row without figures.
 func storedRow(view *posting.View, org ledger.ID, place turnover.Place) (*turnover.Row, error) {
 	stored, found, err := view.KV(org, place.Key())
 	if err != nil || !found {

@@ -16,7 +16,7 @@ var (
 	// showKey writes the fields of an API key.
 	showKey = records.FieldsOf(directory.APIKeys)
 
-	// showNewKey writes the fields of a new key, without those that a new key can't have yet, such as its last use.
+	// showNewKey writes the fields of a new key. Fields that a new key can't have yet, such as its last use, are left out.
 	showNewKey = func(e *schema.Encoder, k *directory.APIKey) {
 		style := records.Style
 		style.JustCreated = true
@@ -35,7 +35,7 @@ func (h *Handlers) createKey(req *web.Request) error {
 	})
 }
 
-// listKeys is GET /api_keys?partner_id, newest first, never with a value.
+// listKeys is GET /api_keys?partner_id. It lists the newest key first, and never shows a key's value.
 func (h *Handlers) listKeys(req *web.Request) error {
 	org, p, err := h.organizationAndPage(req, "partner_id")
 	if err != nil {
@@ -44,13 +44,12 @@ func (h *Handlers) listKeys(req *web.Request) error {
 	return writeRows(req, showKey)(h.cfg.Directory.ListAPIKeys(org, p))
 }
 
-// readKey is GET /api_keys/{id}, in any state, never with a value.
+// readKey is GET /api_keys/{id}. It also shows keys that are no longer accepted, but never a key's value.
 func (h *Handlers) readKey(req *web.Request) error {
 	return readRecord(h, req, h.cfg.Directory.APIKey, showKey)
 }
 
-// revokeKey is DELETE /api_keys/{id}: the key is no longer accepted, and stays in the list. A
-// second DELETE changes nothing.
+// revokeKey is DELETE /api_keys/{id}: the key is no longer accepted, but stays in the list. A second DELETE changes nothing.
 func (h *Handlers) revokeKey(req *web.Request) error {
 	reply := records.Reply[*directory.APIKey]{Status: fiber.StatusOK, Append: showKey}
 	return runOnRecord(h, req, reply, func(ctx context.Context, org, id ledger.ID) (*directory.APIKey, error) {

@@ -13,7 +13,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Limits changes and lists the block list and the limits, which bound how much or how often payers pay. It is a part of Directory.
+// Limits creates, changes and lists the limits on how much and how often payers pay, and the entries of the block list.
+// Directory includes this interface.
 type Limits interface {
 	Limit(org, id ledger.ID) (*directory.Limit, bool)
 	CreateLimit(context.Context, ledger.ID, directory.Limit) (*directory.Limit, error)

@@ -14,9 +14,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// UsageReader returns how much of a limit is used; *account.Service is one. The subject names the payer, as
-// directory.Payer.Subject returns it; it is empty for the scope partner. The error is a *ledger.Refusal or
-// the store's.
+// UsageReader returns how much of a limit is used; *account.Service is one. The subject names the payer and comes from
+// directory.Payer.Subject. If the limit's scope is the whole partner, the subject is empty. Usage returns a *ledger.Refusal or
+// an error of the store.
 type UsageReader interface {
 	Usage(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error)
 }
@@ -41,7 +41,7 @@ func (h *Handlers) readUsage(req *web.Request) error {
 		return err
 	}
 	if l.Kind.Measure() == directory.Attempts {
-		remaining, _ := usage.Remaining(l).Uint64() // fits, because a limit counts at most MaxCount attempts
+		remaining, _ := usage.Remaining(l).Uint64() // no overflow, because a limit counts at most MaxCount attempts
 		web.WriteData(req, fiber.StatusOK, usageJSON[int64]{Used: usage.Count, Remaining: int64(remaining), Resets: web.Instant(usage.Resets)})
 	} else {
 		web.WriteData(req, fiber.StatusOK, usageJSON[money.Amount]{usage.Used, usage.Reserved, usage.Remaining(l), web.Instant(usage.Resets)})
@@ -49,7 +49,7 @@ func (h *Handlers) readUsage(req *web.Request) error {
 	return nil
 }
 
-// Parameters that name the payer.
+// Query parameters that name the payer.
 const (
 	cardParameter        = "card"
 	transactionParameter = "transaction_id"
@@ -57,8 +57,8 @@ const (
 	ipParameter          = "ip"
 )
 
-// subject returns the subject under which the limit counts the payer that the query names. The query names a
-// card by its fingerprint, or by a transaction that was paid with the card.
+// subject returns the payer whom the query names, in the form in which the limit counts payers (see directory.Payer.Subject).
+// The query names a card by its fingerprint, or by a transaction that was paid with the card.
 func (h *Handlers) subject(req *web.Request, l *directory.Limit) (string, error) {
 	var payer directory.Payer
 	var q *web.Query
@@ -103,7 +103,7 @@ func (h *Handlers) fingerprintOfCard(q *web.Query, l *directory.Limit, id ledger
 	return ""
 }
 
-// cardFingerprint reads a card's fingerprint: 32 hex digits.
+// cardFingerprint reads a query parameter that is a card's fingerprint: 32 hex digits.
 func cardFingerprint(q *web.Query, name string) string {
 	text, sent := q.Sent(name)
 	if sent && (len(text) != directory.CardFingerprintLength || strings.Trim(text, "0123456789abcdef") != "") {
@@ -113,7 +113,7 @@ func cardFingerprint(q *web.Query, name string) string {
 	return text
 }
 
-// addressOf reads an IP address.
+// addressOf reads a query parameter that is an IP address.
 func addressOf(q *web.Query, name string) netip.Addr {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -127,8 +127,8 @@ func addressOf(q *web.Query, name string) netip.Addr {
 	return directory.NormalIP(address)
 }
 
-// usageJSON is the usage of a limit: amounts as strings of minor units, or numbers of attempts. Reserved is 0 for
-// attempts.
+// usageJSON is the usage of a limit. Amounts are strings of minor units. For a limit of attempts, the values are numbers and
+// Reserved is 0.
 type usageJSON[N money.Amount | int64] struct {
 	Used      N           `json:"used"`
 	Reserved  N           `json:"reserved"`

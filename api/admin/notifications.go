@@ -15,18 +15,20 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of a stream of notifications, in real time.
+// Time limits of a notification stream. They use real time, not the sandbox's clock.
 const (
 	streamTime   = time.Hour        // a stream ends after this time, so that its caller must authenticate again
 	streamQuiet  = 15 * time.Second // after this time without a notification, a comment is sent to keep the connection open
 	callerLookup = time.Second      // how often a quiet stream checks whether its caller is still connected
 )
 
-// secretLabel is a prefix of the hash's input, so that a stream's secret never equals another hash with the same key.
+// secretLabel begins the text that is hashed to a stream's secret, so that the secret never equals another hash made with the
+// same key.
 const secretLabel = "mizan notification stream: "
 
-// streamNotifications is GET /notifications/stream?stream_id: server-sent events with the signed notifications of an organization
-// from now on. A client whose stream broke off sends the stream's id as stream_id, so that the new stream has the same secret.
+// streamNotifications is GET /notifications/stream?stream_id: it sends the organization's signed notifications from now on, as
+// server-sent events. If a stream breaks off, the client sends that stream's id as stream_id, and the new stream has the same
+// secret.
 func (h *Handlers) streamNotifications(req *web.Request) error {
 	if err := req.RequireChunks(); err != nil {
 		return err
@@ -43,8 +45,8 @@ func (h *Handlers) streamNotifications(req *web.Request) error {
 	if !isContinued {
 		id = uuid.New()
 	}
-	// Streams are not stored. So the secret is a keyed hash of the organization and the stream's id, which are not secret. Only
-	// the server has the key.
+	// Streams are not stored, so the secret must be computable: it is a keyed hash of the organization and the stream's id.
+	// Both are public, but only the server has the key.
 	secret := "whsec_" + h.cfg.Fingerprint(append([]byte(secretLabel), org.String()+" "+id.String()...))
 	if req.IsHead() {
 		req.SetStreamHeaders(eventStreamType)
@@ -71,7 +73,7 @@ const eventStreamType = "text/event-stream; charset=utf-8"
 type streamReadyJSON struct {
 	Stream       ledger.ID `json:"stream_id"`
 	Organization ledger.ID `json:"organization_id"`
-	Secret       string    `json:"secret"` // the key that signs notifications of terminals and partners without a secret of their own
+	Secret       string    `json:"secret"` // signs notifications to terminals and partners that have no secret of their own
 }
 
 // streamEndJSON is the last event of a stream.
@@ -80,7 +82,7 @@ type streamEndJSON struct {
 	Message string `json:"message"`
 }
 
-// streamedJSON is a notification in a stream. Body is what the signature in Headers covers.
+// streamedJSON is a notification in a stream. The signature in Headers covers Body.
 type streamedJSON struct {
 	Event        *ledger.ID        `json:"event_id"`
 	Transaction  *ledger.ID        `json:"transaction_id"`
@@ -119,7 +121,7 @@ func newStreamedJSON(n *notifier.Notification) *streamedJSON {
 	return r
 }
 
-// follower has the methods of *notifier.Listener that a stream calls.
+// follower contains the methods of *notifier.Listener that a stream calls.
 type follower interface {
 	Next(context.Context) (*notifier.Notification, error)
 	Close()
@@ -128,7 +130,7 @@ type follower interface {
 // notificationStream is the body of the response: server-sent events. Each event is encoded when fasthttp reads it.
 type notificationStream struct {
 	listener     follower
-	serving      context.Context // ends when the server begins to stop
+	serving      context.Context // cancelled when the server begins to stop
 	isCallerGone func() bool
 
 	lookup, quiet    time.Duration
@@ -141,7 +143,7 @@ type notificationStream struct {
 // errCallerGone ends a stream whose caller has closed the connection.
 var errCallerGone = errors.New("the caller is gone")
 
-// Read implements io.Reader. It waits for the next notification.
+// Read implements io.Reader. If all encoded events were read, Read waits for the next notification.
 func (s *notificationStream) Read(p []byte) (int, error) {
 	for len(s.unread) == 0 {
 		if s.isEnded {
@@ -162,8 +164,8 @@ func (s *notificationStream) Close() error {
 	return nil
 }
 
-// next waits for a notification, but no longer than until the next check of the caller's connection. It checks the end of the
-// stream first, so that a stream with steady notifications ends after streamTime too.
+// next waits for a notification, but only until the caller's connection must be checked again. Before it waits, next checks
+// whether the stream's time is up, so that a stream ends after streamTime even if notifications arrive all the time.
 func (s *notificationStream) next() error {
 	if time.Now().After(s.endsAt) {
 		s.end("time", "the stream has lasted "+streamTime.String()+": connect again")

@@ -16,14 +16,16 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Own reads and ends the sessions of the person who is logged in, and checks the person's password; *directory.Service of package
-// actors/directory implements it. Errors are *ledger.Refusal, and those of People.LogIn.
+// Own reads and ends the sessions of the person who is logged in, and checks the person's password; *directory.Service of
+// package actors/directory implements it. Its methods return a *ledger.Refusal or an error of the kinds that People.LogIn
+// returns.
 type Own interface {
 	OwnSessions(context.Context, *directory.Session) ([]directory.Session, error)
 	EndOwnSessions(ctx context.Context, n *directory.Session, choose func(*directory.Session) bool) (count int, err error)
 	CheckOwnPassword(ctx context.Context, n *directory.Session, pass []byte, source netip.Addr) error
 
-	// Logins returns attempts to log in to the organization, newest first, before the attempt with the given number.
+	// Logins returns attempts to log in to the organization, newest first. It returns only attempts whose number is less than
+	// before.
 	Logins(org ledger.ID, before uint64, limit int) (page []logins.Attempt, more bool)
 }
 
@@ -49,7 +51,7 @@ type ownSession struct {
 	Failures *failuresBefore `json:"failures_before"`
 }
 
-// failuresBefore counts the failed attempts between the session's login and the previous login.
+// failuresBefore counts the failed login attempts between the person's previous login and the login of this session.
 type failuresBefore struct {
 	Count  uint32      `json:"count"`
 	At     web.Instant `json:"last_at"`

@@ -86,8 +86,8 @@ func (h *Handlers) patchPartner(req *web.Request) error {
 	})
 }
 
-// deletePartner is DELETE /partners/{id}: the partner is switched off, and stays in the list
-// with its history. A second DELETE changes nothing.
+// deletePartner is DELETE /partners/{id}: the partner is switched off, but stays in the list with its history. A second DELETE
+// changes nothing.
 func (h *Handlers) deletePartner(req *web.Request) error {
 	reply := records.Reply[*directory.Partner]{Status: fiber.StatusOK, Append: showPartner}
 	return runOnPartner(h, req, reply, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
@@ -95,7 +95,7 @@ func (h *Handlers) deletePartner(req *web.Request) error {
 	})
 }
 
-// checkLogo adds a problem if a logo's address is not the address of an image that the organization has uploaded.
+// checkLogo adds a problem unless the logo's address belongs to an image that the organization has uploaded.
 func (h *Handlers) checkLogo(f *records.Form, org ledger.ID, address string) error {
 	if address == "" {
 		return nil

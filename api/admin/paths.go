@@ -31,8 +31,8 @@ func (h *Handlers) organizationAndNumber(req *web.Request) (org ledger.ID, numbe
 	return org, number, err
 }
 
-// organizationAndPage returns the request's organization and the requested page of a list. known are the list's
-// own parameters, besides those of all lists.
+// organizationAndPage returns the request's organization and the requested page of a list. known names the query parameters
+// that only this list accepts, besides those that all lists accept.
 func (h *Handlers) organizationAndPage(req *web.Request, known ...string) (org ledger.ID, p directoryactor.Page, err error) {
 	if org, err = req.Organization(h.cfg.Directory); err != nil {
 		return org, p, err
@@ -69,7 +69,8 @@ func isOwn(req *web.Request, record any) bool {
 	return false
 }
 
-// receives tells whether the id belongs to a terminal or partner of the organization that the request may access.
+// receives tells whether recipient is the id of one of the organization's terminals or partners, and whether the request may
+// access it.
 func (h *Handlers) receives(req *web.Request, org, recipient ledger.ID) bool {
 	number, found := h.cfg.Directory.ReceiverOf(org, recipient)
 	return found && (req.OwnPartner == 0 || number == req.OwnPartner)
@@ -85,8 +86,8 @@ func readRecord[T any](h *Handlers, req *web.Request, lookup findByID[T], append
 	return nil
 }
 
-// writeRows returns a function that takes a list's results: it responds with the rows, or returns the list's
-// error. appendRow writes one row.
+// writeRows returns a function to which the caller passes the results of a List method. The function responds with the rows, or
+// returns the method's error. appendRow writes one row.
 func writeRows[T any](req *web.Request, appendRow func(*schema.Encoder, T)) func([]T, directoryactor.Cursor, error) error {
 	return func(rows []T, next directoryactor.Cursor, err error) error {
 		if err != nil {

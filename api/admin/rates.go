@@ -19,7 +19,7 @@ func (h *Handlers) putRate(req *web.Request) error {
 	return createRecord(h, req, reply, directory.Rates, h.cfg.Directory.PutRate)
 }
 
-// listRates is GET /rates: the pairs, ordered by the time of their first rate, latest first.
+// listRates is GET /rates: it lists the pairs of currencies, beginning with the pair that was added last.
 func (h *Handlers) listRates(req *web.Request) error {
 	org, p, err := h.organizationAndPage(req)
 	if err != nil {
@@ -33,8 +33,8 @@ func (h *Handlers) readRate(req *web.Request) error {
 	return readRecord(h, req, h.cfg.Directory.RateByID, showRate)
 }
 
-// currency reads the code of a currency that transactions accept. The refusal of any other
-// value has the specification's wording, and quotes a value that is not a string as it was sent.
+// currency reads the code of a currency that transactions accept. Any other value is refused in the specification's words, and
+// quoted in the refusal. A value that is not a string is quoted as it was sent.
 func (f form) currency(name string) money.Currency {
 	value := web.Member(f.Object, name)
 	if value == nil {

@@ -15,47 +15,49 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Config has the settings of the handlers and the services that they call.
+// Config contains the settings of the handlers, and the services that the handlers call.
 type Config struct {
 	Directory    Directory
 	Transactions Transactions
 	Clock        clock.Clock
 	Proxies      *web.Proxies
 
-	// IsImage tells whether an address belongs to an image that the organization has uploaded; nil: every address is refused.
+	// IsImage tells whether an address belongs to an image that the organization has uploaded. If IsImage is nil, every address
+	// is refused.
 	IsImage func(org ledger.ID, address string) (bool, error)
 
-	// UsageReader returns how much of a limit is used; nil: the response is 503.
+	// UsageReader returns how much of a limit is used. If it is nil, the response is 503.
 	UsageReader UsageReader
 
 	// Journal is the store that GET /search reads.
 	Journal web.Journal
 
-	// Finder finds transactions for GET /search; nil: the search finds them only by their ids.
+	// Finder finds transactions for GET /search. If it is nil, transactions are found only by their ids.
 	Finder Finder
 
-	// Circuits returns the states of the terminals' circuit breakers; nil: the route is missing.
+	// Circuits returns the states of the terminals' circuit breakers. If it is nil, the route is missing.
 	Circuits Circuits
 
-	// System returns the figures of the process and its store; nil: the route is missing.
+	// System returns the figures of the process and its store. If it is nil, the route is missing.
 	System func() (System, error)
 
-	// Deliveries lists and repeats the deliveries of notifications, sent and waiting ones; nil: the routes are missing.
+	// Deliveries lists the sent and the waiting deliveries of notifications, and repeats deliveries. If it is nil, the routes
+	// are missing.
 	Deliveries Deliveries
 
-	// Backup begins a backup and returns it as a stream, which the reader closes. If since is nil, the backup is full; otherwise
-	// it has only what has changed since another backup. If the error is a *ledger.Refusal, the response has the refusal's HTTP
-	// status. If Backup is nil, the route is missing.
+	// Backup begins a backup and returns it as a stream, which the caller closes. If since is nil, the backup is full;
+	// otherwise it contains only the changes since that earlier backup. If the error is a *ledger.Refusal, the response has the
+	// refusal's HTTP status. If Backup is nil, the route is missing.
 	Backup func(since *BackupBase) (io.ReadCloser, error)
 
 	// Advance moves the manual clock. If Advance is nil, there is no manual clock and there are no routes for it.
 	Advance func(to time.Time) error
 
-	// Serving is cancelled when the server begins to stop; streams end then.
+	// Serving is cancelled when the server begins to stop. Streams end then.
 	Serving context.Context
 
-	// Fingerprint returns a keyed hash of a card number or a request, so that equal ones can be
-	// recognized without being stored.
+	// Fingerprint returns a keyed hash of a card number or a request. Two equal card numbers or requests can be recognized by
+	// their hashes, without being stored.
 	Fingerprint func(number []byte) string
 }
 
@@ -64,7 +66,7 @@ type Transactions interface {
 	Read(org ledger.ID, partner int64, id ledger.ID) (paymentactor.Result, error)
 }
 
-// Handlers serves the routes of the administration and of sessions.
+// Handlers serves the routes for administration and for sessions.
 type Handlers struct {
 	cfg            Config
 	keys           web.IdempotencyKeys
@@ -77,7 +79,7 @@ func New(cfg Config) *Handlers {
 	return &Handlers{cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint}, testDeliveries: newTestDeliveries(maxTestDeliveries)}
 }
 
-// v1 is the prefix of the administration's paths.
+// v1 is the prefix of all URL paths of this package.
 const v1 = "/api/v1"
 
 // person admits every person who is logged in.
@@ -86,7 +88,7 @@ var person = web.Access{Callers: web.Session, Roles: directory.AllRoles}
 // operator admits only callers with the administration token.
 var operator = web.Access{Callers: web.AdminToken}
 
-// Routes returns the routes of the administration and of sessions.
+// Routes returns the routes for administration and for sessions.
 func (h *Handlers) Routes() []web.Route {
 	routes := h.directoryRoutes()
 	routes = append(routes, h.limitRoutes()...)
@@ -105,14 +107,14 @@ func (h *Handlers) Routes() []web.Route {
 	if h.cfg.Advance != nil {
 		routes = append(routes,
 			web.Route{Method: fiber.MethodGet, Path: v1 + "/sandbox/clock", Access: operator, Handle: h.readClock},
-			// This route is not a command, because it waits for all running commands.
+			// This route is not a command, because moving the clock waits until no command is running.
 			web.Route{Method: fiber.MethodPut, Path: v1 + "/sandbox/clock", Access: operator, JSON: true, Handle: h.moveClock},
 		)
 	}
 	return routes
 }
 
-// directoryRoutes returns the routes of the directory's records: organizations, partners and what belongs to them.
+// directoryRoutes returns the routes of the directory's records: organizations, partners, and the records of a partner.
 func (h *Handlers) directoryRoutes() []web.Route {
 	const get, post, put, patch, del = fiber.MethodGet, fiber.MethodPost, fiber.MethodPut, fiber.MethodPatch, fiber.MethodDelete
 	return []web.Route{

@@ -19,14 +19,14 @@ import (
 // Bounds of a search. Records of the directory are in memory, and transactions are found through an index (package
 // actors/search).
 const (
-	minNamePart = 3  // characters of a part of a name
+	minNamePart = 3  // characters; a shorter text must equal the whole name
 	maxHits     = 50 // rows of the response
 )
 
-// Finder finds transactions by their values; *search.Index of package actors/search implements it.
+// Finder finds transactions by the values of their fields; *search.Index of package actors/search implements it.
 type Finder interface {
-	// Find calls fn with the transactions that have the text in one of their fields, until fn returns false. complete is false
-	// if there may be more.
+	// Find calls fn with each transaction that contains the text in one of its fields, until fn returns false. If there may be
+	// more such transactions, complete is false.
 	Find(org ledger.ID, text string, fn func(searchactor.Match) (more bool)) (complete bool, err error)
 }
 
@@ -45,24 +45,24 @@ type searchAnswer struct {
 	Complete bool  `json:"complete"`
 }
 
-// search is a search under way.
+// search is the state of one search.
 type search struct {
 	handlers *Handlers
 	view     *posting.View
 	org      ledger.ID
-	text     string // as it was sent, without blanks around it
+	text     string // as it was sent, without leading and trailing blanks
 	folded   string // the text in lower case
 
-	// What the text may be besides.
-	id        ledger.ID // zero: it is no id
-	number    int64     // of a partner; 0: it is no number
-	mayBePart bool      // it is long enough for a part of a name
+	// Other readings of the text.
+	id        ledger.ID // zero if the text is not an id
+	number    int64     // of a partner; 0 if the text is not a number
+	mayBePart bool      // the text is long enough to match a part of a name
 
 	answer searchAnswer
 }
 
-// search is GET /search?q=. It finds the records that have the text as an id, number, txid, rrn, reference, e-mail address,
-// login, prefix of a key, or last four digits of a card, and those whose name contains it.
+// search is GET /search?q=. It finds records by their id, number, txid, rrn, reference, e-mail address, login, prefix of a key,
+// or last four digits of a card, and by a part of their name.
 func (h *Handlers) search(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "q")
 	text := strings.TrimSpace(q.Text("q"))
@@ -94,7 +94,7 @@ func (h *Handlers) search(req *web.Request) error {
 	return nil
 }
 
-// add adds a row, unless the response has it already. It returns false if the response is full.
+// add adds a row, unless the response already contains it. If the response is full, add returns false.
 func (s *search) add(found hit) bool {
 	for _, h := range s.answer.Hits {
 		if h.Kind == found.Kind && h.ID == found.ID {
@@ -109,7 +109,7 @@ func (s *search) add(found hit) bool {
 	return true
 }
 
-// storedKinds are the kinds of records outside the directory that are found by their ids in the store.
+// storedKinds are the kinds of records that a search looks up in the store. It finds them only by their id.
 var storedKinds = []struct {
 	kind ledger.Kind
 	word string
@@ -143,10 +143,11 @@ func (s *search) byID() error {
 	return nil
 }
 
-// field is a field of a record of the directory in which a search looks.
+// field is a field of a directory record in which a search looks for the text.
 type field struct{ name, text string }
 
-// matching returns the name of the first field that equals the text. The name of a record also matches if it contains the text.
+// matching returns the name of the first field that equals the text. The record's name also matches if only a part of it equals
+// the text.
 func (s *search) matching(id ledger.ID, name string, fields ...field) (field string, ok bool) {
 	if id == s.id {
 		return "id", true
@@ -188,7 +189,7 @@ func (s *search) inDirectory() error {
 	}
 	return d.EachAPIKey(s.org, func(k *directory.APIKey) bool {
 		name, ok := s.matching(k.ID, k.Name, field{"prefix", k.Prefix})
-		if !ok && k.Prefix != "" && strings.HasPrefix(s.text, k.Prefix) { // somebody has pasted a whole key
+		if !ok && k.Prefix != "" && strings.HasPrefix(s.text, k.Prefix) { // the user has pasted a whole key
 			name, ok = "prefix", true
 		}
 		return !ok || s.add(hit{"api_key", k.ID.String(), &k.Name, &k.Partner, name})
@@ -209,7 +210,7 @@ func (s *search) inTransactions() error {
 
 // A search compares its text with tens of thousands of names, so these functions allocate nothing for names in ASCII.
 
-// equalsFolded tells whether a text, in lower case, equals a text that is in lower case and not empty.
+// equalsFolded tells whether text, converted to lower case, equals folded, which is in lower case and not empty.
 func equalsFolded(text, folded string) bool {
 	if !isASCII(text) {
 		return strings.ToLower(text) == folded
@@ -217,7 +218,7 @@ func equalsFolded(text, folded string) bool {
 	return len(text) == len(folded) && beginsFolded(text, folded)
 }
 
-// containsFolded is equalsFolded for a part of the text.
+// containsFolded tells whether text, converted to lower case, contains folded, which is in lower case and not empty.
 func containsFolded(text, folded string) bool {
 	if !isASCII(text) {
 		return strings.Contains(strings.ToLower(text), folded)
@@ -230,7 +231,8 @@ func containsFolded(text, folded string) bool {
 	return false
 }
 
-// beginsFolded tells whether a text in ASCII, which is at least as long, begins with the folded one.
+// beginsFolded tells whether text, converted to lower case, begins with folded. The text must be ASCII, and at least as long as
+// folded.
 func beginsFolded(text, folded string) bool {
 	for i := range len(folded) {
 		c := text[i]

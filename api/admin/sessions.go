@@ -32,8 +32,8 @@ type currentSession struct {
 	Expires web.Instant `json:"expires_at"`
 }
 
-// logIn is POST /sessions. All wrong credentials get the same 401. A malformed login or password is refused before the
-// credentials are checked.
+// logIn is POST /sessions. The response to wrong credentials is always the same 401, so that it does not show what was wrong. A
+// malformed login or password is refused before the credentials are checked.
 func (h *Handlers) logIn(req *web.Request) error {
 	f, err := parseForm(req)
 	if err != nil {
@@ -70,9 +70,9 @@ func (h *Handlers) logIn(req *web.Request) error {
 	return nil
 }
 
-// loginRefusal returns the refusal of a failed login. It is RateLimited if the caller's address has
-// too many concurrent attempts, or if the login was tried too often; otherwise it is err itself. If the login was
-// tried too often, the response also has a Retry-After header.
+// loginRefusal returns the refusal of a failed login. If too many attempts from the caller's address run at the same time, or
+// if the login was tried too often, the refusal is RateLimited; otherwise it is err itself. If the login was tried too often,
+// loginRefusal also sets the Retry-After header of the response.
 func loginRefusal(req *web.Request, err error) error {
 	if errors.Is(err, directoryactor.ErrCrowded) {
 		return ledger.Refuse("admin.logIn", web.RateLimited, "too many attempts to log in at once").By(ledger.LimitLogins)

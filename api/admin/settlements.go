@@ -13,9 +13,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// Settlements books and lists settlements: money that moved between the institution's bank
-// account and partners' banks or terminals' providers. *directory.Service of package actors/directory implements it.
-// Errors are *ledger.Refusal, or the store's.
+// Settlements books and lists settlements: money that moved between the institution's bank account and partners' banks or
+// terminals' providers. *directory.Service of package actors/directory implements it. Its methods return a *ledger.Refusal or
+// an error of the store.
 type Settlements interface {
 	SettlePartner(ctx context.Context, org ledger.ID, partner int64, outward bool, draft directory.SettlementDraft) (result *directory.Settlement, isRepeated bool, err error)
 	SettleProvider(ctx context.Context, org, terminal ledger.ID, fee money.Amount, draft directory.SettlementDraft) (result *directory.Settlement, isRepeated bool, err error)
@@ -26,8 +26,8 @@ type Settlements interface {
 
 var showSettlement = records.FieldsOf(directory.Settlements)
 
-// settlementReply describes the response to a settlement. If the reference was used for the same
-// settlement before, the response shows that settlement and is marked as a replay.
+// settlementReply describes the response to a settlement. If the same settlement was booked before with this reference, the
+// response shows the earlier settlement and is marked as a replay.
 var settlementReply = records.Reply[*directory.Settlement]{Status: fiber.StatusCreated, Append: showSettlement}
 
 // settlePartner is POST /partners/{id}/settlements
@@ -62,8 +62,8 @@ func (h *Handlers) settleProvider(req *web.Request) error {
 	})
 }
 
-// markRepeated returns a function that calls settle, and marks the response as a replay if the same
-// settlement was made before.
+// markRepeated returns a function that calls settle. If the same settlement was booked before, the function marks the response
+// as a replay.
 func markRepeated(req *web.Request, f form, settle func(context.Context) (*directory.Settlement, bool, error)) func(context.Context) (*directory.Settlement, error) {
 	return func(ctx context.Context) (*directory.Settlement, error) {
 		result, isRepeated, err := settle(ctx)
@@ -74,7 +74,7 @@ func markRepeated(req *web.Request, f form, settle func(context.Context) (*direc
 	}
 }
 
-// readSettlement is GET /settlements/{id}, for settlements with partners and with providers.
+// readSettlement is GET /settlements/{id}. The settlement may be with a partner or with a provider.
 func (h *Handlers) readSettlement(req *web.Request) error {
 	org, id, err := h.organizationAndID(req)
 	if err != nil {
@@ -117,7 +117,7 @@ func (h *Handlers) listProviderSettlements(req *web.Request) error {
 	return writeRows(req, showSettlement)(h.cfg.Directory.ProviderSettlements(org, terminal, p))
 }
 
-// settlementPage reads from the query which page of a list of settlements is requested.
+// settlementPage reads the query of a request for a list of settlements.
 func settlementPage(req *web.Request) (directoryactor.SettlementPage, error) {
 	q := web.QueryOf(req.RequestCtx, "env", "limit", "cursor")
 	p := directoryactor.SettlementPage{Env: q.Env(), Limit: q.Limit()}

@@ -8,7 +8,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// settlement reads the fields that all settlements share; the field amountField has the amount.
+// settlement reads the fields that all settlements share. amountField is the name of the field with the amount.
 func (f form) settlement(amountField string) directory.SettlementDraft {
 	return directory.SettlementDraft{
 		Amount: f.amount(amountField, false), Currency: f.currency("currency"), Network: records.TextAs[money.Network](f.Text("network")),
@@ -16,21 +16,22 @@ func (f form) settlement(amountField string) directory.SettlementDraft {
 	}
 }
 
-// isOutward reads a direction: true for money that goes out.
+// isOutward reads the field with a settlement's direction. It returns true if the money goes from the institution to the
+// partner.
 func (f form) isOutward(name string) bool {
 	switch text := f.Text(name); {
 	case text != nil && (*text == directory.Inward || *text == directory.Outward):
 		return *text == directory.Outward
 	case text == nil && web.Member(f.Object, name) != nil:
-		// The value is not a string, and f.Text has already added this problem.
+		// The value is not a string. f.Text has already reported that.
 	default:
 		f.Problems.Add(name, name+" must be "+directory.Inward+" or "+directory.Outward)
 	}
 	return false
 }
 
-// amount reads a required string of minor units. Amounts above ledger.MaxAmount
-// are refused later, when the draft of the settlement is checked.
+// amount reads a required field: an amount as a string of minor units. Amounts above ledger.MaxAmount are refused later, when
+// the draft of the settlement is checked.
 func (f form) amount(name string, allowZero bool) money.Amount {
 	value := web.Member(f.Object, name)
 	if value == nil {
@@ -54,7 +55,7 @@ func (f form) amount(name string, allowZero bool) money.Amount {
 	return amount
 }
 
-// env reads an environment; an absent field means prod.
+// env reads a field that names an environment. If the field is absent, env returns prod.
 func (f form) env(name string) money.Env {
 	text := f.Text(name)
 	if text == nil {
@@ -67,7 +68,7 @@ func (f form) env(name string) money.Env {
 	return env
 }
 
-// requiredText reads a required string.
+// requiredText reads a required string field.
 func (f form) requiredText(name string) string {
 	if web.Member(f.Object, name) == nil {
 		f.Problems.Add(name, name+" is required")

@@ -25,7 +25,8 @@ type System struct {
 	Backlogs []Backlog     `json:"deliveries"`
 }
 
-// StoreFigures are the figures of the store. Lag is the part of the log that is not in the store yet.
+// StoreFigures are the sizes and backlogs of the store. The lag is the part of the write-ahead log that is not in the store
+// yet.
 type StoreFigures struct {
 	Bytes              int64  `json:"bytes"`
 	UnverifiedBytes    int64  `json:"unverified_bytes"`
@@ -34,13 +35,13 @@ type StoreFigures struct {
 	WaitingCompactions int    `json:"compactions_waiting"`
 }
 
-// LogFigures are the figures of the write-ahead log.
+// LogFigures are the size of the write-ahead log in bytes and in segments.
 type LogFigures struct {
 	Bytes    int64 `json:"bytes"`
 	Segments int   `json:"segments"`
 }
 
-// QueueFigures are the figures of the log's writer, and the number of provider calls under way.
+// QueueFigures describe the queue of the log's writer. They also count the provider calls under way.
 type QueueFigures struct {
 	Depth         int    `json:"depth"`
 	Groups        uint64 `json:"groups"`
@@ -49,9 +50,9 @@ type QueueFigures struct {
 	ProviderCalls int    `json:"provider_calls"`
 }
 
-// BackupFigures are the figures of backups. Times and sizes are null before the first successful backup.
+// BackupFigures describe the backups. Until the first backup succeeds, the times and sizes are null.
 type BackupFigures struct {
-	EverySeconds *int64      `json:"every_seconds"` // interval of the backups; nil: the server takes none by itself
+	EverySeconds *int64      `json:"every_seconds"` // interval of the backups; nil if the server makes none by itself
 	LastSuccess  web.Instant `json:"last_success_at"`
 	LastBytes    *int64      `json:"last_bytes"`
 	LastSeconds  *int64      `json:"last_seconds"`
@@ -59,7 +60,7 @@ type BackupFigures struct {
 	Failed       uint64      `json:"failed"`
 }
 
-// Backlog counts the deliveries to one group of receivers that are in one state: waiting, or no longer retried.
+// Backlog counts the deliveries in one state (waiting, or no longer retried) to one group of receivers.
 type Backlog struct {
 	Receivers     string `json:"receivers"`
 	State         string `json:"state"`

@@ -41,8 +41,8 @@ func (h *Handlers) patchTerminal(req *web.Request) error {
 	return patchRecord(h, req, reply, directory.Terminals, h.cfg.Directory.Terminal, h.cfg.Directory.PatchTerminal)
 }
 
-// deleteTerminal is DELETE /terminal/{id}: the terminal is switched off, so that no transaction
-// is routed to it, and stays in the list. A second DELETE changes nothing.
+// deleteTerminal is DELETE /terminal/{id}: the terminal is switched off, so that no transaction is routed to it, but stays in
+// the list. A second DELETE changes nothing.
 func (h *Handlers) deleteTerminal(req *web.Request) error {
 	reply := records.Reply[*directory.Terminal]{Status: fiber.StatusOK, Append: showTerminal}
 	return runOnRecord(h, req, reply, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
@@ -50,7 +50,7 @@ func (h *Handlers) deleteTerminal(req *web.Request) error {
 	})
 }
 
-// maxWarnings bounds the warnings of one response.
+// maxWarnings bounds the number of warnings in one response.
 const maxWarnings = 50
 
 // unknownParams returns a warning for each unknown key in provider_params, because the caller may

@@ -16,9 +16,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// People changes and lists the users who log in; *directory.Service of package actors/directory implements it.
-// Errors are *ledger.Refusal. An error of LogIn may also be a *directory.LockedOut or
-// directory.ErrCrowded.
+// People changes and lists the users who log in; *directory.Service of package actors/directory implements it. Its methods
+// return errors of type *ledger.Refusal. LogIn may also return a *directory.LockedOut or directory.ErrCrowded.
 type People interface {
 	User(org, id ledger.ID) (*directory.User, bool)
 	CreateUser(ctx context.Context, org ledger.ID, draft directory.User, pass []byte) (*directory.User, error)
@@ -83,8 +82,7 @@ func (h *Handlers) patchUser(req *web.Request) error {
 	})
 }
 
-// deleteUser is DELETE /users/{id}: the user is switched off and stays in the list. A second
-// DELETE changes nothing.
+// deleteUser is DELETE /users/{id}: the user is switched off but stays in the list. A second DELETE changes nothing.
 func (h *Handlers) deleteUser(req *web.Request) error {
 	reply := records.Reply[*directory.User]{Status: fiber.StatusOK, Append: showUser}
 	return runOnRecord(h, req, reply, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
@@ -92,7 +90,8 @@ func (h *Handlers) deleteUser(req *web.Request) error {
 	})
 }
 
-// password reads a password field; nil if it is absent. The caller wipes the result.
+// password reads a password field. If the field is absent, password returns nil. The caller must overwrite the result after
+// use.
 func (f form) password(name string) []byte {
 	value := web.Member(f.Object, name)
 	if value == nil {

@@ -9,12 +9,11 @@ import (
 	"mizan/ledger/schema"
 )
 
-// form is a request's body. Besides what records.Form reads, it reads the kinds of fields that only requests
-// of the administration have.
+// form is a request's body. Besides the methods of records.Form, it has methods for kinds of fields that only administration
+// requests contain.
 type form struct{ *records.Form }
 
-// parseForm parses the request's body as records.Parse does. order lists the fields in the order in which the response reports
-// their problems.
+// parseForm parses the request's body as records.Parse does. The response reports problems in the order of the fields in order.
 func parseForm(req *web.Request, order ...string) (form, error) {
 	f, err := records.Parse(req, order...)
 	return form{f}, err

@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Directory looks up the records by which callers are authenticated, as of the last durable
-// change; *directory.Service of package actors/directory implements it.
+// Directory looks up the records that authenticate callers, and never returns a change that is not durable yet.
+// *directory.Service of package actors/directory implements it.
 type Directory interface {
 	// Authenticate finds an API key in the organization by the SHA-256 of its value. It takes
 	// the same time whether or not the key exists. ok is false if the key is unknown, revoked or
@@ -21,33 +21,34 @@ type Directory interface {
 	// Session finds a session in the organization by its token, and records a use of the
 	// session. ok is false if the session is unknown or has ended.
 	Session(org ledger.ID, token []byte, now ledger.Micros) (session *directory.Session, ok bool)
-	// ConsoleSession does what Session does, for a session of the console. Neither method finds the other's sessions.
+	// ConsoleSession is Session for the sessions of the console. Session does not find console sessions, and ConsoleSession
+	// finds no others.
 	ConsoleSession(org ledger.ID, token []byte, now ledger.Micros) (session *directory.Session, ok bool)
 	// Partner finds a partner of the organization by its number.
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
-	// AdminToken tells whether the token is an administration token in force.
+	// AdminToken tells whether the token is a valid administration token.
 	AdminToken(token []byte) bool
 	// Organization finds an organization.
 	Organization(id ledger.ID) (*directory.Organization, bool)
 }
 
-// Credentials are the credentials in a request. Slices may alias the request's buffers.
+// Credentials are the credentials in a request. Their slices may alias the request's buffers.
 type Credentials struct {
 	APIKey       []byte     // header x-api-key
 	Organization []byte     // header x-organization-id
-	Bearer       []byte     // header Authorization, the token of scheme Bearer
+	Bearer       []byte     // header Authorization: the token after "Bearer"
 	Source       netip.Addr // the caller's address
 }
 
 // Principal is the authenticated caller of a request.
 type Principal struct {
 	Org     ledger.ID
-	Key     *directory.APIKey  // set for a partner's key
-	Partner *directory.Partner // set for a partner's key, and for a session that acts as a partner
-	Session *directory.Session // set for a person's session
+	Key     *directory.APIKey  // set if the caller used a partner's key
+	Partner *directory.Partner // set if the caller used a partner's key, or a session that acts as a partner
+	Session *directory.Session // set if the caller used a person's session
 }
 
-// Author returns the principal as the author of events; false if the principal has neither a key nor a session.
+// Author returns the principal as the author of events. If the principal has neither a key nor a session, known is false.
 func (p *Principal) Author() (author ledger.Author, known bool) {
 	switch {
 	case p.Key != nil:
@@ -73,14 +74,14 @@ type Authenticator struct {
 	Clock     clock.Clock
 }
 
-// unauthorized returns the refusal for invalid credentials, which doesn't tell what is wrong with them.
+// unauthorized returns the refusal of invalid credentials. The refusal doesn't tell what is wrong with the credentials.
 func unauthorized() *ledger.Refusal {
 	return ledger.Refuse("auth", ledger.Unauthorized, "unauthorized")
 }
 
-// AuthenticatePartnerKey authenticates a partner's key (specification, "Authentication" 1 to 5). The
-// error is a *ledger.Refusal. It is Forbidden for a deactivated partner and for a session without a key, and
-// Unauthorized in all other cases.
+// AuthenticatePartnerKey authenticates a partner's key (specification, "Authentication" 1 to 5). The error is a
+// *ledger.Refusal. If the partner is deactivated, or if the request has a session but no key, the refusal is Forbidden; in all
+// other cases it is Unauthorized.
 func (a *Authenticator) AuthenticatePartnerKey(credentials *Credentials) (Principal, error) {
 	org, wellFormed := organization(credentials.Organization)
 	if len(credentials.APIKey) == 0 && len(credentials.Bearer) != 0 {
@@ -104,12 +105,12 @@ func (a *Authenticator) AuthenticatePartnerKey(credentials *Credentials) (Princi
 	return Principal{Org: org, Key: key, Partner: partner}, nil
 }
 
-// absentPartner stands in for the partner of an unknown key. It has source addresses, so that
-// checking the caller's address takes as long as for a partner that lists addresses.
+// absentPartner is used instead of a partner if the key is unknown. It lists a source address, so that the check of the
+// caller's address takes as long as for a real partner that lists addresses.
 var absentPartner = &directory.Partner{Sources: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}} // RFC 5737: reserved for documentation
 
-// AuthenticateAdmin authenticates the operator by the administration token. The refusal is Forbidden for a valid session, and
-// Unauthorized for every other credential.
+// AuthenticateAdmin authenticates the operator by the administration token. If the credential is a valid session, the refusal
+// is Forbidden; for every other credential it is Unauthorized.
 func (a *Authenticator) AuthenticateAdmin(credentials *Credentials) error {
 	org, wellFormed := organization(credentials.Organization)
 	admin := a.Directory.AdminToken(credentials.Bearer)
@@ -123,9 +124,8 @@ func (a *Authenticator) AuthenticateAdmin(credentials *Credentials) error {
 	return unauthorized()
 }
 
-// AuthenticatePartnerKeyOrSession authenticates a caller that reads a partner's data: the partner's key, or
-// a session of role partner, which acts as its partner. All other callers get the
-// same refusals as from AuthenticatePartnerKey.
+// AuthenticatePartnerKeyOrSession authenticates a caller that reads a partner's data. The caller must have the partner's key,
+// or a session of role partner, which acts as its partner. Other callers get the same refusals as from AuthenticatePartnerKey.
 func (a *Authenticator) AuthenticatePartnerKeyOrSession(credentials *Credentials) (Principal, error) {
 	if len(credentials.APIKey) != 0 || len(credentials.Bearer) == 0 {
 		return a.AuthenticatePartnerKey(credentials)
@@ -141,9 +141,9 @@ func (a *Authenticator) AuthenticatePartnerKeyOrSession(credentials *Credentials
 	return Principal{}, unauthorized()
 }
 
-// AuthenticateLedgerReader authenticates a caller that reads the ledger: a session with one of the roles,
-// or a caller that AuthenticatePartnerKeyOrSession admits. The latter sees only its partner's accounts. The
-// administration token gets Forbidden, because it has no role in an organization.
+// AuthenticateLedgerReader authenticates a caller that reads the ledger. It admits sessions with one of the roles, and the
+// callers that AuthenticatePartnerKeyOrSession admits, who see only their partner's accounts. The administration token is
+// refused with Forbidden, because it has no role in an organization.
 func (a *Authenticator) AuthenticateLedgerReader(credentials *Credentials, roles ...directory.Role) (Principal, error) {
 	if len(credentials.Bearer) == 0 {
 		return a.AuthenticatePartnerKey(credentials)
@@ -164,20 +164,20 @@ func (a *Authenticator) AuthenticateLedgerReader(credentials *Credentials, roles
 	return Principal{}, unauthorized()
 }
 
-// AuthenticateSession authenticates a person with one of the roles by the person's session. A partner's
-// key and the administration token get Forbidden, because they are not persons. A session with no role but partner gets
-// Forbidden too if its partner is deactivated.
+// AuthenticateSession authenticates a person by a session. The person must have one of the roles. A partner's key and the
+// administration token are refused with Forbidden, because they do not belong to a person. If a session's only role is partner
+// and the partner is deactivated, the session is refused with Forbidden too.
 func (a *Authenticator) AuthenticateSession(credentials *Credentials, roles ...directory.Role) (Principal, error) {
 	return a.authenticatePerson(credentials, false, roles)
 }
 
-// AuthenticateSessionToEnd authenticates a person who ends the session. It differs from AuthenticateSession
-// in one point: it also admits a session of a deactivated partner.
+// AuthenticateSessionToEnd authenticates a person who ends the session. Unlike AuthenticateSession, it also admits a session of
+// a deactivated partner.
 func (a *Authenticator) AuthenticateSessionToEnd(credentials *Credentials, roles ...directory.Role) (Principal, error) {
 	return a.authenticatePerson(credentials, true, roles)
 }
 
-// authenticatePerson does what AuthenticateSession does or, if ending is true, what AuthenticateSessionToEnd does.
+// authenticatePerson implements AuthenticateSession and, if ending is true, AuthenticateSessionToEnd.
 func (a *Authenticator) authenticatePerson(credentials *Credentials, ending bool, roles []directory.Role) (Principal, error) {
 	const op = "auth.authenticatePerson"
 	if len(credentials.Bearer) == 0 {
@@ -207,7 +207,7 @@ func (a *Authenticator) authenticatePerson(credentials *Credentials, ending bool
 	return principal, nil
 }
 
-// RefuseRole returns the refusal of a person who has none of the roles; nil if the person has one.
+// RefuseRole returns nil if the person has one of the roles, and otherwise a refusal.
 func (p *Principal) RefuseRole(roles ...directory.Role) error {
 	if p.Session.Roles.Has(roles...) {
 		return nil
@@ -215,9 +215,9 @@ func (p *Principal) RefuseRole(roles ...directory.Role) error {
 	return refuseRole("auth.RefuseRole")
 }
 
-// AuthenticateVisitor authenticates a person who is signed in to the console. The principal has the session and, if the
-// person may act as a partner, the partner. If partner is the person's only role, the rules for the partner's key apply. ending
-// is true if the request ends the session. Then a session of a deactivated partner is admitted too.
+// AuthenticateVisitor authenticates a person who is signed in to the console. The principal contains the session and, if the
+// person may act as a partner, the partner. If partner is the person's only role, the session must satisfy the rules for the
+// partner's key. If ending is true, the request ends the session, and a session of a deactivated partner is admitted too.
 func (a *Authenticator) AuthenticateVisitor(org ledger.ID, token []byte, source netip.Addr, ending bool) (Principal, error) {
 	session, found := a.Directory.ConsoleSession(org, token, ledger.MicrosOf(a.Clock.Now()))
 	o, exists := a.Directory.Organization(org)
@@ -235,8 +235,8 @@ func (a *Authenticator) AuthenticateVisitor(org ledger.ID, token []byte, source 
 	return principal, nil
 }
 
-// actAsPartner returns the principal for a session that acts as a partner. The rules are those
-// for the partner's key.
+// actAsPartner returns the principal for a session that acts as a partner. The session must satisfy the rules for the partner's
+// key: its address must be admitted, and the partner must not be deactivated.
 func (a *Authenticator) actAsPartner(org ledger.ID, session *directory.Session, credentials *Credentials) (Principal, error) {
 	partner, found := a.Directory.Partner(org, session.Partner)
 	switch {
@@ -259,7 +259,8 @@ func refuseRole(op string) error {
 	return ledger.Refuse(op, ledger.Forbidden, "the session's role may not do this")
 }
 
-// session finds the session of a bearer token; live is false if there is none, or if its organization is not active.
+// session finds the session of a bearer token. If there is no such session, or if its organization is not active, live is
+// false.
 func (a *Authenticator) session(org ledger.ID, wellFormed bool, credentials *Credentials) (session *directory.Session, live bool) {
 	session, found := a.Directory.Session(org, credentials.Bearer, ledger.MicrosOf(a.Clock.Now()))
 	o, exists := a.Directory.Organization(org)
@@ -277,7 +278,8 @@ func Organization(header []byte) ledger.ID {
 	return id
 }
 
-// organization parses a UUID in its usual form only; uuid.ParseBytes accepts three more forms.
+// organization parses a UUID, and accepts only the usual form of 36 characters. uuid.ParseBytes alone would accept three more
+// forms.
 func organization(header []byte) (id ledger.ID, wellFormed bool) {
 	const uuidLength = 36
 	if len(header) != uuidLength {

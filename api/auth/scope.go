@@ -19,8 +19,8 @@ func Owns(partner int64, path ledger.Path) bool {
 	return false
 }
 
-// AccountPrefixes returns the path prefixes of a partner's own accounts, in the order of paths. The suspense account is left
-// out: its path ends in the partner's number, so as a prefix it would also show partner 1 the account of partner 12.
+// AccountPrefixes returns the path prefixes of a partner's own accounts, in ascending order. The suspense account is left out
+// because its path ends in the partner's number: as a prefix, the path of partner 1 would also match the account of partner 12.
 func AccountPrefixes(partner int64) []string {
 	receivable := string(ledger.PartnerReceivable(partner))
 	available := string(ledger.PartnerAvailable(partner))

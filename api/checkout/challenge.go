@@ -15,19 +15,19 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Challenges finds and decides the simulator's challenges: a challenge is a page on which a simulated
-// bank asks the payer to approve or refuse. *simulator.Simulator implements it. The error for an
-// unknown challenge is simulator.ErrNoChallenge.
+// Challenges finds the simulator's challenges and records payers' decisions. A challenge is a page on which a simulated bank
+// asks the payer to approve or refuse. *simulator.Simulator implements the interface. If the challenge is unknown, the methods
+// return simulator.ErrNoChallenge.
 type Challenges interface {
 	// Challenge returns the content of the page.
 	Challenge(terminal, reference ledger.ID, token string) (simulator.Challenge, error)
-	// Decide records the payer's decision. It returns the address to which the payer is sent next, and the
-	// organization of the transaction.
+	// Decide records the payer's decision. It returns the transaction's organization, and the address to which the payer is
+	// redirected.
 	Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error)
 }
 
-// challengeID identifies a challenge by the terminal and the reference of the charge. The secret token proves that the payer may
-// see the challenge.
+// challengeID identifies a challenge by the terminal and the reference of the charge. The secret token proves that the payer
+// may see the challenge.
 type challengeID struct {
 	terminal, reference ledger.ID
 	token               string
@@ -38,9 +38,8 @@ func (h *Handlers) showChallenge(req *web.Request) error {
 	return h.sendChallenge(req, &formFields{})
 }
 
-// postChallenge is POST /simulator/challenge. The response to a form without a decision is the
-// page with the challenge. After a decision the transaction is updated before the payer
-// is sent back, so that the merchant sees the outcome.
+// postChallenge is POST /simulator/challenge. If the form contains no decision, the response is the page with the challenge
+// again. If it contains one, the transaction is updated before the payer is sent back, so that the merchant sees the outcome.
 func (h *Handlers) postChallenge(req *web.Request) error {
 	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
 	if status != fiber.StatusOK {
@@ -98,7 +97,8 @@ func (h *Handlers) sendChallenge(req *web.Request, fields *formFields) error {
 	return h.sendPage(req, fiber.StatusOK, "", p)
 }
 
-// simulatedButtons returns the buttons of the simulator's challenge; nil if the action is from a real provider.
+// simulatedButtons returns the buttons that decide a challenge of the simulator. If the action is from a real provider, it
+// returns nil.
 func (h *Handlers) simulatedButtons(a *payment.Action) *page.SimulatedForm {
 	query, isSimulated := strings.CutPrefix(a.Page, h.cfg.Pages.Base+simulator.ChallengePath+"?")
 	values, err := url.ParseQuery(query)
@@ -120,8 +120,8 @@ func (h *Handlers) sendNoChallenge(req *web.Request, err error) error {
 	return h.sendError(req, &visitor{}, err)
 }
 
-// readChallengeID reads each part of the challenge's id from the form, or from the query if the form
-// does not have it.
+// readChallengeID reads the parts of a challenge's id from the form. Parts that the form does not contain are read from the
+// query.
 func readChallengeID(req *web.Request, fields *formFields) (id challengeID, ok bool) {
 	parameter := func(name string) string {
 		if value := fields.value(name); value != nil {
@@ -140,8 +140,8 @@ func readChallengeID(req *web.Request, fields *formFields) (id challengeID, ok b
 	return id, true
 }
 
-// readDecision reads which button of the form was pressed: a field whose name or value is approve
-// or refuse. decided is false if neither or both were sent.
+// readDecision finds out which button of the form was pressed. The button sends a field whose name or value is "approve" or
+// "refuse". If the form contains neither or both, decided is false.
 func readDecision(fields *formFields) (approve, decided bool) {
 	refuse := false
 	for _, field := range fields.fields {

@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/storefront"
 )
 
-// Header values of the files that pages refer to: the icon, the images and the QR codes.
+// Header values for the files to which pages refer: the icon, the images and the QR codes.
 var (
 	valueImmutable = []byte("public, max-age=31536000, immutable")
 	valueDay       = []byte("public, max-age=86400")
@@ -21,14 +21,14 @@ var (
 	valueJPEG      = []byte("image/jpeg")
 )
 
-// Bounds of the width and height of a QR code's picture, in pixels.
+// Bounds and default of the width and height of a QR code's PNG, in pixels.
 const (
 	minCode     = 64
 	maxCode     = 2048
 	defaultCode = 512
 )
 
-// icon is the pages' favicon, which browsers show in a tab, for example.
+// icon is the pages' favicon. Browsers show it in the tab of a page, for example.
 var icon = []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#12744a"/>` +
 	`<path d="M8 16.5l5.5 5.5L24 11" fill="none" stroke="#fff" stroke-width="4" stroke-linecap="round" stroke-linejoin="round"/></svg>`)
 
@@ -37,7 +37,7 @@ func (h *Handlers) showIcon(req *web.Request) error {
 	return sendFile(req, valueSVG, valueDay, icon)
 }
 
-// showNothing responds with 404. It serves every path below /pay that no other route has.
+// showNothing responds with 404. It serves every path below /pay that belongs to no other route.
 func (h *Handlers) showNothing(req *web.Request) error {
 	return h.sendNotice(req, fiber.StatusNotFound, "", page.NotFound)
 }
@@ -66,7 +66,7 @@ func (h *Handlers) renderLinkCode(req *web.Request) error { return h.renderCode(
 func (h *Handlers) drawProductCode(req *web.Request) error   { return h.drawCode(req, h.findProduct) }
 func (h *Handlers) renderProductCode(req *web.Request) error { return h.renderCode(req, h.findProduct) }
 
-// drawCode responds with the QR code of an offer's address as an SVG.
+// drawCode responds with an SVG: the QR code of an offer's web address.
 func (h *Handlers) drawCode(req *web.Request, find func(id ledger.ID) (*offer, error)) error {
 	address, err := h.encodedAddress(req, find)
 	if err != nil {
@@ -79,7 +79,7 @@ func (h *Handlers) drawCode(req *web.Request, find func(id ledger.ID) (*offer, e
 	return sendFile(req, valueSVG, valueDay, code.SVG())
 }
 
-// renderCode responds with the QR code of an offer's address as a PNG.
+// renderCode responds with a PNG: the QR code of an offer's web address.
 func (h *Handlers) renderCode(req *web.Request, find func(id ledger.ID) (*offer, error)) error {
 	address, err := h.encodedAddress(req, find)
 	if err != nil {
@@ -98,7 +98,8 @@ func (h *Handlers) renderCode(req *web.Request, find func(id ledger.ID) (*offer,
 	return sendFile(req, valuePNG, valueDay, picture)
 }
 
-// encodedAddress returns the address that the QR code of an offer contains. Closing the offer does not change the address.
+// encodedAddress returns the web address that an offer's QR code contains. The address stays the same after the offer is
+// closed.
 func (h *Handlers) encodedAddress(req *web.Request, find func(id ledger.ID) (*offer, error)) (string, error) {
 	o, err := findOffer(req, find)
 	if err != nil {
@@ -107,7 +108,7 @@ func (h *Handlers) encodedAddress(req *web.Request, find func(id ledger.ID) (*of
 	return h.cfg.Pages.Base + o.address, nil
 }
 
-// sendFile responds with a file. The headers keep browsers from interpreting the file as a page.
+// sendFile responds with a file. The headers prevent browsers from interpreting the file as a page.
 func sendFile(req *web.Request, contentType, cache, content []byte) error {
 	h := &req.Response.Header
 	h.SetContentTypeBytes(contentType)

@@ -3,22 +3,23 @@
 // simulated provider. Package page renders the pages.
 //
 // Invariants:
-//  1. A page opens only with its token, which is checked before anything is read. Without a
-//     valid token every page is the same 404.
+//  1. A page is shown only if the URL contains its token. The token is checked before anything is read. Without a valid token,
+//     the response is the same 404 for every page.
 //  2. Every response is a page or a redirect, including errors.
-//  3. The service redirects a browser only to https addresses, to itself, and in the sandbox to
-//     this machine. In a merchant's address only placeholders are replaced.
-//  4. A card number and a verification value that a payer types are overwritten after use and never shown again. The
-//     other values of an accepted form are overwritten after use too. The other values of a declined form are kept until
-//     they are shown once, for at most two minutes. So are those of a form from an IP address that has sent too many forms.
-//  5. No response may be cached, framed, or disclosed in a Referer header.
+//  3. The service redirects a browser only to https addresses, to itself, and, in the sandbox, to this machine. In an address
+//     that the merchant supplies, only placeholders are replaced.
+//  4. A card number and a verification value that a payer types are overwritten after use and never shown again. If the form is
+//     accepted, all other values are overwritten after use too. If the attempt is declined, or if the IP address has sent too
+//     many forms, the values are kept until they were shown once, for at most two minutes.
+//  5. No page may be cached, and its URL must not be disclosed in a Referer header. Only the simulator's challenge may be shown
+//     in a frame.
 //  6. A payer can use only a method that is offered at that moment. A payer never pays a higher total than the page showed.
-//  7. A form has an effect only at the step, and in the attempt, for which its page was shown. The transaction's
-//     actor checks the attempt, because two copies of a form may arrive at once.
+//  7. A form has no effect if the transaction is no longer in the step and the attempt for which the form was shown. The
+//     transaction's actor checks the attempt, because two copies of a form may arrive at the same time.
 //
 // Callers: api.
 //
-// Rejected: Another design would allow third-party scripts, such as analytics. It was not chosen because a foreign
-// script could read the card number that a payer types. So a page with a field for a card number runs only the script
-// of package page, which the page's Content-Security-Policy allows by its hash.
+// Rejected: third-party scripts, such as analytics. They could read the card number that a payer types. So a page with a field
+// for a card number runs only the script of package page. The page's Content-Security-Policy names the hash of this script and
+// allows no other.
 package checkout

@@ -20,15 +20,15 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Bounds of the forms that payers send.
+// Limits for the forms that payers send.
 const (
-	maxFormFields    = 64      // enough for all methods' totals and fields
+	maxFormFields    = 64      // enough for the totals and fields of all methods
 	maxPassword      = 64      // bytes of a one-time password
 	maxSignature     = 8 << 10 // bytes of a signature
-	maxBrowserHeader = 512     // bytes of each header that describes the browser
+	maxBrowserHeader = 512     // bytes that are used of each header that describes the browser
 )
 
-// formFields are the decoded fields of a form, in a buffer that wipe overwrites.
+// formFields are the decoded fields of a form. They share one buffer, which wipe overwrites.
 type formFields struct {
 	buf    []byte
 	fields []formField
@@ -36,9 +36,8 @@ type formFields struct {
 
 type formField struct{ name, value []byte }
 
-// readForm parses a form (application/x-www-form-urlencoded, URL Standard 5.1). The status is
-// 200, 415 for another media type, or 400 for a malformed form: invalid UTF-8, a repeated name or too
-// many fields.
+// readForm parses a form (application/x-www-form-urlencoded, URL Standard 5.1). If the body has another media type, the status
+// is 415. If the form is malformed (invalid UTF-8, a repeated name or too many fields), the status is 400. Otherwise it is 200.
 func readForm(contentType, body []byte) (f *formFields, status int) {
 	switch {
 	case len(body) == 0:
@@ -56,7 +55,7 @@ func readForm(contentType, body []byte) (f *formFields, status int) {
 	return f, fiber.StatusOK
 }
 
-// isForm tells whether a content type is a form in UTF-8.
+// isForm tells whether a content type is that of a form encoded in UTF-8.
 func isForm(contentType []byte) bool {
 	kind, parameter, more := strings.Cut(string(contentType), ";")
 	if !strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded") {
@@ -80,8 +79,9 @@ func (f *formFields) addPair(pair []byte) bool {
 	return ok
 }
 
-// unescape decodes text into the form's buffer. The buffer's capacity is the body's length, so append never reallocates it. A
-// reallocation would leave a copy of the values that the payer typed, and nothing would overwrite the copy.
+// unescape decodes text into the form's buffer. The buffer's capacity is the length of the request's body, so append never
+// reallocates the buffer. A reallocation would leave behind a copy of the values that the payer typed, which nothing would
+// overwrite.
 func (f *formFields) unescape(text []byte) ([]byte, bool) {
 	from := len(f.buf)
 	steps.Add(len(text))
@@ -108,7 +108,7 @@ func (f *formFields) unescape(text []byte) ([]byte, bool) {
 
 func hexDigit(c byte) int { return strings.IndexByte("0123456789abcdef", c|0x20) }
 
-// value returns the field's value; nil if the field was not sent.
+// value returns a field's value. If the field was not sent, value returns nil.
 func (f *formFields) value(name string) []byte {
 	for _, field := range f.fields {
 		steps.Add(min(len(field.name), len(name)) + 1)
@@ -122,9 +122,10 @@ func (f *formFields) value(name string) []byte {
 // wipe overwrites the values that the payer typed.
 func (f *formFields) wipe() { clear(f.buf[:cap(f.buf)]) }
 
-// credentialsOf returns the command that continues a transaction with the values that its payer typed into the form of a method,
-// or the names of the wrong fields. The values are checked as the API's field money_storage is. The fields of other methods are
-// not read. The command has a copy of the card, so the form may be wiped.
+// credentialsOf returns the command that continues a transaction with the values that the payer typed into the form of a
+// payment method. If values are wrong, credentialsOf returns the names of their fields instead. The values must satisfy the
+// rules for the API's field money_storage. The fields of other methods are not read. The command contains a copy of the card,
+// so the form may be wiped afterwards.
 func credentialsOf(f *formFields, r *record, method string, fingerprint func([]byte) string) (command paymentactor.Continue, wrongFields page.WrongFields) {
 	var storage credentials.MoneyStorage
 	keys, scheme, _ := payment.RequiredKeys(method, r.Type, r.Asset.Currency)
@@ -145,8 +146,8 @@ func credentialsOf(f *formFields, r *record, method string, fingerprint func([]b
 	return command, nil
 }
 
-// hasExpired tells whether a card's expiry month has passed in every time zone. It is false if there is no card, or if the card
-// has no expiry date, as for a payout.
+// hasExpired tells whether a card's expiry month has passed in every time zone. If there is no card, or if the card has no
+// expiry date (like the card of a payout), it returns false.
 func hasExpired(card *secret.Card, now time.Time) bool {
 	if card == nil {
 		return false
@@ -156,12 +157,12 @@ func hasExpired(card *secret.Card, now time.Time) bool {
 	if year < 100 {
 		year += 2000
 	}
-	const latest = 12 * time.Hour // how far the last time zone is behind UTC
+	const latest = 12 * time.Hour // how far the westernmost time zone is behind UTC
 	return monthErr == nil && yearErr == nil && time.Date(year, time.Month(month)+1, 1, 0, 0, 0, 0, time.UTC).Add(latest).Before(now)
 }
 
-// browserDataOf returns the protocol's JSON object browser_data, which describes the browser, from the
-// browser's headers.
+// browserDataOf returns the API's JSON object browser_data, which describes the payer's browser. Its values come from the
+// request's headers.
 func browserDataOf(h *fasthttp.RequestHeader) []byte {
 	language, _, _ := strings.Cut(acceptedLanguages(h), ",")
 	language, _, _ = strings.Cut(language, ";")

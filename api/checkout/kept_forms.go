@@ -10,17 +10,17 @@ import (
 	"mizan/ledger"
 )
 
-// Bounds of the forms that are kept so that payers need not type everything again.
+// Limits for kept forms. A form is kept so that the payer need not type everything again.
 const (
-	maxKeptForms     = 1024 // while this number of forms is kept, the form of a further payer is not kept
+	maxKeptForms     = 1024 // if there are this many kept forms, the form of another payer is not kept
 	keptFormLifetime = 2 * time.Minute
 )
 
-// keptForms keeps the values that a payer typed into a form, except a card's number and verification value, until the page shows
-// the form again. It keeps them if the attempt was declined, or if the payer's IP address had sent too many forms. The response
-// to such a form is not the form again, because a payer who went back to that response would send the form a second time. The
-// values are only in this process's memory, and are overwritten after they were shown once, or after the lifetime. In a cookie,
-// in the URL or in the browser's storage the values would outlive the payment.
+// keptForms keeps the values that a payer typed into a form, except a card's number and verification value, until the page
+// shows the form again. Values are kept if the attempt was declined, or if the payer's IP address had sent too many forms. The
+// form cannot be shown again in the response itself, because a payer who goes back to a response makes the browser send the
+// form a second time. The values exist only in this process's memory, and are overwritten after they were shown once, or when
+// the lifetime ends. A cookie, a URL or the browser's storage would keep the values longer than the payment takes.
 type keptForms struct {
 	lifetime time.Duration // real time
 
@@ -28,17 +28,18 @@ type keptForms struct {
 	byID map[ledger.ID]*keptForm // the kept forms by transaction; guarded by mu
 }
 
-// keptForm has the values that a payer typed into the form for a method.
+// keptForm contains the values that a payer typed into the form for a payment method.
 type keptForm struct {
 	method string
-	typed  map[string][]byte // the values by the name of the field
+	typed  map[string][]byte // the values by field name
 }
 
 func newKeptForms(lifetime time.Duration) *keptForms {
 	return &keptForms{lifetime: lifetime, byID: make(map[ledger.ID]*keptForm)}
 }
 
-// keep keeps a copy of the values that the payer of a transaction typed. It replaces the values of an earlier form.
+// keep keeps a copy of the values that a transaction's payer typed. The copy replaces the values of an earlier form of the
+// transaction.
 func (k *keptForms) keep(id ledger.ID, method string, typed map[string][]byte) {
 	form := &keptForm{method: method, typed: make(map[string][]byte, len(typed))}
 	for name, value := range typed {
@@ -56,7 +57,7 @@ func (k *keptForms) keep(id ledger.ID, method string, typed map[string][]byte) {
 	time.AfterFunc(k.lifetime, func() { k.forget(id, form) })
 }
 
-// forget overwrites and removes a form, unless take has removed it before.
+// forget overwrites and removes a form, unless take has already removed the form.
 func (k *keptForms) forget(id ledger.ID, form *keptForm) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -66,7 +67,7 @@ func (k *keptForms) forget(id ledger.ID, form *keptForm) {
 	}
 }
 
-// take removes and returns the form that is kept for a transaction; nil if there is none. The caller wipes it.
+// take removes and returns the form that is kept for a transaction. If there is none, take returns nil. The caller wipes it.
 func (k *keptForms) take(id ledger.ID) *keptForm {
 	k.mu.Lock()
 	defer k.mu.Unlock()

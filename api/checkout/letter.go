@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/payment/admission"
 )
 
-// ReceiptMailer writes the e-mails that send payers the URLs of their receipts.
+// ReceiptMailer writes the e-mails in which payers get the URLs of their receipts.
 type ReceiptMailer struct {
 	Find     func(org, id ledger.ID) (paymentactor.Result, error) // see Payers.Find
 	Partners Partners
@@ -22,15 +22,15 @@ type ReceiptMailer struct {
 
 // Email is an e-mail.
 type Email struct {
-	To      string // one e-mail address without a name
+	To      string // one e-mail address, without a person's name
 	Subject string // one line
 	Text    string // plain text
 }
 
-// Receipt writes the e-mail for the payer of a transaction, in the transaction's language, else in the partner's. The e-mail
-// has the amount, the merchant's name and the address of the receipt, and nothing about how the payer paid. In the test
-// environment, the subject and the text begin with a notice that no money moves. It returns the error of Find, and an error if
-// the transaction has no receipt or no valid e-mail address.
+// Receipt writes the e-mail for the payer of a transaction. Its language is the transaction's or, if the transaction has none,
+// the partner's. The e-mail contains the amount, the merchant's name and the receipt's URL, and nothing about how the payer
+// paid. In the test environment, the subject and the text begin with a notice that no money moves. Receipt fails if Find fails,
+// or if the transaction has no receipt or no valid e-mail address.
 func (l *ReceiptMailer) Receipt(org, id ledger.ID) (Email, error) {
 	result, err := l.Find(org, id)
 	if err != nil {
@@ -56,5 +56,5 @@ func (l *ReceiptMailer) Receipt(org, id ledger.ID) (Email, error) {
 	return letter, nil
 }
 
-// nameOf returns the merchant's name as payers see it.
+// nameOf returns the merchant's name that payers see.
 func nameOf(p *directory.Partner) string { return cmp.Or(p.Branding.DisplayName, p.Name) }

@@ -10,12 +10,12 @@ import (
 )
 
 // methodPage returns the page on which the payer chooses a method. It shows the amount that will be charged, including the fee.
-// The page has no methods if none is offered.
+// If no method is offered, the page contains none.
 func (h *Handlers) methodPage(payer *visitor, result *paymentactor.Result) page.Checkout {
 	r := result.Record
 	p := page.Checkout{Order: h.orderOf(payer.org, r), Self: payer.address, Step: stepOf(inputMethod, r), Left: h.timeLeft(result.Stamp.Due)}
 	if h.cfg.Storefront != nil && r.LinkID != (ledger.ID{}) {
-		if l, err := h.cfg.Storefront.PublicLink(r.LinkID); err == nil && l != nil { // if the link can't be read, the page does not show the link's products
+		if l, err := h.cfg.Storefront.PublicLink(r.LinkID); err == nil && l != nil { // if the link can't be read, its products are not shown
 			p.Items = itemsOf(l)
 		}
 	}
@@ -54,8 +54,8 @@ func (h *Handlers) methodsOf(org ledger.ID, r *record) (methods []page.Method) {
 	return methods
 }
 
-// lastTried returns the index of the method of the payer's last attempt; zero if there was no attempt, or if
-// its method is no longer offered.
+// lastTried returns the index of the method that the payer used in the last attempt. If there was no attempt, or if the method
+// is no longer offered, it returns zero: the first method.
 func lastTried(r *record, methods []page.Method) int {
 	if len(r.Ended) == 0 {
 		return 0
@@ -64,9 +64,10 @@ func lastTried(r *record, methods []page.Method) int {
 	return max(0, slices.IndexFunc(methods, func(m page.Method) bool { return m.Type == last }))
 }
 
-// chooseMethod returns the method that the payer chose, and marks it as chosen in the page. The choice is the method whose own
-// button was pressed (page.PayField), else the method in page.MethodField. A form that names no method means a card or, if cards
-// are not offered, the only method. isOffered is false if the chosen method is not offered. Then the page is not changed.
+// chooseMethod returns the method that the payer chose, and marks it as chosen in the page. If the payer pressed a method's own
+// button (page.PayField), that method is chosen; otherwise the method in page.MethodField. If the form names no method, a card
+// is chosen or, if cards are not offered, the only method. If the chosen method is not offered, isOffered is false and the page
+// is not changed.
 func chooseMethod(p *page.Checkout, fields *formFields) (chosen page.Method, isOffered bool) {
 	name := fields.value(page.PayField)
 	if name == nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // Storefront finds payment links, products and images by the ids in their public URLs; *storefront.Service of package
-// actors/storefront implements it. The result is nil if there is no such record.
+// actors/storefront implements it. If there is no such record, the result is nil.
 type Storefront interface {
 	PublicLink(id ledger.ID) (*storefront.Link, error)
 	PublicProduct(id ledger.ID) (*storefront.Product, error)
@@ -34,17 +34,17 @@ type offer struct {
 	address  string // path of the page
 	isActive bool
 	page     page.Offer
-	min, max money.Amount    // bounds of the amount that the payer enters; zero: none
+	min, max money.Amount    // bounds of the amount that the payer enters; zero if none
 	request  payment.Request // the payment that the page creates, without its amount
 }
 
 // smallestAmount is the smallest amount that can be paid, in minor units.
 var smallestAmount = money.MustParse("1")
 
-// errClosed is the error for a payment link or a product that accepts no payments any more.
+// errClosed means that a payment link or a product accepts no more payments.
 var errClosed = errors.New("the offer is closed")
 
-// findLink returns the offer of a payment link; nil if there is no such link.
+// findLink returns the offer of a payment link. If there is no such link, it returns nil.
 func (h *Handlers) findLink(id ledger.ID) (*offer, error) {
 	l, err := h.cfg.Storefront.PublicLink(id)
 	if err != nil || l == nil {
@@ -63,7 +63,7 @@ func (h *Handlers) findLink(id ledger.ID) (*offer, error) {
 	return o, nil
 }
 
-// findProduct returns the offer of a product; nil if there is no such product.
+// findProduct returns the offer of a product. If there is no such product, it returns nil.
 func (h *Handlers) findProduct(id ledger.ID) (*offer, error) {
 	p, err := h.cfg.Storefront.PublicProduct(id)
 	if err != nil || p == nil {
@@ -79,7 +79,7 @@ func (h *Handlers) findProduct(id ledger.ID) (*offer, error) {
 	return o, nil
 }
 
-// itemsOf returns the products that a link shows.
+// itemsOf returns the products that a payment link's page shows.
 func itemsOf(l *storefront.Link) (items []page.Item) {
 	for _, bound := range l.Products {
 		if bound.Product != nil && bound.Product.Active {
@@ -97,7 +97,7 @@ func itemOf(p *storefront.Product) page.Item {
 	return item
 }
 
-// imagePath returns the path of an image in the size that a purpose needs; empty if the name is empty.
+// imagePath returns the URL path of an image in the size that suits the purpose. If the name is empty, the path is empty.
 func imagePath(name string, purpose storefront.Purpose) string {
 	if name == "" {
 		return ""
@@ -145,19 +145,19 @@ func (h *Handlers) open(req *web.Request, find func(id ledger.ID) (*offer, error
 	return o, nil
 }
 
-// sendOfferError responds with an error page: the offer does not exist, or it accepts no payments.
+// sendOfferError responds with an error page, which says for example that the offer does not exist or accepts no payments.
 func (h *Handlers) sendOfferError(req *web.Request, o *offer, err error) error {
 	if !errors.Is(err, errClosed) {
 		return h.sendError(req, &visitor{lang: preferredLang(req, nil)}, err)
 	}
 	guest := o.visitor(req)
 	if h.mayLeadTo(o.request.FailURL) {
-		guest.back = page.FillAddress(o.request.FailURL, "", "") // placeholders become empty, because there is no transaction
+		guest.back = page.FillAddress(o.request.FailURL, "", "") // there is no transaction that could replace the placeholders
 	}
 	return h.stop(req, fiber.StatusGone, guest, page.Closed)
 }
 
-// visitor returns the data that a notice shows to a visitor of the offer's page: language, merchant and environment.
+// visitor returns what a notice needs to know about a visitor of the offer's page: language, merchant and environment.
 func (o *offer) visitor(req *web.Request) *visitor {
 	return &visitor{lang: preferredLang(req, o.partner), shop: o.page.Shop, address: o.address, inTest: o.page.Sum.Asset.Env == money.Test}
 }
@@ -197,7 +197,7 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 	if status != fiber.StatusOK {
 		return h.stop(req, status, payer, page.Malformed)
 	}
-	defer fields.wipe() // the browser may have filled in a card number
+	defer fields.wipe() // the browser may have filled in a card number by itself
 	amount, problem := o.amount(fields, lang)
 	if problem != 0 {
 		if typed := fields.value(page.AmountField); !payment.CardLike(typed) {
@@ -226,7 +226,7 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 	return h.redirect(req, address)
 }
 
-// amount returns the amount to pay, or the reason why the amount that the payer typed is refused.
+// amount returns the amount to pay. If the amount that the payer typed is refused, it returns the reason.
 func (o *offer) amount(fields *formFields, lang string) (money.Amount, locale.AmountProblem) {
 	if !o.page.IsOpen {
 		if o.page.IsFree {

@@ -20,61 +20,61 @@ import (
 	"mizan/ledger/storefront"
 )
 
-// Payers acts on transactions for a payer who has shown a token; *payment.Service of package
-// actors/payment implements it. Errors are *ledger.Refusal. Methods and Find call no provider. All other methods return
-// after the provider's first answer, but at the latest after the longest time for which a request to create a transaction waits.
+// Payers acts on transactions for a payer who has shown a token; *payment.Service of package actors/payment implements it. Its
+// methods return errors of type *ledger.Refusal. Methods and Find call no provider. The other methods wait for the provider's
+// first answer, but never longer than a request that creates a transaction may wait.
 type Payers interface {
 	// Methods returns the methods that the payer of a hosted transaction can choose now.
 	Methods(org ledger.ID, r *payment.Record) []payment.Offer
-	// Create begins a payment, whose credentials the payer enters later.
+	// Create begins a payment. The payer enters its credentials later.
 	Create(paymentactor.Create) (paymentactor.Result, error)
-	// Find returns the stored transaction, of any partner.
+	// Find returns the stored transaction, which may belong to any partner.
 	Find(org, id ledger.ID) (paymentactor.Result, error)
-	// Current returns the transaction. If the payer's action (the task that the provider has set) has expired, the
-	// provider renews it first. onPayerPage is true if the payer's page makes the call.
+	// Current returns the transaction. If the payer's action (the task that the provider has set) has expired, Current first
+	// asks the provider for a new one. onPayerPage is true if the call comes from the payer's page.
 	Current(c paymentactor.Command, onPayerPage bool) (paymentactor.Result, error)
-	// OnReturn asks the provider for the outcome when the payer has come back from the provider. There is no error
-	// if the transaction waits for no action of the payer.
+	// OnReturn is called when the payer has come back from the provider, and asks the provider for the outcome. If the
+	// transaction waits for no action of the payer, OnReturn returns no error.
 	OnReturn(org, id ledger.ID) (paymentactor.Result, error)
-	// OnChargeReturn does what OnReturn does, for the transaction whose charge has the reference at the provider.
+	// OnChargeReturn is OnReturn for the transaction whose charge has the given reference at the provider.
 	OnChargeReturn(org, reference ledger.ID) (paymentactor.Result, error)
-	// CancelByPayer ends the transaction before any money has moved. The error is NotReversible if it has ended or
-	// settled, and Conflict while another operation is under way.
+	// CancelByPayer ends the transaction before any money has moved. If the transaction has ended or settled, the error is
+	// NotReversible; while another operation is under way, it is Conflict.
 	CancelByPayer(paymentactor.Command) (paymentactor.Result, error)
-	// Continue adds the method that the payer has chosen, with its card if it is a card, to a hosted transaction. The error
-	// is NotContinuable if the transaction does not wait for a method.
+	// Continue adds the payment method that the payer has chosen, and its card if there is one, to a hosted transaction. If the
+	// transaction does not wait for a method, the error is NotContinuable.
 	Continue(paymentactor.Continue) (paymentactor.Result, error)
-	// Complete submits the data that the provider requires of the payer. The error is Conflict if the transaction waits
-	// for nothing, and Expired after the deadline.
+	// Complete submits the data that the provider requires of the payer. If the transaction waits for no data, the error is
+	// Conflict; after the deadline, it is Expired.
 	Complete(paymentactor.PayerSubmission) (paymentactor.Result, error)
-	// Choose names the institution that receives a payout. The error is Conflict if the transaction
-	// does not wait for a choice, and Invalid if the institution is not offered.
+	// Choose names the institution that receives a payout. If the transaction does not wait for a choice, the error is
+	// Conflict; if the institution is not offered, it is Invalid.
 	Choose(paymentactor.Choice) (paymentactor.Result, error)
 }
 
-// postedParam is a query parameter of addresses to which a payer is redirected after a form. With it, showPage sends the payer to
-// the provider by a page (page.ContinuePage) and not by one more redirect. A browser would apply the Content-Security-Policy of the
-// page with the form to every redirect that follows. Links to which the payer may come back later lack the parameter, because
-// such a page must not send the payer to the provider at once.
+// postedParam is a query parameter of the URLs to which payers are redirected after they have sent a form. If it is present and
+// the payer must go on to the provider, showPage responds with a page (page.ContinuePage) instead of one more redirect.
+// Browsers would check that redirect against the Content-Security-Policy of the page with the form. URLs to which the payer may
+// come back later don't contain the parameter, because their page must not send the payer to the provider at once.
 const postedParam = "posted"
 
 // visitor is a payer who has shown the token of a transaction.
 type visitor struct {
 	org, id         ledger.ID
-	address         string // URL path of the transaction's page, with the token of the request or a token that lasts longer
+	address         string // URL path of the transaction's page, with the request's token or a longer-lived one
 	expired         bool   // the payer's token has expired
-	hasLastingToken bool   // the token is one that only payers' pages link to; no response of the API contains it
-	fromForm        bool   // the payer was redirected here after a form
+	hasLastingToken bool   // the token comes from a link on a payer's page; no response of the API contains such a token
+	fromForm        bool   // the payer was redirected here after sending a form
 	origin          tracing.Origin
 
-	// recognize sets the following fields, once the transaction has been read.
+	// The following fields are set by recognize, after the transaction was read.
 	lang   string
 	shop   page.Shop
 	inTest bool   // the transaction is in the test environment
-	back   string // the merchant's address for a payer who can't continue; empty: none
+	back   string // the merchant's address for payers who can't continue; empty if none
 }
 
-// recognize takes from the transaction what pages need, and sets it in payer: the language, the merchant, the environment and the
+// recognize sets the fields of payer that pages need from the transaction: the language, the merchant, the environment and the
 // URLs.
 func (h *Handlers) recognize(req *web.Request, payer *visitor, r *record) {
 	req.SetOwner(payer.org, r.Partner)
@@ -93,8 +93,9 @@ func (h *Handlers) recognize(req *web.Request, payer *visitor, r *record) {
 }
 
 // lastingPath returns the URL path of a transaction's page, with a token that is valid until the returned time. That time is
-// payerpage.Lifetime after the payer's time to act ends, so that the page can also show the outcome. The path is empty if the
-// transaction does not wait for its payer. All pages link to this path, so only the first URL that a payer gets expires early.
+// payerpage.Lifetime after the end of the payer's time to act, so that the page can also show the outcome. If the transaction
+// does not wait for its payer, the path is empty. All pages link to the lasting path, so the first URL that a payer gets is the
+// only one that expires early.
 func lastingPath(pages payerpage.Pages, org ledger.ID, r *record) (path string, until time.Time) {
 	switch {
 	case r.AwaitsPayer():
@@ -108,8 +109,8 @@ func lastingPath(pages payerpage.Pages, org ledger.ID, r *record) (path string, 
 	return pages.PageLink(org, r.ID, until), until
 }
 
-// checkToken checks the token of the request. Unknown ids, forged tokens and missing tokens get the same
-// response.
+// checkToken checks the token of the request. If the id is unknown, or if the token is forged or missing, ok is false. The
+// response is the same in all these cases.
 func (h *Handlers) checkToken(req *web.Request) (payer visitor, ok bool) {
 	args := req.QueryArgs()
 	token := string(args.Peek(payerpage.TokenParam))
@@ -130,8 +131,8 @@ func (h *Handlers) checkToken(req *web.Request) (payer visitor, ok bool) {
 	return payer, ok
 }
 
-// admitPayer does what checkToken does, and also refuses an expired token. If ok is false, it has
-// written the response.
+// admitPayer checks the token of the request, and also refuses an expired one. If ok is false, admitPayer has written the
+// response.
 func (h *Handlers) admitPayer(req *web.Request) (payer visitor, ok bool, err error) {
 	payer, ok = h.checkToken(req)
 	switch {
@@ -147,10 +148,11 @@ func (h *Handlers) admitPayer(req *web.Request) (payer visitor, ok bool, err err
 	return payer, true, nil
 }
 
-// stopExpired responds to an expired token. The response says how the payment ended, that it is still open, or that the time has
-// run out. It must not lead a payer who has paid, or whose payment may still succeed, to a second payment. It has no link to the
-// receipt. If the expired token came from a payer's page, the payer is redirected to the lasting path as long as that is valid:
-// the provider's action may have begun after the token was issued, and may last longer.
+// stopExpired responds to an expired token. The response says how the payment ended, that it is still open, or that the time
+// has run out. If the payer has paid, or if the payment may still succeed, the response must not invite the payer to pay again.
+// It contains no link to the receipt. If the expired token came from a link on a payer's page, and the lasting path is still
+// valid, the payer is redirected there: the provider's action may have begun after the token was issued, and may end later than
+// the token.
 func (h *Handlers) stopExpired(req *web.Request, payer *visitor, r *record) error {
 	h.recognize(req, payer, r)
 	lasting, until := lastingPath(h.cfg.Pages, payer.org, r)
@@ -172,8 +174,8 @@ func (h *Handlers) stopExpired(req *web.Request, payer *visitor, r *record) erro
 	return h.sendPage(req, fiber.StatusGone, payer.lang, page.Processing{Order: h.orderOf(payer.org, r), Self: payer.address})
 }
 
-// showPage is GET /pay/{id}: the payer's next step, or the outcome. If the URL would expire before the payer's time to act ends,
-// the payer is first redirected to the lasting path.
+// showPage is GET /pay/{id}. It shows the payer's next step, or the outcome. If the URL would expire before the payer's time to
+// act ends, it first redirects the payer to the lasting path.
 func (h *Handlers) showPage(req *web.Request) error {
 	payer, ok, err := h.admitPayer(req)
 	if !ok {
@@ -191,7 +193,7 @@ func (h *Handlers) showPage(req *web.Request) error {
 		return h.sendError(req, &payer, err)
 	case redirectTo != "" && payer.fromForm && !strings.HasPrefix(redirectTo, h.cfg.Pages.Base+"/"):
 		next = page.ContinuePage{Order: h.orderOf(payer.org, result.Record), Next: redirectTo}
-	case redirectTo != "" && !payer.fromForm && payer.hasLastingToken && result.Record.Hosted: // the payer has come back from the provider's page
+	case redirectTo != "" && !payer.fromForm && payer.hasLastingToken && result.Record.Hosted: // the payer came back from the provider's page
 		if payer.address != opened {
 			return h.redirect(req, payer.address)
 		}
@@ -215,16 +217,17 @@ func (h *Handlers) showPage(req *web.Request) error {
 	return h.sendPage(req, fiber.StatusOK, payer.lang, next)
 }
 
-// isUnderWay tells whether a page only waits for the provider. Next, the provider may require a visit to its own page.
+// isUnderWay tells whether the page only shows that the provider is still processing the transaction. The provider's answer may
+// send the payer to the provider's own page.
 func isUnderWay(p page.Page) bool {
 	_, waits := p.(page.Processing)
 	return waits
 }
 
-// postPage is POST /pay/{id} with the page's form. The transaction's state decides which form is expected.
-// The response to a valid form is a redirect to the page, even if the attempt was declined. If the response were itself a page,
-// a payer who went back to it would be asked by the browser to send the form again, or would see an error.
-// A form of another step, or from another site, has no effect. The response is a redirect too, because the payer may
+// postPage is POST /pay/{id} with the page's form. The transaction's state decides which form is expected. The response to a
+// valid form is a redirect to the page, even if the attempt was declined. If the response were a page, and the payer went back
+// to it later, the browser would ask whether to send the form again, or would show an error. A form that belongs to another
+// step, or that comes from another site, has no effect. The response to such a form is a redirect too, because the payer may
 // have sent a form twice, or from an old page, or without knowing it.
 func (h *Handlers) postPage(req *web.Request) error {
 	payer, ok, err := h.admitPayer(req)
@@ -263,10 +266,11 @@ func (h *Handlers) postPage(req *web.Request) error {
 	case inputSignature:
 		return h.postSignature(req, &payer, r, fields)
 	}
-	return h.redirectAfterForm(req, &payer, &result, nil) // the transaction waits for no form, because its state has changed meanwhile
+	return h.redirectAfterForm(req, &payer, &result, nil) // the transaction's state has changed, and it waits for no form
 }
 
-// postMethod continues a transaction with the method that the payer chose, and the values that the payer typed for it.
+// postMethod continues a transaction with the payment method that the payer chose, and the values that the payer typed into the
+// method's fields.
 func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymentactor.Result, fields *formFields) error {
 	r := result.Record
 	p := h.methodPage(payer, result)
@@ -310,7 +314,7 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 	switch {
 	case saysTotalRose(err):
 		return h.sendRisenTotal(req, payer, result, fields, p.Typed)
-	case err == nil && continued.Record.AwaitsPayer(): // the attempt was declined, and the payer has a further one
+	case err == nil && continued.Record.AwaitsPayer(): // the attempt was declined, and the payer has another one
 		h.typed.keep(payer.id, method.Type, p.Typed)
 	}
 	return h.redirectAfterForm(req, payer, &continued, err)
@@ -322,7 +326,8 @@ func saysTotalRose(err error) bool {
 	return errors.As(err, &refusal) && refusal.Field == payment.AgreedTotalField
 }
 
-// sendRisenTotal responds with the page of methods again, because the total has risen.
+// sendRisenTotal responds with the page on which the payer chooses a method, because the total has risen since the page was
+// shown.
 func (h *Handlers) sendRisenTotal(req *web.Request, payer *visitor, result *paymentactor.Result, fields *formFields, typed map[string][]byte) error {
 	p := h.methodPage(payer, result)
 	if len(p.Methods) == 0 {
@@ -333,7 +338,8 @@ func (h *Handlers) sendRisenTotal(req *web.Request, payer *visitor, result *paym
 	return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 }
 
-// postPassword submits a one-time password. It removes spaces, with which messages often group the digits.
+// postPassword submits a one-time password. It removes spaces from the password, because messages often group the digits with
+// spaces.
 func (h *Handlers) postPassword(req *web.Request, payer *visitor, r *record, fields *formFields) error {
 	typed := rewrite(fields.value("otp"), isSpace)
 	if len(typed) == 0 || len(typed) > maxPassword {
@@ -345,8 +351,8 @@ func (h *Handlers) postPassword(req *web.Request, payer *visitor, r *record, fie
 	return h.redirectAfterForm(req, payer, &submitted, err)
 }
 
-// postSignature submits the signature of the payload on the page. If the payload has expired, the
-// payer is redirected to the current one.
+// postSignature submits the payer's signature of the payload that the page shows. If the payload has expired, the payer is
+// redirected to the page with the current payload.
 func (h *Handlers) postSignature(req *web.Request, payer *visitor, r *record, fields *formFields) error {
 	typed := bytes.TrimSpace(fields.value("signature"))
 	if len(typed) == 0 || len(typed) > maxSignature {
@@ -361,7 +367,8 @@ func (h *Handlers) postSignature(req *web.Request, payer *visitor, r *record, fi
 	return h.redirectAfterForm(req, payer, &submitted, err)
 }
 
-// submit passes a value that the provider requires of the payer to the transaction, as a JSON object with one string member.
+// submit passes to the transaction a value that the provider requires of the payer. It sends the value as a JSON object with
+// one string member.
 func (h *Handlers) submit(payer *visitor, r *record, name string, value []byte) (paymentactor.Result, error) {
 	material := schema.AppendText([]byte(`{"`+name+`":`), string(value))
 	return h.cfg.Payers.Complete(paymentactor.PayerSubmission{Command: payer.commandFor(r), Object: append(material, '}')})
@@ -383,17 +390,17 @@ func (payer *visitor) command() paymentactor.Command {
 	return paymentactor.Command{Org: payer.org, ID: payer.id, Author: ledger.ByPayer.Author(), Origin: payer.origin}
 }
 
-// commandFor returns a command that is valid only for the record's present attempt. The actor refuses the command once another
-// attempt has begun.
+// commandFor returns a command that is valid only for the present attempt of the transaction. If another attempt has begun in
+// the meantime, the transaction's actor refuses the command.
 func (payer *visitor) commandFor(r *record) paymentactor.Command {
 	c := payer.command()
 	c.Attempt = r.AttemptNumber()
 	return c
 }
 
-// redirectAfterForm redirects a payer who has sent a form back to the transaction's page. It makes a new URL of the page, because
-// the form may have started an action of the provider that gives the payer more time. If the form was refused because the
-// transaction had changed its state, the page shows the new state.
+// redirectAfterForm redirects a payer who has sent a form back to the transaction's page. It redirects to a new URL of the
+// page, because the form may have started an action at the provider that gives the payer more time. If the form was refused
+// because the transaction had changed its state, the page shows the new state.
 func (h *Handlers) redirectAfterForm(req *web.Request, payer *visitor, result *paymentactor.Result, err error) error {
 	switch codeOf(err) {
 	case "":
@@ -407,7 +414,7 @@ func (h *Handlers) redirectAfterForm(req *web.Request, payer *visitor, result *p
 	return h.sendError(req, payer, err)
 }
 
-// codeOf returns the code of a refusal: empty for no error, Internal for any other error.
+// codeOf returns the code of a refusal. If err is nil, the code is empty; if err is no refusal, it is Internal.
 func codeOf(err error) ledger.Code {
 	var refusal *ledger.Refusal
 	switch {
@@ -419,10 +426,9 @@ func codeOf(err error) ledger.Code {
 	return ledger.Internal
 }
 
-// returnPayer is GET and POST /pay/{id}/return: the provider has sent the payer back. The payer
-// is redirected to the merchant's returnUrl, or to its failUrl after a failure. If there is no
-// such address, or the payer still has to act, the payer is redirected to the transaction's page.
-// A request with an expired token does not change the transaction.
+// returnPayer is GET and POST /pay/{id}/return, to which the provider sends the payer back. The payer is redirected to the
+// merchant's returnUrl, or to its failUrl after a failure. If there is no such address, or the payer still has to act, the
+// payer is redirected to the transaction's page. A request with an expired token does not change the transaction.
 func (h *Handlers) returnPayer(req *web.Request) error {
 	payer, ok := h.checkToken(req)
 	if !ok {

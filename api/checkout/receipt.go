@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// showReceipt is GET /pay/{id}/receipt. The receipt has a token of its own, which is valid for no other page.
+// showReceipt is GET /pay/{id}/receipt. The URL contains a special token for receipts, which is valid for no other page.
 func (h *Handlers) showReceipt(req *web.Request) error {
 	id, err := web.ParseID(req.Parameter("id"))
 	if err != nil {
@@ -45,7 +45,7 @@ func hasReceipt(r *record) bool {
 	return hasEnded && (ended == page.Done || ended == page.Returned)
 }
 
-// receiptPath returns the path of the transaction's receipt; empty if it has none.
+// receiptPath returns the URL path of the transaction's receipt. If the transaction has no receipt, the path is empty.
 func receiptPath(pages payerpage.Pages, org ledger.ID, r *record) string {
 	if !hasReceipt(r) {
 		return ""
@@ -68,7 +68,7 @@ func (h *Handlers) receiptOf(org ledger.ID, result *paymentactor.Result) page.Re
 	return receipt
 }
 
-// refundedOf returns the amount that was returned to the payer; nil if nothing was returned.
+// refundedOf returns the amount that was returned to the payer. If nothing was returned, the result is nil.
 func refundedOf(r *record) *page.Sum {
 	if returned := r.ReturnedToPayer(); !returned.IsZero() {
 		return &page.Sum{Amount: returned, Asset: r.Asset}

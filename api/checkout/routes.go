@@ -12,27 +12,27 @@ import (
 	"mizan/ledger/storefront"
 )
 
-// Config has the settings of the handlers of the payers' pages, and the services that they call.
+// Config contains the settings of the handlers of payers' pages, and the services that the handlers call.
 type Config struct {
 	Payers   Payers
 	Pages    payerpage.Pages
 	Partners Partners
 
-	// Storefront finds payment links, products and images; nil: there are no pages of links and products.
+	// Storefront finds payment links, products and images. If it is nil, there are no pages of links and products.
 	Storefront Storefront
 
 	Clock   clock.Clock
 	Proxies *web.Proxies
 	Errors  web.Errors
 
-	// Challenges serves the simulator's challenge page; nil if there is no simulator.
+	// Challenges finds the simulator's challenges; nil if there is no simulator.
 	Challenges Challenges
 
-	// Fingerprint returns a keyed hash of a card number, so that equal numbers can be
-	// recognized without being stored.
+	// Fingerprint returns a keyed hash of a card number. Two equal numbers can be recognized by their hashes, without being
+	// stored.
 	Fingerprint func(number []byte) string
 
-	// If Sandbox is set, pages may lead to http URLs of this machine, on which developers run their shops.
+	// If Sandbox is set, pages may link and redirect to http URLs of this machine, because developers run their shops on it.
 	Sandbox bool
 }
 
@@ -42,7 +42,7 @@ type Partners interface {
 	Organization(org ledger.ID) (*directory.Organization, bool)
 }
 
-// Handlers serves the routes of the payer's pages.
+// Handlers serves the routes of the payers' pages.
 type Handlers struct {
 	cfg       Config
 	creations *addressLimits
@@ -57,8 +57,8 @@ func New(cfg Config) *Handlers {
 	}
 }
 
-// Routes returns the routes of the payers' pages if Pages.Tokens is set, and those of the simulator's
-// challenge if Challenges is set.
+// Routes returns the routes of the payers' pages if Pages.Tokens is set, and the routes of the simulator's challenge if
+// Challenges is set.
 func (h *Handlers) Routes() (routes []web.Route) {
 	if h.cfg.Payers == nil {
 		return nil

@@ -18,7 +18,7 @@ var (
 	valueNoReferer = []byte("no-referrer")
 )
 
-// sendPage responds with a page. If lang is empty, the page is in a language that the browser prefers.
+// sendPage responds with a page. If lang is empty, the page is in a language that the browser accepts.
 func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Page) error {
 	if lang == "" {
 		lang = preferredLang(req, nil)
@@ -42,7 +42,7 @@ func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Pa
 	return nil
 }
 
-// wipedBody is a response body that contains values that a payer typed. It is overwritten after it has been sent.
+// wipedBody is a response body with values that a payer typed. It is overwritten after it has been sent.
 type wipedBody struct {
 	bytes.Reader
 	body []byte
@@ -54,8 +54,8 @@ func (b *wipedBody) Close() error {
 	return nil
 }
 
-// redirect responds with a redirect that a browser follows with GET, to a path of the service or
-// to an address that page.IsWebAddress accepts.
+// redirect responds with a redirect (status 303) that a browser follows with GET. The address is a path of the service, or a
+// URL that page.IsWebAddress accepts.
 func (h *Handlers) redirect(req *web.Request, address string) error {
 	setPageHeaders(req)
 	req.Response.Header.SetCanonical(web.HeaderLocation, []byte(page.LocationValue(address)))
@@ -63,8 +63,8 @@ func (h *Handlers) redirect(req *web.Request, address string) error {
 	return nil
 }
 
-// setPageHeaders sets the headers of all pages and redirects. The URL of a page contains a secret token. So responses must not be
-// cached, and the URL must not be disclosed in a Referer header.
+// setPageHeaders sets the headers of all pages and redirects. Because the URL of a page contains a secret token, responses must
+// not be cached, and a Referer header must not disclose the URL.
 func setPageHeaders(req *web.Request) {
 	h := &req.Response.Header
 	h.SetCanonical(web.HeaderCache, web.ValueNoStore)
@@ -72,23 +72,23 @@ func setPageHeaders(req *web.Request) {
 	h.SetCanonical(headerReferrer, valueNoReferer)
 }
 
-// sendNotice responds with a page that shows no merchant.
+// sendNotice responds with a page that shows only a notice, and no merchant.
 func (h *Handlers) sendNotice(req *web.Request, status int, lang string, n page.Notice) error {
 	return h.sendPage(req, status, lang, page.Stop{Notice: n})
 }
 
-// stop responds with the page that says why the payer can't continue, and links back to the merchant.
+// stop responds with a page that says why the payer can't continue, and that links back to the merchant.
 func (h *Handlers) stop(req *web.Request, status int, payer *visitor, n page.Notice) error {
 	return h.sendPage(req, status, payer.lang, payer.stopFor(n))
 }
 
-// stopFor returns the page that says why the payer can't continue, and links back to the merchant.
+// stopFor returns a page that says why the payer can't continue, and that links back to the merchant.
 func (payer *visitor) stopFor(n page.Notice) page.Stop {
 	return page.Stop{Shop: payer.shop, Notice: n, InTest: payer.inTest, Back: payer.back}
 }
 
-// stopTooMany responds to a form from an IP address that has sent too many forms. The page links back to the page with the form,
-// and not to the merchant, where the payer might begin another payment.
+// stopTooMany responds to a form from an IP address that has sent too many forms. Its page links back to the page with the
+// form. It has no link to the merchant, where the payer might begin another payment.
 func (h *Handlers) stopTooMany(req *web.Request, payer *visitor, limiter ledger.Limiter, wait time.Duration) error {
 	web.NoteLimiter(req.RequestCtx, limiter)
 	wait = (wait + time.Second - 1).Truncate(time.Second)
@@ -98,8 +98,8 @@ func (h *Handlers) stopTooMany(req *web.Request, payer *visitor, limiter ledger.
 	return h.sendPage(req, fiber.StatusTooManyRequests, payer.lang, p)
 }
 
-// sendError responds to an error with a page. Status and log are the same as on other routes. If
-// the payer's time to act is over, the page says so.
+// sendError responds to an error with a page. The status and the log line are the same as on other routes. If the payer's time
+// to act is over, the page says so.
 func (h *Handlers) sendError(req *web.Request, payer *visitor, err error) error {
 	if codeOf(err) == ledger.Expired {
 		return h.stop(req, fiber.StatusGone, payer, page.TooLate)

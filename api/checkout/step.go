@@ -27,7 +27,7 @@ import (
 
 type record = payment.Record
 
-// payerInput is the kind of input for which a transaction waits. The zero value means that it waits for none.
+// payerInput is the kind of input for which a transaction waits. The zero value means that the transaction waits for no input.
 type payerInput uint8
 
 const (
@@ -39,8 +39,8 @@ const (
 	inputAtProvider // the payer must visit the provider's page
 )
 
-// awaitedInput returns the input of the payer for which the transaction waits. It returns the zero value, which means none, after
-// the payer's time has passed and while an operation is under way.
+// awaitedInput returns the input for which the transaction waits. If the payer's time is over, or while an operation is under
+// way, the transaction waits for no input.
 func awaitedInput(result *paymentactor.Result, now ledger.Micros) payerInput {
 	r := result.Record
 	action := r.Action
@@ -65,7 +65,7 @@ func awaitedInput(result *paymentactor.Result, now ledger.Micros) payerInput {
 	return 0
 }
 
-// stepNames are the names of the inputs in the value of a form's page.StepField.
+// stepNames are the names of the inputs in a form's hidden field page.StepField.
 var stepNames = map[payerInput]string{inputMethod: "method", inputChoice: "bank", inputPassword: "password", inputSignature: "signature"}
 
 // stepOf returns the value of page.StepField for an input in the transaction's present attempt, such as "method-2".
@@ -73,15 +73,15 @@ func stepOf(input payerInput, r *record) string {
 	return stepNames[input] + "-" + strconv.Itoa(r.AttemptNumber())
 }
 
-// isForStep tells whether a form is for the input for which the transaction waits, in the present attempt. A form without a
-// step, such as one that a program sends, is for the first attempt.
+// isForStep tells whether a form belongs to the present attempt of the transaction, and to the input for which the transaction
+// waits. A form without a step, such as one that a program sends, belongs to the first attempt.
 func isForStep(fields *formFields, input payerInput, r *record) bool {
 	named := fields.value(page.StepField)
 	return named == nil && r.AttemptNumber() == 1 || string(named) == stepOf(input, r)
 }
 
-// requiresPassword tells whether the action requires only a one-time password. If the action does not list its
-// required fields, the type in the provider's material decides.
+// requiresPassword tells whether a one-time password is all that the action requires. If the action does not list the required
+// fields, this depends on the type in the provider's material.
 func requiresPassword(action *payment.Action) bool {
 	if !web.IsObject(action.Material) {
 		return false
@@ -103,12 +103,12 @@ func requiresSignature(action *payment.Action) bool {
 	return isText
 }
 
-// errAddress is the error for a provider's address to which the payer can't be sent. Only the
-// provider can correct it.
+// errAddress means that the payer can't be redirected to the address that the provider has sent. Only the provider can correct
+// the address.
 var errAddress = errors.New("the provider's address for the payer is not a web address")
 
-// nextStep returns the payer's next step: a page, or an address to go to. The error is errAddress,
-// or the refusal Expired if the payer can't act any more.
+// nextStep returns the payer's next step: a page, or an address to which the payer is redirected. It returns errAddress, or the
+// refusal Expired if the payer can't act any more.
 func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next page.Page, redirectTo string, err error) {
 	r := result.Record
 	order := h.orderOf(payer.org, r)
@@ -140,8 +140,9 @@ func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next p
 	return page.Processing{Order: order, Self: payer.address}, "", nil
 }
 
-// outcomeOf returns the page that shows how a transaction has ended; hasEnded is false while it is under way. If a payment of a
-// link has failed and the link has no address for failures, the page links back to the payment link.
+// outcomeOf returns the page that shows how a transaction has ended. While the transaction is under way, hasEnded is false. If
+// a payment through a payment link has failed, and the link has no address for failures, the page links back to the payment
+// link.
 func (h *Handlers) outcomeOf(payer *visitor, r *record) (outcome page.Outcome, hasEnded bool) {
 	result, hasEnded := resultOf(r)
 	if !hasEnded {
@@ -164,9 +165,9 @@ func (h *Handlers) outcomeOf(payer *visitor, r *record) (outcome page.Outcome, h
 	return outcome, true
 }
 
-// lastShownTotal returns the total that the page showed last to the payer of a failed payment. If a terminal was chosen, the
-// record has the total with the terminal's fee. Otherwise it is the total to which the payer has agreed, else the total that all
-// offered methods share. If there is neither, the page has shown the record's amount, without a fee.
+// lastShownTotal returns the total that the payer of a failed payment saw last. If a terminal was chosen, the total with the
+// terminal's fee is in the record. Otherwise, the payer saw the total to which the payer agreed or, before that, the total that
+// all offered methods share. If there is neither, the page showed the record's amount, without a fee.
 func (h *Handlers) lastShownTotal(org ledger.ID, r *record, inRecord money.Amount) money.Amount {
 	switch {
 	case !r.Hosted || r.Type != payment.Payment || r.Terminal != ledger.ID{}:
@@ -181,9 +182,9 @@ func (h *Handlers) lastShownTotal(org ledger.ID, r *record, inRecord money.Amoun
 	return inRecord
 }
 
-// providerPage returns the payer's next step at the provider: the address of the provider's page
-// or, if there is none, the action's URL. If the action's method is post, the step is a page with a form
-// whose target is that URL; else it is a redirect.
+// providerPage returns the payer's next step at the provider. If the action names the address of a page, the payer is
+// redirected to this page. Otherwise the target is the action's URL: if the action's method is post, the step is a page with a
+// form that is sent to this URL, else the payer is redirected there.
 func (h *Handlers) providerPage(payer *visitor, r *record, order page.Order) (next page.Page, redirectTo string, err error) {
 	action := r.Action
 	target := action.Page
@@ -201,7 +202,7 @@ func (h *Handlers) providerPage(payer *visitor, r *record, order page.Order) (ne
 	return nil, withParams(target, hiddenFields(action.Params)), nil
 }
 
-// signatureOf returns the page with the payload to sign and the remaining time.
+// signatureOf returns the page that shows the payload to sign, and the remaining time.
 func (h *Handlers) signatureOf(payer *visitor, r *record) page.Signature {
 	action := r.Action
 	payload, _ := jsonwalk.Text(web.Member(action.Material, "payload"))
@@ -226,8 +227,7 @@ func (h *Handlers) passwordOf(payer *visitor, r *record) page.Password {
 	return p
 }
 
-// scanOf returns the page with the provider's QR code, and with a link to the provider for a payer
-// who has no second device.
+// scanOf returns the page with the provider's QR code. For a payer without a second device, the page links to the provider.
 func (h *Handlers) scanOf(payer *visitor, r *record) (page.Scan, error) {
 	action := r.Action
 	p := page.Scan{Order: h.orderOf(payer.org, r), Self: payer.address, Deposit: action.Deposit, Left: h.timeLeft(action.Until)}
@@ -239,7 +239,7 @@ func (h *Handlers) scanOf(payer *visitor, r *record) (page.Scan, error) {
 	return p, err
 }
 
-// timeLeft returns the time until an instant.
+// timeLeft returns the time until an instant, or zero if the instant is over.
 func (h *Handlers) timeLeft(until ledger.Micros) time.Duration {
 	return max(until.Time().Sub(h.cfg.Clock.Now()), 0)
 }
@@ -283,8 +283,8 @@ func withParams(address string, fields []page.Field) string {
 	return address
 }
 
-// resultOf returns the outcome that the payer sees for a transaction; hasEnded is false while the transaction is under way.
-// A payment of which a part was refunded is still paid.
+// resultOf returns the outcome that the payer sees for a transaction. While the transaction is under way, hasEnded is false. A
+// partly refunded payment is shown as paid.
 func resultOf(r *record) (result page.Result, hasEnded bool) {
 	switch r.Status {
 	case payment.Charged:
@@ -304,8 +304,8 @@ func resultOf(r *record) (result page.Result, hasEnded bool) {
 	return 0, false
 }
 
-// merchantAddress returns the merchant's address for the payer, with its placeholders filled in; empty if there is
-// none, or if the payer still has to act.
+// merchantAddress returns the merchant's address to which the payer goes in the end, with its placeholders filled in. If there
+// is no such address, or if the payer still has to act, the result is empty.
 func (h *Handlers) merchantAddress(r *record) string {
 	address := r.ReturnURL
 	switch r.Status {
@@ -320,9 +320,9 @@ func (h *Handlers) merchantAddress(r *record) string {
 	return page.FillAddress(address, r.ID.String(), r.TxID)
 }
 
-// mayLeadTo tells whether payers may be sent to an address from a merchant or provider. Allowed are https addresses,
-// the service itself, and in the sandbox this machine, on which developers run their shops.
-// Without TLS anybody on the network path could redirect the payer and read the address.
+// mayLeadTo tells whether payers may be sent to an address that comes from a merchant or a provider. It allows https addresses,
+// the service itself and, in the sandbox, this machine, because developers run their shops on it. Other addresses without TLS
+// are not allowed, because anybody on the network path could redirect the payer and read the address.
 func (h *Handlers) mayLeadTo(address string) bool {
 	if !page.IsWebAddress(address) {
 		return false
@@ -338,8 +338,8 @@ func (h *Handlers) mayLeadTo(address string) bool {
 	return h.cfg.Sandbox && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
 }
 
-// orderOf returns the order that pages show. Its Sum is the amount that the payer pays, or that the recipient of a
-// payout gets.
+// orderOf returns the order that pages show. The order's Sum is the amount that the payer pays or, for a payout, the amount
+// that the recipient gets.
 func (h *Handlers) orderOf(org ledger.ID, r *record) page.Order {
 	o := page.Order{Sum: page.Sum{Amount: r.AmountWithFee, Asset: r.Asset}, Text: r.TerminalText}
 	if r.Type == payment.Payout {
@@ -367,8 +367,8 @@ func (h *Handlers) present(o *page.Shop, p *directory.Partner) {
 	}
 }
 
-// langOf returns the language that the transaction names, else the first of the browser's languages in which there are
-// texts, else the partner's; empty if there is none.
+// langOf returns the language that the transaction names. If it names none, langOf returns the language that preferredLang
+// returns.
 func (h *Handlers) langOf(req *web.Request, org ledger.ID, r *record) string {
 	if r.Lang != "" {
 		return r.Lang
@@ -377,8 +377,8 @@ func (h *Handlers) langOf(req *web.Request, org ledger.ID, r *record) string {
 	return preferredLang(req, p)
 }
 
-// preferredLang returns the first of the browser's languages in which there are texts, else the partner's. The partner may
-// be nil.
+// preferredLang returns the first of the browser's languages in which there are texts. If there is none, it returns the
+// partner's language, which may be empty. The partner may be nil.
 func preferredLang(req *web.Request, p *directory.Partner) string {
 	lang := locale.Preferred(acceptedLanguages(&req.Request.Header), locale.Languages()...)
 	if lang == "" && p != nil {
@@ -387,7 +387,8 @@ func preferredLang(req *web.Request, p *directory.Partner) string {
 	return lang
 }
 
-// acceptedLanguages returns the browser's Accept-Language. Several headers are one list (RFC 9110, 5.3).
+// acceptedLanguages returns the value of the request's Accept-Language header. If there are several such headers, their values
+// are joined to one list (RFC 9110, 5.3).
 func acceptedLanguages(header *fasthttp.RequestHeader) string {
 	return string(bytes.Join(header.PeekAll(fiber.HeaderAcceptLanguage), []byte{','}))
 }

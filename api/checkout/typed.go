@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// expiryField is the name of the field with the month and the year of a card's expiry. A form may instead have the two fields
-// exp_month and exp_year.
+// expiryField is the name of the field with the month and the year of a card's expiry. A form may contain the two fields
+// exp_month and exp_year instead.
 const expiryField = "expiry"
 
 // maxShownAgain bounds the length, in bytes, of a value that a refused form shows again.
@@ -19,12 +19,12 @@ const maxShownAgain = 255
 // neverShownAgain are the fields whose values a refused form never shows again.
 var neverShownAgain = map[string]bool{"cardnumber": true, "cvv": true}
 
-// typedAgain returns the values of a method's fields that a refused form shows again. The values alias the form's memory. A value
-// that may be a card number in the wrong field is left out.
+// typedAgain returns the typed values that a refused form shows again. If a value may be a card number in the wrong field, it
+// is left out. The values alias the form's memory.
 func typedAgain(f *formFields, keys []string) map[string][]byte {
 	typed := make(map[string][]byte)
 	for _, name := range append([]string{expiryField}, keys...) {
-		value := bytes.TrimRight(f.value(name), "\x00") // the function rewrite fills the end of a shortened value with NUL
+		value := bytes.TrimRight(f.value(name), "\x00") // rewrite fills the end of a shortened value with NUL
 		if !neverShownAgain[name] && len(value) <= maxShownAgain && !payment.CardLike(value) {
 			typed[name] = value
 		}
@@ -57,8 +57,8 @@ func fieldOf(key string) string {
 	return key
 }
 
-// readExpiry splits an expiry date as people type it: 8/29, 08/29, 0829, 08/2029, 08 - 29. isOne is false if the form has no
-// such field (text is nil).
+// readExpiry splits an expiry date, which people may type as 8/29, 08/29, 0829, 08/2029 or 08 - 29. If the form has no such
+// field (text is nil), isOne is false.
 func readExpiry(text []byte) (month, year []byte, isOne bool) {
 	if text == nil {
 		return nil, nil, false
@@ -74,8 +74,8 @@ func readExpiry(text []byte) (month, year []byte, isOne bool) {
 	return text, text[len(text):], true
 }
 
-// rewrite replaces the digits of other scripts by 0-9 and removes the characters that leaveOut selects, in place. The bytes after
-// a shortened text are filled with NUL, which the next call ignores.
+// rewrite replaces the digits of other scripts by 0-9 and removes the characters that leaveOut selects, in place. If the text
+// becomes shorter, the rest of its memory is filled with NUL, which the next call ignores.
 func rewrite(value []byte, leaveOut func(rune) bool) []byte {
 	value = bytes.TrimRight(value, "\x00")
 	written := value[:0]
@@ -99,6 +99,6 @@ func isMark(r rune) bool { return unicode.Is(unicode.Cf, r) }
 // isSpace tells whether a character is a space or invisible.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || isMark(r) }
 
-// isSeparator tells whether a character only groups the digits of a number: a space or a dash. People type a number with the
-// groups that their card or their bank shows.
+// isSeparator tells whether a character is a space or a dash. People type these characters between groups of digits, because
+// their card or their bank shows a number in groups.
 func isSeparator(r rune) bool { return isSpace(r) || unicode.Is(unicode.Pd, r) }

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// The states of a connection. They decide whether it may be closed.
+// The states of a connection. The gate may close only a connection that is reading, or whose caller leaves a response unread.
 const (
 	working int32 = iota // a request is being handled, or none has begun
 	reading              // the connection waits for data from its caller
 	evicted              // the gate has closed the connection to make room for another
 )
 
-// Conn is a connection that the gate has admitted. It has at most one reader and one writer at a
-// time, as a server's connections do. While it waits for its caller, the gate may close it.
+// Conn is a connection that the gate has admitted. Like all connections of a server, it has at most one reader and one writer
+// at a time. While it waits for its caller, the gate may close it.
 type Conn struct {
 	net.Conn
 	gate    *Gate
@@ -25,21 +25,21 @@ type Conn struct {
 	source  netip.Prefix // the network whose connections are counted together
 
 	state   atomic.Int32
-	writing atomic.Int64 // start of the current write, in ns; 0: none
-	since   atomic.Int64 // when the connection was accepted, or last had a valid credential, in ns
+	writing atomic.Int64 // start of the current write, in ns; 0 if there is none
+	since   atomic.Int64 // when the connection was accepted, or when its last request with a valid credential arrived, in ns
 	known   atomic.Bool  // a request on the connection has had a valid credential
 
 	openIndex, sourceIndex int // positions in the gate's lists, guarded by the gate's mu; openIndex is -1 if the connection is in no list
 }
 
-// MarkKnown records that the current request has a valid credential. When the gate needs room, it closes
-// connections that never had a valid credential before this one.
+// MarkKnown records that the current request has a valid credential. When the gate needs room, it first closes connections that
+// never had a valid credential.
 func (c *Conn) MarkKnown() {
 	c.known.Store(true)
 	c.since.Store(time.Now().UnixNano())
 }
 
-// Read implements net.Conn. Once the gate has closed the connection, Read returns net.ErrClosed.
+// Read implements net.Conn. After the gate has closed the connection, Read returns net.ErrClosed.
 func (c *Conn) Read(p []byte) (int, error) {
 	if !c.state.CompareAndSwap(working, reading) {
 		return 0, net.ErrClosed
@@ -65,7 +65,7 @@ func (c *Conn) Close() error {
 	c.gate.remove(c)
 	c.gate.mu.Unlock()
 	if errors.Is(err, net.ErrClosed) && c.state.Load() == evicted {
-		return nil // the gate has closed it already
+		return nil // the gate has already closed the connection
 	}
 	return err
 }
@@ -103,8 +103,8 @@ func (c *Conn) isStalled(now time.Time) bool {
 	return since != 0 && now.UnixNano()-since > int64(stalled)
 }
 
-// claim marks the connection as evicted, before the gate closes it, so that its reader gets
-// net.ErrClosed. It returns false if the connection no longer waits.
+// claim marks the connection as evicted before the gate closes it, so that the goroutine that reads from it gets net.ErrClosed.
+// If the connection no longer waits for its caller, claim returns false.
 func (c *Conn) claim(now time.Time) bool {
 	return c.state.CompareAndSwap(reading, evicted) || c.isStalled(now) && c.state.CompareAndSwap(working, evicted)
 }

@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	sample      = 32               // how many connections are compared to choose one to close
+	sample      = 32               // among how many connections the one to close is chosen
 	stalled     = 5 * time.Second  // how long a caller must leave a response unread before its connection may be closed
-	logEvery    = 10 * time.Second // how often the log reports that a bound is reached, or that accept fails
-	reliefCount = 16               // how many connections are closed when the process has no file handle left
+	logEvery    = 10 * time.Second // shortest time between two log lines about a reached bound, or about a failed accept
+	reliefCount = 16               // how many connections are closed if the process has no file handle left
 )
 
 // Options of a Gate.
 type Options struct {
 	Total      int            // greatest number of open connections, above zero
-	PerAddress int            // greatest number of open connections from one address; 0: no bound for each address
-	Trusted    []netip.Prefix // proxies, which PerAddress does not bound
+	PerAddress int            // greatest number of open connections from one address; 0 if there is no such bound
+	Trusted    []netip.Prefix // proxies, to which PerAddress does not apply
 	Log        *slog.Logger
 }
 
-// Gate bounds the open connections. If a bound is reached, a new connection replaces one that waits, or is closed itself.
-// The methods of a Gate may be used by any number of goroutines.
+// Gate bounds the open connections. If a bound is reached, a new connection replaces a waiting one. If no connection waits, the
+// new one is closed. The methods of a Gate may be used by any number of goroutines.
 type Gate struct {
 	trusted    []netip.Prefix
 	log        *slog.Logger
@@ -55,7 +55,8 @@ func NewGate(o Options) *Gate {
 	return g
 }
 
-// Bound changes the bounds, which mean the same as in Options. It closes waiting connections until the new bounds hold.
+// Bound changes the bounds, which have the same meaning as in Options. If too many connections are open, it closes waiting
+// ones.
 func (g *Gate) Bound(total, perAddress int) {
 	if perAddress <= 0 {
 		perAddress = total
@@ -109,8 +110,8 @@ func (g *Gate) admit(raw net.Conn) *Conn {
 	return c
 }
 
-// place adds a connection to the open ones, and returns those that it replaces, which the caller
-// closes. ok is false if there is no room.
+// place adds a connection to the open ones, and removes connections to make room. The caller closes the removed connections
+// (victims). If there is no room, ok is false.
 func (g *Gate) place(c *Conn) (victims []*Conn, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -134,8 +135,8 @@ func (g *Gate) place(c *Conn) (victims []*Conn, ok bool) {
 	return victims, true
 }
 
-// evict chooses the connection to close from a sample of the candidates, removes it from the lists and
-// returns it. It returns nil if none of the sample waits. The caller holds the lock, and closes the connection.
+// evict chooses the connection to close from a sample of the candidates, removes it from the lists and returns it. If no
+// connection in the sample waits, evict returns nil. The caller holds the lock, and closes the returned connection.
 func (g *Gate) evict(candidates []*Conn) *Conn {
 	now := time.Now()
 	var best *Conn
@@ -161,7 +162,7 @@ func (g *Gate) evict(candidates []*Conn) *Conn {
 	return best
 }
 
-// before tells whether a should be closed before b.
+// before tells whether connection a should be closed before connection b.
 func (g *Gate) before(a, b *Conn) bool {
 	if a.known.Load() != b.known.Load() {
 		return b.known.Load()
@@ -193,7 +194,7 @@ func (g *Gate) remove(c *Conn) {
 	c.openIndex = -1
 }
 
-// relieve closes some connections, because the process has run out of file handles.
+// relieve is called when the process has run out of file handles, and closes some waiting connections.
 func (g *Gate) relieve() {
 	var victims []*Conn
 	g.mu.Lock()
@@ -222,7 +223,8 @@ func (g *Gate) trusts(a netip.Addr) bool {
 	return false
 }
 
-// addressOf returns the address at the other end of a connection; the zero value if it has none.
+// addressOf returns the address at the other end of a connection. If it is not a TCP connection, addressOf returns the zero
+// value.
 func addressOf(c net.Conn) netip.Addr {
 	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap().WithZone("")

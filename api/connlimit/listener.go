@@ -9,13 +9,14 @@ import (
 	"time"
 )
 
-// The first and the longest wait after a failed accept(2). Each wait is twice the previous one.
+// The first and the longest wait after a failed accept(2). If it fails again, the next wait is twice as long.
 const (
 	firstWait = 5 * time.Millisecond
 	lastWait  = time.Second
 )
 
-// Listener wraps a listener, so that Accept returns only connections that the gate admits. Listeners of one gate share its bounds.
+// Listener wraps a listener, so that Accept returns only connections that the gate admits. All listeners of a gate share its
+// bounds.
 func (g *Gate) Listener(l net.Listener) net.Listener {
 	return &listener{Listener: l, gate: g, closed: make(chan struct{})}
 }
@@ -55,7 +56,7 @@ func (l *listener) Close() error {
 	return l.Listener.Close()
 }
 
-// pause waits after an error. It returns false if the listener was closed meanwhile.
+// pause waits after an error of accept(2). If the listener is closed during the wait, pause returns false.
 func (l *listener) pause(wait time.Duration, err error) bool {
 	l.gate.failureLog.Do(func() {
 		l.gate.log.Warn("no connection could be accepted; it is tried again", "error", err, "open", l.gate.Open())
@@ -73,9 +74,9 @@ func (l *listener) pause(wait time.Duration, err error) bool {
 	}
 }
 
-// lasting tells whether Accept would fail with the same error again: the handle is no longer a listening socket,
-// or a past deadline was set to wake the goroutine that waits in Accept. All other errors of accept(2)
-// are temporary, or concern only the connection that was about to be accepted.
+// lasting tells whether an error is permanent, so that the next Accept would fail with the same error. Such errors mean that
+// the handle is no longer a listening socket, or that a past deadline was set to wake the goroutine that waits in Accept. All
+// other errors of accept(2) are temporary, or concern only the connection that was about to be accepted.
 func lasting(err error) bool {
 	for _, e := range []error{net.ErrClosed, os.ErrDeadlineExceeded, syscall.EBADF, syscall.EINVAL, syscall.ENOTSOCK, syscall.EFAULT} {
 		if errors.Is(err, e) {

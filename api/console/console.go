@@ -19,7 +19,7 @@ import (
 	"mizan/ledger"
 )
 
-// Config has the settings of the console and the services that it calls.
+// Config contains the settings of the console, and the services that the console calls.
 type Config struct {
 	visit.Config
 	Organizations Organizations
@@ -41,7 +41,7 @@ type Handlers struct {
 	contracts *contracts.Handlers
 }
 
-// catalog is the API's description, in the form from which the console makes its pages.
+// catalog is the description of the API, from which the console generates pages.
 var catalog = sync.OnceValue(func() *described.Catalog { return described.New(operations.Contents()) })
 
 // New returns the handlers.
@@ -61,7 +61,7 @@ var templates = view.NewTemplates(templateFiles, nil)
 //go:embed templates
 var templateFiles embed.FS
 
-// areas lists the pages of all areas.
+// areas returns the pages of each area.
 func (h *Handlers) areas() [][]visit.Page {
 	return [][]visit.Page{
 		h.ownPages(), h.settingsPages(), h.loginsPages(),
@@ -69,7 +69,7 @@ func (h *Handlers) areas() [][]visit.Page {
 	}
 }
 
-// ownPages are the pages that every person has.
+// ownPages are the pages that every logged-in person may open, such as the first page.
 func (h *Handlers) ownPages() []visit.Page {
 	return []visit.Page{
 		{Method: fiber.MethodGet, Path: view.Root, Handle: h.showHome},
@@ -79,7 +79,7 @@ func (h *Handlers) ownPages() []visit.Page {
 	}
 }
 
-// Routes returns the routes. The last route serves every path of the console that no other route has.
+// Routes returns the routes. The last route serves every path of the console that belongs to no other route.
 func (h *Handlers) Routes() (routes []web.Route) {
 	anyone := web.Access{Callers: web.Anyone}
 	open := func(method, path string, handle func(*web.Request) error) {
@@ -95,10 +95,10 @@ func (h *Handlers) Routes() (routes []web.Route) {
 	return append(routes, h.console.Routes(visit.Page{Method: fiber.MethodGet, Path: view.Root + "*", Handle: showNotFound})...)
 }
 
-// Refuse responds with a page to a request that no route of the console serves.
+// Refuse responds with an error page to a request that no route of the console serves.
 func (h *Handlers) Refuse(req *web.Request, err error) error { return h.console.Refuse(req, err) }
 
-// leadHome is GET /console: a redirect to the first page.
+// leadHome is GET /console. It redirects to the first page.
 func (h *Handlers) leadHome(req *web.Request) error {
 	v, err := h.console.AnonymousVisit(req)
 	if err != nil {
@@ -107,7 +107,7 @@ func (h *Handlers) leadHome(req *web.Request) error {
 	return v.Redirect(view.Root+queryOf(v), false)
 }
 
-// queryOf returns the query of the request with its question mark; empty if there is none.
+// queryOf returns the query of the request, including the question mark. If there is no query, the result is empty.
 func queryOf(v *visit.Visit) string {
 	if query := v.QueryArgs().QueryString(); len(query) > 0 {
 		return "?" + string(query)
@@ -115,10 +115,11 @@ func queryOf(v *visit.Visit) string {
 	return ""
 }
 
-// homePage is the data of the first page.
+// homePage is the data for the first page.
 type homePage struct{ Welcome string }
 
-// showHome is GET /console/: a partner's figures, or links to every page that the person can open.
+// showHome is GET /console/. A person who acts for a partner sees the partner's figures; everybody else sees links to the pages
+// that the person may open.
 func (h *Handlers) showHome(v *visit.Visit) error {
 	if v.Partner() != nil {
 		return h.partner.Home(v)
@@ -139,7 +140,7 @@ var (
 	valueImmutable = []byte("public, max-age=31536000, immutable")
 )
 
-// sendAsset sends a file. The file's address changes with its content, so browsers may cache it forever.
+// sendAsset sends a file. A file gets a new address when its content changes, so browsers may cache the file forever.
 func (h *Handlers) sendAsset(req *web.Request) error {
 	asset, found := view.AssetNamed(req.Parameter("name"))
 	if !found {

@@ -13,18 +13,19 @@ import (
 	"mizan/ledger/schema"
 )
 
-// organizationCookie is the cookie with the organization of the last login. The organization is not a secret.
+// organizationCookie is the cookie that contains the organization of the browser's last login. The organization is not a
+// secret.
 const (
 	organizationCookie = "mizan_organization"
 	organizationLife   = 365 * 24 * time.Hour
 )
 
-// sessionsPath is the route of the API that begins a session.
+// sessionsPath is the path of the API's login route, which begins a session.
 const sessionsPath = "/api/v1/sessions"
 
-// loginPage is the data of the template of the login page.
+// loginPage is the data for the login page's template.
 type loginPage struct {
-	Next             string // the page to show afterwards
+	Next             string // the page to show after the login
 	Organization     string
 	AsksOrganization bool
 	Login            string
@@ -43,8 +44,8 @@ func (h *Handlers) showLogin(req *web.Request) error {
 	return h.sendLogin(v, fiber.StatusOK, problem, h.loginPage(v, v.Query(visit.OrganizationParam), v.Query("next")))
 }
 
-// loginPage returns the data of the login page for a person of an organization. If the service has only one organization, the
-// page uses that one. Otherwise, if organization is empty, the page uses the organization in the browser's cookie.
+// loginPage returns the data for the login page. If the service has only one organization, persons log in to that one.
+// Otherwise the page suggests the given organization or, if organization is empty, the one in the browser's cookie.
 func (h *Handlers) loginPage(v *visit.Visit, organization, next string) loginPage {
 	p := loginPage{Next: visit.LocalPath(next), Organization: organization}
 	if sole, isSole := h.cfg.Organizations.SoleOrganization(); isSole {
@@ -72,7 +73,7 @@ func (h *Handlers) logIn(req *web.Request) error {
 	p.Login = v.Form.Get("login")
 	org, err := web.ParseID(p.Organization)
 	if err != nil {
-		org = ledger.ID{} // no organization has this id: the login fails after the same work
+		org = ledger.ID{} // no organization has this id, so the login fails, after the same work
 	}
 	refused := h.beginSession(v, org, p.Login, v.Form.Get("pass"))
 	switch {
@@ -89,7 +90,7 @@ func (h *Handlers) logIn(req *web.Request) error {
 	return v.Fail(refused)
 }
 
-// beginSession begins a session of the console by the API's login, and sets its cookie.
+// beginSession calls the API's login route to begin a session of the console, and sets the session's cookie.
 func (h *Handlers) beginSession(v *visit.Visit, org ledger.ID, login, pass string) *web.Refused {
 	var body schema.Encoder
 	body.Open('{')
@@ -125,7 +126,8 @@ func (h *Handlers) logOut(v *visit.Visit) error {
 	return v.Redirect(visit.LoginPath, false)
 }
 
-// setCookie sets a cookie of the console with a lifetime. If life is 0, the browser deletes the cookie.
+// setCookie sets a cookie of the console. life is how long the browser keeps the cookie. If it is 0, the browser deletes the
+// cookie.
 func (h *Handlers) setCookie(v *visit.Visit, name, value string, life time.Duration) {
 	var c fasthttp.Cookie
 	c.SetKey(name)

@@ -41,12 +41,28 @@ func TestLogin(t *testing.T) {
 		"MalformedFormsAreRefused":                    testMalformedFormsAreRefused,
 		"HeadIsAGetWithoutThePage":                    testHeadIsAGetWithoutThePage,
 		"FilesAreKept":                                testFilesAreKept,
+		"PartWithoutASessionLeavesThePage":            testPartWithoutASessionLeavesThePage,
 		"OrganizationIsAskedOnlyWhereThereAreSeveral": testOrganizationIsAskedOnlyWhereThereAreSeveral,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, s)
 		})
+	}
+}
+
+// A script that loads a part of a page would put the login page in the place of the part if it were redirected with a Location.
+func testPartWithoutASessionLeavesThePage(t *testing.T, s *testkit.Server) {
+	b := consoletest.Open(t, s).With("HX-Request", "true")
+	for page, login := range map[string]string{
+		s.BaseURL + "/console/ledger/accounts?env=test": "/console/login?next=%2Fconsole%2Fledger%2Faccounts%3Fenv%3Dtest",
+		"https://example.com/elsewhere":                 "/console/login",
+		"::":                                            "/console/login",
+	} {
+		part := b.With("HX-Current-URL", page).Get("/console/ledger/accounts?part=level").Want(204)
+		if got := part.Header.Get("HX-Redirect"); got != login {
+			t.Errorf("a part of %s leads to %q", page, got)
+		}
 	}
 }
 

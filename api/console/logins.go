@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// loginsPath is the path of the page with the latest attempts to log in.
+// loginsPath is the path of the page that lists the latest attempts to log in.
 const loginsPath = view.Root + "admin/logins"
 
 func (h *Handlers) loginsPages() []visit.Page {
@@ -27,10 +27,10 @@ type loginRow struct {
 	Count   int    `json:"count"`
 }
 
-// loginsPage is the data of the page.
+// loginsPage is the data for the page that lists attempts to log in.
 type loginsPage struct {
 	Rows        []loginRow
-	Next, First string // addresses of other pages; empty: none
+	Next, First string // addresses of other pages; empty if none
 }
 
 // showLogins is GET /console/admin/logins?cursor.

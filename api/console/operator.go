@@ -8,10 +8,10 @@ import (
 	"mizan/api/console/visit"
 )
 
-// tokenPage is the data of the page on which a person enters the administration token.
+// tokenPage is the data for the page on which a person enters the administration token.
 type tokenPage struct {
-	Next    string // the page to show afterwards
-	IsShown bool   // the token was entered in this session already
+	Next    string // the page to show after the token was entered
+	IsShown bool   // the token was already entered in this session
 }
 
 // showToken is GET /console/admin/token.
@@ -25,8 +25,8 @@ func (h *Handlers) sendToken(v *visit.Visit, status int, problem, next string) e
 	})
 }
 
-// keepToken is POST /console/admin/token: the server keeps the token in memory for this session or, if the form has the field
-// forget, drops it.
+// keepToken is POST /console/admin/token: the server keeps the token in memory for this session. If the form contains the field
+// forget, the server drops the token instead.
 func (h *Handlers) keepToken(v *visit.Visit) error {
 	if v.Form.Has("forget") {
 		v.ForgetToken()

@@ -29,7 +29,7 @@ func (h *Handlers) settingsPages() []visit.Page {
 	}
 }
 
-// settingsPage is the data of the page.
+// settingsPage is the data for the page.
 type settingsPage struct {
 	Own       ownUser
 	Languages []string
@@ -37,7 +37,7 @@ type settingsPage struct {
 	Wrong     map[string]string // the problems of the password form, by field
 }
 
-// ownUser is the person's own user.
+// ownUser is the user record of the person who is logged in.
 type ownUser struct {
 	ID    string `json:"id"`
 	Login string `json:"login"`
@@ -45,7 +45,7 @@ type ownUser struct {
 	Lang  string `json:"lang"`
 }
 
-// session is a session of the person.
+// session is a session of the person who is logged in.
 type session struct {
 	ID       string `json:"id"`
 	Created  string `json:"created_at"`
@@ -60,7 +60,7 @@ type session struct {
 	} `json:"failures_before"`
 }
 
-// showSettings is GET /console/settings, and the response to a form of the page that was refused.
+// showSettings is GET /console/settings. It is also the response to a refused form of that page.
 func (h *Handlers) showSettings(v *visit.Visit, refused *web.Refused, wrong map[string]string) error {
 	p := settingsPage{Languages: directory.ConsoleLanguages, Wrong: wrong}
 	var own struct {
@@ -99,7 +99,7 @@ func (h *Handlers) setLanguage(v *visit.Visit) error {
 }
 
 // setPassword is POST /console/settings/password. A new password ends all sessions of the person, so setPassword begins a new
-// one.
+// session.
 func (h *Handlers) setPassword(v *visit.Visit) error {
 	pass := v.Form.Get("pass")
 	if pass != v.Form.Get("pass_again") {
@@ -139,7 +139,7 @@ func (h *Handlers) endSessions(v *visit.Visit) error {
 		path += "/" + url.PathEscape(id)
 	}
 	refused := v.Do(fiber.MethodDelete, path, nil).Refused()
-	if refused != nil && refused.Status != fiber.StatusNotFound { // the session may have ended by itself
+	if refused != nil && refused.Status != fiber.StatusNotFound { // the session may have ended in the meantime
 		return refused
 	}
 	return v.Redirect(settingsPath, true)

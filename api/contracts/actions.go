@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// listActions is GET /pfp/{product}/{id}/actions: the product's actions. Each row tells whether the caller may take the action
-// now, the fields of its body, and the statuses to which it may lead.
+// listActions serves GET /pfp/{product}/{id}/actions, which lists the product's actions. Each row tells whether the caller may
+// take the action now, which fields the action's body has, and to which statuses the action may lead.
 func (h *Handlers) listActions(req *web.Request, f *family, product *contract.Product) error {
 	result, err := h.contractAt(req, f, product)
 	if err != nil {
@@ -40,7 +40,8 @@ func (h *Handlers) listActions(req *web.Request, f *family, product *contract.Pr
 	return nil
 }
 
-// appendAvailability writes an action. The member refusal is the body of the response that the action would get now.
+// appendAvailability writes an action. If the action would be refused now, the member refusal is the body of the response that
+// it would get.
 func (f *family) appendAvailability(e *schema.Encoder, r *contract.Record, a *contract.Availability) {
 	e.Text("action", a.Name)
 	e.Boolean("allowed", a.Refusal == nil)
@@ -68,7 +69,7 @@ func (f *family) appendAvailability(e *schema.Encoder, r *contract.Record, a *co
 	e.Close(']')
 }
 
-// appendRefusal writes the body of the response to a refusal; null if there is none.
+// appendRefusal writes the body of the response that a refusal causes, or null if there is no refusal.
 func appendRefusal(e *schema.Encoder, refusal error) {
 	if refusal == nil {
 		e.Null("refusal")
@@ -85,7 +86,8 @@ func textsOf[T any](list []T, text func(T) string) []string {
 	return texts
 }
 
-// appendBodyField writes a field of an action's body: the properties of its column, and the bounds that the contract sets.
+// appendBodyField writes the description of a field of an action's body: the properties of the field's column, and the bounds
+// that the contract sets for the value.
 func (f *family) appendBodyField(e *schema.Encoder, field *contract.BodyField) {
 	form := field.Kind.Form(field.Column, schema.Use{InRequest: true, Reader: f.reading.Requests})
 	e.Text("name", field.Name)
@@ -120,7 +122,8 @@ func (f *family) appendBodyField(e *schema.Encoder, field *contract.BodyField) {
 	e.Close(']')
 }
 
-// appendBound writes a bound of a number as a string of digits, because it may be too large for a JSON number.
+// appendBound writes a bound for a number. The bound is written as a string of digits, because it may be too large for a JSON
+// number.
 func appendBound(e *schema.Encoder, name string, bound *money.Amount) {
 	if bound != nil {
 		e.Amount(name, *bound)

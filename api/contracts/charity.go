@@ -18,52 +18,52 @@ import (
 	"mizan/posting"
 )
 
-// charityPath is the account of money that the institution may not keep and must give to charity.
+// charityPath is the account for money that the institution may not keep, and must give to charity.
 const charityPath ledger.Path = "L:charity"
 
-// Bounds of a report on charity: the events that it reads in total, and the events that it reads at a time.
+// Limits of a report on charity: the number of events that it reads in total, and at a time.
 const (
 	maxCharityEvents = 5_000
 	charityBatch     = 500
 )
 
-// charityQuery has the parameters of a report on charity and collects its results.
+// charityQuery has the parameters of a report on charity, and collects the report's results.
 type charityQuery struct {
 	org      ledger.ID
 	reading  *contract.Reading
 	envs     []money.Env
 	from, to ledger.Micros
-	lastLine journal.LineCursor // the last line of the previous page
+	lastLine journal.LineCursor // last line of the previous page
 	limit    int
 
 	donors map[ledger.ID]*contractRef
 	gifts  []charityLine
-	next   string // the cursor of the next page; empty if there is none
+	next   string // cursor of the next page; empty if there is no next page
 	totals []charityTotal
 }
 
-// charityLine is a posting on the charity account, with the contract that gave the money.
+// charityLine is a posting on the charity account, and the contract that gave the money.
 type charityLine struct {
 	event   *ledger.Event
-	index   int // index of the posting in its entry
+	index   int // index of the posting in the event's entry
 	donor   *contractRef
-	sources []string // paths of the accounts that the money came from, each cut after the contract's id
+	sources []string // paths of the accounts from which the money came, without what follows the contract's id
 }
 
-// contractRef identifies a contract of the family in the report.
+// contractRef identifies a contract in the report, by its product and its contract number.
 type contractRef struct{ product, number string }
 
-// charityTotal is the sum of all gifts in one asset.
+// charityTotal is the total of all gifts in one asset.
 type charityTotal struct {
 	asset    money.Asset
 	amount   money.Signed
 	postings int64
 }
 
-// charity is GET /charity: the gifts of the family's contracts, newest first, with the totals
-// of all pages in each asset. The account also receives remainders that contracts of the other
-// reading (a product has a secular and a religious form) could not divide among their parties. The report leaves these
-// postings out; the ledger shows them.
+// charity serves GET /charity, which lists the gifts of the family's contracts, newest first. It also returns the total in each
+// asset, over all pages. A product has a secular and a religious form, called readings. The charity account also receives
+// remainders that contracts of the other reading could not divide among their parties. The report leaves out these postings,
+// which only the ledger shows.
 func (h *Handlers) charity(req *web.Request, f *family, _ *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "from", "to", "env", "limit", "cursor")
 	want := &charityQuery{
@@ -97,8 +97,8 @@ func (h *Handlers) charity(req *web.Request, f *family, _ *contract.Product) err
 	return nil
 }
 
-// fromDay reads a lower bound: an RFC 3339 time, or a day, which means its beginning.
-// If the parameter is absent, the report has no lower bound.
+// fromDay reads a parameter that is the lower bound of a time range. The bound is an RFC 3339 time, or a day, which stands for
+// the beginning of the day. If the parameter is absent, the report has no lower bound.
 func fromDay(q *web.Query, name string) ledger.Micros {
 	if day, ok := schema.ParseDate(q.Text(name)); ok {
 		return ledger.MicrosOf(day.Time())
@@ -106,8 +106,8 @@ func fromDay(q *web.Query, name string) ledger.Micros {
 	return q.InstantOr(name, 0, web.DayOrInstant)
 }
 
-// toDay reads an inclusive upper bound: an RFC 3339 time, or a day, which means its end.
-// If the parameter is absent, the report has no upper bound.
+// toDay reads a parameter that is the inclusive upper bound of a time range. The bound is an RFC 3339 time, or a day, which
+// stands for the end of the day. If the parameter is absent, the report has no upper bound.
 func toDay(q *web.Query, name string, now time.Time) ledger.Micros {
 	if day, ok := schema.ParseDate(q.Text(name)); ok {
 		return web.ThroughNow(ledger.MicrosOf((day+1).Time())-1, now)
@@ -115,7 +115,8 @@ func toDay(q *web.Query, name string, now time.Time) ledger.Micros {
 	return web.ThroughNow(q.InstantOr(name, web.Forever, web.DayOrInstant), now)
 }
 
-// find reads all of the account's lines between the bounds, because the totals cover all pages.
+// find reads all lines of the charity account in the time range, not only those of the page, because the totals cover all
+// pages.
 func (q *charityQuery) find(view *posting.View) error {
 	accounts, err := q.accounts(view)
 	if err != nil {
@@ -154,7 +155,7 @@ func (q *charityQuery) find(view *posting.View) error {
 	}
 }
 
-// accounts returns the charity account of each asset, and begins a total for each.
+// accounts returns the charity accounts, one for each asset. It adds a total of zero for each of them to q.totals.
 func (q *charityQuery) accounts(view *posting.View) (accounts []ledger.Account, err error) {
 	for _, env := range q.envs {
 		err = view.Accounts(q.org, string(charityPath), env, func(a ledger.Account) (bool, error) {
@@ -171,8 +172,8 @@ func (q *charityQuery) accounts(view *posting.View) (accounts []ledger.Account, 
 	return accounts, nil
 }
 
-// addEvent adds an event's postings on the charity account to the totals. Postings after those of the previous page
-// are added to this page, until it is full. The last posting of the event comes first, as in a statement.
+// addEvent adds an event's postings on the charity account to the totals. It adds the postings that follow the previous page to
+// this page, until this page is full. The event's postings are added in reverse order, as in a statement.
 func (q *charityQuery) addEvent(view *posting.View, e *ledger.Event) error {
 	giver, err := q.donorOf(view, e.Source)
 	if err != nil || giver == nil {
@@ -202,10 +203,9 @@ func (q *charityQuery) addEvent(view *posting.View, e *ledger.Event) error {
 	return nil
 }
 
-// counterparts returns the accounts on the other side of a posting. An entry consists of groups
-// of adjacent postings that balance among themselves: a group ends where the running sum
-// reaches zero. Only the posting's own group counts. If a contract has an account for each
-// person, the path is cut after the contract's id.
+// counterparts returns the accounts on the other side of a posting. In an entry, adjacent postings form groups that balance: a
+// group ends where the running sum reaches zero. Only accounts of the posting's own group are returned. A contract may have an
+// account for each person, whose path continues after the contract's id. The continuation is cut off.
 func counterparts(e *ledger.Event, index int) (accounts []string, err error) {
 	postings, contractID := e.Entry.Postings, e.Source.ID.String()
 	at, sum := &postings[index], money.Signed{}
@@ -244,8 +244,7 @@ func (q *charityQuery) addToTotals(p *ledger.Posting) (err error) {
 	return err
 }
 
-// donorOf returns the contract to which an entry belongs; nil if the entry does not belong to a contract of the
-// family.
+// donorOf returns the contract to which an entry belongs, or nil if the entry belongs to no contract of the family.
 func (q *charityQuery) donorOf(view *posting.View, source ledger.Source) (*contractRef, error) {
 	if from, known := q.donors[source.ID]; known || source.Kind != ledger.Contract {
 		return from, nil
@@ -277,7 +276,7 @@ func (f *family) appendGift(e *schema.Encoder, g *charityLine) {
 	e.Texts("from", g.sources)
 }
 
-// appendTotals writes the totals of the assets that have gifts.
+// appendTotals writes the total of each asset in which there are gifts.
 func (f *family) appendTotals(e *schema.Encoder, totals []charityTotal) {
 	e.OpenField("totals", '[')
 	for i := range totals {

@@ -17,8 +17,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Service creates contracts, performs actions on them and reads them; *contract.Service of package
-// actors/contract implements it. Its errors are *schema.Faults and *ledger.Refusal.
+// Service creates contracts, performs actions on them and reads them. It is implemented by *contract.Service of package
+// actors/contract. The methods return errors of the types *schema.Faults and *ledger.Refusal.
 type Service interface {
 	Create(contractactor.Create) (contractactor.Result, error)
 	Act(contractactor.ActionRequest) (contractactor.Result, error)
@@ -26,8 +26,8 @@ type Service interface {
 	Screen(org ledger.ID, input contract.ScreeningInput, key actors.Key, author ledger.Author) (contractactor.Screening, error)
 }
 
-// family is a reading (the secular or the religious form of the products), with the conditions that all routes of the reading
-// share.
+// family is a reading (the secular or the religious form of the products), with the conditions that apply to all routes of the
+// reading.
 type family struct {
 	reading *contract.Reading
 	module  string
@@ -36,7 +36,7 @@ type family struct {
 
 var secularFamily = &family{reading: contract.Secular, module: directory.ParticipatoryFinance}
 
-// admit checks that the organization has the family's module and is of the required type.
+// admit checks that the organization has the family's module and, if the family requires it, is a bank.
 func (h *Handlers) admit(f *family, req *web.Request) error {
 	const op = "contracts.contracts"
 	o, known := h.cfg.Organizations.Organization(req.Principal.Org)
@@ -49,8 +49,8 @@ func (h *Handlers) admit(f *family, req *web.Request) error {
 	return nil
 }
 
-// forbid returns the refusal of a caller whose role the family does not admit. If the organization
-// lacks the module, the refusal says so instead, as it does for every other caller.
+// forbid returns the error for a caller whose role may not use the family's routes. If the organization lacks the family's
+// module, the error says so instead, so that all callers of such an organization get the same error.
 func (h *Handlers) forbid(f *family, org ledger.ID, refusal error) error {
 	if o, known := h.cfg.Organizations.Organization(org); !known || o.HasModule(f.module) {
 		return refusal
@@ -62,8 +62,7 @@ func (f *family) inactive() error {
 	return ledger.Refuse("contracts.contracts", ledger.ModuleNotActive, "the module %s is not active", f.module)
 }
 
-// withDetails converts refused fields to the form of contracts: {error, details: {field:
-// [message]}}.
+// withDetails converts an error that refuses fields to the format of the contract routes: {error, details: {field: [message]}}.
 func withDetails(err error) error {
 	if err == nil {
 		return nil
@@ -83,7 +82,7 @@ func withDetails(err error) error {
 	return faults
 }
 
-// keyAndInput reads the Idempotency-Key and the body of a write.
+// keyAndInput reads the Idempotency-Key and the body of a request that writes.
 func (h *Handlers) keyAndInput(req *web.Request) (key actors.Key, sent schema.Input, err error) {
 	if key, err = h.keys.Staff(req); err == nil {
 		sent, err = req.Input()
@@ -91,13 +90,13 @@ func (h *Handlers) keyAndInput(req *web.Request) (key actors.Key, sent schema.In
 	return key, sent, err
 }
 
-// callerOf returns the user who has sent the request, and whether the organization requires dual control.
+// callerOf returns the user who sent the request, and whether the user's organization requires dual control.
 func (h *Handlers) callerOf(req *web.Request) contract.Caller {
 	o, known := h.cfg.Organizations.Organization(req.Principal.Org)
 	return contract.Caller{User: req.Principal.Session.User, DualControl: known && o.HasModule(directory.DualControl)}
 }
 
-// createContract is POST /pfp/{product}.
+// createContract serves POST /pfp/{product}.
 func (h *Handlers) createContract(req *web.Request, f *family, product *contract.Product) error {
 	key, sent, err := h.keyAndInput(req)
 	if err != nil {
@@ -136,13 +135,13 @@ func (h *Handlers) contractAt(req *web.Request, f *family, product *contract.Pro
 	return h.cfg.Contracts.Read(req.Principal.Org, product, f.reading, id)
 }
 
-// readContract is GET /pfp/{product}/{id}.
+// readContract serves GET /pfp/{product}/{id}.
 func (h *Handlers) readContract(req *web.Request, f *family, product *contract.Product) error {
 	result, err := h.contractAt(req, f, product)
 	return h.writeContract(req, fiber.StatusOK, &result, err)
 }
 
-// actOnContract is POST /pfp/{product}/{id}/{action}.
+// actOnContract serves POST /pfp/{product}/{id}/{action}.
 func (h *Handlers) actOnContract(req *web.Request, f *family, product *contract.Product) error {
 	id, err := web.ParseID(req.Parameter("id"))
 	if err != nil {
@@ -156,7 +155,7 @@ func (h *Handlers) actOnContract(req *web.Request, f *family, product *contract.
 	action, known := product.Action(f.reading, name)
 	if !known {
 		if _, err := h.cfg.Contracts.Read(req.Principal.Org, product, f.reading, id); err != nil {
-			return err // for an unknown contract the error is NotFound, even if the action is unknown too
+			return err // an unknown contract is NotFound, even if the action is also unknown
 		}
 		return contract.Unsupported(web.Truncate([]byte(name), 64))
 	}
@@ -183,20 +182,20 @@ func (h *Handlers) writeContract(req *web.Request, status int, result *contracta
 	return nil
 }
 
-// viewOf returns the data that a response shows in addition to the contract's record.
+// viewOf returns what a response shows of a contract in addition to the contract's record.
 func viewOf(org ledger.ID, result *contractactor.Result) *jsonform.ContractView {
 	stamp := &result.Stamp
 	return &jsonform.ContractView{Org: org, Started: stamp.Started, Updated: stamp.Updated, Number: stamp.Number}
 }
 
-// appendListed appends a contract in the form of a list, which has fewer fields.
+// appendListed appends a contract as a row of a list. The row has fewer fields than the contract has alone.
 func appendListed(e *schema.Encoder, org ledger.ID, result *contractactor.Result) {
 	view := viewOf(org, result)
 	view.InList = true
 	jsonform.AppendContract(e, result.Record, view)
 }
 
-// appendSigned writes an amount that is not a column of a record type.
+// appendSigned writes an amount that may be negative and is not the value of a column.
 func (f *family) appendSigned(e *schema.Encoder, name string, s money.Signed) {
 	e.Key(name)
 	e.Buf = schema.AppendSigned(e.Buf, s, f.reading.Answers)

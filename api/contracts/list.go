@@ -18,34 +18,34 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of a page of contracts.
+// Limits of a page of contracts.
 const (
 	contractLimit    = 50
 	maxContractLimit = 200
-	maxContractsRead = 400    // contracts that are read for one page; then the page ends early, with a cursor to continue
+	maxContractsRead = 400    // contracts that are read for one page; at this number the page ends, with a cursor to continue
 	maxEndingIn      = 36_500 // days
 )
 
-// contractQuery has the conditions that the contracts of a list must meet.
+// contractQuery has the conditions that contracts must meet to be in a list.
 type contractQuery struct {
 	org      ledger.ID
 	product  *contract.Product
 	reading  *contract.Reading
 	list     ledger.List
-	person   *ledger.ID // a person who must be a party
+	person   *ledger.ID // nil, or a person who must be a party to the contract
 	status   contract.Status
-	waiting  bool // only contracts that wait for a review
+	waiting  bool // true: only contracts that wait for a review
 	region   string
 	kind     string
 	env      money.Env   // 0: both environments
 	arrears  *bool       // true: only contracts in arrears; false: only others; nil: all
-	endsBy   ledger.Date // the contract must end by this date; 0: it may end at any time
+	endsBy   ledger.Date // the contract must end by this date; 0 if it may end at any time
 	before   ledger.Micros
 	limit    int
 	customer bool // true: person must be the customer; false: person must hold certificates
 }
 
-// listContracts is GET /pfp/{product}.
+// listContracts serves GET /pfp/{product}.
 func (h *Handlers) listContracts(req *web.Request, f *family, product *contract.Product) error {
 	known := []string{"status", "region", "type", "env", "limit", "cursor"}
 	known = append(known, filtersOf(product)...)
@@ -74,7 +74,7 @@ func (h *Handlers) listContracts(req *web.Request, f *family, product *contract.
 	return nil
 }
 
-// filtersOf returns the names of a product's own filters, in addition to those of all products.
+// filtersOf returns the names of the filters that the lists of this product have, but not the lists of all products.
 func filtersOf(p *contract.Product) (names []string) {
 	if p.Customer != "" {
 		names = append(names, "customer_id")
@@ -96,7 +96,7 @@ func (h *Handlers) contractQueryOf(req *web.Request, q *web.Query, f *family, p 
 		org: req.Principal.Org, product: p, reading: f.reading, list: contractactor.ListOf(p, f.reading),
 		status: contract.Status(oneOf(q, "status", p.States)), region: q.Text("region"), kind: q.Text("type"), limit: q.LimitUpTo(contractLimit, maxContractLimit),
 	}
-	if _, sent := q.Sent("env"); sent || p.ShortLists { // for these products a list has one environment, prod by default
+	if _, sent := q.Sent("env"); sent || p.ShortLists { // ShortLists: a list shows one environment, by default prod
 		query.env = q.Env()
 		query.list = contractactor.ListOfEnv(p, f.reading, query.env)
 	}
@@ -107,8 +107,8 @@ func (h *Handlers) contractQueryOf(req *web.Request, q *web.Query, f *family, p 
 	if _, known := contract.Regions[query.region]; query.region != "" && !known {
 		q.Problems.Add("region", "region is not supported by the chart of accounts")
 	}
-	// No product has both parameters. The list of a person's contracts is shorter than that of an
-	// environment, so it is read instead.
+	// A product has at most one of these parameters. The list of a person's contracts is read instead of the list of an
+	// environment, because it is shorter.
 	for _, name := range []string{"customer_id", "investor_id"} {
 		if who, sent := q.ID(name); sent {
 			query.person, query.customer = &who, name == "customer_id"
@@ -130,7 +130,7 @@ func (h *Handlers) contractQueryOf(req *web.Request, q *web.Query, f *family, p 
 	return query
 }
 
-// instantCursor reads a cursor that is an instant; 0: the first page.
+// instantCursor reads a cursor that is an instant. It returns 0 for the first page, which has no cursor.
 func instantCursor(q *web.Query) ledger.Micros {
 	text, sent := q.Sent("cursor")
 	if !sent {
@@ -143,8 +143,8 @@ func instantCursor(q *web.Query) ledger.Micros {
 	return max(1, web.CeilMicros(at))
 }
 
-// find returns a page of contracts, newest first, and the cursor of the next page, which has the contracts
-// booked before that instant. The cursor is 0 on the last page.
+// find returns a page of contracts, newest first, and the cursor of the next page. The cursor is an instant, and the next page
+// has the contracts that were booked before it. On the last page the cursor is 0.
 func (q *contractQuery) find(view *posting.View) (found []contractactor.Result, next ledger.Micros, err error) {
 	read, lastBooked := 0, ledger.Micros(0)
 	err = view.List(q.org, q.list, posting.Walk{Before: q.before}, func(row posting.ListRow) (bool, error) {
@@ -177,8 +177,8 @@ func (q *contractQuery) find(view *posting.View) (found []contractactor.Result, 
 	return found, next, err
 }
 
-// matches tells whether a contract meets all conditions except one: that a person holds certificates
-// of the contract. find checks that condition in the register of holders.
+// matches tells whether a contract meets the conditions of the query. It does not check whether the person holds certificates
+// of the contract: find checks that in the register of holders.
 func (q *contractQuery) matches(r *contractactor.Result) bool {
 	c := r.Record
 	switch {
@@ -202,7 +202,7 @@ func (q *contractQuery) matches(r *contractactor.Result) bool {
 	return true
 }
 
-// oneOf reads a parameter that must be one of the states; empty if it was not sent.
+// oneOf reads a parameter whose value must be one of the states. The result is empty if the parameter was not sent.
 func oneOf(q *web.Query, name string, states []contract.Status) string {
 	text, sent := q.Sent(name)
 	if sent && !slices.Contains(states, contract.Status(text)) {
@@ -215,7 +215,7 @@ func oneOf(q *web.Query, name string, states []contract.Status) string {
 	return text
 }
 
-// notBlank refuses parameters that were sent empty.
+// notBlank refuses parameters that were sent with an empty value.
 func notBlank(q *web.Query, names ...string) {
 	for _, name := range names {
 		if text, sent := q.Sent(name); sent && text == "" {
@@ -224,12 +224,12 @@ func notBlank(q *web.Query, names ...string) {
 	}
 }
 
-// listEntries is GET /pfp/{product}/{id}/entries: the contract's entries, newest first.
+// listEntries serves GET /pfp/{product}/{id}/entries, which lists the contract's entries, newest first.
 func (h *Handlers) listEntries(req *web.Request, f *family, product *contract.Product) error {
 	return h.writeHistory(req, f, product, true, (*journal.Row).AppendEntry)
 }
 
-// listEvents is GET /pfp/{product}/{id}/events: the contract's events, newest first.
+// listEvents serves GET /pfp/{product}/{id}/events, which lists the contract's events, newest first.
 func (h *Handlers) listEvents(req *web.Request, f *family, product *contract.Product) error {
 	return h.writeHistory(req, f, product, false, (*journal.Row).AppendEvent)
 }
@@ -244,8 +244,8 @@ func (h *Handlers) writeHistory(req *web.Request, f *family, product *contract.P
 	return journal.WritePage(req, h.cfg.Journal, h.cfg.Organizations, q, &e, write)
 }
 
-// writeSchedule is GET /pfp/{product}/{id}/schedule.csv: the payment schedule's rows as CSV.
-// Amounts are minor units.
+// writeSchedule serves GET /pfp/{product}/{id}/schedule.csv, which returns the rows of the payment schedule as CSV. Amounts are
+// in minor units.
 func (h *Handlers) writeSchedule(req *web.Request, f *family, product *contract.Product) error {
 	result, err := h.contractAt(req, f, product)
 	if err != nil {

@@ -10,22 +10,22 @@ import (
 	"mizan/posting"
 )
 
-// Page is one page of a list of a product's contracts in one reading (secular or religious). Find reads it.
+// Page is one page of a list of a product's contracts in one reading (secular or religious). The method Find reads the page.
 type Page struct {
 	Org     ledger.ID
 	Product *contract.Product
 	Reading *contract.Reading
 	Skip    uint64 // number of contracts on the previous pages
 	Limit   int    // maximum number of contracts on this page
-	MaxSkip uint64 // up to this number of rows are skipped one by one, without a search
+	MaxSkip uint64 // number of rows up to which rows are skipped one by one; to skip more, Find searches
 
-	// Find sets the fields below.
-	Total   uint64 // contracts on all pages
-	Skipped uint64 // rows that were skipped
+	// Find sets these fields.
+	Total   uint64 // number of contracts on all pages
+	Skipped uint64 // number of rows that were skipped one by one
 }
 
-// Find returns the page's contracts in the environments, newest first. It takes Total from a
-// counter, and loads no contracts that come before the page.
+// Find returns the page's contracts in the given environments, newest first. Find reads Total from a counter, and does not load
+// the contracts on earlier pages.
 func (p *Page) Find(view *posting.View, envs []money.Env) (found []contractactor.Result, err error) {
 	if p.Total, err = contractactor.Count(view, p.Org, p.Product, p.Reading, envs...); err != nil || p.Skip >= p.Total {
 		return nil, err
@@ -49,10 +49,10 @@ func (p *Page) Find(view *posting.View, envs []money.Env) (found []contractactor
 	return found, err
 }
 
-// begin returns the list to read, the instant at which to start, and the number of rows to
-// skip. A page far back is found by a search for its contract number, because numbers have no gaps. But the list of
-// one environment lacks the numbers of the other environment's contracts. If these are few, the search corrects for them;
-// otherwise rows are skipped one by one.
+// begin returns the list to read, the instant at which to start, and the number of rows to skip. A page far back is found by a
+// search for the number of its first contract, because the numbers of contracts have no gaps. But in the list of one
+// environment, the numbers of the other environment's contracts are missing. If only a few are missing, the search takes them
+// into account. Otherwise rows are skipped one by one.
 func (p *Page) begin(view *posting.View, envs []money.Env) (list ledger.List, before ledger.Micros, skip uint64, err error) {
 	list, skip = contractactor.ListOf(p.Product, p.Reading), p.Skip
 	var missing []ledger.Micros
@@ -69,8 +69,8 @@ func (p *Page) begin(view *posting.View, envs []money.Env) (list ledger.List, be
 	return list, before, skip, err
 }
 
-// otherEnvironment returns the instants at which the contracts of the other environment were
-// created, newest first; isFew is false if there are too many.
+// otherEnvironment returns the instants at which the contracts of the other environment were created, newest first. If there
+// are too many such contracts, isFew is false.
 func (p *Page) otherEnvironment(view *posting.View, env money.Env) (createdAt []ledger.Micros, isFew bool, err error) {
 	otherEnv := money.Prod
 	if env == money.Prod {
@@ -87,10 +87,10 @@ func (p *Page) otherEnvironment(view *posting.View, env money.Env) (createdAt []
 	return createdAt, true, err
 }
 
-// search returns the instant at which to start reading in order to reach the contract with a
-// rank (the oldest has rank 1), and the number of rows to skip. A contract's rank is its number
-// minus the number of older contracts that are not in the list. missing are the instants of all
-// contracts that are not in the list, newest first.
+// search finds the contract with the given rank in a list. The oldest contract in the list has rank 1. search returns the
+// instant at which to start reading, and the number of rows to skip from there. The rank of a contract is its contract number,
+// less the count of older contracts that are not in the list. missing has the instants at which the contracts that are not in
+// the list were created, newest first.
 func (p *Page) search(view *posting.View, list ledger.List, rank uint64, missing []ledger.Micros) (before ledger.Micros, skip uint64, err error) {
 	return searchBack(rank, p.MaxSkip, func(before ledger.Micros) (booked ledger.Micros, last uint64, err error) {
 		err = view.List(p.Org, list, posting.Walk{Before: before}, func(row posting.ListRow) (bool, error) {
@@ -103,21 +103,21 @@ func (p *Page) search(view *posting.View, list ledger.List, rank uint64, missing
 	})
 }
 
-// maxPassedOver is how many rows of a list are skipped one by one, without a search. Skipping them
+// maxPassedOver is the greatest number of rows of a list that are skipped one by one, without a search. Skipping so many rows
 // takes a few milliseconds.
 const maxPassedOver = 50_000
 
-// Steps of the search back in time: the first step (one minute), and the factor between a step and the next.
+// The search goes back in time in growing steps. The first step is one minute, and each following step is longer by the factor.
 const (
 	firstStep  = ledger.Micros(60_000_000)
 	stepFactor = 16
 )
 
-// searchBack finds an instant (before) that is a little later than the row with the number. It also returns how many rows
-// lie between that row and the instant (skip), at most maxSkip. Numbers grow with time. The search goes back from the newest
-// row, in growing steps, to an instant before the row. Then bisection narrows the interval. The function newest
-// returns the booked time and the number of the newest row before an instant; the instant 0 means
-// the newest of all rows. If there is no row, newest returns zeros.
+// searchBack finds the row with the given number. It returns an instant a little later than the row (before), and the number of
+// rows between the row and the instant (skip), which is at most maxSkip. Numbers grow with time. The search first goes back
+// from the newest row in growing steps, until it reaches an instant before the row. Then bisection narrows the interval. The
+// function newest returns the booked time and the number of the newest row before an instant, or of the newest row of all if
+// the instant is 0. If there is no such row, newest returns zeros.
 func searchBack(number, maxSkip uint64, newest func(before ledger.Micros) (ledger.Micros, uint64, error)) (before ledger.Micros, skip uint64, err error) {
 	end, newestNumber, err := newest(0)
 	if err != nil {
@@ -136,7 +136,7 @@ func searchBack(number, maxSkip uint64, newest func(before ledger.Micros) (ledge
 		}
 	}
 	for newestNumber > number+maxSkip {
-		middle := upper - (upper-lower)/2 // the row was booked at lower or later, and before upper
+		middle := upper - (upper-lower)/2 // the row was booked between lower (inclusive) and upper
 		booked, last, err := newest(middle)
 		switch {
 		case err != nil:

@@ -12,14 +12,14 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of a page of the register of an issue of certificates. The register has the issue's subscriptions and holders.
+// Limits of a page of a register. An issue of certificates has a register, which lists the subscriptions and the holders.
 const (
 	registerLimit    = 50
 	maxRegisterLimit = 1_000
 )
 
-// listSubscriptions is GET /pfp/certificate-issues/{id}/subscriptions: the subscriptions to an
-// issue's certificates, oldest first.
+// listSubscriptions serves GET /pfp/certificate-issues/{id}/subscriptions, which lists the subscriptions to an issue's
+// certificates, oldest first.
 func (h *Handlers) listSubscriptions(req *web.Request, f *family, product *contract.Product) error {
 	return h.writeRegister(req, f, product, nil, func(p *registerPage, view *posting.View) error {
 		return contractactor.Subscriptions(view, req.Principal.Org, p.contract.ID, p.after+1, func(subscription contract.Subscription) (bool, error) {
@@ -28,8 +28,8 @@ func (h *Handlers) listSubscriptions(req *web.Request, f *family, product *contr
 	})
 }
 
-// listHolders is GET /pfp/certificate-issues/{id}/holders: the positions of all holders,
-// ordered by their first subscription, or the position of one investor.
+// listHolders serves GET /pfp/certificate-issues/{id}/holders. It returns the positions of all holders in the order of their
+// first subscriptions, or only the position of one investor.
 func (h *Handlers) listHolders(req *web.Request, f *family, product *contract.Product) error {
 	return h.writeRegister(req, f, product, []string{"investor_id"}, func(p *registerPage, view *posting.View) error {
 		if who, sent := p.query.ID("investor_id"); sent {
@@ -45,19 +45,19 @@ func (h *Handlers) listHolders(req *web.Request, f *family, product *contract.Pr
 	})
 }
 
-// registerPage collects a page of a register.
+// registerPage collects the rows of one page of a register.
 type registerPage struct {
 	*web.List
 	contract *contract.Record
 	query    *web.Query
 	style    schema.Style
-	after    int64 // the number of the last row of the previous page
+	after    int64 // number of the last row of the previous page
 	limit    int
-	last     int64 // the number of the last row of this page
+	last     int64 // number of the last row of this page
 	more     bool  // more rows follow
 }
 
-// add adds a row. It returns false if the page is full.
+// add adds a row. If the page is full, add returns false.
 func (p *registerPage) add(t *schema.Table, number int64, row schema.Row) bool {
 	if p.Rows == p.limit {
 		p.more = true
@@ -71,8 +71,8 @@ func (p *registerPage) add(t *schema.Table, number int64, row schema.Row) bool {
 	return true
 }
 
-// writeRegister responds with a page of the rows that the function read finds in a contract's register. The
-// error is NotFound for a product without a register.
+// writeRegister responds with a page of a contract's register. The function read finds the rows and adds them to the page. If
+// the product has no register, the error is NotFound.
 func (h *Handlers) writeRegister(req *web.Request, f *family, product *contract.Product, filters []string, read func(*registerPage, *posting.View) error) error {
 	if product.RegisterExtract == nil {
 		return web.NotFound()

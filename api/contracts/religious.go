@@ -13,19 +13,20 @@ import (
 	"mizan/ledger/schema"
 )
 
-// religiousFamily has the routes of the religious reading: the form of the products that religious banks offer.
+// religiousFamily is the religious reading, which is the form of the products that religious banks offer.
 var religiousFamily = &family{
 	reading: contract.Religious, module: directory.IslamicFinance, bank: true,
 }
 
-// Bounds of a page of a list in the religious reading.
+// Limits of the numbered pages of lists in the religious reading.
 const (
 	perPage    = 50
 	maxPerPage = 200
 	maxPage    = 1_000_000
 )
 
-// wholeNumber reads a number from 1 to maximum. If none was sent, it returns ifAbsent.
+// wholeNumber reads a parameter that is a number from 1 to maximum. If the parameter was not sent, wholeNumber returns
+// ifAbsent.
 func wholeNumber(q *web.Query, name string, ifAbsent, maximum int) int {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -39,7 +40,7 @@ func wholeNumber(q *web.Query, name string, ifAbsent, maximum int) int {
 	return n
 }
 
-// envsOf returns the requested environments: both if the query names none.
+// envsOf returns the environment that the query names, or both environments if it names none.
 func envsOf(q *web.Query) []money.Env {
 	if _, sent := q.Sent("env"); sent {
 		return []money.Env{q.Env()}
@@ -47,7 +48,7 @@ func envsOf(q *web.Query) []money.Env {
 	return []money.Env{money.Prod, money.Test}
 }
 
-// pageOfContracts is GET /{product_type}: a numbered page of contracts, newest first.
+// pageOfContracts serves GET /{product_type}, which returns a numbered page of contracts, newest first.
 func (h *Handlers) pageOfContracts(req *web.Request, f *family, product *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "page", "per_page", "env")
 	page, size, envs := wholeNumber(q, "page", 1, maxPage), wholeNumber(q, "per_page", perPage, maxPerPage), envsOf(q)
@@ -81,7 +82,7 @@ func (h *Handlers) pageOfContracts(req *web.Request, f *family, product *contrac
 	return nil
 }
 
-// statistics are the numbers of an organization's contracts.
+// statistics has the number of an organization's contracts, in total and for each product.
 type statistics struct {
 	Products []productCount `json:"products"`
 	Total    uint64         `json:"total"`
@@ -92,7 +93,7 @@ type productCount struct {
 	Count   uint64 `json:"count"`
 }
 
-// stats is GET /stats: the number of contracts of each type.
+// stats serves GET /stats, which returns the number of contracts of each product.
 func (h *Handlers) stats(req *web.Request, f *family, _ *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "env")
 	envs := envsOf(q)
@@ -118,8 +119,8 @@ func (h *Handlers) stats(req *web.Request, f *family, _ *contract.Product) error
 	return nil
 }
 
-// supportedRegions are the regions in which an organization works, and those of them in which
-// both secular and religious banks operate.
+// supportedRegions has the regions in which an organization works. Dual has the codes of those regions in which both secular
+// and religious banks operate.
 type supportedRegions struct {
 	Regions []regionResponse `json:"regions"`
 	Dual    []string         `json:"dual_banking"`
@@ -133,7 +134,7 @@ type regionResponse struct {
 	Chart      int      `json:"chart_version"`
 }
 
-// regions is GET /regions: the regions in which the organization works.
+// regions serves GET /regions, which returns the regions in which the organization works.
 func (h *Handlers) regions(req *web.Request, f *family, _ *contract.Product) error {
 	if err := web.QueryOf(req.RequestCtx).Problems.Err(); err != nil {
 		return err

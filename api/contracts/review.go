@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// readReview is GET /{product_type}/{id}/review: the reviewer, the conclusion, its time and its
+// readReview serves GET /{product_type}/{id}/review. It returns who reviewed the contract, the conclusion with its time and its
 // reference, and the screening on which the contract is based.
 func (h *Handlers) readReview(req *web.Request, f *family, product *contract.Product) error {
 	result, err := h.contractAt(req, f, product)
@@ -41,8 +41,8 @@ func (h *Handlers) readReview(req *web.Request, f *family, product *contract.Pro
 	return nil
 }
 
-// appendConclusion writes the result of a review; null while there is none. A refused
-// contract never changes again, so the time of its last update is the time of the review.
+// appendConclusion writes the conclusion of a contract's review, or null if there is none yet. A refused contract never changes
+// again, so the review happened at the time of the contract's last update.
 func appendConclusion(e *schema.Encoder, result *contractactor.Result) {
 	r := result.Record
 	switch approval := contract.Reviewed.Get(r.Values); {
@@ -75,7 +75,8 @@ func (h *Handlers) appendScreeningOf(e *schema.Encoder, org, id ledger.ID) error
 	return nil
 }
 
-// appendRequester writes the user who requested the contract; nothing if the requesting session had no user.
+// appendRequester writes the user who requested the contract. If the session that requested the contract had no user,
+// appendRequester writes nothing.
 func (h *Handlers) appendRequester(e *schema.Encoder, org ledger.ID, r *contract.Record) {
 	if !contract.RequestedBy.Has(r.Values) {
 		return
@@ -90,7 +91,7 @@ func (h *Handlers) appendRequester(e *schema.Encoder, org ledger.ID, r *contract
 	e.Close('}')
 }
 
-// listWaiting is GET /reviews: the contracts of all products that wait for a review, newest first.
+// listWaiting serves GET /reviews, which lists the contracts that wait for a review, of all products, newest first.
 func (h *Handlers) listWaiting(req *web.Request, f *family, _ *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "env", "limit", "cursor")
 	limit, before := q.LimitUpTo(contractLimit, maxContractLimit), instantCursor(q)
@@ -104,7 +105,7 @@ func (h *Handlers) listWaiting(req *web.Request, f *family, _ *contract.Product)
 	view := h.cfg.Journal.View()
 	defer view.Close()
 	var found []contractactor.Result
-	end := ledger.Micros(0) // the lists were read back to this instant: all contracts created at it or later are found
+	end := ledger.Micros(0) // all lists were read back at least to this instant, so found has every contract since then
 	for _, product := range contract.Products {
 		if !product.IsReviewed(f.reading) {
 			continue

@@ -11,24 +11,25 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Config has the settings of the handlers of contracts, and the services that they call.
+// Config has the settings of the package's handlers, and the services that the handlers call.
 type Config struct {
-	Contracts     Service // nil: the routes are missing
+	Contracts     Service // if nil, there are no routes for contracts
 	Organizations OrganizationSettings
 	Journal       web.Journal
 	Clock         clock.Clock
 
-	// Fingerprint returns a keyed hash of a request that has an Idempotency-Key.
+	// Fingerprint returns a keyed hash of the content of a request. It is used for requests that have an Idempotency-Key.
 	Fingerprint func(content []byte) string
 }
 
-// OrganizationSettings returns the modules and regions of an organization, its users and the authors of events.
+// OrganizationSettings looks up organizations, with their modules and regions. It also looks up their users and the authors of
+// events.
 type OrganizationSettings interface {
 	Organization(ledger.ID) (*directory.Organization, bool)
 	journal.Directory
 }
 
-// Handlers serves the routes of contracts, in both readings.
+// Handlers serves the routes for contracts in both readings.
 type Handlers struct {
 	cfg  Config
 	keys web.IdempotencyKeys
@@ -39,7 +40,7 @@ func New(cfg Config) *Handlers {
 	return &Handlers{cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint}}
 }
 
-// v1 is the prefix of the API's version.
+// v1 is the beginning of all paths of this version of the API.
 const v1 = "/api/v1"
 
 // contractors are the roles that may create contracts and act on them. contractReaders are the roles that may read contracts.
@@ -48,12 +49,11 @@ var (
 	contractReaders = []directory.Role{directory.Admin, directory.Client, directory.Auditor}
 )
 
-// handler serves a request about a family's contracts. product is nil if the route does not belong to a
-// single product.
+// handler serves a request about contracts of a family. If the route does not belong to a single product, product is nil.
 type handler func(req *web.Request, f *family, product *contract.Product) error
 
-// Routes returns the routes of both families. In the secular reading each product has its own
-// routes; in the religious one a single set of routes serves all products.
+// Routes returns the routes of both families. In the secular reading each product has its own routes, and in the religious
+// reading one set of routes serves all products.
 func (h *Handlers) Routes() []web.Route {
 	if h.cfg.Contracts == nil {
 		return nil
@@ -61,7 +61,8 @@ func (h *Handlers) Routes() []web.Route {
 	return append(h.secularRoutes(), h.religiousRoutes()...)
 }
 
-// route returns a route with the family's checks. Refusals have the form {error, details}.
+// route returns a route that checks the conditions of the family before it calls the handler. The body of a refusal has the
+// form {error, details}.
 func (h *Handlers) route(f *family, method, path string, roles []directory.Role, handle handler, product *contract.Product) web.Route {
 	return web.Route{
 		Method: method, Path: path, Access: web.Access{Callers: web.Session, Roles: roles},
@@ -120,7 +121,7 @@ func (h *Handlers) religiousRoutes() []web.Route {
 		gated(get, "/regions", false, h.regions),
 		gated(get, "/charity", false, h.charity),
 		gated(get, "/reviews", false, h.listWaiting),
-		gated(get, "/screen", true, h.screen), // a command, although it is a GET: it stores the result
+		gated(get, "/screen", true, h.screen), // GET, but still a command, because it stores the result
 		gated(get, "/screen/:id", false, h.readScreening),
 		gated(get, "/:product_type", false, ofType(h.pageOfContracts)),
 		gated(post, "/:product_type", true, ofType(h.createContract)),
@@ -136,7 +137,7 @@ func (h *Handlers) religiousRoutes() []web.Route {
 	}
 }
 
-// ofType returns a handler that finds the product by the product_type in the URL path, and calls handle with the product.
+// ofType returns a handler that finds the product named by product_type in the URL path, and calls handle with that product.
 func ofType(handle handler) handler {
 	return func(req *web.Request, f *family, _ *contract.Product) error {
 		product := contract.Find(f.reading, req.Parameter("product_type"))

@@ -14,8 +14,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// screen is GET /screen: it applies the screening rules to the asset or transaction in the query, and stores the result. HEAD
-// stores nothing, because it must not write.
+// screen serves GET /screen. It applies the screening rules to the asset or transaction that the query describes, and stores
+// the result. The result of a HEAD request is not stored, because HEAD must not write.
 func (h *Handlers) screen(req *web.Request, f *family, _ *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "subject", "region", "asset_type", "activity", "description", "amount", "currency", "debt_percent", "impure_income_percent")
 	input := contract.ScreeningInput{
@@ -62,7 +62,7 @@ func (h *Handlers) screen(req *web.Request, f *family, _ *contract.Product) erro
 	return nil
 }
 
-// readScreening is GET /screen/{id}: a screening's input and result.
+// readScreening serves GET /screen/{id}, which returns the input and the result of a screening.
 func (h *Handlers) readScreening(req *web.Request, _ *family, _ *contract.Product) error {
 	id, err := web.ParseID(req.Parameter("id"))
 	if err != nil {
@@ -85,7 +85,7 @@ func writeScreening(req *web.Request, found *contract.Screening, withInput bool)
 	web.WriteOne(req, fiber.StatusOK, false, found, func(e *schema.Encoder, found *contract.Screening) { jsonform.AppendScreening(e, found, withInput) })
 }
 
-// percentOf reads a percentage, which may have decimals, and returns its text unchanged.
+// percentOf checks that a parameter is a percentage, which may have decimals. It returns the parameter's text unchanged.
 func percentOf(q *web.Query, name string) string {
 	text := q.Text(name)
 	if text == "" {

@@ -8,7 +8,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// Bounds of the server. A request beyond MaxBody gets 413, a connection beyond MaxConnections 503.
+// Bounds of the server. If a request's body is larger than MaxBody, the status is 413. If there are more than
+// MaxConnections connections, it is 503.
 const (
 	MaxConnections = 10_000
 	MaxBody        = 64 << 10 // bytes
@@ -21,7 +22,7 @@ const (
 // Server echoes requests. The zero value is not usable.
 type Server struct{ app *fiber.App }
 
-// New returns a server that does nothing before Serve.
+// New returns a server that does nothing before Serve is called.
 func New() *Server {
 	app := fiber.New(fiber.Config{
 		DisableStartupMessage: true,
@@ -35,7 +36,8 @@ func New() *Server {
 	return &Server{app}
 }
 
-// Serve serves a listener until Stop, and closes it. It refuses a listener whose address is not a loopback address.
+// Serve answers requests on the listener until Stop is called, and closes the listener. It refuses a listener whose
+// address is not a loopback address.
 func (s *Server) Serve(l net.Listener) error {
 	if address, ok := l.Addr().(*net.TCPAddr); !ok || !address.IP.IsLoopback() {
 		_ = l.Close()
@@ -44,5 +46,5 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.app.Listener(l)
 }
 
-// Stop ends Serve. It waits a few seconds for requests under way.
+// Stop ends Serve. It waits a few seconds for running requests.
 func (s *Server) Stop() error { return s.app.ShutdownWithTimeout(stopTimeout) }

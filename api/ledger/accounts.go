@@ -19,32 +19,32 @@ import (
 	"mizan/posting/balances"
 )
 
-// accountQuery holds the common parameters of the lists of accounts.
+// accountQuery holds the parameters that all lists of accounts have in common.
 type accountQuery struct {
 	*web.Query
 	journal.AccountFilter
 	limit int
 	group string // the parameter group, which only GET /ledger/totals has
 
-	isPresent bool          // the balances are those of the present
-	asOfText  string        // the requested instant or day in canonical form, for the cursor's hash; empty: not sent
-	at        ledger.Micros // the balances include what was booked at or before this instant
-	effective ledger.Date   // of these, only entries effective on this day or earlier; 0: entries of any day
+	isPresent bool          // no time was requested: the balances are the current ones
+	asOfText  string        // the requested instant or day in canonical form, for the cursor's hash; empty if none was sent
+	at        ledger.Micros // the balances include entries that were booked at or before this instant
+	effective ledger.Date   // if not 0, the balances include only entries that are effective on this day or earlier
 
-	hasSince       bool   // the balances at an earlier time are requested too
-	sinceText      string // the earlier time, in the form of asOfText
+	hasSince       bool   // the request also asks for the balances at an earlier time
+	sinceText      string // the earlier time, formatted like asOfText
 	sinceAt        ledger.Micros
 	sinceEffective ledger.Date
 }
 
-// listAccounts is GET /ledger/accounts: the accounts with their totals now.
+// listAccounts is GET /ledger/accounts: the accounts with their current totals.
 func (h *Handlers) listAccounts(req *web.Request) error {
 	q := newAccountQuery(req, "prefix", "currency", "network", "env", "limit", "cursor")
 	q.readAsOf(h.cfg.Clock.Now())
 	return h.writeAccounts(req, q, false)
 }
 
-// readAccount is GET /ledger/accounts/{path}: the account's totals as of a time, in a row for each of its assets.
+// readAccount is GET /ledger/accounts/{path}: the account's totals at a time. There is one row for each asset of the account.
 func (h *Handlers) readAccount(req *web.Request) error {
 	q := newAccountQuery(req, "currency", "network", "env", "at", "by", "limit", "cursor")
 	q.Path = ledger.Path(req.Parameter("path"))
@@ -66,8 +66,8 @@ func newAccountQuery(req *web.Request, known ...string) *accountQuery {
 	return q
 }
 
-// readAsOf reads the instant of the balances and the cursor. For balances by effective date the
-// instant may be a day.
+// readAsOf reads the times at which the balances are requested, and the cursor. If balances by effective date are requested,
+// the times may be days.
 func (q *accountQuery) readAsOf(now time.Time) {
 	defer q.readCursor()
 	_, sent := q.Sent("at")
@@ -99,8 +99,8 @@ func (q *accountQuery) readAsOf(now time.Time) {
 	}
 }
 
-// day reads the parameter with the given name: a day, or an instant, whose day it returns. Without the parameter it returns
-// today.
+// day returns the day that the named parameter contains. If the parameter is an instant, day returns the instant's day. If the
+// parameter was not sent, day returns today.
 func (q *accountQuery) day(name string, now time.Time) ledger.Date {
 	if day, err := time.Parse(time.DateOnly, q.Text(name)); err == nil {
 		return max(1, ledger.DateOf(day))
@@ -108,7 +108,7 @@ func (q *accountQuery) day(name string, now time.Time) ledger.Date {
 	return q.InstantOr(name, ledger.MicrosOf(now), web.DayOrInstant).Date()
 }
 
-// earlierQuery returns the same query for the earlier time (the parameter since).
+// earlierQuery returns a copy of the query that asks for the balances at the earlier time (the parameter since).
 func (q *accountQuery) earlierQuery() *accountQuery {
 	earlier := *q
 	if earlier.effective = q.sinceEffective; q.effective == 0 {
@@ -117,8 +117,8 @@ func (q *accountQuery) earlierQuery() *accountQuery {
 	return &earlier
 }
 
-// readCursor reads where the previous page ended: its last account or group, and the instant and day of
-// the first page, so that all pages show the same moment.
+// readCursor reads the cursor. The cursor contains the last account or group of the previous page. It also contains the instant
+// and day of the first page, so that all pages show the same moment.
 func (q *accountQuery) readCursor() {
 	parts := q.CursorParts(6)
 	if parts == nil {
@@ -149,9 +149,9 @@ func (q *accountQuery) cursorAfter(a ledger.Account) string {
 		strconv.FormatInt(int64(q.at), 10), strconv.FormatUint(uint64(q.effective), 10), q.hash())
 }
 
-// hash returns a hash of a request's parameters, except the number of rows, so that a cursor
-// cannot continue a different query. If the first page had no explicit time, the cursor itself has the instant and
-// day that "now" and "today" meant.
+// hash returns a hash of the request's parameters, except the number of rows. The hash is a part of the cursor, so that a
+// cursor cannot continue a different query. If the first request named no time, the hash contains none; the cursor then has the
+// instant and day of the first page.
 func (q *accountQuery) hash() string {
 	dateKind := "booked"
 	if q.effective != 0 {
@@ -163,8 +163,8 @@ func (q *accountQuery) hash() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// writeAccounts responds with a page of accounts. If mustExist is set, the error is NotFound for an
-// account that does not exist or is not visible to the caller.
+// writeAccounts responds with a page of accounts. If mustExist is set, and the account does not exist or the caller may not see
+// it, the error is NotFound.
 func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, mustExist bool) error {
 	if err := q.Problems.Err(); err != nil {
 		return err
@@ -201,11 +201,11 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, mustExist bo
 	return nil
 }
 
-// open opens a view, and replaces the requested instant by the booked time of the view's last event, if that is earlier.
-// Otherwise events that are booked while a caller reads the pages would change later pages. With a fixed instant all pages show
-// the same moment, and the rows of a trial balance add up to zero. This also holds for balances by effective date, because an
-// entry that is booked later may be dated to any day. If the response has sums of groups, and the request names no moment, the
-// moment may be up to a second earlier (see balances.Reader.Present).
+// open opens a view of the store. If the view's last event was booked before the requested instant, that event's time replaces
+// the instant. Otherwise events that are booked while a caller reads the pages would change the later pages. With a fixed
+// instant all pages show the same moment, and the rows of a trial balance add up to zero. Balances by effective date need a
+// fixed instant, too, because an entry that is booked later may be effective on any day. If the response contains sums of
+// groups and the request names no time, the response may show a moment up to a second ago (see balances.Reader.Present).
 func (h *Handlers) open(req *web.Request, q *accountQuery, hasSums bool) (*posting.View, error) {
 	org := req.Principal.Org
 	if hasSums && q.isPresent && q.After == nil && req.Principal.SeesAll() {
@@ -229,7 +229,7 @@ func (h *Handlers) open(req *web.Request, q *accountQuery, hasSums bool) (*posti
 	return view, nil
 }
 
-// lastBooked returns the booked time of an organization's last event; 0 if there is none.
+// lastBooked returns the booked time of the organization's last event, or 0 if the organization has no events.
 func lastBooked(view *posting.View, org ledger.ID) (ledger.Micros, error) {
 	size, _, err := view.Head(org)
 	if err != nil {
@@ -247,8 +247,8 @@ func (q *accountQuery) asOf() balances.AsOf {
 	return balances.AsOf{Env: q.AccountFilter.Env, At: q.at}
 }
 
-// eachOf calls fn for each asset of the requested account, with the totals at the requested moment, even if
-// the account had no postings by then.
+// eachOf calls fn for each asset of the requested account, with the totals at the requested moment. It includes assets in which
+// the account had no postings yet at that moment.
 func eachOf(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	asOf := q.asOf()
 	return q.Each(view, who, func(a ledger.Account) (bool, error) {
@@ -260,8 +260,8 @@ func eachOf(view *posting.View, who *auth.Principal, q *accountQuery, fn func(le
 	})
 }
 
-// eachBalance calls fn once for each requested account that follows the cursor, that the caller may see, and that
-// had postings by the requested moment. The order is path, currency, network.
+// eachBalance calls fn once for each requested account after the cursor, if the caller may see the account and the account had
+// postings by the requested moment. The accounts are ordered by path, currency and network.
 func (h *Handlers) eachBalance(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	more := true
 	for _, prefix := range journal.Visible(who, q.Prefix) {
@@ -287,7 +287,7 @@ func (h *Handlers) eachBalance(view *posting.View, who *auth.Principal, q *accou
 	return nil
 }
 
-// appendAccount writes a row with an account and its totals. The balance is positive on the account's normal side.
+// appendAccount writes a row with an account and its totals. A balance on the account's normal side is positive.
 func appendAccount(l *web.List, a ledger.Account, t *ledger.Totals) {
 	l.BeginRow()
 	l.Text("account", string(a.Path))
@@ -296,7 +296,7 @@ func appendAccount(l *web.List, a ledger.Account, t *ledger.Totals) {
 	l.Close('}')
 }
 
-// appendTotals writes the four totals and the posted balance, which is positive on the given side.
+// appendTotals writes the four totals and the posted balance. A balance on the given side is positive.
 func appendTotals(l *web.List, t *ledger.Totals, side ledger.Side) {
 	l.Amount("debits_posted", t.DebitsPosted)
 	l.Amount("credits_posted", t.CreditsPosted)

@@ -6,7 +6,7 @@ import (
 	"mizan/api/web"
 )
 
-// CheckResult is the result of a check of the whole store, without the findings.
+// CheckResult is the result of a check of the whole store: the outcome of each rule, without the individual findings.
 type CheckResult struct {
 	At    web.Instant `json:"at"`
 	Rules []CheckRule `json:"rules"`
@@ -19,8 +19,9 @@ type CheckRule struct {
 	Name    string `json:"name"`    // what the rule requires, as a text
 }
 
-// readLastCheck is GET /ledger/check: the result of the last check of the store; null if the store was never checked. A check
-// covers all organizations, so the response discloses no counts and no findings.
+// readLastCheck is GET /ledger/check: the result of the last check of the store, or null if the store was never checked. A
+// check covers all organizations, so counts and findings would disclose data of other organizations; the response contains
+// neither.
 func (h *Handlers) readLastCheck(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx)
 	if err := q.Problems.Err(); err != nil {

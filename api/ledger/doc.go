@@ -5,11 +5,11 @@
 //  1. A partner (merchant) sees only its own accounts. Heads, proofs, closed months and exports show whole events, so
 //     only the organization's auditors may read them.
 //  2. All pages of a list show the state at the moment of its first page.
-//  3. The response to an export begins when the first piece is ready, and continues after its handler has returned.
-//     An export reads the journal in pieces, and has no view (a snapshot of the store) open while it waits for its
-//     reader. If an export fails, the connection is broken.
-//  4. One organization may run fewer exports at once than the whole service may, so that other organizations can run exports,
-//     too. Handlers.Close returns after all exports have stopped reading the journal.
+//  3. The response to an export begins when the first piece of its content is ready, and continues after its handler has
+//     returned. An export reads the journal in pieces. While it waits for its reader, it has no view (a snapshot of the
+//     store) open. If an export fails, the server breaks the connection, so that the reader notices.
+//  4. The number of running exports is bounded. The bound for a single organization is lower, so that other organizations can
+//     run exports, too. Handlers.Close returns after all exports have stopped reading the journal.
 //
 // Callers: package api.
 //

@@ -24,7 +24,7 @@ func (h *Handlers) listEntries(req *web.Request) error {
 	return journal.WritePage(req, h.cfg.Journal, h.cfg.Authors, q, &e, (*journal.Row).AppendEntry)
 }
 
-// timeRangeOf returns the requested time range, including both bounds.
+// timeRangeOf returns the first and the last instant of the requested time range.
 func timeRangeOf(q *web.Query, now time.Time) (from, to ledger.Micros) {
 	from, to = q.Instant("from", 0), q.UpTo("to", now)
 	if from > to {
@@ -33,10 +33,12 @@ func timeRangeOf(q *web.Query, now time.Time) (from, to ledger.Micros) {
 	return from, to
 }
 
-// administration is the value of the filter kind for the changes of the administration.
+// administration is the value of the parameter kind that selects changes of the administration's records, such as
+// users and keys.
 const administration = "administration"
 
-// anyOrAuthors are the values of the filter author: the words of the kinds of authors, after the empty one for any.
+// anyOrAuthors are the allowed values of the parameter author: empty for any author, and the words for the kinds of
+// authors.
 var anyOrAuthors = func() []string {
 	words := []string{""}
 	for _, kind := range ledger.AuthorKinds() {
@@ -45,8 +47,8 @@ var anyOrAuthors = func() []string {
 	return words
 }()
 
-// listEvents is GET /ledger/events: every transition, newest first. A partner sees the events that
-// moved its own money. If the request names one of its transactions, it sees all events of the transaction.
+// listEvents is GET /ledger/events: every transition, newest first. A partner sees the events that moved its own
+// money. If the request names one of the partner's transactions, the partner sees all events of that transaction.
 func (h *Handlers) listEvents(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "source", "author", "kind", "limit", "cursor")
 	e := journal.EventQuery{Entries: req.Principal.Partner != nil, Who: &req.Principal, To: web.Forever, Before: q.SeqCursor(), Limit: q.Limit()}
@@ -81,7 +83,7 @@ func (h *Handlers) readEntry(req *web.Request) error {
 	})
 }
 
-// readEvent is GET /ledger/events/{seq}. A partner sees the events that it sees in lists.
+// readEvent is GET /ledger/events/{seq}. A partner may read the same events here as in lists.
 func (h *Handlers) readEvent(req *web.Request) error {
 	return h.readOne(req, (*journal.Row).AppendEvent, func(e *ledger.Event) (bool, error) {
 		if req.Principal.Partner == nil || e.Entry != nil && journal.SeesAny(&req.Principal, e.Entry) {
@@ -94,7 +96,8 @@ func (h *Handlers) readEvent(req *web.Request) error {
 	})
 }
 
-// readOne responds with the event whose seq is in the path, if the caller may see it.
+// readOne responds with the event whose seq (sequence number) is in the path. If the caller may not see the event,
+// the error is NotFound.
 func (h *Handlers) readOne(req *web.Request, appendFields func(*journal.Row, *schema.Encoder), maySee func(*ledger.Event) (bool, error)) error {
 	text := req.Parameter("seq")
 	seq, err := strconv.ParseUint(text, 10, 63)

@@ -21,10 +21,10 @@ import (
 	"mizan/ledger/money"
 )
 
-// Bounds of exports. They are needed because a slow reader keeps an export running.
+// Limits of exports. Without limits, slow readers could keep any number of exports running.
 const (
 	maxExports                = 4         // exports at once
-	maxExportsPerOrganization = 2         // exports of one organization at once, so that other organizations can run exports
+	maxExportsPerOrganization = 2         // exports of one organization at once; others can run exports, too
 	exportTime                = time.Hour // longest time of an export from the first byte to the last
 )
 
@@ -40,8 +40,8 @@ func unavailable(reason string) *ledger.Refusal {
 	return ledger.Refuse("ledger.export", ledger.Unavailable, "%s", reason)
 }
 
-// exports are the exports under way. An export outlives its handler: its content goes through a
-// pipe to the connection, so that neither side buffers more than a few pages.
+// exports counts and ends the running exports. An export continues after its handler has returned: it writes into a pipe, from
+// which the connection reads. So neither the export nor the connection buffers more than a few pages.
 type exports struct {
 	stop context.Context
 	end  context.CancelCauseFunc
@@ -49,7 +49,7 @@ type exports struct {
 	places *fair.Places[ledger.ID] // counts the running exports, by organization
 
 	mu      sync.Mutex
-	ended   bool // guarded by mu; true: no further export begins
+	ended   bool // guarded by mu; if true, no further export begins
 	writing sync.WaitGroup
 }
 
@@ -59,8 +59,8 @@ func newExports() *exports {
 	return x
 }
 
-// begin counts one more running export of the organization, or returns the reason why the export must not run. Unless begin
-// returns an error, the caller must call leave.
+// begin counts one more running export of the organization. If the export must not run, begin returns the reason. If begin
+// returns no error, the caller must call leave when the export has ended.
 func (x *exports) begin(org ledger.ID) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -121,9 +121,8 @@ func (h *Handlers) readExport(req *web.Request) (export.Format, *Range, error) {
 	return format, r, q.Problems.Err()
 }
 
-// newest returns the latest time that may bound a range: now, or the booked time of the last
-// event if that is later. Booked times run ahead of a clock that stands still or is read more
-// often than it advances.
+// newest returns the latest time that is allowed as a bound of the range: now or, if it is later, the booked time of the last
+// event. If the clock stands still or is read more often than it advances, booked times are later than the clock.
 func (h *Handlers) newest(r *Range, org ledger.ID, now time.Time) (ledger.Micros, error) {
 	newest := ledger.MicrosOf(now)
 	if r.Since == "" && r.Until == "" {
@@ -135,9 +134,8 @@ func (h *Handlers) newest(r *Range, org ledger.ID, now time.Time) (ledger.Micros
 	return max(newest, last), err
 }
 
-// exportBound reads an inclusive bound of the range: an RFC 3339 time or a whole day. It must
-// not be after the newest time, because an export of a range that has not ended would look
-// complete to its reader.
+// exportBound reads an inclusive bound of the range: an RFC 3339 time or a whole day. A bound after the newest time is refused,
+// because such a range has not ended yet, but its export would look complete to the reader.
 func exportBound(q *web.Query, name string, now time.Time, newest ledger.Micros, end bool) ledger.Micros {
 	absent := ledger.Micros(0)
 	if end {
@@ -169,7 +167,7 @@ func exportBound(q *web.Query, name string, now time.Time, newest ledger.Micros,
 	return absent
 }
 
-// export is GET /ledger/export: a stream of unknown length.
+// export is GET /ledger/export. The response is a stream whose length is not known when it begins.
 func (h *Handlers) export(req *web.Request) error {
 	if err := req.RequireChunks(); err != nil {
 		return err
@@ -199,8 +197,8 @@ func (h *Handlers) export(req *web.Request) error {
 	return nil
 }
 
-// estimateExport returns the estimated length of an export in bytes, as startExport does. While it reads its samples, it counts
-// as a running export.
+// estimateExport returns the same estimate of an export's length in bytes as startExport, but starts no export. While it reads
+// samples, it counts as a running export.
 func (h *Handlers) estimateExport(format export.Format, r *Range, org ledger.ID) (int64, error) {
 	if err := h.exports.begin(org); err != nil {
 		return 0, err
@@ -213,8 +211,8 @@ func (h *Handlers) estimateExport(format export.Format, r *Range, org ledger.ID)
 	return b.EstimateBytes(format)
 }
 
-// startExport begins an export and waits for its first piece. It also returns the estimated length in bytes; 0: the export is
-// short.
+// startExport begins an export and waits for its first piece. It also returns the estimated length in bytes, or 0 if there is
+// no estimate.
 func (h *Handlers) startExport(format export.Format, r *Range, org ledger.ID) (body io.ReadCloser, estimated int64, err error) {
 	if err := h.exports.begin(org); err != nil {
 		return nil, 0, err
@@ -225,8 +223,8 @@ func (h *Handlers) startExport(format export.Format, r *Range, org ledger.ID) (b
 	return body, estimated, err
 }
 
-// writeExport writes the export into the pipe and closes the pipe. After an error the reader
-// sees no end mark. It sets estimated before it writes.
+// writeExport writes the export into the pipe and closes the pipe. After an error the response has no end mark, so that the
+// reader knows that the export is incomplete. writeExport sets *estimated before it writes the first piece.
 func (h *Handlers) writeExport(format export.Format, r *Range, org ledger.ID, out *io.PipeWriter, estimated *int64) {
 	defer h.exports.leave(org)
 	ctx, cancel := context.WithTimeoutCause(h.exports.stop, exportTime, errExportLong)

@@ -16,16 +16,16 @@ import (
 	"mizan/ledger/schema"
 )
 
-// The samples of an export's events, from which its length is estimated. An export with fewer events than all samples has no
-// estimate.
+// The length of an export is estimated from samples of its events. If the export has fewer events than all samples together,
+// there is no estimate.
 const (
 	exportSamples    = 16
 	sampleEvents     = 128 // events of one sample
-	minSampleEntries = 50  // with fewer entries in all samples, there is no estimate
+	minSampleEntries = 50  // if all samples together have fewer entries, there is no estimate
 )
 
-// Bounds of one read of an export. No view is open between two reads, because an open view
-// keeps data from being compacted, and a reader may take an hour.
+// An export reads the journal in pieces; these are the bounds of one piece. No view is open between two pieces, because an open
+// view keeps data from being compacted, and a slow reader may take an hour.
 const (
 	exportEvents   = 2048
 	exportPostings = 8192
@@ -39,18 +39,18 @@ type ledgerBook struct {
 	org     ledger.ID
 	env     money.Env
 	first   uint64                   // seq of the first event in the export
-	last    uint64                   // seq of the last event; less than first: the export has no event
-	authors map[ledger.Author]string // ids of the authors' records, as far as they were read; at most maxExportAuthors
+	last    uint64                   // seq of the last event; if it is less than first, the export has no events
+	authors map[ledger.Author]string // ids of the authors' records that were read so far; at most maxExportAuthors
 }
 
-// Book is the content of an export, which it reads from the journal.
+// Book is the content of an export. The content is read from the journal while the export is written.
 type Book struct {
 	*export.Book
 	source *ledgerBook
 }
 
-// Book returns the content of an export of the range. It fixes the last event at the time of the call. All later reads
-// show the same moment, because events never change.
+// Book returns the content of an export of the range. The call determines the last event of the export. All later reads show
+// that moment, because events never change.
 func (h *Handlers) Book(ctx context.Context, r *Range, org ledger.ID) (*Book, error) {
 	book := &ledgerBook{ctx: ctx, journal: h.cfg.Journal, org: org, env: r.Env}
 	view := h.cfg.Journal.View()
@@ -86,9 +86,9 @@ func (h *Handlers) Book(ctx context.Context, r *Range, org ledger.ID) (*Book, er
 	}, book}, nil
 }
 
-// EstimateBytes returns the estimated length of the export in bytes. It writes samples from the whole range, and extrapolates
-// their length. It ignores the accounts in the heading. It returns 0 if the export is not longer than the samples, or if the
-// samples have too few entries of the export's prefix and environment.
+// EstimateBytes returns the estimated length of the export in bytes. It exports samples from the whole range and extrapolates
+// from their length, which does not include the list of accounts in the heading. If the export is not longer than the samples,
+// or if too few entries in the samples have the export's prefix and environment, it returns 0.
 func (b *Book) EstimateBytes(format export.Format) (int64, error) {
 	source := b.source
 	if source.last < source.first+exportSamples*sampleEvents {
@@ -155,7 +155,7 @@ func (b *ledgerBook) accounts() iter.Seq2[ledger.Account, error] {
 	}
 }
 
-// nextAccounts returns the next accounts after last, or the first if last is nil.
+// nextAccounts returns the next accounts after last, or the first accounts if last is nil.
 func (b *ledgerBook) nextAccounts(last *ledger.Account) (page []ledger.Account, err error) {
 	if b.ctx.Err() != nil {
 		return nil, context.Cause(b.ctx)
@@ -187,7 +187,8 @@ func (b *ledgerBook) entries() iter.Seq2[*ledger.Event, error] {
 	}
 }
 
-// nextEvents returns the events from the seq first on, at most maxEvents. It returns at least one, because seqs have no gaps.
+// nextEvents returns at most maxEvents events, beginning with the event whose seq is first. It returns at least one event,
+// because sequence numbers have no gaps.
 func (b *ledgerBook) nextEvents(first uint64, maxEvents int) (events []ledger.Event, err error) {
 	if b.ctx.Err() != nil {
 		return nil, context.Cause(b.ctx)
@@ -211,11 +212,11 @@ func (b *ledgerBook) nextEvents(first uint64, maxEvents int) (events []ledger.Ev
 	return events, err
 }
 
-// maxExportAuthors bounds the authors that an export remembers.
+// maxExportAuthors is the maximum number of authors whose ids an export keeps in memory.
 const maxExportAuthors = 10_000
 
-// authorID returns the id of an author's record. It reads the record from the store, because an export of a stopped server has no
-// directory in memory.
+// authorID returns the id of an author's record. It reads the record from the store: the directory in memory does not exist
+// when a command exports while the server is stopped.
 func (b *ledgerBook) authorID(author ledger.Author) (string, error) {
 	if id, known := b.authors[author]; known {
 		return id, nil
@@ -248,7 +249,7 @@ func (b *ledgerBook) authorID(author ledger.Author) (string, error) {
 	return id, nil
 }
 
-// heldPostings returns the postings of the pending entry with the seq.
+// heldPostings returns the postings of the pending entry with the given seq.
 func (b *ledgerBook) heldPostings(seq uint64) ([]ledger.Posting, error) {
 	view := b.journal.View()
 	defer view.Close()

@@ -17,11 +17,10 @@ type headResponse struct {
 	Signature []byte `json:"signature"`
 }
 
-// readHead is GET /ledger/head: the size and root of the organization's tree of events, and a
-// signed note with both (golang.org/x/mod/sumdb). After the three lines of
-// tlog.FormatTree, the note has a line with the organization, which parsers skip. One key signs
-// for all organizations, so without that line the head of one organization could be passed off as that of
-// another.
+// readHead is GET /ledger/head: the size and root of the organization's tree of events, and a signed note
+// (golang.org/x/mod/sumdb/note) that contains both. The note begins with the three lines of tlog.FormatTree. Then follows a
+// line with the organization's id, which parsers skip. The same key signs the heads of all organizations, so without this line
+// one organization's head could be passed off as another's.
 func (h *Handlers) readHead(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx)
 	if err := q.Problems.Err(); err != nil {

@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/period"
 )
 
-// Periods closes an organization's months; *period.Service of package actors/period implements it. Its errors
-// are *ledger.Refusal, or the store's.
+// Periods closes an organization's months; *period.Service of package actors/period implements it. Close
+// returns a *ledger.Refusal or an error of the store.
 type Periods interface {
 	Close(periodactor.CloseRequest) (periodactor.Result, error)
 }
@@ -44,7 +44,8 @@ func (h *Handlers) listPeriods(req *web.Request) error {
 	return nil
 }
 
-// monthCursor reads the cursor: the month before which the page begins; 0 if none was sent.
+// monthCursor returns the month in the cursor, or 0 if no cursor was sent. The page has only months
+// before that month.
 func monthCursor(q *web.Query) period.Month {
 	text, sent := q.Sent("cursor")
 	if !sent {
@@ -57,7 +58,7 @@ func monthCursor(q *web.Query) period.Month {
 	return m
 }
 
-// closePeriod is POST /ledger/periods/{yyyy-mm}/close. A body may be absent, and its
+// closePeriod is POST /ledger/periods/{yyyy-mm}/close. The request needs no body. If there is one, its
 // fields are ignored.
 func (h *Handlers) closePeriod(req *web.Request) error {
 	m, ok := period.Parse(req.Parameter("month"))
@@ -82,7 +83,7 @@ func (h *Handlers) closePeriod(req *web.Request) error {
 	return nil
 }
 
-// closedBy returns the caller in the form in which the closed month shows it.
+// closedBy describes the caller in the form that is stored with the closed month.
 func (h *Handlers) closedBy(req *web.Request) period.ClosedBy {
 	caller := period.ClosedBy{Session: req.Principal.Session.ID, User: req.Principal.Session.User}
 	if user, found := h.cfg.Authors.User(req.Principal.Org, caller.User); found {
@@ -101,7 +102,8 @@ type closedMonth struct {
 	Rows     uint64      `json:"rows"`
 }
 
-// closedBy is the caller who closed a month. A session that was not begun by a login has no user.
+// closedBy is the caller who closed a month. If the session did not begin with a login, there is no
+// user.
 type closedBy struct {
 	Session ledger.ID  `json:"session_id"`
 	User    *ledger.ID `json:"user_id"`

@@ -33,8 +33,8 @@ type consistencyResponse struct {
 	Path     []tlog.Hash `json:"proof"`
 }
 
-// readHeadKey is GET /ledger/key: the public half of the key that signs heads, as
-// golang.org/x/mod/sumdb/note writes it.
+// readHeadKey is GET /ledger/key: the public half of the key that signs heads, in the text form of
+// golang.org/x/mod/sumdb/note.
 func (h *Handlers) readHeadKey(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx)
 	if err := q.Problems.Err(); err != nil {
@@ -44,9 +44,9 @@ func (h *Handlers) readHeadKey(req *web.Request) error {
 	return nil
 }
 
-// proveInclusion is GET /ledger/proofs/inclusion?seq&size: a proof that an event is in the tree
-// of the journal's first size events. seq is the number of the event, whose leaf has the index seq − 1.
-// Without the parameter size, the tree has all events.
+// proveInclusion is GET /ledger/proofs/inclusion?seq&size: a proof that an event is in the tree of the
+// journal's first size events. The event with the number seq is the leaf with the index seq − 1. If the
+// parameter size is missing, the tree contains all events.
 func (h *Handlers) proveInclusion(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "seq", "size")
 	seq, size := requiredPosition(q, "seq"), position(q, "size")
@@ -68,8 +68,8 @@ func (h *Handlers) proveInclusion(req *web.Request) error {
 }
 
 // proveConsistency is GET /ledger/proofs/consistency?from&to: a proof that the journal only grew
-// between the sizes from and to: its events at the first size are the first events
-// at the second size. Without the parameter to, the second size is the current size.
+// between the sizes from and to: when it had from events, they were the same as its first from events
+// now. If the parameter to is missing, the second size is the current size.
 func (h *Handlers) proveConsistency(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "from", "to")
 	from, to := requiredPosition(q, "from"), position(q, "to")
@@ -90,7 +90,7 @@ func (h *Handlers) proveConsistency(req *web.Request) error {
 	return nil
 }
 
-// orHead returns the requested size or, if that is 0, the current size of the caller's journal.
+// orHead returns size or, if size is 0, the current size of the caller's journal.
 func orHead(view *posting.View, req *web.Request, size uint64) (uint64, error) {
 	if size != 0 {
 		return size, nil
@@ -107,7 +107,7 @@ func requiredPosition(q *web.Query, name string) uint64 {
 	return position(q, name)
 }
 
-// position reads a seq or size; 0 if none was sent.
+// position reads a seq or size. It returns 0 if the parameter was not sent.
 func position(q *web.Query, name string) uint64 {
 	text, sent := q.Sent(name)
 	if !sent {

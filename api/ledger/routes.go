@@ -22,13 +22,13 @@ type Config struct {
 	Log     *slog.Logger
 
 	Signer  note.Signer // signs the ledger's heads
-	HeadKey string      // the public half of Signer's key, as note.NewVerifier takes it
+	HeadKey string      // the public half of Signer's key, in the form that note.NewVerifier parses
 
-	// Periods closes months; nil: the route is missing.
+	// Periods closes months. If it is nil, there is no route that closes a month.
 	Periods Periods
 
-	// LastCheck returns the result of the last check of the store, or nil if the store was never checked. If LastCheck itself is
-	// nil, the route is missing.
+	// LastCheck returns the result of the last check of the store, or nil if the store was never checked. If LastCheck itself
+	// is nil, there is no route for the result.
 	LastCheck func() (*CheckResult, error)
 
 	// Fingerprint returns a keyed hash of a request that has an Idempotency-Key.
@@ -51,11 +51,11 @@ func New(cfg Config) *Handlers {
 	return h
 }
 
-// ReaderIsHere keeps the sums of an organization's accounts ready in the background for some minutes, because a person who reads
-// them has come.
+// ReaderIsHere reports that a person who may soon read sums of the organization's accounts has come. The sums are then kept up
+// to date in the background for some minutes.
 func (h *Handlers) ReaderIsHere(org ledger.ID) { h.watch.see(org) }
 
-// extendSums brings an organization's sums of groups of accounts up to the present.
+// extendSums updates the organization's sums of groups of accounts.
 func (h *Handlers) extendSums(org ledger.ID) error {
 	view, _, err := h.balances.Present(org, h.cfg.Journal.View)
 	if err == nil {
@@ -64,7 +64,7 @@ func (h *Handlers) extendSums(org ledger.ID) error {
 	return err
 }
 
-// Close ends the exports and the watch of sums, and returns when they have stopped reading the journal.
+// Close ends the exports and the updates of sums in the background. It returns when none of them reads the journal anymore.
 func (h *Handlers) Close() {
 	h.exports.close()
 	h.watch.close()
@@ -73,8 +73,8 @@ func (h *Handlers) Close() {
 // ledgerPath is the prefix of the ledger's paths.
 const ledgerPath = "/api/v1/ledger"
 
-// Routes returns the routes of the ledger. Partners see their own accounts. Heads, proofs and
-// exports show whole events and are only for the organization's auditors.
+// Routes returns the routes of the ledger. A partner may read its own accounts. Heads, proofs, closed months and exports show
+// whole events, so only the organization's auditors may read them.
 func (h *Handlers) Routes() []web.Route {
 	const get, post = fiber.MethodGet, fiber.MethodPost
 	reader := web.Access{Callers: web.PartnerKey | web.PartnerSession | web.Session, Roles: web.LedgerRoles}

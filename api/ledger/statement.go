@@ -11,8 +11,8 @@ import (
 	"mizan/posting"
 )
 
-// readStatement is GET /ledger/accounts/{path}/postings: the lines of one account, that is, its
-// postings, newest first, each with the balance after it.
+// readStatement is GET /ledger/accounts/{path}/postings: the statement of one account, which lists its postings, newest
+// first, each with the balance after it.
 func (h *Handlers) readStatement(req *web.Request) error {
 	q := newAccountQuery(req, "currency", "network", "env", "from", "to", "limit", "cursor")
 	cursor := journal.ReadLineCursor(q.Query)
@@ -59,8 +59,8 @@ func (h *Handlers) readStatement(req *web.Request) error {
 	return nil
 }
 
-// soleAsset returns the account in the only asset in which it has postings. The error is a refusal if the account has several
-// assets and the request does not name one.
+// soleAsset returns the requested account in the only asset that matches the request. If the account has several such assets,
+// the error says that the request must name one of them.
 func (q *accountQuery) soleAsset(view *posting.View, req *web.Request) (ledger.Account, error) {
 	var found []ledger.Account
 	err := q.Each(view, &req.Principal, func(a ledger.Account) (bool, error) {
@@ -83,7 +83,7 @@ func (q *accountQuery) soleAsset(view *posting.View, req *web.Request) (ledger.A
 	return ledger.Account{}, q.Problems
 }
 
-// appendLine writes a line of a statement, with the name of the line's event, and the kind and id of the event's record.
+// appendLine writes one posting of a statement, with the name of its event and the kind and id of the event's record.
 func appendLine(l *web.List, a ledger.Account, line *posting.Line, e *ledger.Event) {
 	l.BeginRow()
 	l.Integer("seq", int64(line.Seq))

@@ -17,11 +17,11 @@ import (
 
 // The values of the parameter group, which decides how accounts are grouped.
 const (
-	groupByAsset   = "asset"   // all accounts with the prefix
-	groupBySegment = "segment" // accounts whose paths have the same next segment after the prefix
+	groupByAsset   = "asset"   // one group: all accounts with the prefix
+	groupBySegment = "segment" // a group for each next segment that paths have after the prefix
 )
 
-// accountGroup is a set of accounts and their totals, by asset.
+// accountGroup is a group of accounts, with the sums of their totals for each asset.
 type accountGroup struct {
 	path   string // the common beginning of the accounts' paths; if the group is a single account, the account's path
 	assets []assetTotals
@@ -32,8 +32,8 @@ type assetTotals struct {
 	totals ledger.Totals
 }
 
-// readTotals is GET /ledger/totals: the sums over groups of accounts as of a time, in each asset. A
-// page has a limited number of groups, all of whose assets it shows.
+// readTotals is GET /ledger/totals: the sums of the totals of groups of accounts at a time, for each asset. The limit counts
+// groups: if a page shows a group, it shows all assets of the group.
 func (h *Handlers) readTotals(req *web.Request) error {
 	q := newAccountQuery(req, "group", "prefix", "currency", "network", "env", "at", "by", "limit", "cursor")
 	q.group = q.Choice("group", groupByAsset, groupBySegment)
@@ -70,10 +70,10 @@ func (h *Handlers) readTotals(req *web.Request) error {
 	return nil
 }
 
-// eachSum calls fn with totals that add up to those of the requested groups. Where possible these are the sums of groups of
-// accounts (see balances.Reader.Groups), because the accounts may be too many to be read. Such a group has a path, like an
-// account. The other totals are those of single accounts. A caller who may not see all accounts gets only totals of single
-// accounts. The order is that of eachBalance.
+// eachSum calls fn with totals whose sums are the totals of the requested groups. There may be too many accounts to read
+// each of them, so where possible eachSum passes precomputed sums of groups of accounts (see balances.Reader.Groups), each
+// with the group's path. Otherwise it passes the totals of single accounts. For a caller who may not see all accounts, it
+// passes only the totals of single accounts. The order is the same as in eachBalance.
 func (h *Handlers) eachSum(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	isLevel := q.group == groupBySegment
 	areGroups := balances.AreGroups(q.Prefix) && (!isLevel || strings.Count(q.Prefix, ":") < 2)
@@ -88,7 +88,8 @@ func (h *Handlers) eachSum(view *posting.View, who *auth.Principal, q *accountQu
 	return h.balances.Groups(view, who.Org, asOf, fn)
 }
 
-// groupOf returns the path of an account's group. It ends with a colon unless it is the account's own path or the prefix.
+// groupOf returns the path of an account's group. A group's path ends with a colon, unless it is the account's own path or
+// the prefix.
 func (q *accountQuery) groupOf(account ledger.Path) string {
 	if q.group == groupByAsset {
 		return q.Prefix
@@ -100,7 +101,7 @@ func (q *accountQuery) groupOf(account ledger.Path) string {
 	return path
 }
 
-// of returns the totals of an asset. The pointer is valid until the next call.
+// of returns the group's totals in an asset, which are zero if the asset is new. The pointer is valid until the next call.
 func (g *accountGroup) of(asset money.Asset) *assetTotals {
 	at := slices.IndexFunc(g.assets, func(s assetTotals) bool { return s.asset == asset })
 	if at < 0 {
@@ -110,7 +111,7 @@ func (g *accountGroup) of(asset money.Asset) *assetTotals {
 	return &g.assets[at]
 }
 
-// add adds an account's totals to those of its asset.
+// add adds an account's totals to the group's totals in the same asset.
 func (g *accountGroup) add(asset money.Asset, t *ledger.Totals) error {
 	return g.of(asset).totals.Add(t)
 }
@@ -127,8 +128,8 @@ func (g *accountGroup) sorted() []*assetTotals {
 	return sorted
 }
 
-// appendRows writes a row for each asset, ordered by currency and network. The balance is positive on the normal side of the
-// accounts' class; the balance of accounts of all classes is positive on the debit side.
+// appendRows writes a row for each asset, ordered by currency and network. A balance on the normal side of the accounts'
+// class is positive. If the accounts are of all classes, a debit balance is positive.
 func (g *accountGroup) appendRows(l *web.List) {
 	side := ledger.Debit
 	if g.path != "" {

@@ -10,8 +10,9 @@ import (
 	"mizan/posting/balances"
 )
 
-// trialBalance is GET /ledger/trial-balance: every account as of a time. With the parameter since, a row also has the account's
-// totals at an earlier time. With totals=true, the first page also has the sums over all accounts at the same moment.
+// trialBalance is GET /ledger/trial-balance: the totals of every account at a time. If the parameter since was sent, each row
+// also has the account's totals at that earlier time. If totals=true was sent, the first page also has the sums over all
+// accounts at the same moment.
 func (h *Handlers) trialBalance(req *web.Request) error {
 	q := newAccountQuery(req, "currency", "network", "env", "at", "by", "since", "totals", "limit", "cursor")
 	wantsTotals := q.Choice("totals", "false", "true") == "true"
@@ -48,13 +49,13 @@ func (h *Handlers) trialBalance(req *web.Request) error {
 	return nil
 }
 
-// trialPage is a page of a trial balance while it is read.
+// trialPage collects the content of a page of a trial balance.
 type trialPage struct {
 	limit               int
 	hasTotals, hasSince bool
 
 	rows      []trialRow
-	hasMore   bool // further accounts follow the rows
+	hasMore   bool // there are more accounts after these rows
 	sums      accountGroup
 	sumsSince accountGroup
 }
@@ -88,7 +89,8 @@ func (t *trialPage) readSince(view *posting.View, org ledger.ID, earlier *accoun
 	return nil
 }
 
-// readSums reads the sums over all accounts that the caller may see, at both times.
+// readSums reads the sums over all accounts that the caller may see, at the time of the trial balance and, if requested, at
+// the earlier time.
 func (h *Handlers) readSums(view *posting.View, who *auth.Principal, q *accountQuery, t *trialPage) error {
 	addTo := func(sums *accountGroup) func(ledger.Account, *ledger.Totals) (bool, error) {
 		return func(a ledger.Account, totals *ledger.Totals) (bool, error) { return true, sums.add(a.Asset, totals) }
@@ -100,7 +102,7 @@ func (h *Handlers) readSums(view *posting.View, who *auth.Principal, q *accountQ
 	return err
 }
 
-// append writes the rows and, if requested, the sums over all accounts as the response's member totals.
+// append writes the rows and, if requested, a JSON array "totals" with the sums over all accounts.
 func (t *trialPage) append(l *web.List) {
 	for i := range t.rows {
 		r := &t.rows[i]

@@ -8,15 +8,15 @@ import (
 	"mizan/ledger"
 )
 
-// Bounds of a watch; times are real time.
+// Bounds of a watch. Its times are read from the system clock, not from Config.Clock.
 const (
 	maxWatched = 8                      // organizations that are watched
-	watchTime  = 10 * time.Minute       // an organization is watched for this time after a reader was here last
-	watchEvery = 400 * time.Millisecond // how often the sums of watched organizations are extended; less than half of the time after which a page does so itself
+	watchTime  = 10 * time.Minute       // an organization is watched for this time after its last reader came
+	watchEvery = 400 * time.Millisecond // time between two updates; less than half of the age at which a page updates the sums
 )
 
-// watch extends the sums of groups of accounts in the background while somebody who reads them is here, so that a page finds them
-// ready and does not sum the events since the last page itself. It reads nothing for an organization whose readers are away.
+// watch updates sums of groups of accounts in the background. A page that shows sums then finds them ready, and need not add
+// the events since the previous page itself. Only the sums of organizations that had a reader recently are updated.
 type watch struct {
 	extend func(ledger.ID) error
 	ctx    context.Context
@@ -34,7 +34,7 @@ func newWatch(extend func(ledger.ID) error) *watch {
 	return w
 }
 
-// see begins to watch an organization, or continues to do so, unless too many are watched.
+// see begins or continues to watch an organization. If too many other organizations are watched, it does nothing.
 func (w *watch) see(org ledger.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,14 +48,14 @@ func (w *watch) see(org ledger.ID) {
 	}
 }
 
-// run extends the sums of the watched organizations until there are none. It extends them at once for the first time, because the
-// sums since the last watch take longest and may be read soon.
+// run updates the sums of the watched organizations until no organization is watched. The first update is immediate, because it
+// has to add all events since the last watch, which takes longest, and a page may need the sums soon.
 func (w *watch) run() {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for watched := w.watched(time.Now()); watched != nil; watched = w.watched(time.Now()) {
 		for _, org := range watched {
-			// A page that reads the sums reports the error.
+			// The error need not be reported here: the next page that reads the sums gets the same error.
 			if w.ctx.Err() != nil || w.extend(org) != nil {
 				break
 			}
@@ -68,7 +68,7 @@ func (w *watch) run() {
 	}
 }
 
-// watched returns the watched organizations. If there are none, run must end.
+// watched returns the watched organizations. If there are none, it returns nil, and run must end.
 func (w *watch) watched(now time.Time) (orgs []ledger.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +83,7 @@ func (w *watch) watched(now time.Time) (orgs []ledger.ID) {
 	return orgs
 }
 
-// close ends the watch and waits until it reads the journal no more.
+// close ends the watch and waits until run has stopped reading the journal.
 func (w *watch) close() {
 	w.mu.Lock()
 	w.end()

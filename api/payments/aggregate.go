@@ -17,13 +17,13 @@ import (
 	"mizan/posting"
 )
 
-// maxRows bounds the rows of an aggregate: the response to GET /transactions/aggregate, with the
-// number and the sums of a partner's transactions for each group.
+// maxRows is the maximum number of rows in an aggregate. An aggregate is the response to GET /transactions/aggregate. It
+// has a row for each group of a partner's transactions, with their number and sums.
 const maxRows = 10_000
 
 var aggregateParameters = slices.Concat(filterParameters, []string{"currency", "group_by"})
 
-// aggregateQuery is a request for sums of transactions. The sums are always separate for each currency, network and env.
+// aggregateQuery is a request for sums of transactions. Each currency, network and env always has separate sums.
 type aggregateQuery struct {
 	*filterQuery
 	byDay, byType, byStatus bool
@@ -52,8 +52,8 @@ func (q *aggregateQuery) readGrouping() {
 	}
 }
 
-// aggregateKey holds the values that the transactions of one row share. A value by which the request
-// does not group is zero.
+// aggregateKey holds the values that all transactions of a row have in common. If the request does not group by a value,
+// the value is zero.
 type aggregateKey struct {
 	currency money.Currency
 	network  money.Network
@@ -69,14 +69,14 @@ func (k aggregateKey) compare(o aggregateKey) int {
 	)
 }
 
-// sums has the number and the sums of the transactions of one row.
+// sums is the number of a row's transactions, and the sums of their amounts.
 type sums struct {
 	count                          int64
 	amount, withFee, fee, refunded money.Amount
-	merchant                       money.Signed // signed, because a fee above the amount makes it negative
+	merchant                       money.Signed // signed, because it is negative if fees exceed amounts
 }
 
-// add adds a transaction. The error is an overflow of a sum.
+// add adds a transaction. It returns an error if a sum overflows.
 func (s *sums) add(r *payment.Record) (err error) {
 	s.count++
 	for _, a := range [...]struct {
@@ -100,8 +100,8 @@ type aggregate struct {
 	budget  *runBudget
 }
 
-// add adds a transaction. Sums of accepted amounts can't overflow. If a sum overflows nevertheless, the request is
-// refused, because the response would be wrong.
+// add adds a transaction. Amounts are bounded when they are accepted, so sums can't overflow. If a sum overflows
+// nevertheless, the request is refused, because the response would be wrong.
 func (a *aggregate) add(r *payment.Record, stamp *posting.Stamp) error {
 	q := a.query
 	k := aggregateKey{currency: r.Asset.Currency, network: r.Asset.Network}
@@ -146,7 +146,7 @@ type aggregateMeta struct {
 	AsOf web.Instant `json:"as_of"` // time of the organization's newest event
 }
 
-// aggregateRow has the values by which the request groups, and the sums.
+// aggregateRow is a row of the response: the values by which the request groups, and the sums.
 type aggregateRow struct {
 	Currency money.Currency `json:"currency"`
 	Network  money.Network  `json:"network"`

@@ -16,27 +16,27 @@ import (
 )
 
 // Bounds of aggregates: responses with sums of a partner's transactions. An aggregate may read every
-// transaction of an organization, and takes machine time from payments.
+// transaction of an organization, and while it does, payments have less processor time.
 const (
 	maxAggregates        = 2                      // aggregates that run at once
 	maxAggregateQueue    = 32                     // aggregates that wait
 	maxPartnerAggregates = 8                      // aggregates of one partner that run or wait
-	aggregateTurn        = 100 * time.Millisecond // how long an aggregate runs before it lets others run
-	aggregateWait        = 3 * time.Second        // maximum wait for the first turn, unless Config sets another
+	aggregateTurn        = 100 * time.Millisecond // time for which an aggregate runs before it lets others run
+	aggregateWait        = 3 * time.Second        // maximum wait for the first turn if Config sets none
 	aggregateRunTime     = 20 * time.Second       // total time of an aggregate's turns
 	checkEvery           = 256                    // rows or records that are read between two checks of the deadline and of the caller's connection
 )
 
-// aggregateGate bounds how many aggregates run at once. Organizations take turns, and so do the
-// partners of each organization. After each aggregateTurn, a running aggregate lets others run, so that
-// a long aggregate does not keep others waiting until it ends.
+// aggregateGate limits the number of aggregates that run at once. Organizations take turns, and so do
+// the partners of each organization. After each aggregateTurn, a running aggregate pauses and lets
+// waiting aggregates run, so that they need not wait until a long aggregate ends.
 type aggregateGate struct {
 	turns *fair.Gate[aggregateOwner]
 	wait  time.Duration
 }
 
-// aggregateOwner identifies the owner of an aggregate: an organization or, with a partner
-// number, one of its partners.
+// aggregateOwner identifies a party that takes turns: an organization or, if partner is not 0, one of
+// its partners.
 type aggregateOwner struct {
 	org     ledger.ID
 	partner int64 // 0: the organization itself
@@ -80,7 +80,7 @@ func (h *Handlers) aggregate(req *web.Request) error {
 	return nil
 }
 
-// enter waits for the caller's turn.
+// enter waits until it is the caller's turn to run an aggregate.
 func (a *aggregateGate) enter(serving context.Context, caller *auth.Principal) (*fair.Place[aggregateOwner], error) {
 	ctx, cancel := context.WithTimeout(serving, a.wait)
 	defer cancel()
@@ -98,8 +98,8 @@ func unavailable(reason string) *ledger.Refusal {
 	return ledger.Refuse("payments.aggregate", ledger.Unavailable, "%s", reason)
 }
 
-// run computes the sums in the cheaper of two ways: from the index (the rows of the partner's
-// transaction list) between the requested times, or from all records of the organization.
+// run computes the sums in the cheaper of two ways. It reads either the part of the index (the partner's
+// transaction list) between the requested times, or all records of the organization.
 func (a *aggregate) run() error {
 	filter := &a.query.transactionFilter
 	a.span = filter.started
@@ -121,15 +121,15 @@ func (a *aggregate) run() error {
 	})
 }
 
-// Searching for a record by its id costs about as much as reading costOfSearch records in the order
-// of their keys (BenchmarkTransactions). A payment has about usualEvents events.
+// Finding one record by its id costs about as much as reading costOfSearch records in the order of their
+// keys (measured by BenchmarkTransactions). A payment causes about usualEvents events.
 const (
 	costOfSearch = 3
 	usualEvents  = 5
 )
 
-// scanIsCheaper tells whether reading all records of the organization is cheaper than searching for each
-// record that the index lists. It counts the index's rows only until the decision is clear.
+// scanIsCheaper tells whether it is cheaper to read all records of the organization than to find each
+// record in the index by its id. It counts the rows of the index only until the decision is clear.
 func (a *aggregate) scanIsCheaper() (bool, error) {
 	eventCount, _, err := a.view.Head(a.org)
 	if err != nil {
@@ -146,8 +146,9 @@ func (a *aggregate) scanIsCheaper() (bool, error) {
 	return searches > maxSearches, err
 }
 
-// addRow adds the transaction of an index row. A transaction has several rows, but only one counts:
-// the row of its creation or, in the order of updates, the row of its last update.
+// addRow adds the transaction of an index row. A transaction has several rows in the index, but is added
+// only once: for the row of its creation or, if the index is read in the order of updates, for the row
+// of its last update.
 func (a *aggregate) addRow(row posting.ListRow) (bool, error) {
 	if err := a.budget.check(); err != nil {
 		return false, err
@@ -162,7 +163,7 @@ func (a *aggregate) addRow(row posting.ListRow) (bool, error) {
 	return true, a.addIfMatching(&stored)
 }
 
-// addIfMatching adds a record that meets the conditions.
+// addIfMatching adds a record if it meets the request's conditions.
 func (a *aggregate) addIfMatching(stored *posting.Record) error {
 	filter := &a.query.transactionFilter
 	if !filter.matchesTimes(&stored.Stamp) {
@@ -180,19 +181,19 @@ type runBudget struct {
 	ctx      context.Context // the context of the server
 	conn     net.Conn        // the caller's connection
 	deadline time.Time
-	place    *fair.Place[aggregateOwner] // the right to run; nil: the aggregate takes no turns
+	place    *fair.Place[aggregateOwner] // the aggregate's place among the running ones; nil if it has none
 	checks   int                         // number of calls of check
 }
 
-// leave ends the aggregate's right to run, so that another one may run.
+// leave gives up the aggregate's place, so that another aggregate may run.
 func (b *runBudget) leave() {
 	if b.place != nil {
 		b.place.Leave()
 	}
 }
 
-// share lets waiting aggregates run. The time until this aggregate's next turn does not count towards
-// its running time.
+// share lets waiting aggregates run. The time until this aggregate's next turn is not part of its
+// running time, so it moves the deadline.
 func (b *runBudget) share() error {
 	if b.place == nil {
 		return nil
@@ -206,8 +207,8 @@ func (b *runBudget) share() error {
 	return nil
 }
 
-// check returns the error that ends the aggregate, if there is one. Only the first of every
-// checkEvery calls examines anything.
+// check returns an error if the aggregate must end. To be cheap, only the first of every checkEvery
+// calls examines anything.
 func (b *runBudget) check() error {
 	if b.checks++; b.checks%checkEvery != 1 {
 		return nil

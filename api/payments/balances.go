@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// maxBalances bounds one response: networks are arbitrary names, so a partner may have any number
-// of assets.
+// maxBalances is the maximum number of balances in a response. A bound is needed because networks are arbitrary names, so
+// a partner may have any number of assets.
 const maxBalances = 1_000
 
 // balanceQuery selects a partner's balances.
@@ -39,8 +39,8 @@ func newBalanceQuery(ctx *fasthttp.RequestCtx) *balanceQuery {
 	return q
 }
 
-// acceptedCurrency reads the parameter currency; empty if it was not sent. A currency that the service does not accept is
-// refused; the error message has the specification's wording.
+// acceptedCurrency returns the parameter currency, which is empty if it was not sent. If the service does not accept the
+// currency, acceptedCurrency adds a problem, whose text is worded as in the specification.
 func acceptedCurrency(q *web.Query) money.Currency {
 	text, sent := q.Sent("currency")
 	if !sent {
@@ -57,8 +57,8 @@ func (q *balanceQuery) matches(a money.Asset) bool {
 	return (q.currency == "" || a.Currency == q.currency) && (q.allNetworks || a.Network == q.network)
 }
 
-// listBalances is GET /balances: the amount that the calling partner can pay out and the amount
-// under way, for each asset in which its account has postings.
+// listBalances is GET /balances. For each asset in which the calling partner's account has postings, the response has the
+// amount that the partner can pay out, and the amount that is still pending.
 func (h *Handlers) listBalances(req *web.Request) error {
 	q := newBalanceQuery(req.RequestCtx)
 	if err := q.Problems.Err(); err != nil {
@@ -93,7 +93,7 @@ type balanceJSON struct {
 	Currency  money.Currency `json:"currency"`
 	Network   money.Network  `json:"network"`
 	Env       string         `json:"env"`
-	Scale     *int           `json:"scale"` // nil: the network is not known
+	Scale     *int           `json:"scale"` // nil if the network is not known
 	Available money.Signed   `json:"available"`
 	Pending   money.Amount   `json:"pending"`
 }

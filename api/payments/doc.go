@@ -4,12 +4,14 @@
 // Invariants:
 //  1. Handlers read through a posting.View, which shows the state that was durable at one moment. Handlers write only
 //     through actors.
-//  2. A page of the list reads a bounded number of records, regardless of its filter. An aggregate may read all
-//     records of an organization. So the number and the time of aggregates are bounded, and organizations take turns.
+//  2. A page of the list reads a bounded number of records, regardless of its filter. An aggregate (a report of sums)
+//     may read all records of an organization. So the number and the duration of aggregates are bounded, and
+//     organizations take turns.
 //  3. The address of a payer's page is shown only to a partner (merchant) that reads its own transaction with its API
 //     key.
-//  4. A provider's update is authenticated before it is parsed. Every fault takes the same work and gets the same
-//     response. An accepted update only causes an inquiry at the provider.
+//  4. A provider's update is authenticated before it is parsed. If the authentication fails, the work and the
+//     response are the same, whatever the reason is. An accepted update only makes the service ask the provider for
+//     the transaction's state.
 //
 // Callers: api.
 //

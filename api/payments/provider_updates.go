@@ -22,7 +22,7 @@ import (
 const (
 	maxEventID          = 255             // bytes
 	maxNotificationSkew = 5 * time.Minute // specification, "Limits"
-	eventIDLifetime     = 24 * time.Hour  // how long an event's id is kept, unless too many newer ones arrive
+	eventIDLifetime     = 24 * time.Hour  // time for which an event's id is kept, unless too many newer ids arrive
 	maxKnownEvents      = 65_536
 )
 
@@ -40,7 +40,7 @@ type Updates interface {
 
 // updateState is the state that the handler of provider updates keeps between requests.
 type updateState struct {
-	absentSecret [sha256.Size]byte // is used in place of the secret if the terminal does not exist or has no secret
+	absentSecret [sha256.Size]byte // used instead of the secret if the terminal does not exist or has no secret
 	events       recentEvents
 }
 
@@ -50,10 +50,10 @@ func newUpdateState() *updateState {
 	return s
 }
 
-// takeUpdate is POST /terminal/{id}/notifications: a provider reports that a transaction at the
-// terminal has changed (specification, "Events"). The service then inquires at the provider at
-// once, and only the outcome of the inquiry changes anything. Every fault of the sender gets the
-// same 401.
+// takeUpdate is POST /terminal/{id}/notifications: a provider reports that a transaction at the terminal has changed
+// (specification, "Events"). The service does not trust the report itself: it immediately asks the provider for the
+// transaction's state, and only the provider's answer changes anything. If the sender can't be authenticated, the response
+// is the same 401, whatever the reason is.
 func (h *Handlers) takeUpdate(req *web.Request) error {
 	content := req.Request.Body()
 	terminal, ok := h.sender(req, content)
@@ -72,7 +72,7 @@ func (h *Handlers) takeUpdate(req *web.Request) error {
 	now, e := h.cfg.Clock.Now(), providerEvent{terminal: terminal.ID, id: sha256.Sum256(id)}
 	if !h.updateState.events.has(e, now) {
 		if err := h.inquire(terminal, value); err != nil {
-			return err // the update is not acknowledged, so the provider sends it again
+			return err // so the update is not acknowledged, and the provider sends it again
 		}
 		h.updateState.events.record(e, now)
 	}
@@ -80,8 +80,8 @@ func (h *Handlers) takeUpdate(req *web.Request) error {
 	return nil
 }
 
-// sender returns the terminal whose secret has signed the request. The work is the same for every
-// fault, so that its duration reveals nothing.
+// sender returns the terminal if the request is signed with the terminal's secret. If it is not, sender does the same work,
+// whatever the reason is, so that its duration does not reveal the reason.
 func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal, bool) {
 	id, err := web.ParseID(req.Parameter("id"))
 	terminal, found := h.cfg.Directory.FindTerminal(id)
@@ -105,8 +105,8 @@ func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal
 	return terminal, hasSecret && isSigned && isFresh
 }
 
-// eventOf returns the event's id from an envelope, which is the signed JSON body of an update. The header with the id is
-// not signed, so the id in the envelope counts. An update with a different id in the header is refused.
+// eventOf returns the event's id in an envelope, which is the signed JSON body of an update. A header has the id, too, but
+// the header is not signed, so the id in the envelope counts. If the ids differ, the update is refused.
 func eventOf(envelope, header []byte) ([]byte, error) {
 	const op = "payments.updates"
 	if !web.IsObject(envelope) {
@@ -122,8 +122,8 @@ func eventOf(envelope, header []byte) ([]byte, error) {
 	return id, nil
 }
 
-// inquire starts an inquiry about the transaction whose id (issued by this service) is in the envelope,
-// the body of the update. Everything else in the envelope is ignored.
+// inquire makes the service ask the provider for the state of a transaction. The envelope (the body of the update) contains
+// the id that this service gave the transaction. Everything else in the envelope is ignored.
 func (h *Handlers) inquire(t *directory.Terminal, envelope []byte) error {
 	content := web.Member(envelope, "data")
 	if !web.IsObject(content) {
@@ -143,8 +143,8 @@ type providerEvent struct {
 	id       [sha256.Size]byte
 }
 
-// recentEvents holds the events that arrived recently, at most bound of them, so that an event that is sent again causes no
-// further inquiry.
+// recentEvents holds the most recent events, at most bound of them. If a provider sends one of them again, the event causes
+// no further inquiry.
 type recentEvents struct {
 	mu        sync.Mutex
 	arrivedAt map[providerEvent]time.Time // guarded by mu: event → time of arrival

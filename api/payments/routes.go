@@ -22,21 +22,21 @@ type Config struct {
 	Proxies   *web.Proxies
 	Pages     payerpage.Pages
 
-	// Subscriptions creates and changes subscriptions, which renew payments; nil: the routes are missing.
+	// Subscriptions creates and changes subscriptions, which repeat payments. If it is nil, the routes of subscriptions do not
+	// exist.
 	Subscriptions Subscriptions
 
-	// Turnover has figures about each partner's transactions of each day; nil: the route is missing.
+	// Turnover has counts and sums of each partner's transactions of each day. If it is nil, the route does not exist.
 	Turnover Turnover
 
-	// ProviderUpdates accepts provider updates; nil: the route is missing.
+	// ProviderUpdates accepts provider updates. If it is nil, the route does not exist.
 	ProviderUpdates Updates
 
-	// Fingerprint returns a keyed hash of a card number or a request, so that equal ones can be
-	// recognized without being stored. Because of the key, the content can't be found by hashing all possible
-	// values.
+	// Fingerprint returns a keyed hash of a card number or a request. With the hash, a repetition can be recognized without
+	// storing the number or the request. Without the key, nobody can find a card number by hashing all possible numbers.
 	Fingerprint func(content []byte) string
 
-	// AggregateWait is how long an aggregate waits for its first turn; 0: 3 s.
+	// AggregateWait is the maximum time for which an aggregate waits for its first turn. If it is 0, the time is 3 s.
 	AggregateWait time.Duration
 
 	// Serving is cancelled when the server begins to stop. A request's own context can't replace it, because fasthttp overwrites
@@ -74,8 +74,8 @@ const (
 	subscriptionsPath = "/api/v1/subscriptions"
 )
 
-// The callers that routes admit. Transactions are shown to their partner, to the
-// administration, and to the roles auditor and admin of the organization.
+// The kinds of callers that may use the routes. A transaction may be read by its partner, by the administration, and by users
+// of the organization with the role auditor or admin.
 var (
 	byPartnerKey   = web.Access{Callers: web.PartnerKey}
 	byPartner      = web.Access{Callers: web.PartnerKey | web.PartnerSession}
@@ -93,13 +93,13 @@ func (h *Handlers) Routes() []web.Route {
 		{Method: post, Path: transactionsPath, Access: byPartnerKey, JSON: true, Command: true, Handle: h.createTransaction},
 		{Method: get, Path: transactionsPath, Access: byLister, Console: web.ByAdmin(), Handle: h.listTransactions},
 		{Method: get, Path: transactionsPath + "/aggregate", Access: byPartner, SkipsQueues: true, Handle: h.aggregate}, // must precede :id
-		{Method: get, Path: transactionsPath + "/:id", Access: byViewer, SkipsQueues: true, Handle: h.readTransaction},  // the request does not occupy a place for reads: it reads one record, and may wait for a provider
+		{Method: get, Path: transactionsPath + "/:id", Access: byViewer, SkipsQueues: true, Handle: h.readTransaction},  // SkipsQueues, because it reads only one record, and may wait for a provider
 		{Method: get, Path: transactionsPath + "/:id/routing", Access: byLedgerReader, Console: web.ByAdmin().OrOwner(), Handle: h.readRouting},
 		{Method: put, Path: transactionsPath + "/:id", Access: byPartnerKey, Console: web.ByPartner, JSON: true, Command: true, Handle: h.changeTransaction},
 		{Method: post, Path: transactionsPath + "/commit/:id", Access: byPartnerKey, Console: web.ByPartner, Command: true, Handle: h.commitTransaction}, // the body may be absent
 		{Method: post, Path: transactionsPath + "/continue/:id", Access: byPartnerKey, JSON: true, Command: true, Handle: h.continueTransaction},
 		{Method: post, Path: transactionsPath + "/additional_params_for_auth/:id", Access: byPartnerKey, JSON: true, Command: true, Handle: h.completeTransaction},
-		{Method: post, Path: transactionsPath + "/choose_target_destination/:id", Access: byPartnerKey, Command: true, Handle: h.chooseDestination}, // the refusal of an absent body is specific to this route
+		{Method: post, Path: transactionsPath + "/choose_target_destination/:id", Access: byPartnerKey, Command: true, Handle: h.chooseDestination}, // the handler itself refuses an absent body
 		{Method: get, Path: "/api/v1/balances", Access: byPartner, Handle: h.listBalances},
 	}
 	if h.cfg.Subscriptions != nil {

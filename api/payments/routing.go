@@ -14,14 +14,14 @@ import (
 // Outcomes at the last terminal of a transaction.
 const (
 	routedPending  = "pending"  // the outcome is not known yet
-	routedAccepted = "accepted" // the provider accepted the charge, which may have been returned since
+	routedAccepted = "accepted" // the provider accepted the charge; the money may have been returned since then
 	routedRefused  = "refused"
 	routedFailed   = "failed"
 )
 
-// readRouting is GET /transactions/{id}/routing: the terminals in the order in which they were
-// tried, each with its outcome. A hosted payment's payer may make several
-// attempts; the response then has the terminals of all of them.
+// readRouting is GET /transactions/{id}/routing: the terminals at which the transaction was tried, in this
+// order, each with its outcome. The payer of a hosted payment may make several attempts. The response has
+// the terminals of all attempts.
 func (h *Handlers) readRouting(req *web.Request) error {
 	if err := web.QueryOf(req.RequestCtx).Problems.Err(); err != nil {
 		return err
@@ -52,8 +52,8 @@ func (h *Handlers) readRouting(req *web.Request) error {
 	return nil
 }
 
-// lastTerminal describes the attempt at the transaction's last terminal. Its time is the time at which the
-// transaction ended or, before that, the time of its last change.
+// lastTerminal describes the attempt at the transaction's last terminal. The attempt's time is the time at
+// which the transaction ended or, if the transaction has not ended, the time of its last change.
 func lastTerminal(result *paymentactor.Result) payment.Attempt {
 	r := result.Record
 	a := payment.Attempt{Terminal: r.Terminal, Priority: r.Priority, At: r.Finished}
@@ -82,8 +82,8 @@ type triedTerminal struct {
 	Reason    *string     `json:"reason"`
 	Code      *string     `json:"error_code"`
 	At        web.Instant `json:"at"`
-	Attempt   int         `json:"attempt"`   // which attempt of a hosted payment's payer; 1 for other transactions
-	Reference *ledger.ID  `json:"reference"` // the id by which the provider knows the attempt's charge; nil: it was never sent
+	Attempt   int         `json:"attempt"`   // number of the payer's attempt, from 1; always 1 if the payment is not hosted
+	Reference *ledger.ID  `json:"reference"` // the provider's id for the attempt's charge; nil if it was never sent
 }
 
 func (h *Handlers) newTriedTerminal(org ledger.ID, a *payment.Attempt) triedTerminal {

@@ -20,19 +20,18 @@ import (
 )
 
 // Subscriptions creates, reads and changes recurring payments; *subscription.Service of package actors/subscription
-// implements it. Its errors are subscription.ErrTerms or a *ledger.Refusal. The refusal's code is NotFound both for an
-// unknown id and for the id of another partner's subscription. A method that gets an idempotency key
-// claims the key, so that no other write can use it. If the key was claimed before, the method returns
-// the earlier result (Result.Replay).
+// implements it. Its methods return subscription.ErrTerms or a *ledger.Refusal. If the id is unknown or belongs to another
+// partner's subscription, the refusal's code is NotFound. If a method gets an idempotency key, it claims the key, so that no
+// other write can use it. If the key was claimed before, the method returns the earlier result (Result.Replay).
 type Subscriptions interface {
 	Create(subscriptionactor.Create) (subscriptionactor.Result, error)
 	Read(org ledger.ID, partner int64, id ledger.ID) (subscriptionactor.Result, error)
 	List(org ledger.ID, partner int64, p subscriptionactor.Page) (rows []subscriptionactor.Result, next ledger.Micros, err error)
 	// Pause stops renewals. The error is Conflict if the subscription is paused or cancelled.
 	Pause(subscriptionactor.Command) (subscriptionactor.Result, error)
-	// Resume continues a paused subscription. The error is Conflict if it is not paused.
+	// Resume continues a paused subscription. The error is Conflict if the subscription is not paused.
 	Resume(subscriptionactor.Command) (subscriptionactor.Result, error)
-	// Cancel ends a subscription permanently. The error is Conflict if it is cancelled.
+	// Cancel ends a subscription permanently. The error is Conflict if the subscription is cancelled already.
 	Cancel(subscriptionactor.Command) (subscriptionactor.Result, error)
 }
 
@@ -154,7 +153,7 @@ func (h *Handlers) changeSubscription(req *web.Request, change func(subscription
 	return h.writeSubscription(req, fiber.StatusOK, &result, err)
 }
 
-// writeSubscription responds with a subscription, or with the error.
+// writeSubscription responds with a subscription. If err is not nil, it returns err.
 func (h *Handlers) writeSubscription(req *web.Request, status int, r *subscriptionactor.Result, err error) error {
 	if err != nil {
 		return err
@@ -185,7 +184,7 @@ func (h *Handlers) listSubscriptions(req *web.Request) error {
 		if !isInstant {
 			q.BadCursor()
 		}
-		page.CreatedBefore = max(1, web.CeilMicros(at)) // 0 would select the first page
+		page.CreatedBefore = max(1, web.CeilMicros(at)) // not 0, which would select the first page
 	}
 	if err := q.Problems.Err(); err != nil {
 		return err

@@ -12,10 +12,10 @@ import (
 	"mizan/ledger/payment"
 )
 
-// viewContext is the time at which a transaction is shown, and whether the response includes the
-// addresses of its payer's page. Each address contains a token that opens the page. Only a request
-// about a single transaction with the partner's own key gets addresses, new ones each time. A list or
-// a repeated response has none.
+// viewContext is the time at which a transaction is shown, and whether the response includes addresses of
+// the payer's page. An address contains a token that opens the page. Addresses are shown only if a partner
+// requests a single transaction with its own key, and each response has new ones. Lists and repeated
+// responses contain no addresses.
 type viewContext struct {
 	at                time.Time
 	includesPayerPage bool
@@ -34,14 +34,14 @@ func (h *Handlers) appendTransaction(dst []byte, p *directory.Partner, result *p
 	return jsonform.AppendTransaction(dst, result.Record, &view)
 }
 
-// appendHosted appends the short response to a hosted create request, whose payer enters the credentials on
-// the service's page.
+// appendHosted appends the short response to a create request for a hosted transaction. The payer enters
+// the credentials of a hosted transaction on the service's page.
 func (h *Handlers) appendHosted(dst []byte, org ledger.ID, result *paymentactor.Result, v viewContext) []byte {
 	view := h.viewOf(org, result, v)
 	return jsonform.AppendHosted(dst, result.Record, &view)
 }
 
-// viewOf returns the data that a response shows in addition to the record, except the language.
+// viewOf returns what a response shows in addition to the record. The caller must add the language.
 func (h *Handlers) viewOf(org ledger.ID, result *paymentactor.Result, v viewContext) jsonform.TransactionView {
 	r, now := result.Record, ledger.MicrosOf(v.at)
 	view := jsonform.TransactionView{
@@ -53,8 +53,8 @@ func (h *Handlers) viewOf(org ledger.ID, result *paymentactor.Result, v viewCont
 	return view
 }
 
-// currentAction returns the payer's current action; nil if there is none, or if the payer's time has
-// passed.
+// currentAction returns the action that the payer must take now. If there is none, or if the payer's time
+// is over, it returns nil.
 func currentAction(r *payment.Record, now ledger.Micros) *payment.Action {
 	if r.Status != payment.ActionRequired || now >= r.Action.Until {
 		return nil

@@ -51,8 +51,8 @@ func (h *Handlers) changeTransaction(req *web.Request) error {
 	return ledger.RefuseField("payments.changeTransaction", "type", "type must be refund or cancel")
 }
 
-// commitTransaction is POST /transactions/commit/{id}: it captures the hold, or params.amount
-// of it. The body may be absent.
+// commitTransaction is POST /transactions/commit/{id}: it captures the hold. If the body has params.amount, it captures only
+// that amount. The body may be absent.
 func (h *Handlers) commitTransaction(req *web.Request) error {
 	command, err := h.newCommand(req)
 	if err != nil {
@@ -82,7 +82,8 @@ func (h *Handlers) continueTransaction(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	// Which fields the credentials have depends on the transaction's type, which never changes.
+	// The fields of the credentials depend on the transaction's type. The type never changes, so it may be read before the
+	// command.
 	stored, err := h.cfg.Payments.Read(command.Org, command.Partner, command.ID)
 	if err != nil {
 		return err
@@ -99,8 +100,8 @@ func (h *Handlers) continueTransaction(req *web.Request) error {
 	return h.writeResult(req, &result, err)
 }
 
-// completeTransaction is POST /transactions/additional_params_for_auth/{id}: it submits the material
-// (authentication data, such as a one-time code) for which a charge waits.
+// completeTransaction is POST /transactions/additional_params_for_auth/{id}: a charge waits for material (the payer's
+// authentication data, such as a one-time code), and the request submits it.
 func (h *Handlers) completeTransaction(req *web.Request) error {
 	command, err := h.newCommand(req)
 	if err != nil {
@@ -125,9 +126,8 @@ func (h *Handlers) completeTransaction(req *web.Request) error {
 	return h.writeResult(req, &result, err)
 }
 
-// chooseDestination is POST /transactions/choose_target_destination/{id}: it chooses
-// among the receiving institutions that the provider offers for a payout. The body's fields are at the
-// top level.
+// chooseDestination is POST /transactions/choose_target_destination/{id}: the provider of a payout offers several receiving
+// institutions, and the request chooses one of them. The body's fields are at the top level.
 func (h *Handlers) chooseDestination(req *web.Request) error {
 	command, err := h.newCommand(req)
 	if err != nil {
@@ -158,7 +158,7 @@ func (h *Handlers) newCommand(req *web.Request) (command paymentactor.Command, e
 	return command, err
 }
 
-// writeResult responds with the transaction after an operation, or with the operation's error.
+// writeResult responds with the transaction after an operation. If the operation failed, it returns the operation's error.
 func (h *Handlers) writeResult(req *web.Request, result *paymentactor.Result, err error) error {
 	if err != nil {
 		return err
@@ -170,8 +170,8 @@ func (h *Handlers) writeResult(req *web.Request, result *paymentactor.Result, er
 	return nil
 }
 
-// partialAmount reads the amount in an operation's params; nil if it is absent, which means the whole
-// amount. A malformed amount is refused with the code.
+// partialAmount returns the amount in an operation's params. If params has no amount, it returns nil, which means the whole
+// amount. If the amount is malformed, it returns a refusal with the given code.
 func partialAmount(params []byte, code ledger.Code) (*money.Amount, error) {
 	const op = "payments.partialAmount"
 	if !jsonwalk.Has(params, "amount") {
@@ -191,9 +191,9 @@ func partialAmount(params []byte, code ledger.Code) (*money.Amount, error) {
 
 const materialName = payment.MaterialField
 
-// materialOf finds the material (authentication data of the payer) in a body. The material is the member
-// additional_params_for_auth at the top level or in the object params, or the object params itself. The member at the top level
-// has precedence. The result is nil if there is no material.
+// materialOf finds the material (the payer's authentication data) in a body. It is the first that exists of: the member
+// additional_params_for_auth at the top level, the same member in the object params, and the object params itself. If none
+// exists, materialOf returns nil.
 func materialOf(body []byte) []byte {
 	if member := web.Member(body, materialName); member != nil {
 		return member
@@ -233,8 +233,7 @@ func (c *continuation) read(body []byte, t payment.Type, fingerprint func([]byte
 	}
 }
 
-// checkBrowser checks the types of browser_data's fields. The provider checks their
-// values.
+// checkBrowser checks that the fields of browser_data have the right types. The provider checks the values.
 func checkBrowser(browser []byte, problems *web.Problems) {
 	for _, name := range [...]string{"language", "user_agent"} {
 		if value := web.Member(browser, name); value != nil {

@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Bounds of the fields of a request that creates a transaction: in characters, and in bytes for fields that are stored as JSON.
-// All fields together fit into a record.
+// Bounds of the fields of a request that creates a transaction. Texts are bounded in characters, and fields that are stored as
+// JSON in bytes. All fields together fit into a record.
 const (
 	maxTxID         = 255
 	maxDescription  = 2000
@@ -20,7 +20,7 @@ const (
 	maxMerchantMeta = 64 << 10
 )
 
-// creation has the params of a request that creates a transaction.
+// creation is the parsed params object of a request that creates a transaction.
 type creation struct {
 	// The JSON values as they were sent. They alias the body.
 	kind, amount, currency, network, env, txid, description []byte
@@ -32,8 +32,7 @@ type creation struct {
 	problems web.Problems
 }
 
-// read parses the params object. Names match exactly, unknown ones are ignored, and
-// null means absent.
+// read parses the params object. Names of members must match exactly. Unknown members are ignored, and null means absent.
 func (c *creation) read(params []byte) {
 	m := jsonwalk.MembersOf(params)
 	for {
@@ -83,13 +82,14 @@ func (c *creation) field(name []byte) *[]byte {
 	return nil
 }
 
-// wantsPage tells whether the client requests the hosted page, on which the payer enters the credentials.
+// wantsPage tells whether the client asks for a hosted page, which is the service's page on which the payer enters the
+// credentials.
 func (c *creation) wantsPage() bool {
 	return string(c.hosted) == "true" || string(c.widget) == "true"
 }
 
-// check validates every field in a fixed order and fills c.request. It adds faults to c.problems. Afterwards c.request has copies
-// of all values, so the body may be wiped.
+// check validates every field in a fixed order and fills c.request. It adds a problem to c.problems for each invalid field.
+// c.request gets copies of all values, so the body may be wiped afterwards.
 func (c *creation) check(fingerprint func(number []byte) string) {
 	r := &c.request
 	r.Type = c.checkType()
@@ -126,8 +126,8 @@ func (c *creation) checkType() payment.Type {
 	return 0
 }
 
-// checkAmount requires a string of digits above zero (specification, "Money rules" 1). The
-// ledger checks the upper bound.
+// checkAmount checks that the amount is a string of digits and greater than zero (specification, "Money rules" 1). The ledger
+// checks the upper bound.
 func (c *creation) checkAmount() money.Amount {
 	if c.amount == nil {
 		c.problems.Add("amount", "amount is required")
@@ -184,8 +184,8 @@ func hasKnownScale(a money.Asset) bool {
 	return known
 }
 
-// checkCurrency refuses a currency that the service does not accept. The error message has the specification's wording, and
-// quotes a number as it was sent.
+// checkCurrency refuses a currency that the service does not accept. The error message is worded as in the specification. If
+// the currency is not a string, the message quotes the JSON value as it was sent.
 func (c *creation) checkCurrency() money.Currency {
 	code, isText := jsonwalk.Text(c.currency)
 	if !isText {
@@ -215,8 +215,8 @@ func (c *creation) checkNetwork() money.Network {
 	return network
 }
 
-// checkCustomer requires strings in the customer's fields that the specification names. It does not
-// check other fields.
+// checkCustomer checks that the customer's fields email, phone and name, which the specification defines, are strings. It does
+// not check other fields.
 func (c *creation) checkCustomer(customer []byte) {
 	if customer == nil {
 		return
@@ -230,7 +230,7 @@ func (c *creation) checkCustomer(customer []byte) {
 	}
 }
 
-// checkLang requires one of the service's languages. Without a lang the partner's language applies.
+// checkLang checks that lang is one of the service's languages. If lang is absent, the transaction has the partner's language.
 func (c *creation) checkLang() string {
 	if c.lang == nil {
 		return ""
@@ -256,8 +256,8 @@ func (c *creation) checkFlag(name string, value []byte) {
 }
 
 // checkStorage reads the payer's credentials. Missing credentials are not a problem here: the transaction is created and then
-// rejected. Credentials of a hosted create request are checked and dropped, because the payer enters the credentials on the
-// hosted page.
+// rejected. If the client asks for a hosted page, credentials in the request are checked and then dropped, because the payer
+// enters the credentials on the page.
 func (c *creation) checkStorage(fingerprint func([]byte) string) {
 	if c.moneyStorage == nil || web.IsEmptyObject(c.moneyStorage) {
 		return

@@ -17,29 +17,29 @@ import (
 )
 
 // Transactions creates, reads and changes transactions; *payment.Service of package actors/payment implements it. Its
-// errors are *ledger.Refusal, with the code NotFound both for an unknown id and for the id of another
-// partner's transaction. A method that gets an idempotency key claims the key, so that no other write can
-// use it. If the key was claimed before, the method returns the transaction's current state
-// (Result.Replay).
+// errors are *ledger.Refusal. If the id is unknown or belongs to another partner's transaction, the refusal's code is
+// NotFound. If a method gets an idempotency key, it claims the key, so that no other write can use it. If the key was
+// claimed before, the method returns the transaction's current state (Result.Replay).
 type Transactions interface {
-	// Create creates a transaction. It waits for the provider's first answer, but no longer than the service's limit.
+	// Create creates a transaction. It waits for the provider's first answer, but not longer than the service allows.
 	Create(paymentactor.Create) (paymentactor.Result, error)
 	// Read returns the stored transaction.
 	Read(org ledger.ID, partner int64, id ledger.ID) (paymentactor.Result, error)
-	// Current does what Read does. If the payer's action (the task that the provider has set) has expired, the provider
-	// renews it first. onPayerPage is true if the payer's page shows the transaction.
+	// Current returns the stored transaction, like Read. But if the payer's action (a task that the provider gave the
+	// payer) has expired, the provider renews the action first. onPayerPage is true if the payer's page shows the
+	// transaction.
 	Current(c paymentactor.Command, onPayerPage bool) (paymentactor.Result, error)
-	// Find does what Read does for a transaction of any partner.
+	// Find returns the stored transaction, whichever partner it belongs to.
 	Find(org, id ledger.ID) (paymentactor.Result, error)
 	// Refund returns settled money. Errors: NotReversible, InvalidRefundAmount, Conflict.
 	Refund(paymentactor.AmountCommand) (paymentactor.Result, error)
-	// Cancel ends a transaction that has not settled. Errors: NotReversible, Conflict.
+	// Cancel ends a transaction whose money has not settled. Errors: NotReversible, Conflict.
 	Cancel(paymentactor.Command) (paymentactor.Result, error)
 	// Commit captures the hold. Errors: InvalidCaptureAmount, Conflict.
 	Commit(paymentactor.AmountCommand) (paymentactor.Result, error)
-	// Complete submits the material (authentication data) for which a charge waits. Errors: Conflict, Expired.
+	// Complete submits material (the payer's authentication data) to a charge that waits for it. Errors: Conflict, Expired.
 	Complete(paymentactor.PayerSubmission) (paymentactor.Result, error)
-	// Choose names the institution that receives a payout. Errors: Conflict, Invalid.
+	// Choose determines the institution that receives a payout. Errors: Conflict, Invalid.
 	Choose(paymentactor.Choice) (paymentactor.Result, error)
 	// Continue adds the payer's credentials to a hosted transaction (one that was created without
 	// credentials), and wipes the card. Error: NotContinuable.
@@ -88,8 +88,8 @@ func (h *Handlers) createTransaction(req *web.Request) error {
 	return nil
 }
 
-// createParams returns the params object of a create request's body. Without params the request is
-// refused, regardless of the rest of the body.
+// createParams returns the params object of a create request's body. If there is no params object, the request is refused,
+// whatever else the body contains.
 func createParams(body []byte) ([]byte, error) {
 	value, err := web.Document(body)
 	if err != nil {
@@ -103,8 +103,8 @@ func createParams(body []byte) ([]byte, error) {
 	return nil, ledger.Refuse("payments.createTransaction", ledger.WrongParams, "the body has no params object")
 }
 
-// readTransaction is GET /transactions/{id}. If the caller has the partner's key, an expired action of the payer is renewed
-// first, because such a caller may complete it. A malformed id gets the same response as an unknown id.
+// readTransaction is GET /transactions/{id}. If the caller has the partner's key, the caller may complete an action of the
+// payer, so an expired action is renewed first. The response to a malformed id is the same as to an unknown id.
 func (h *Handlers) readTransaction(req *web.Request) error {
 	result, err := h.findTransaction(req)
 	if err != nil {
@@ -125,14 +125,14 @@ func (h *Handlers) writeTransaction(req *web.Request, status int, result *paymen
 	buffers.Put(buf)
 }
 
-// writeHosted responds in the short form of a hosted create request.
+// writeHosted sends the short response to a create request for a hosted transaction.
 func (h *Handlers) writeHosted(req *web.Request, status int, result *paymentactor.Result) {
 	web.WriteJSON(req.RequestCtx, status, h.appendHosted(nil, req.Principal.Org, result, h.viewContextOf(req, result)))
 }
 
-// mismatch returns the name of the first field in which a repeated create request differs from the stored
-// transaction; empty if none differs. The credentials of a hosted transaction come from its payer and
-// are not compared.
+// mismatch compares a repeated create request with the stored transaction. It returns the name of the first field that
+// differs, or an empty string if all fields are equal. The credentials of a hosted transaction come from the payer, not
+// from the request, so they are not compared.
 func mismatch(sent *payment.Request, hosted bool, stored *payment.Record) string {
 	switch {
 	case sent.Type != stored.Type:
@@ -165,8 +165,7 @@ func mismatch(sent *payment.Request, hosted bool, stored *payment.Record) string
 	return ""
 }
 
-// sameJSON compares the meaning of two JSON texts (RFC 8785): the order of names and white
-// space is ignored.
+// sameJSON tells whether two JSON texts have the same meaning (RFC 8785). It ignores white space and the order of members.
 func sameJSON(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -175,8 +174,8 @@ func sameJSON(a, b []byte) bool {
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
 }
 
-// payerIP returns the address from which a payer's credentials came: the "ip" in the
-// merchant's customer object, or else the address of the request.
+// payerIP returns the IP address from which the payer sent the credentials. If the merchant's customer object has a valid
+// "ip", it is that address, and otherwise the source address of the request.
 func payerIP(customer []byte, source netip.Addr) netip.Addr {
 	if customer == nil {
 		return source

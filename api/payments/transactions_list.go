@@ -17,11 +17,10 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of the work for one page. At a bound, the page ends early and has a cursor, with which the
-// list continues.
+// Bounds of the work for one page. If a bound is reached, the page ends early. Its cursor continues the list.
 const (
 	maxRecordsRead = 500     // records read
-	maxIndexRows   = 200_000 // index rows read; reading a record costs as much as reading hundreds of rows
+	maxIndexRows   = 200_000 // index rows read; reading one record costs as much as reading hundreds of rows
 )
 
 // walk reads the rows of a partner's transaction list, newest first. The list is an index: it has one row for the creation of
@@ -30,16 +29,15 @@ type walk struct {
 	view     *posting.View
 	org      ledger.ID
 	list     ledger.List
-	byUpdate bool // ordered by the last update; otherwise by creation
-	span     span // range of the times by which the list is ordered
+	byUpdate bool // if true, the order is by last update, otherwise by creation
+	span     span // only rows with a time in this range; it is the time of byUpdate's order
 }
 
-// each calls fn with the rows that may belong to a transaction whose time is in w.span, newest first. They include
-// the rows of updates.
+// each calls fn with the rows whose transactions may have a time in w.span, newest first. Rows of updates are included.
 //
-// The row of a creation is booked at the last event of the change that created the record, so a
-// record that started within the span may have its row just after the span. The events of one change
-// are contiguous, so only the first creation after the span can be such a row.
+// The time in a creation's row is the time of the last event of the change that created the record. So if a record started
+// within the span, its row may be just after the span. The events of one change are contiguous, so only the first creation
+// after the span can be such a row.
 func (w *walk) each(fn func(posting.ListRow) (more bool, err error)) error {
 	if w.span.from > w.span.to {
 		return nil
@@ -74,7 +72,7 @@ func (w *walk) each(fn func(posting.ListRow) (more bool, err error)) error {
 	return err
 }
 
-// recordOf returns the record of a row.
+// recordOf reads the record of a row.
 func (w *walk) recordOf(row posting.ListRow) (posting.Record, error) {
 	stored, found, err := w.view.Record(w.org, ledger.Source{Kind: ledger.Transaction, ID: row.ID})
 	if err == nil && !found {
@@ -83,7 +81,7 @@ func (w *walk) recordOf(row posting.ListRow) (posting.Record, error) {
 	return stored, err
 }
 
-// transactionOf returns the transaction in a record.
+// transactionOf decodes the transaction in a record.
 func transactionOf(stored *posting.Record) (*payment.Record, error) {
 	record, err := paymentcodec.Decode(stored.Payload)
 	if err != nil {
@@ -93,7 +91,7 @@ func transactionOf(stored *posting.Record) (*payment.Record, error) {
 	return record, nil
 }
 
-// listPage is one page of a list while it is filled.
+// listPage collects one page of a list.
 type listPage struct {
 	walk
 	handlers *Handlers
@@ -106,14 +104,15 @@ type listPage struct {
 	rowsRead    int           // index rows read
 	readTo      ledger.Micros // time of the last row read
 	lastShownAt ledger.Micros // time of the last transaction on the page
-	nextBefore  ledger.Micros // the next page begins before this time; 0: there is no next page
+	nextBefore  ledger.Micros // the next page has only rows before this time; 0 if there is no next page
 	recordsRead int           // number of records read
 }
 
 // listPages are reused with their buffers.
 var listPages = sync.Pool{New: func() any { return &listPage{readIDs: make(map[ledger.ID]struct{})} }}
 
-// maxReusedBuffer bounds the buffers that are kept for reuse, because merchant_meta can be long.
+// maxReusedBuffer is the maximum size of a buffer that is kept for reuse. Buffers can become larger, because merchant_meta
+// can be long.
 const maxReusedBuffer = 1 << 20
 
 // listTransactions is GET /transactions (specification, "list").
@@ -162,8 +161,8 @@ func (q *filterQuery) listOf(req *web.Request) ledger.List {
 	return payment.Transactions.Of(req.Principal.Partner.Number, q.transactionFilter.env)
 }
 
-// addRow adds the row's transaction to the page if it meets the conditions. If the page is full,
-// addRow only notes that there is a next page.
+// addRow adds the row's transaction to the page if the transaction meets the conditions. If the page is full already, addRow
+// only notes that there is a next page.
 func (p *listPage) addRow(row posting.ListRow) (more bool, err error) {
 	if p.rowsRead++; p.recordsRead == maxRecordsRead || p.rowsRead > maxIndexRows {
 		p.nextBefore = p.readTo
@@ -201,9 +200,9 @@ func (p *listPage) addRow(row posting.ListRow) (more bool, err error) {
 	return true, nil
 }
 
-// isStale tells, without reading the record, whether to skip a row. In the order of creation
-// only rows of creations count. In the order of updates only a record's newest row counts, so a row is
-// stale if its record was read before.
+// isStale tells, without reading the record, whether to skip a row. If the list is ordered by creation, all rows of updates
+// are skipped. If it is ordered by update, only the first row of a record, which is the newest, counts, and later ones are
+// skipped.
 func (p *listPage) isStale(row posting.ListRow) bool {
 	if !p.byUpdate {
 		return !row.IsCreation

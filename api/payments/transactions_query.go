@@ -21,8 +21,8 @@ const (
 	pageMax     = 100
 )
 
-// filterParameters are the parameters that the list and the aggregate share. A txid is accepted
-// and ignored (specification, "list").
+// filterParameters are the parameters that the list and the aggregate have in common. The parameter txid is accepted and
+// ignored (specification, "list").
 var filterParameters = []string{
 	"status", "type", "env", "started_from", "started_to", "updated_from", "updated_to", "finished_from", "finished_to",
 	"amount_from", "amount_to", "rrn", "link_id", "txid",
@@ -30,7 +30,7 @@ var filterParameters = []string{
 
 var listParameters = slices.Concat(filterParameters, []string{"limit", "cursor", "order_by", "start_cursor", "end_cursor"})
 
-// span is a range of instants, both ends included.
+// span is a range of instants, which includes both ends.
 type span struct{ from, to ledger.Micros }
 
 func (s span) contains(at ledger.Micros) bool { return s.from <= at && at <= s.to }
@@ -45,14 +45,14 @@ type transactionFilter struct {
 	currency money.Currency // empty: any
 	rrn      string         // empty: any
 	link     ledger.ID      // id of a payment link
-	hasLink  bool           // false: any link or none
+	hasLink  bool           // if false, link is not a condition
 
 	minAmount, maxAmount money.Amount // bounds of the amount, both included
 
 	started, updated, finished span
 }
 
-// matchesTimes tells whether a record's times meet the conditions.
+// matchesTimes tells whether a record's times meet the filter's conditions.
 func (f *transactionFilter) matchesTimes(s *posting.Stamp) bool {
 	return f.started.contains(s.Started) && f.updated.contains(s.Updated) && f.finished.contains(s.Finished)
 }
@@ -64,8 +64,8 @@ func (f *transactionFilter) matches(r *payment.Record) bool {
 		(!f.hasLink || r.LinkID == f.link && r.LinkID != ledger.ID{}) && !r.Amount.Less(f.minAmount) && !f.maxAmount.Less(r.Amount)
 }
 
-// narrow tightens the bounds of the start and of the last update by those of the other times, so that
-// fewer rows are read. A transaction finishes after it starts, and is last updated when it finishes or later.
+// narrow uses the bounds of all times to tighten the bounds of the start and of the last update, so that fewer rows are read.
+// It relies on the order of the times: a transaction finishes after it starts, and its last update is at its finish or later.
 func (f *transactionFilter) narrow() {
 	f.started.to = min(f.started.to, f.finished.to, f.updated.to)
 	f.updated.from = max(f.updated.from, f.finished.from, f.started.from)
@@ -90,13 +90,14 @@ func newFilterQuery(ctx *fasthttp.RequestCtx, now time.Time, parameters []string
 	f.minAmount, f.maxAmount = q.readAmount("amount_from", money.Amount{}), q.readAmount("amount_to", money.Max)
 	f.started, f.updated, f.finished = q.readSpan("started"), q.readSpan("updated"), q.readSpan("finished")
 	if f.finished != (span{0, web.Forever}) {
-		f.finished.from = max(f.finished.from, 1) // an unfinished transaction has the time 0
+		f.finished.from = max(f.finished.from, 1) // unfinished transactions have the time 0, and must not match
 	}
 	return q
 }
 
-// refuseEmpty adds a problem for each empty parameter, in the given order, and removes the parameter from the query. So an empty
-// status never means any status. An empty start_cursor without an end_cursor is ignored.
+// refuseEmpty adds a problem for each parameter that was sent without a value, in the given order, and removes the parameter
+// from the query. An empty status, for example, is not taken to mean any status. An empty start_cursor without an end_cursor is
+// ignored.
 func (q *filterQuery) refuseEmpty(parameters []string) {
 	for _, name := range parameters {
 		text, sent := q.Sent(name)
@@ -134,8 +135,7 @@ func (q *filterQuery) readAmount(name string, ifAbsent money.Amount) money.Amoun
 	return amount
 }
 
-// readSpan reads the parameters with the bounds of a time. web.ThroughNow explains the meaning of an upper bound that
-// equals now.
+// readSpan reads the two parameters that bound a time. See web.ThroughNow for an upper bound that is equal to now.
 func (q *filterQuery) readSpan(field string) span {
 	s := span{0, web.Forever}
 	if at, ok := q.readTime(field + "_from"); ok {
@@ -147,7 +147,8 @@ func (q *filterQuery) readSpan(field string) span {
 	return s
 }
 
-// readTime reads a parameter that is an instant; ok is false if the parameter is absent or malformed.
+// readTime reads a parameter that is an instant or, if it is a bound, may be a day. If the parameter is absent or malformed, ok
+// is false.
 func (q *filterQuery) readTime(name string) (at time.Time, ok bool) {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -159,7 +160,7 @@ func (q *filterQuery) readTime(name string) (at time.Time, ok bool) {
 	isFrom, isTo := strings.HasSuffix(name, "from"), strings.HasSuffix(name, "_to")
 	if day, err := time.Parse(time.DateOnly, text); err == nil && (isFrom || isTo) {
 		if isTo {
-			day = day.Add(24*time.Hour - time.Microsecond) // a day includes its last microsecond
+			day = day.Add(24*time.Hour - time.Microsecond) // as an upper bound, a day includes its last microsecond
 		}
 		return day, true
 	}
@@ -171,11 +172,11 @@ func (q *filterQuery) readTime(name string) (at time.Time, ok bool) {
 type listQuery struct {
 	*filterQuery
 	limit    int
-	byUpdate bool // ordered by the last update; otherwise by creation
+	byUpdate bool // if true, the order is by last update, otherwise by creation
 }
 
-// newListQuery reads a request for a page. A cursor is a value of the time by which the list is
-// ordered, and becomes a bound of that time.
+// newListQuery reads a request for a page. A cursor is the time at which the previous page ended. It becomes a bound of the
+// time by which the list is ordered.
 func newListQuery(ctx *fasthttp.RequestCtx, now time.Time, parameters []string) *listQuery {
 	q := &listQuery{filterQuery: newFilterQuery(ctx, now, parameters)}
 	if at, ok := q.readTime("from"); ok {
@@ -192,7 +193,7 @@ func newListQuery(ctx *fasthttp.RequestCtx, now time.Time, parameters []string) 
 	return q
 }
 
-// orderSpan returns the bounds of the time by which the list is ordered.
+// orderSpan returns the bounds for the time by which the list is ordered.
 func (q *listQuery) orderSpan() *span {
 	if q.byUpdate {
 		return &q.updated
@@ -207,8 +208,8 @@ func (q *listQuery) orderName() string {
 	return "started"
 }
 
-// readWindow returns the range between start_cursor and end_cursor; either of them may be the newer one.
-// A start_cursor or an end_cursor alone is ignored (specification, "list").
+// readWindow returns the range of times between start_cursor and end_cursor. Either cursor may be the later one. If only one of
+// them was sent, it is ignored (specification, "list").
 func (q *listQuery) readWindow() span {
 	_, hasStart := q.Sent("start_cursor")
 	_, hasEnd := q.Sent("end_cursor")

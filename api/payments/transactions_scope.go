@@ -9,11 +9,11 @@ import (
 	"mizan/ledger"
 )
 
-// operatorParameters are the list's parameters in a request with the administration token. They include
-// partner_id and from, which a request with a partner's key may not have.
+// operatorParameters are the list's parameters if the request has the administration token. They include partner_id and
+// from, which are not allowed in a request with a partner's key.
 var operatorParameters = slices.Concat(listParameters, []string{"partner_id", "from"})
 
-// organization returns the organization of a request by the administration token or by a session.
+// organization returns the organization that a request with the administration token or with a session is about.
 func (h *Handlers) organization(req *web.Request) (ledger.ID, error) {
 	if req.Operator {
 		return req.Organization(h.cfg.Directory)
@@ -21,9 +21,9 @@ func (h *Handlers) organization(req *web.Request) (ledger.ID, error) {
 	return req.Principal.Org, nil
 }
 
-// listQueryOf reads a request for a page of a partner's transactions. The partner is the caller itself. A request
-// with the administration token names the partner in partner_id. Then listQueryOf makes the rest of the request run as that
-// partner's (see actAs).
+// listQueryOf reads a request for a page of a partner's transactions. Usually the partner is the caller. If the request has
+// the administration token, its parameter partner_id names the partner, and listQueryOf makes the rest of the request run
+// as if the partner had sent it (see actAs).
 func (h *Handlers) listQueryOf(req *web.Request) (*listQuery, error) {
 	if !req.Operator {
 		q := newListQuery(req.RequestCtx, h.cfg.Clock.Now(), listParameters)
@@ -41,8 +41,8 @@ func (h *Handlers) listQueryOf(req *web.Request) (*listQuery, error) {
 	return q, h.actAs(req, org, number)
 }
 
-// readPartnerID reads the number of the list's partner. If the parameter was sent empty, refuseEmpty (in newListQuery) has
-// already added a problem, and readPartnerID adds none.
+// readPartnerID reads the parameter partner_id. If it was sent empty, refuseEmpty (in newListQuery) has already added a
+// problem, and readPartnerID adds none.
 func readPartnerID(q *web.Query) int64 {
 	const name = "partner_id"
 	text, sent := q.Sent(name)
@@ -66,8 +66,8 @@ func (h *Handlers) actAs(req *web.Request, org ledger.ID, number int64) error {
 	return nil
 }
 
-// findTransaction reads a transaction that the caller may see: a partner sees its own, all
-// other callers see any of the organization.
+// findTransaction reads a transaction that the caller may see: a partner sees its own transactions, other callers see all
+// transactions of the organization.
 func (h *Handlers) findTransaction(req *web.Request) (result paymentactor.Result, err error) {
 	id, err := web.ParseID(req.Parameter("id"))
 	if err != nil {

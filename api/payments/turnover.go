@@ -15,13 +15,13 @@ import (
 	"mizan/ledger/turnover"
 )
 
-// Turnover has counts and sums of each partner's transactions of each day; *turnover.Counter of package actors/turnover
-// implements it.
+// Turnover returns counts and sums of a partner's transactions for each day; *turnover.Counter of package
+// actors/turnover implements it.
 type Turnover interface {
 	Read(turnoveractor.Query) (days []turnoveractor.DatedFigures, asOf ledger.Micros, err error)
 }
 
-// The default and the maximum of the number of days in a response.
+// The default number and the maximum number of days in a response.
 const (
 	defaultDays = 30
 	maxDays     = 366
@@ -69,7 +69,7 @@ func (h *Handlers) readTurnover(req *web.Request) error {
 	return nil
 }
 
-// readDays reads the first and the last day.
+// readDays returns the first and the last requested day.
 func readDays(q *web.Query, today ledger.Date) (from, to ledger.Date) {
 	to = readDay(q, "to", today)
 	from = readDay(q, "from", to-defaultDays+1)
@@ -103,17 +103,17 @@ type turnoverJSON struct {
 type turnoverMeta struct {
 	From string      `json:"from"`
 	To   string      `json:"to"`
-	AsOf web.Instant `json:"as_of"` // booked time of the organization's last event that is counted
+	AsOf web.Instant `json:"as_of"` // booked time of the organization's last event that the counts include
 }
 
-// turnoverRow has the figures of a day, a type of transaction and an asset.
+// turnoverRow has the counts and sums for one day, one type of transaction and one asset.
 type turnoverRow struct {
 	Day            string         `json:"day"`
 	Type           string         `json:"type"`
 	Currency       money.Currency `json:"currency"`
 	Network        money.Network  `json:"network"`
 	Env            string         `json:"env"`
-	Scale          *int           `json:"scale"` // nil: not known, and the amounts are zero
+	Scale          *int           `json:"scale"` // nil if the scale is not known; the amounts are then zero
 	Attempts       uint64         `json:"attempts"`
 	Charged        uint64         `json:"charged"`
 	ChargedAmount  money.Amount   `json:"charged_amount"`

@@ -12,7 +12,7 @@ import (
 	"mizan/internal/assert"
 )
 
-// exampleView is an example on a page: a command that sends it, and the response.
+// exampleView is an example request on a page: a command that sends the request, and the response.
 type exampleView struct {
 	Title, Command, Status, Response string
 }
@@ -25,7 +25,8 @@ func newExampleView(o *description.Described, e *spec.Example, recorded *descrip
 	return v
 }
 
-// command returns the example as a curl command. Keys and tokens are shell variables.
+// command returns the example request as a curl command, with shell variables in place of keys and
+// tokens.
 func command(o *description.Described, e *description.RecordedExample) string {
 	lines := []string{"curl -sS"}
 	if e.Method != http.MethodGet {
@@ -45,10 +46,10 @@ func command(o *description.Described, e *description.RecordedExample) string {
 	return strings.Join(lines, " \\\n")
 }
 
-// maxLine is the length in bytes above which a body is written over several lines.
+// maxLine is a length in bytes. If the body of a request is longer, it is written as several lines.
 const maxLine = 60
 
-// quoted returns a text in double quotes, in which the shell replaces variables.
+// quoted returns the text in double quotes, between which the shell replaces variables.
 func quoted(text string) string { return `"` + text + `"` }
 
 // credentials returns the headers with the credentials of an example's caller.

@@ -18,7 +18,7 @@ type Config struct {
 	Version string
 	Env     string // "sandbox" or "production"
 
-	// Routes returns the server's routes, from which the description is made.
+	// Routes returns all routes of the server. The description is made from them.
 	Routes func() []web.Route
 }
 
@@ -47,7 +47,7 @@ const (
 	searchPage = "search"
 )
 
-// Routes returns the routes. Except for the search, they do so little work that they are not bounded reads
+// Routes returns the routes. All except the search do so little work that they skip the queue for reads
 // (web.Route.SkipsQueues).
 func (h *Handlers) Routes() []web.Route {
 	anyone := web.Access{Callers: web.Anyone}
@@ -62,7 +62,7 @@ func (h *Handlers) Routes() []web.Route {
 type file struct {
 	content     []byte
 	contentType string
-	policy      string // Content-Security-Policy; empty: the strict policy of every response
+	policy      string // Content-Security-Policy; if empty, the strict policy of all other responses
 	etag        string
 }
 
@@ -105,10 +105,11 @@ func (h *Handlers) sendFile(req *web.Request) error {
 	return nil
 }
 
-// maxQuery bounds the text of a search, in bytes.
+// maxQuery is the number of bytes after which the text of a search is cut off.
 const maxQuery = 100
 
-// search responds with the operations, webhooks and error codes whose texts have all words of the query.
+// search responds with the operations, webhooks and error codes whose texts contain all words of the
+// query.
 func (h *Handlers) search(req *web.Request) error {
 	s := h.site()
 	query := web.Truncate(req.QueryArgs().Peek("q"), maxQuery)

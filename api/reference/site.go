@@ -16,7 +16,7 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// style is the only inline style.
+// style is the only inline style of the pages.
 var style = strings.TrimSpace(readTemplate("style.css"))
 
 // pagePolicy is the Content-Security-Policy of the pages.
@@ -35,7 +35,7 @@ func readTemplate(name string) string {
 	return string(content)
 }
 
-// site has the files and the index of the search.
+// site contains all files and the index for the search.
 type site struct {
 	document  *description.Document
 	cfg       Config
@@ -81,7 +81,7 @@ func (s *site) render(name string, view any) []byte {
 	return out.Bytes()
 }
 
-// groupView is a group of tags in the navigation at the left.
+// groupView is a group of tags (chapters of the description) in the navigation at the left of a page.
 type groupView struct {
 	Name string
 	Tags []linkView
@@ -93,7 +93,8 @@ type linkView struct {
 	Links                []linkView
 }
 
-// groupsOf returns the groups of tags that have operations, each with its tags and their operations.
+// groupsOf returns the groups for the navigation: links to all tags that have operations, and below each tag links to its
+// operations.
 func (s *site) groupsOf() (groups []groupView) {
 	for _, tag := range s.document.Tags {
 		link := linkView{Title: tag.Name, Address: docsPath + "/" + tag.Slug()}
@@ -119,7 +120,7 @@ func (s *site) groupsOf() (groups []groupView) {
 	return groups
 }
 
-// pageView has the data of the layout.
+// pageView has the data for the layout that all pages share.
 type pageView struct {
 	Title, Slug string
 	Style       template.CSS
@@ -131,7 +132,7 @@ func (s *site) pageView(title, slug string) pageView {
 	return pageView{Title: title, Slug: slug, Style: template.CSS(style), Groups: s.groups}
 }
 
-// IsCurrent tells whether an address is the page's own.
+// IsCurrent tells whether an address is the address of this page.
 func (v pageView) IsCurrent(address string) bool { return address == docsPath+"/"+v.Slug }
 
 type startView struct {
@@ -195,14 +196,14 @@ func (s *site) collectErrors() {
 	}
 }
 
-// newFoundText returns an entry of the index. A search finds it by the title and text of the link, and by the text more.
+// newFoundText returns an entry of the index. A search finds the entry by the link's title and text, and by the text in more.
 func newFoundText(link linkView, tag, more string) foundView {
 	summary := strings.ToLower(link.Title + " " + link.Text)
 	return foundView{linkView: link, Tag: tag, summary: summary, words: summary + " " + strings.ToLower(more)}
 }
 
-// find returns the entries of the index that have all words of a query. Entries that have them in the name, summary or path come
-// first.
+// find returns the entries of the index that contain all words of the query. Entries that contain all words in the name,
+// summary or path come first.
 func (s *site) find(query string) (found []foundView) {
 	words := strings.Fields(strings.ToLower(query))
 	if len(words) == 0 {

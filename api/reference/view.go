@@ -12,7 +12,7 @@ import (
 	"mizan/api/web"
 )
 
-// tagView is the page of a tag.
+// tagView is the page of a tag (a chapter of the description).
 type tagView struct {
 	pageView
 	Text       string
@@ -29,7 +29,7 @@ type operationView struct {
 	Body                            *bodyView
 	Answers, Refusals               []responseView
 	Examples                        []exampleView
-	bodyWords, responseWords        []string // words for the search: the names and texts of the body's members, and the names of the responses' members
+	bodyWords, responseWords        []string // for the search: the body's names and texts; the responses' names
 }
 
 type parameterView struct {
@@ -49,11 +49,11 @@ type responseView struct {
 	Text    string
 	Media   string
 	Headers []parameterView
-	Body    *schemaView // nil: no body, or not JSON
+	Body    *schemaView // nil if there is no body, or if it is not JSON
 	Lines   []refusalLine
 }
 
-// refusalLine is a reason of a refusal.
+// refusalLine is a line about one reason for which requests are refused.
 type refusalLine struct{ Name, When, Remedy string }
 
 type webhookView struct {
@@ -64,7 +64,7 @@ type webhookView struct {
 	Example             string
 }
 
-// tagView returns the page of a tag.
+// tagView returns the data for the page of a tag.
 func (s *site) tagView(tag spec.Tag) tagView {
 	v := tagView{pageView: s.pageView(tag.Name, tag.Slug()), Text: tag.Text}
 	var names []string // names of the referenced schemas
@@ -122,7 +122,7 @@ func (s *site) operationView(o *description.Described) operationView {
 	return v
 }
 
-// callersText returns texts with the callers that may call an operation.
+// callersText returns texts that name the kinds of callers that may call an operation.
 func callersText(o *description.Described) (callers []string) {
 	for _, c := range o.Callers {
 		switch c.Kind {
@@ -171,7 +171,7 @@ func newAnswerView(a *spec.Answer) responseView {
 	return v
 }
 
-// newRefusalView lists the reasons of a refusal, each with the remedy for the caller.
+// newRefusalView lists the reasons for a refusing response, each with what the caller can do about it.
 func newRefusalView(r *description.Response) responseView {
 	v := responseView{Status: r.Status, Name: http.StatusText(r.Status)}
 	for i := range r.Refusals {
@@ -202,8 +202,8 @@ func (s *site) webhookView(h *spec.Webhook) webhookView {
 	return v
 }
 
-// bodySchemaView returns the view of a body. If the body, or its only member, refers to a named object, the view also has the
-// members of that object, because a reader of the operation looks for them.
+// bodySchemaView returns the view of a body. If the body or its only member refers to a named object, the view also shows
+// that object's members, because a reader of the operation looks for them there.
 func (s *site) bodySchemaView(body *spec.Schema) schemaView {
 	v := newSchemaView(body)
 	if body.Ref != "" {
@@ -215,7 +215,7 @@ func (s *site) bodySchemaView(body *spec.Schema) schemaView {
 	return v
 }
 
-// wordsOf returns the names and texts of a body's members.
+// wordsOf returns the names and texts of a body's members, for the search.
 func (s *site) wordsOf(body *spec.Schema) (words []string) {
 	for _, m := range s.document.Schema(body).Members {
 		words = append(append(words, m.Name, m.Schema.Text), s.wordsOf(m.Schema)...)
@@ -237,14 +237,14 @@ func (s *site) namesOf(names []string, of *spec.Schema) []string {
 	return names
 }
 
-// schemaView is a schema on a page: a type, and the members of an object.
+// schemaView is a schema on a page: its type and, if it is an object, its members.
 type schemaView struct {
 	Type    []typePart
 	Text    string
 	Members []memberView
 }
 
-// memberView is a member of an object, with the members of its own object.
+// memberView is a member of an object. If the member itself is an object, Members are that object's members.
 type memberView struct {
 	Name     string
 	Type     []typePart
@@ -253,7 +253,7 @@ type memberView struct {
 	Members  []memberView
 }
 
-// typePart is a part of a type's text. If it names an object, Address is the link to the object.
+// typePart is a part of the text for a type. If the part names an object, Address is a link to the object's description.
 type typePart struct{ Text, Address string }
 
 func newSchemaView(s *spec.Schema) schemaView {
@@ -278,7 +278,7 @@ func memberViews(s *spec.Schema) (members []memberView) {
 	return members
 }
 
-// typeText returns a schema's type as one text.
+// typeText returns the text for a schema's type as a single string.
 func typeText(s *spec.Schema) string {
 	var text strings.Builder
 	for _, part := range typeParts(s) {
@@ -325,7 +325,7 @@ func typeParts(s *spec.Schema) (parts []typePart) {
 	return parts
 }
 
-// boundsText returns a text with the bounds that a schema sets for values of its type.
+// boundsText returns a text about the bounds that values of the schema must meet.
 func boundsText(s *spec.Schema) string {
 	var bounds []string
 	switch {
@@ -354,7 +354,7 @@ func boundsText(s *spec.Schema) string {
 	return " (" + strings.Join(bounds, ", ") + ")"
 }
 
-// objectView is a schema with a name.
+// objectView is a schema that has a name.
 type objectView struct {
 	Name string
 	schemaView
@@ -368,7 +368,7 @@ func objectAddress(name string) string {
 	return "#" + name
 }
 
-// referenced adds the names of the schemas to which an operation refers, except the shared ones.
+// referenced adds the names of the schemas to which an operation refers, except the schemas of refusals' bodies.
 func (s *site) referenced(names []string, o *description.Described) []string {
 	if o.Body != nil {
 		names = s.addReferences(names, o.Body.Schema)
@@ -420,7 +420,7 @@ type refusalRow struct {
 	refusalLine
 }
 
-// refusalRows are the codes of refusals, by status.
+// refusalRows returns all codes of refusals, ordered by status.
 func refusalRows() (rows []refusalRow) {
 	for _, code := range web.ErrorCodes() {
 		form, _ := web.ErrorFormOf(code)

@@ -12,41 +12,42 @@ import (
 const (
 	Places         = 256                    // commands in service at once
 	MaxAge         = 250 * time.Millisecond // longest wait
-	StandingAge    = 50 * time.Millisecond  // longest wait in a queue that has not been empty for MaxAge
+	StandingAge    = 50 * time.Millisecond  // longest wait if commands have been waiting all the time for MaxAge
 	PlaceTimeout   = time.Second            // how long a command that waits for no provider keeps its place
-	RefusalsOfCore = 1_000                  // refusals a second, for each core
+	RefusalsOfCore = 1_000                  // refusals per second and processor core
 )
 
-// checkInterval is the interval of checks while commands wait: for commands that have waited
-// too long, for commands to be refused, and for places that have become free although no
-// command has left.
+// checkInterval is the time between two checks while commands wait. A check finds commands that have
+// waited too long, commands whose refusal is due, and places that have become free although no command
+// has left.
 const checkInterval = 10 * time.Millisecond
 
 // Options are the settings of a Gate.
 type Options struct {
-	Places   int           // commands in service at once; 0: Places
-	Lapse    time.Duration // how long a command that waits for no provider keeps its place; 0: PlaceTimeout
-	Refusals int           // refusals a second; 0: RefusalsOfCore for each core
-	Clock    Clock         // nil: the machine's clock
+	Places   int           // commands in service at once; if 0, the constant Places
+	Lapse    time.Duration // a command that waits for no provider loses its place after it; if 0, PlaceTimeout
+	Refusals int           // refusals per second; if 0, RefusalsOfCore for each processor core
+	Clock    Clock         // if nil, the machine's clock
 
-	// ProviderCalls returns how many commands in service wait for a provider now. Their places
-	// count as free. nil: no command waits for a provider.
+	// ProviderCalls returns the number of commands in service that wait for a provider now. Their
+	// places count as free. If ProviderCalls is nil, no command ever waits for a provider.
 	ProviderCalls func() int
 }
 
 // Clock is the clock that measures the waiting times of commands.
 type Clock interface {
 	Now() time.Time
-	After(time.Duration, func()) // runs the function after the time, on a goroutine of its own
+	After(time.Duration, func()) // calls the function after the duration, on its own goroutine
 }
 
-// machineClock is the machine's clock.
+// machineClock is the Clock that reads the time of the machine.
 type machineClock struct{}
 
 func (machineClock) Now() time.Time                         { return time.Now() }
 func (machineClock) After(d time.Duration, function func()) { time.AfterFunc(d, function) }
 
-// Gate bounds the commands in service. It is safe for concurrent use.
+// Gate limits the number of commands in service, and the time for which commands wait. It is safe for
+// concurrent use.
 type Gate struct {
 	clock         Clock
 	places        int
@@ -61,14 +62,14 @@ type Gate struct {
 	nonEmptySince  time.Time // guarded by mu: the time since which the queue has not been empty
 	toRefuse       list.List // guarded by mu: *Place of shed commands whose refusal has not been sent yet
 	checkScheduled bool      // guarded by mu
-	shedCount      uint64    // guarded by mu: how many commands were shed
+	shedCount      uint64    // guarded by mu: number of commands that were shed
 }
 
-// Place is a command's right to be carried out.
+// Place is a command's place in service, or a command that waits for one.
 type Place struct {
 	gate     *Gate
 	since    time.Time // time of arrival; for a command in service, time of entry
-	admitted chan bool // buffer of one; nil: the command did not have to wait
+	admitted chan bool // has a buffer for one value; nil if the command did not have to wait
 	element  *list.Element
 }
 
@@ -85,9 +86,9 @@ func New(o Options) *Gate {
 	return g
 }
 
-// Enter waits for a place, at most MaxAge. If it returns a place, the command is accepted and
-// the caller must call Leave. If it returns nil, the command is shed. If many commands are shed,
-// Enter may take longer than MaxAge to return nil.
+// Enter waits for a place, at most MaxAge. If it returns a place, the command is accepted, and the
+// caller must call Leave after the command. If it returns nil, the command is shed. When many commands
+// are shed, Enter may return nil later than after MaxAge.
 func (g *Gate) Enter() *Place {
 	p := g.enterOrWait()
 	if p.admitted == nil || <-p.admitted {
@@ -96,7 +97,7 @@ func (g *Gate) Enter() *Place {
 	return nil
 }
 
-// enterOrWait takes a place, or joins the queue.
+// enterOrWait takes a free place. If there is none, it appends the command to the queue.
 func (g *Gate) enterOrWait() *Place {
 	p := &Place{gate: g, since: g.clock.Now()}
 	g.mu.Lock()
@@ -130,12 +131,12 @@ func (p *Place) Leave() {
 	}
 }
 
-// Figures are the numbers of a gate for metrics.
+// Figures are numbers about a gate, for metrics.
 type Figures struct {
 	Inside  int           // commands in service, including those that wait for a provider
 	Waiting int           // commands that wait for a place
-	HeadAge time.Duration // how long the oldest waiting command has waited
-	Shed    uint64        // how many commands were shed since the start
+	HeadAge time.Duration // time for which the oldest waiting command has waited
+	Shed    uint64        // number of commands that were shed since the start
 }
 
 // Figures returns the gate's current numbers.
@@ -149,16 +150,17 @@ func (g *Gate) Figures() Figures {
 	return f
 }
 
-// hasVacancy tells whether a place is free. A place whose command waits for a provider counts as free.
-// Lapsed places are not in inService, but most of their commands wait for a provider too. So the lapsed
-// places are subtracted from the provider calls: no place may count as free twice.
+// hasVacancy tells whether a place is free. If the command in a place waits for a provider, the place
+// counts as free. Commands that lost their place are not in inService, but most of them wait for a
+// provider, too. They are therefore subtracted from the provider calls, so that no place counts as free
+// twice.
 func (g *Gate) hasVacancy() bool {
 	n := g.inService.Len()
 	return n < g.places || n-max(0, g.providerCalls()-g.lapsedCount) < g.places
 }
 
-// advance gives free places to waiting commands, and moves commands that have waited too long to
-// toRefuse.
+// advance gives free places to waiting commands. Commands that have waited too long are moved to the
+// list toRefuse.
 func (g *Gate) advance(now time.Time) {
 	bound := MaxAge
 	if now.Sub(g.nonEmptySince) >= MaxAge {

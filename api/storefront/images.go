@@ -22,13 +22,13 @@ import (
 const (
 	maxFile  = 5 << 20          // bytes of the file
 	maxBody  = maxFile + 64<<10 // bytes of the whole body
-	maxParts = 16               // parts of the body, including the file
+	maxParts = 16               // parts of the multipart body, including the file
 )
 
-// Bounds of concurrent uploads. Only one picture is decoded at a time. The other uploads wait with their files in memory.
+// Bounds of concurrent uploads. Only one picture is decoded at a time. Meanwhile the files of other uploads are in memory.
 const (
 	maxUploads      = 4
-	maxUploadsOfOrg = 2 // so that one organization does not keep the others out
+	maxUploadsOfOrg = 2 // lower than maxUploads, so that other organizations can upload, too
 )
 
 const imageField = "image"
@@ -77,8 +77,8 @@ func (h *Handlers) createImage(req *web.Request) error {
 	})
 }
 
-// newNormalizer returns the normalizer of uploads. It also makes the smaller sizes of an image that storefront.SmallerSizes
-// lists.
+// newNormalizer returns the normalizer that re-encodes uploaded images. It also makes copies of an image in the smaller sizes
+// that storefront.SmallerSizes lists.
 func newNormalizer() *picture.Normalizer {
 	var sizes []picture.Bounds
 	for _, b := range storefront.SmallerSizes {
@@ -87,7 +87,7 @@ func newNormalizer() *picture.Normalizer {
 	return picture.NewNormalizer(storefront.MaxSide, storefront.MaxImage, sizes...)
 }
 
-// toImage converts a picture of the normalizer to an image.
+// toImage converts a picture that the normalizer returned to an image record.
 func toImage(p *picture.Picture) storefront.Image {
 	m := storefront.Image{Format: storefront.Format(p.Format), Width: int64(p.Width), Height: int64(p.Height), Content: p.Content}
 	for i, sized := range p.Smaller {
@@ -101,7 +101,7 @@ func toImage(p *picture.Picture) storefront.Image {
 	return m
 }
 
-// readFile returns the file in a body of the form multipart/form-data. Fields of other names are ignored.
+// readFile returns the file in a body of type multipart/form-data. Fields with other names than imageField are ignored.
 func readFile(req *web.Request) (file []byte, err error) {
 	const op = "storefront.readFile"
 	media, parameters, err := mime.ParseMediaType(string(req.Request.Header.ContentType()))
@@ -109,7 +109,7 @@ func readFile(req *web.Request) (file []byte, err error) {
 		return nil, ledger.Refuse(op, web.UnsupportedMediaType, "the body must be multipart/form-data")
 	}
 	parts := multipart.NewReader(bytes.NewReader(req.Request.Body()), parameters["boundary"])
-	for range maxParts + 1 { // the last read finds the end
+	for range maxParts + 1 { // one more, because the last call finds the end
 		part, err := parts.NextRawPart()
 		switch {
 		case err == io.EOF && file == nil:
@@ -130,8 +130,8 @@ func readFile(req *web.Request) (file []byte, err error) {
 	return nil, ledger.Refuse(op, web.BadRequest, "the body has more than %d parts", maxParts)
 }
 
-// readPart returns the content of a part of a body. The result is not nil, even for an empty part. bodySize is the size of the
-// body.
+// readPart returns the content of a part of a body. If the part is empty, the content is empty but not nil. bodySize is the
+// size of the whole body.
 func readPart(part io.Reader, bodySize int) ([]byte, error) {
 	const op = "storefront.readPart"
 	file := bytes.NewBuffer(make([]byte, 0, min(bodySize, maxFile+1)+bytes.MinRead)) // large enough that the buffer never grows

@@ -20,8 +20,8 @@ import (
 )
 
 // Records creates, reads, changes and lists links, products and images; *storefront.Service of package actors/storefront
-// implements it. Errors are *ledger.Refusal, or directory.Refusals if several fields are wrong, or the store's. If the argument
-// partner is above zero, the error for records of other partners is NotFound.
+// implements it. Its methods return a *ledger.Refusal, directory.Refusals if several fields are wrong, or an error of the
+// store. If the argument partner is greater than zero, and the record belongs to another partner, the error is NotFound.
 type Records interface {
 	CreateLink(ctx context.Context, org ledger.ID, draft storefront.Link) (*storefront.Link, error)
 	PatchLink(ctx context.Context, org ledger.ID, partner int64, id ledger.ID, change schema.Change[storefront.Link]) (*storefront.Link, error)
@@ -36,18 +36,18 @@ type Records interface {
 	CreateImage(ctx context.Context, org ledger.ID, draft storefront.Image) (*storefront.Image, error)
 }
 
-// Directory has the organizations and the cached replies of idempotency keys; *directory.Service of package actors/directory
-// implements it.
+// Directory finds organizations, and the replies that are cached for idempotency keys; *directory.Service of package
+// actors/directory implements it.
 type Directory interface {
 	web.Organizations
 	StoredReply(actors.Key) (answer directoryactor.Answer, found bool, err error)
 }
 
-// Config has the services that the handlers call.
+// Config contains the services that the handlers call.
 type Config struct {
 	Records     Records
 	Directory   Directory
-	Fingerprint func(request []byte) string // keyed hash of a request
+	Fingerprint func(request []byte) string // returns a keyed hash of a request
 }
 
 // Handlers serves the routes of payment links, products and images.
@@ -96,7 +96,7 @@ func (h *Handlers) Routes() []web.Route {
 	}
 }
 
-// caller is the sender of a request: a partner, or the administration.
+// caller is who sent a request: a partner, or the administration.
 type caller struct {
 	org     ledger.ID
 	partner int64 // 0: the administration
@@ -119,7 +119,7 @@ func (h *Handlers) callerAndID(req *web.Request) (c caller, id ledger.ID, err er
 	return c, id, err
 }
 
-// cached returns the lookup of cached replies by the caller's idempotency keys.
+// cached returns what is needed to look up the cached reply for a request's idempotency key.
 func (h *Handlers) cached() records.CachedReplies {
 	return records.CachedReplies{Reply: h.cfg.Directory.StoredReply, Key: func(req *web.Request) (actors.Key, error) {
 		if req.Principal.Partner != nil {
@@ -129,7 +129,7 @@ func (h *Handlers) cached() records.CachedReplies {
 	}}
 }
 
-// family has the functions that handle one type of record: links or products.
+// family contains the functions that differ between links and products.
 type family[R any] struct {
 	columns *schema.Type[R]
 	create  func(ctx context.Context, org ledger.ID, draft R) (*R, error)
@@ -165,17 +165,18 @@ func (h *Handlers) listProducts(req *web.Request) error  { return list(h, req, h
 func (h *Handlers) readProduct(req *web.Request) error   { return read(h, req, h.productFamily()) }
 func (h *Handlers) patchProduct(req *web.Request) error  { return patch(h, req, h.productFamily()) }
 
-// deleteLink is DELETE /links/{id}: its address accepts no more payments. A second DELETE changes nothing.
+// deleteLink is DELETE /links/{id}: afterwards the link's address accepts no payments. A second DELETE changes nothing.
 func (h *Handlers) deleteLink(req *web.Request) error {
 	return remove(h, req, h.linkFamily(), func(l *storefront.Link, _ *schema.Faults) { l.Active = false })
 }
 
-// deleteProduct is DELETE /products/{id}: its address accepts no more payments, and links no longer contain the product.
+// deleteProduct is DELETE /products/{id}: afterwards the product's address accepts no payments, and links no longer
+// contain the product.
 func (h *Handlers) deleteProduct(req *web.Request) error {
 	return remove(h, req, h.productFamily(), func(p *storefront.Product, _ *schema.Faults) { p.Delete() })
 }
 
-// create serves the POST of a new record.
+// create serves a POST, which creates a record.
 func create[R any](h *Handlers, req *web.Request, family *family[R]) error {
 	reply := records.Reply[*R]{Status: fiber.StatusCreated, Append: records.FieldsOf(family.columns)}
 	return reply.Run(h.cached(), req, func(ctx context.Context) (*R, error) {
@@ -200,7 +201,7 @@ func create[R any](h *Handlers, req *web.Request, family *family[R]) error {
 	})
 }
 
-// read serves the GET of a record.
+// read serves a GET of one record.
 func read[R any](h *Handlers, req *web.Request, family *family[R]) error {
 	c, id, err := h.callerAndID(req)
 	if err != nil {
@@ -214,7 +215,7 @@ func read[R any](h *Handlers, req *web.Request, family *family[R]) error {
 	return nil
 }
 
-// patch serves the PATCH of a record.
+// patch serves a PATCH, which changes fields of a record.
 func patch[R any](h *Handlers, req *web.Request, family *family[R]) error {
 	reply := records.Reply[*R]{Status: fiber.StatusOK, Append: records.FieldsOf(family.columns)}
 	return reply.Run(h.cached(), req, func(ctx context.Context) (*R, error) {
@@ -235,7 +236,7 @@ func patch[R any](h *Handlers, req *web.Request, family *family[R]) error {
 	})
 }
 
-// remove serves the DELETE of a record. The response has no body.
+// remove serves a DELETE of a record. The response has no body.
 func remove[R any](h *Handlers, req *web.Request, family *family[R], change schema.Change[R]) error {
 	return records.Reply[*R]{Status: fiber.StatusNoContent}.Run(h.cached(), req, func(ctx context.Context) (*R, error) {
 		c, id, err := h.callerAndID(req)
@@ -252,7 +253,7 @@ const (
 	pageMax     = 100
 )
 
-// list serves the GET of a partner's records, newest first. The administration must name the partner in partner_id.
+// list serves a GET of all records of a partner, newest first. The administration must name the partner in partner_id.
 func list[R any](h *Handlers, req *web.Request, family *family[R]) error {
 	c, err := h.caller(req)
 	if err != nil {
@@ -282,7 +283,7 @@ func list[R any](h *Handlers, req *web.Request, family *family[R]) error {
 	return nil
 }
 
-// readPartner reads the partner whose records are listed.
+// readPartner returns the number of the partner whose records are listed.
 func readPartner(q *web.Query, c caller) int64 {
 	text, isSent := q.Sent("partner_id")
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -318,7 +319,7 @@ func readPage(q *web.Query) storefrontactor.Page {
 		if !isInstant || at.Before(time.UnixMicro(1)) {
 			q.BadCursor()
 		}
-		page.Before = max(1, web.CeilMicros(at)) // 0 would select the first page
+		page.Before = max(1, web.CeilMicros(at)) // not 0, which would select the first page
 	}
 	return page
 }

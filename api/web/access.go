@@ -10,17 +10,17 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Callers is a set of kinds of principal (authenticated caller).
+// Callers is a set of kinds of callers.
 type Callers uint8
 
-// The kinds of principal that call routes.
+// The kinds of callers.
 const (
 	Anyone         Callers = 1 << iota // no credentials are needed
 	PartnerKey                         // a partner's API key
 	PartnerSession                     // a session of role partner, which acts as its partner
 	AdminToken                         // the administration token
 	Session                            // a session with one of the roles that the route lists
-	Visitor                            // a session of the console with one of the route's roles; a route with this kind has no other
+	Visitor                            // a session of the console with one of the route's roles; not combined with other kinds
 )
 
 func (c Callers) has(kind Callers) bool { return c&kind != 0 }
@@ -28,15 +28,15 @@ func (c Callers) has(kind Callers) bool { return c&kind != 0 }
 // Access declares who may call a route. The zero value admits nobody.
 type Access struct {
 	Callers Callers
-	Roles   []directory.Role // the roles that callers of the kind Session need, any of which suffices
+	Roles   []directory.Role // a caller of the kind Session needs one of these roles
 
-	// PartnerRefusal is the text of the refusal for a partner that the route does not admit. A
-	// route with such a text authenticates the partner before it refuses. Without such a text, the
+	// PartnerRefusal is the text of the refusal if a partner calls the route and the route does not admit
+	// partners. If there is a text, the partner is authenticated before it is refused. If there is none, the
 	// refusal says that a session of the organization is needed.
 	PartnerRefusal string
 }
 
-// LedgerRoles are the roles that read a whole organization's ledger.
+// LedgerRoles are the roles that may read the whole ledger of an organization.
 var LedgerRoles = []directory.Role{directory.Admin, directory.Auditor}
 
 // Authorizer authenticates the caller of a request, and checks that the route admits the caller.
@@ -46,8 +46,8 @@ type Authorizer struct {
 	Proxies       *Proxies
 }
 
-// Admit sets the request's principal. The error is a *ledger.Refusal: Unauthorized for unknown
-// credentials, Forbidden for a principal that the route does not admit.
+// Admit sets the request's principal (the authenticated caller). Errors are *ledger.Refusal: the code is
+// Unauthorized if the credentials are unknown, and Forbidden if the route does not admit the principal.
 func (a *Authorizer) Admit(req *Request) error {
 	route := req.Route
 	if grant := grantOf(req.RequestCtx); grant != nil {
@@ -78,9 +78,9 @@ func (a *Authorizer) Admit(req *Request) error {
 	return err
 }
 
-// admit chooses one credential of the request and checks whether the route admits its principal. If a request
-// has both a partner's key and a bearer token, the key counts on routes that admit the administration token
-// or do not admit the kind Session. On other routes the token counts.
+// admit chooses one credential of the request, and checks whether the route admits the principal to whom the
+// credential belongs. If a request has both a partner's key and a bearer token, admit uses the key if the
+// route admits the administration token or does not admit the kind Session. Otherwise it uses the token.
 func (a *Authorizer) admit(req *Request, credentials *auth.Credentials) (err error) {
 	access := &req.Route.Access
 	switch access.Callers {
@@ -126,7 +126,8 @@ func (a *Access) partnerRefusal() string {
 	return "this needs a session of the organization"
 }
 
-// Bearer returns the token of an Authorization header of scheme Bearer (RFC 6750).
+// Bearer returns the token in an Authorization header with the scheme Bearer (RFC 6750). If the scheme is
+// another one, it returns nil.
 func Bearer(header []byte) []byte {
 	const scheme = "Bearer "
 	if len(header) > len(scheme) && strings.EqualFold(string(header[:len(scheme)]), scheme) {
@@ -135,11 +136,11 @@ func Bearer(header []byte) []byte {
 	return nil
 }
 
-// SeveralOrganizations replaces the value of x-organization-id if a request has this header more
+// SeveralOrganizations is used as the organization's id if a request has the header x-organization-id more
 // than once. No organization has this id.
 const SeveralOrganizations = "several"
 
-// refuseSeveralOrganizations refuses a request that names several organizations.
+// refuseSeveralOrganizations returns an error if the request names several organizations.
 func refuseSeveralOrganizations(organization []byte) error {
 	if string(organization) != SeveralOrganizations {
 		return nil

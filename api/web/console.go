@@ -13,54 +13,55 @@ import (
 	"mizan/ledger/directory"
 )
 
-// ConsoleAccess declares who may call a route through the console, in addition to the persons whom its Access admits.
+// ConsoleAccess declares which persons may call a route through the console, besides those whom the route's Access admits.
 type ConsoleAccess struct {
-	// Roles contains PartnerRole if a partner's session may act as its partner's key, and Admin if an administrator may act as
-	// the operator of the organization. The organization is always that of the session.
+	// If Roles contains PartnerRole, a partner's session may call the route like the partner's API key. If it contains Admin,
+	// an administrator may call the route like the operator, but only for the administrator's own organization.
 	Roles []directory.Role
 
-	// Reserved are the members of the body that an administrator may not send, because only the administration token may set
-	// them.
+	// Reserved are members of the body that an administrator may not send, because they are reserved for the administration
+	// token.
 	Reserved []string
 
-	// Own lets a partner's session call a route of the administration for the partner's own records. The handler must restrict
-	// the request to Request.OwnPartner. The body may then have only the members in OwnMembers.
+	// If Own is true, a partner's session may call a route of the administration for the partner's own records. The handler
+	// must then restrict the request to the partner Request.OwnPartner, and the body may have only the members in OwnMembers.
 	Own        bool
 	OwnMembers []string
 }
 
-// OrOwner also lets a partner's session call the route for its own records. The body may then have only the given members.
+// OrOwner returns a copy of a that also lets a partner's session call the route for the partner's own records. The body of such
+// a call may have only the given members.
 func (a ConsoleAccess) OrOwner(members ...string) ConsoleAccess {
 	a.Own, a.OwnMembers = true, members
 	return a
 }
 
-// ByAdmin lets an administrator of the organization call a route through the console as the organization's operator. The body may
-// not have the reserved members.
+// ByAdmin lets an administrator of the organization call a route through the console, in the role of the organization's
+// operator. The body may not have the reserved members.
 func ByAdmin(reserved ...string) ConsoleAccess {
 	return ConsoleAccess{Roles: []directory.Role{directory.Admin}, Reserved: reserved}
 }
 
-// ByPartner lets a session of role partner call a route through the console as its partner's key.
+// ByPartner lets a session with the role partner call a route through the console, as if the partner's API key called it.
 var ByPartner = ConsoleAccess{Roles: []directory.Role{directory.PartnerRole}}
 
-// ByAdminOrPartner combines ByAdmin, without reserved members, and ByPartner.
+// ByAdminOrPartner combines ByAdmin (without reserved members) and ByPartner.
 var ByAdminOrPartner = ConsoleAccess{Roles: []directory.Role{directory.Admin, directory.PartnerRole}}
 
-// Grant is the caller of an internal request: a request that the console makes to a route of this server for a person who is
-// signed in. Only code of this process can attach a Grant to a request; no header or cookie can.
+// Grant says who makes an internal request, that is, a request that the console sends to a route of this server for a person
+// who is signed in. Only code in this process can attach a Grant to a request. A client can't do so with headers or cookies.
 type Grant struct {
-	Org      ledger.ID          // the organization of the request; zero: none
-	Session  *directory.Session // nil: nobody is signed in, so only routes for anyone admit the request
-	Partner  *directory.Partner // the partner as which the person may act; nil: none
-	Operator bool               // the person has entered an administration token that is in force
+	Org      ledger.ID          // the organization of the request; zero if none
+	Session  *directory.Session // nil if nobody is signed in; then only routes for anyone admit the request
+	Partner  *directory.Partner // the partner for which the person may act; nil if none
+	Operator bool               // the person has entered a valid administration token
 }
 
-// grantKey is the key under which the context of an internal request has its *Grant. The type is private, so no other package can
+// grantKey is the key for the *Grant in the context of an internal request. The type is not exported, so no other package can
 // set the value.
 type grantKey struct{}
 
-// IsInternal tells whether this process has made the request itself.
+// IsInternal tells whether the console in this process made the request, and not a client.
 func (req *Request) IsInternal() bool { return grantOf(req.RequestCtx) != nil }
 
 func grantOf(ctx *fasthttp.RequestCtx) *Grant {
@@ -68,14 +69,14 @@ func grantOf(ctx *fasthttp.RequestCtx) *Grant {
 	return grant
 }
 
-// admitGranted checks that the route admits the person of an internal request, and sets the request's principal.
+// admitGranted checks that the route admits the person for whom an internal request is made, and sets the request's principal.
 func (a *Authorizer) admitGranted(req *Request, grant *Grant) error {
 	access, console := &req.Route.Access, directory.Roles(req.Route.Console.Roles)
 	req.Grant = grant
 	switch {
 	case access.Callers == Anyone:
 	case access.Callers == Visitor:
-		return refuseConsole() // the console requests only routes of the API, not its own pages
+		return refuseConsole() // the console makes internal requests only to the API, not to its own pages
 	case grant.Operator && access.Callers.has(AdminToken):
 		req.Operator = true
 	case grant.Session == nil:
@@ -102,8 +103,8 @@ func refuseConsole() error {
 	return ledger.Refuse("web.Admit", ledger.Forbidden, "the session's role may not do this")
 }
 
-// May tells whether the person may call a route through the console (ok), and which members of its body the person may send
-// (maySend).
+// May tells whether the person may call the route through the console (ok). maySend tells whether the person may send a member
+// of the route's body.
 func (g *Grant) May(route *Route) (maySend func(member string) bool, ok bool) {
 	req := &Request{Route: route}
 	if (&Authorizer{}).admitGranted(req, g) != nil {
@@ -112,7 +113,7 @@ func (g *Grant) May(route *Route) (maySend func(member string) bool, ok bool) {
 	return func(member string) bool { return req.reservedBy(member) == "" }, true
 }
 
-// CheckReserved refuses the members of the body that the person of an internal request may not send.
+// CheckReserved returns an error if the body of an internal request has members that the person may not send.
 func (req *Request) CheckReserved() error {
 	if req.Grant == nil || req.Grant.Operator || !req.Operator {
 		return nil
@@ -120,9 +121,9 @@ func (req *Request) CheckReserved() error {
 	var problems Problems
 	body, err := Document(req.Request.Body())
 	if err != nil || !IsObject(body) {
-		return nil // the body has no members; the handler refuses a malformed body
+		return nil // there are no members to check; if the body is malformed, the handler refuses it
 	}
-	if params := Member(body, "params"); IsObject(params) { // if the body has an object params, handlers read only its members
+	if params := Member(body, "params"); IsObject(params) { // if there is an object params, handlers read only its members
 		body = params
 	}
 	for name := range memberNames(body) {
@@ -133,8 +134,8 @@ func (req *Request) CheckReserved() error {
 	return problems.Err()
 }
 
-// reservedBy returns "" if the person of an internal request may send a member of the body. Otherwise it returns who may send the
-// member, for the text of the refusal.
+// reservedBy returns who may send a member of the body, for the text of the refusal. If the person for whom the internal
+// request is made may send it, reservedBy returns "".
 func (req *Request) reservedBy(member string) (who string) {
 	console := &req.Route.Console
 	switch {
@@ -160,11 +161,11 @@ func memberNames(object []byte) iter.Seq[string] {
 	}
 }
 
-// SessionCookie is the name of the cookie of a session of the console. Its value is the id of the organization, a point and the
-// session's token.
+// SessionCookie is the name of the cookie that identifies a session of the console. The cookie's value is the id of the
+// organization, a point and the session's token.
 const SessionCookie = "mizan_session"
 
-// admitVisitor authenticates the person who opens a page of the console by the session in the person's cookie.
+// admitVisitor authenticates a person who opens a page of the console. The person's cookie identifies the session.
 func (a *Authorizer) admitVisitor(req *Request) (err error) {
 	org, token, _ := bytes.Cut(req.Request.Header.Cookie(SessionCookie), []byte{'.'})
 	req.Principal, err = a.Authenticator.AuthenticateVisitor(auth.Organization(org), token, a.Proxies.Source(req.RequestCtx), req.Route.EndsSession)

@@ -9,8 +9,8 @@ import (
 	"mizan/ledger"
 )
 
-// Errors responds with errors, and logs those that are the service's fault. It logs neither
-// bodies nor details of refusals, because both may contain data of the request.
+// Errors sends the responses to errors, and logs errors that are the service's fault. It logs
+// neither bodies nor details of refusals, because both may contain data of the request.
 type Errors struct {
 	Log *slog.Logger
 }
@@ -20,7 +20,7 @@ func (e Errors) Respond(req *Request, err error) {
 	status := WriteError(req.RequestCtx, err)
 	level := slog.LevelError
 	if status == fiber.StatusServiceUnavailable {
-		level = slog.LevelDebug // at the usual level, an overloaded service would fill the disk with its log
+		level = slog.LevelDebug // otherwise an overloaded service would fill the disk with its log
 	}
 	if status >= fiber.StatusInternalServerError {
 		e.Log.Log(req.RequestCtx, level, "request failed", "request_id", string(req.Response.Header.PeekBytes(HeaderRequestID)),
@@ -28,7 +28,8 @@ func (e Errors) Respond(req *Request, err error) {
 	}
 }
 
-// errorClass returns the part of an error that may be logged.
+// errorClass returns the part of an error that contains no data of the request, so that it may be
+// logged.
 func errorClass(err error) string {
 	var refusal *ledger.Refusal
 	if errors.As(err, &refusal) {

@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Codes that only the HTTP layer uses.
+// Refusal codes that only the HTTP layer uses.
 const (
 	BadRequest           ledger.Code = "bad_request"
 	MethodNotAllowed     ledger.Code = "method_not_allowed"
@@ -43,9 +43,9 @@ type errorResponse struct {
 	shape      shape
 	name       string
 	text       string
-	retryAfter int // seconds; 0: no header Retry-After
+	retryAfter int // seconds for the header Retry-After; 0 if the response has no such header
 
-	limiter ledger.Limiter // the limiter that has refused the request; empty: none
+	limiter ledger.Limiter // the limiter that refused the request; empty if none did
 }
 
 // errorResponses maps every refusal code of packages ledger and web to its response.
@@ -83,18 +83,19 @@ var errorResponses = map[ledger.Code]errorResponse{
 	VersionNotSupported:  {status: fiber.StatusHTTPVersionNotSupported, shape: messageShape},
 }
 
-// ErrorForm is the form of the response for a refusal code.
+// ErrorForm describes the response to refusals with a certain code.
 type ErrorForm struct {
 	Status int
 
-	// Name is the member "error" of the body. It is empty if the body has the list "errors", whose entries have the code.
+	// Name is the member "error" of the body. If the body has the list "errors" instead, whose entries contain the code,
+	// Name is empty.
 	Name string
 
 	HasMessage bool // the body has the member "message"
 	RetryAfter bool // the response has the header Retry-After
 }
 
-// ErrorFormOf returns the form of a refusal code; ok is false if no response has the code.
+// ErrorFormOf returns the form of the response for a refusal code. If the code is unknown, ok is false.
 func ErrorFormOf(code ledger.Code) (form ErrorForm, ok bool) {
 	response, ok := errorResponses[code]
 	form = ErrorForm{Status: response.status, HasMessage: response.shape == messageShape, RetryAfter: response.retryAfter > 0}
@@ -107,7 +108,7 @@ func ErrorFormOf(code ledger.Code) (form ErrorForm, ok bool) {
 // ErrorCodes returns all refusal codes, sorted.
 func ErrorCodes() []ledger.Code { return slices.Sorted(maps.Keys(errorResponses)) }
 
-// WriteError responds with an error and returns the status.
+// WriteError sends the response to an error, and returns its status.
 func WriteError(ctx *fasthttp.RequestCtx, err error) int {
 	response, body := errorResponseTo(err)
 	NoteLimiter(ctx, response.limiter)
@@ -124,7 +125,7 @@ func ErrorBody(err error) []byte {
 	return body
 }
 
-// errorResponseTo returns the response to an error and its body.
+// errorResponseTo returns the response to an error, and the response's body.
 func errorResponseTo(err error) (response errorResponse, body []byte) {
 	var faults *schema.Faults
 	if errors.As(err, &faults) {
@@ -171,8 +172,8 @@ func (e *errorResponse) textOf(r *ledger.Refusal) string {
 	return r.Detail
 }
 
-// appendBounded appends the text of an error up to a bound, because it may repeat data of the
-// request.
+// appendBounded appends at most maxDetail bytes of an error's text. The text needs a bound, because it may repeat data
+// of the request.
 func appendBounded(dst []byte, text string) []byte {
 	steps.Add(min(len(text), 2*maxDetail))
 	return schema.AppendText(dst, Truncate([]byte(text[:min(len(text), 2*maxDetail)]), maxDetail))
@@ -197,8 +198,8 @@ func appendProblems(dst []byte, list Problems) []byte {
 	return append(dst, `]}`...)
 }
 
-// appendFaults appends the body of a 422 of the contracts' routes: each refused field once with all
-// its messages. The refusal of an unknown action is also the message of the whole body.
+// appendFaults appends the body of a response 422 of the contracts' routes. It lists each refused field once, with all
+// messages about the field. If the action is unknown, the message about it is also the message of the whole body.
 func appendFaults(dst []byte, faults *schema.Faults) []byte {
 	encoder := schema.Encoder{Buf: dst}
 	encoder.Open('{')

@@ -1,6 +1,6 @@
 package web
 
-// Names of headers in canonical form, and constant values of headers.
+// Names of headers in canonical form, and values of headers that never change.
 var (
 	HeaderRetryAfter   = []byte("Retry-After")
 	HeaderRequestID    = []byte("X-Request-Id")

@@ -6,8 +6,8 @@ import (
 	"mizan/ledger"
 )
 
-// ParseID parses a UUID in its usual form. The error is NotFound: a malformed id gets
-// the same response as an unknown id.
+// ParseID parses a UUID in its usual form. If the id is malformed, the error is NotFound, so that
+// the response is the same as for an unknown id.
 func ParseID(text string) (ledger.ID, error) {
 	const usualLength = 36
 	if len(text) != usualLength {

@@ -11,24 +11,24 @@ import (
 	"mizan/ledger"
 )
 
-// maxIdempotencyKey bounds an Idempotency-Key, in characters.
+// maxIdempotencyKey is the maximum length of an Idempotency-Key in characters.
 const maxIdempotencyKey = 255
 
-// requestLabel is a prefix of the hash's input, so that the fingerprint of a request never equals that of a card.
+// requestLabel begins the data from which a request's fingerprint is computed, so that it never equals the fingerprint of a
+// card.
 const requestLabel = "mizan request: "
 
-// IdempotencyKeys reads the header Idempotency-Key of requests that write. A key is the zero value if
-// the request has none; an error is a *ledger.Refusal about the header. The service that the
-// handler calls claims the key for the record that the request creates or changes, so that no other write can use the key.
+// IdempotencyKeys reads the header Idempotency-Key of requests that write. If the request has no such header, its methods
+// return the zero key. If the header is wrong, they return a *ledger.Refusal. A handler passes the key to the service that it
+// calls. The service claims the key for the record that the request creates or changes, so that no other write can use the key.
 // If the key was claimed before, the handler calls MarkReplayed.
 type IdempotencyKeys struct {
-	// Fingerprint returns a keyed hash. A body may contain a card number, and the hash of a request is
-	// stored permanently. With a plain SHA-256, a reader of the store could find the number by
-	// hashing all possible values.
+	// Fingerprint returns a keyed hash. The hash of a request is stored permanently, and the body may contain a card number. If
+	// the hash were a plain SHA-256, somebody who reads the store could find the number by hashing all possible numbers.
 	Fingerprint func(content []byte) string
 }
 
-// Partner returns the key of a partner's write.
+// Partner returns the idempotency key of a partner's write.
 func (k IdempotencyKeys) Partner(req *Request) (actors.Key, error) {
 	key, err := k.key(req, "")
 	if !key.IsZero() {
@@ -37,8 +37,8 @@ func (k IdempotencyKeys) Partner(req *Request) (actors.Key, error) {
 	return key, err
 }
 
-// Admin returns the key of a write by the administration. These keys share one namespace for all organizations,
-// so the organization in the header is hashed as a part of the request.
+// Admin returns the idempotency key of a write by the administration. These keys are in the same namespace for all
+// organizations, so the hash of the request includes the organization in the header.
 func (k IdempotencyKeys) Admin(req *Request) (actors.Key, error) {
 	key, err := k.key(req, actors.AdminKeyScope)
 	if err == nil && !key.IsZero() {
@@ -47,14 +47,15 @@ func (k IdempotencyKeys) Admin(req *Request) (actors.Key, error) {
 	return key, err
 }
 
-// Staff returns the key of a session's write. These keys belong to the organization: the same
-// request by another user counts as its repetition.
+// Staff returns the idempotency key of a session's write. These keys belong to the organization, so if another user sends the
+// same request with the same key, it counts as a repetition.
 func (k IdempotencyKeys) Staff(req *Request) (actors.Key, error) {
 	return k.key(req, actors.UserKeyScope)
 }
 
-// OfContent returns a copy of the key that has a hash of the content in place of the hash of the request's body. It is for
-// requests whose bodies may differ although their content is the same, such as multipart forms, in which the boundary is random.
+// OfContent returns a copy of the key with a hash of the given content instead of the request's body. It is needed if the
+// bodies of two requests may differ although their content is the same. An example are multipart forms, whose boundary is
+// random.
 func (k IdempotencyKeys) OfContent(req *Request, key actors.Key, content []byte) actors.Key {
 	if !key.IsZero() {
 		sum := secret.Sum256(req.Method(), req.Path(), req.Request.Header.PeekBytes(HeaderOrganization), content)
@@ -63,7 +64,7 @@ func (k IdempotencyKeys) OfContent(req *Request, key actors.Key, content []byte)
 	return key
 }
 
-// StaffQuery returns the key of a session's write whose content is in its query parameters.
+// StaffQuery returns the idempotency key of a session's write that has its content in query parameters.
 func (k IdempotencyKeys) StaffQuery(req *Request) (actors.Key, error) {
 	key, err := k.key(req, actors.UserKeyScope)
 	if err == nil && !key.IsZero() {
@@ -84,7 +85,7 @@ func (k IdempotencyKeys) key(req *Request, scope string) (actors.Key, error) {
 	return actors.Key{Scope: scope, Text: string(values[0]), Hash: k.hash(req)}, nil
 }
 
-// isUsableKey tells whether a header's value can be a key.
+// isUsableKey tells whether a header's value is a valid idempotency key.
 func isUsableKey(value []byte) bool {
 	if len(value) == 0 || !utf8.Valid(value) || utf8.RuneCount(value) > maxIdempotencyKey {
 		return false
@@ -97,7 +98,7 @@ func isUsableKey(value []byte) bool {
 	return true
 }
 
-// hash returns a hash that identifies a request by its method, path and body, and by extraParts.
+// hash returns a keyed hash of a request's method, path and body, and of extraParts.
 func (k IdempotencyKeys) hash(req *Request, extraParts ...[]byte) [sha256.Size]byte {
 	var texts [][]byte
 	for _, part := range append([][]byte{req.Method(), req.Path(), req.Request.Body()}, extraParts...) {
@@ -107,5 +108,5 @@ func (k IdempotencyKeys) hash(req *Request, extraParts ...[]byte) [sha256.Size]b
 	return sha256.Sum256([]byte(k.Fingerprint(append([]byte(requestLabel), sum[:]...))))
 }
 
-// MarkReplayed marks a response that repeats an earlier one.
+// MarkReplayed adds a header that marks the response as a repetition of an earlier response.
 func MarkReplayed(req *Request) { req.Response.Header.SetCanonical(headerReplay, valueTrue) }

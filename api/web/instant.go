@@ -7,10 +7,10 @@ import (
 	"mizan/ledger"
 )
 
-// Forever is after every booked time (the time of an event in the journal).
+// Forever is later than every booked time (the time of an event in the journal).
 const Forever = ledger.Micros(1<<63 - 1)
 
-// DayOrInstant describes the forms of a bound that may be a day or a time.
+// DayOrInstant is the description of a parameter that may be a day or a time, for refusals.
 const DayOrInstant = "a day, YYYY-MM-DD, or an RFC 3339 time"
 
 // instantLayouts are the accepted forms of ISO 8601. A time without an offset is UTC, and seconds
@@ -20,7 +20,7 @@ var instantLayouts = [...]string{
 	"20060102T150405Z0700", "20060102T150405Z07", "2006-01-02T15:04:05", "2006-01-02T15:04",
 }
 
-// ParseInstant parses a time in one of the protocol's forms: ISO 8601, or "YYYY-MM-DD
+// ParseInstant parses a time in one of the formats that the protocol allows: ISO 8601, or "YYYY-MM-DD
 // HH:MM:SS.ffffff Etc/UTC".
 func ParseInstant(text string) (time.Time, bool) {
 	if wallTime, hasZone := strings.CutSuffix(text, " Etc/UTC"); hasZone {
@@ -37,8 +37,8 @@ func ParseInstant(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// CeilMicros returns the first microsecond at or after the instant, and at least 0: nothing was
-// booked before 1970, and the store's keys are unsigned.
+// CeilMicros rounds the instant up to a microsecond. If the instant is before 1970, it returns 0, because
+// nothing was booked before 1970, and the store's keys are unsigned.
 func CeilMicros(at time.Time) ledger.Micros {
 	m := ledger.MicrosOf(at)
 	if at.Nanosecond()%1_000 != 0 {
@@ -48,9 +48,9 @@ func CeilMicros(at time.Time) ledger.Micros {
 }
 
 // ThroughNow returns an inclusive upper bound unchanged, or Forever if the bound is the clock's current time.
-// Booked times strictly increase. So if several events occur at one instant of the clock, only the first is
-// booked at that instant, and the others microseconds later. A query up to now must find all of them. A bound
-// after now is used exactly, because it may be a booked time from an earlier response.
+// Booked times strictly increase. So if several events occur while the clock shows the same instant, only the
+// first is booked at that instant, and the others microseconds later. A query up to now must find all these
+// events. A bound after now is returned unchanged, because it may be a booked time from an earlier response.
 func ThroughNow(at ledger.Micros, now time.Time) ledger.Micros {
 	if at == ledger.MicrosOf(now) {
 		return Forever

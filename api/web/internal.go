@@ -15,25 +15,25 @@ import (
 	"mizan/ledger"
 )
 
-// Call is an internal request: one that the console makes to a route of the API, inside the process.
+// Call is an internal request: a request that the console makes to a route of the API, without leaving the process.
 type Call struct {
 	Method, Path   string
 	Query          url.Values
-	Body           []byte // overwritten when the call returns; nil: none
-	ContentType    string // media type of the body; empty: application/json
+	Body           []byte // overwritten when the call returns; nil if none
+	ContentType    string // media type of the body; if empty, application/json
 	IdempotencyKey string // empty: none
 }
 
-// Internal carries out internal requests. They take the same steps as the requests of clients, except authentication and the rate
-// limit: the caller is already known.
+// Internal carries out internal requests. Like requests of clients, they pass all steps of the API, except authentication and
+// the rate limit, because the caller is already known.
 type Internal struct {
 	Handle fasthttp.RequestHandler // the router
 	Log    *slog.Logger
 }
 
-// Do carries out a call for the person of the grant, on behalf of the request outer, which is being handled. source is the
-// client's address of that request. If the route is a command or a bounded read, the call may wait for a place, so the route of
-// outer must be neither.
+// Do carries out a call for the person in the grant, while the request outer of that person is being handled. source is the
+// address of the client that sent outer. If the call is a command or a bounded read, it may have to wait for a place. So outer
+// itself must be neither, or it would occupy a place meanwhile.
 func (in *Internal) Do(outer *Request, source netip.Addr, grant *Grant, call *Call) *Answer {
 	ctx := new(fasthttp.RequestCtx)
 	ctx.Init2(outer.Conn(), nil, false)
@@ -70,7 +70,7 @@ func (in *Internal) Do(outer *Request, source netip.Addr, grant *Grant, call *Ca
 // Answer is the response to an internal request.
 type Answer struct {
 	Status int
-	Body   []byte // JSON; empty for a response that is a stream
+	Body   []byte // JSON; empty if the response is a stream
 	ctx    *fasthttp.RequestCtx
 }
 
@@ -82,13 +82,13 @@ func newAnswer(ctx *fasthttp.RequestCtx) *Answer {
 	return a
 }
 
-// Header returns the value of a header; empty if there is none.
+// Header returns the value of a header, which is empty if there is no such header.
 func (a *Answer) Header(name string) string { return string(a.ctx.Response.Header.Peek(name)) }
 
-// IsOK tells whether the request was carried out.
+// IsOK tells whether the request was carried out, and not refused.
 func (a *Answer) IsOK() bool { return a.Status < fiber.StatusBadRequest }
 
-// Decode reads the JSON of a response into v. The error is the *Refused of a request that was not carried out.
+// Decode decodes the JSON of the response into v. If the request was not carried out, the error is a *Refused.
 func (a *Answer) Decode(v any) error {
 	if !a.IsOK() {
 		return a.Refused()
@@ -96,7 +96,7 @@ func (a *Answer) Decode(v any) error {
 	return json.Unmarshal(a.Body, v)
 }
 
-// SendTo copies the response unchanged to another request. It also works for streams and files.
+// SendTo makes the response to another request a copy of this response. It also works for streams and files.
 func (a *Answer) SendTo(req *Request) {
 	to, from := &req.Response, &a.ctx.Response
 	to.SetStatusCode(a.Status)
@@ -113,21 +113,21 @@ func (a *Answer) SendTo(req *Request) {
 	to.SetBodyRaw(from.Body())
 }
 
-// Refused is the API's refusal of an internal request.
+// Refused is the error of an internal request that the API refused.
 type Refused struct {
 	Status   int
 	Code     string         // code of the first problem, or of the whole response
-	Message  string         // message that concerns no field; empty: none
+	Message  string         // message that is not about a field; empty if none
 	Problems []FieldProblem // the problems of fields, in the order of the response
 }
 
-// FieldProblem is a problem of a field.
+// FieldProblem says why a field was refused.
 type FieldProblem struct{ Field, Code, Detail string }
 
 // Error implements error.
 func (r *Refused) Error() string { return "console: " + r.Code }
 
-// Of returns the text of a field's problem; empty: none.
+// Of returns the text of the problem with a field, which is empty if there is no problem.
 func (r *Refused) Of(field string) string {
 	if r == nil {
 		return ""
@@ -140,7 +140,7 @@ func (r *Refused) Of(field string) string {
 	return ""
 }
 
-// Refused returns the refusal; nil if the request was carried out.
+// Refused returns the refusal. If the request was carried out, it returns nil.
 func (a *Answer) Refused() *Refused {
 	if a.IsOK() {
 		return nil

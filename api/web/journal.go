@@ -2,8 +2,8 @@ package web
 
 import "mizan/posting"
 
-// Journal gives handlers views of the store to read from; *posting.Journal implements it.
+// Journal gives handlers views of the store, from which they read; *posting.Journal implements it.
 type Journal interface {
-	// View returns a consistent state of the store. The caller closes it.
+	// View returns a view of the store at one moment. The caller must close the view.
 	View() *posting.View
 }

@@ -11,11 +11,11 @@ import (
 	"mizan/ledger/schema"
 )
 
-// maxDepth bounds the nesting of objects and arrays in a body.
+// maxDepth is the maximum depth to which objects and arrays may be nested in a body.
 const maxDepth = 32
 
-// Document returns a body's JSON value without the white space around it. It accepts one value in
-// valid UTF-8, without lone surrogates and without two equal names in an object. The other
+// Document returns a body's JSON value without the white space around it. The body must be a single
+// value in valid UTF-8, without lone surrogates and without two equal names in an object. The other
 // functions of this file rely on these checks.
 func Document(body []byte) ([]byte, error) {
 	if !jsontext.Value(body).IsValid() {
@@ -27,7 +27,7 @@ func Document(body []byte) ([]byte, error) {
 	return bytes.TrimSpace(body), nil
 }
 
-// depth returns how deeply objects and arrays of a document are nested.
+// depth returns the depth to which objects and arrays are nested in a document.
 func depth(value []byte) int {
 	deepest, current := 0, 0
 	steps.Add(len(value))
@@ -45,7 +45,8 @@ func depth(value []byte) int {
 	return deepest
 }
 
-// Present returns the value, or nil for null, because in requests null means that a field is absent.
+// Present returns nil if the value is null, and otherwise the value. In requests, null means that a
+// field is absent.
 func Present(value []byte) []byte {
 	if string(value) == "null" {
 		return nil
@@ -69,7 +70,8 @@ func IsEmptyObject(value []byte) bool {
 	return !more
 }
 
-// Member returns an object's member with exactly that name; nil if there is none or its value is null.
+// Member returns the value of the object's member whose name is exactly name. If there is none, or if
+// the value is null, it returns nil.
 func Member(object []byte, name string) []byte {
 	m := jsonwalk.MembersOf(object)
 	for {
@@ -83,7 +85,7 @@ func Member(object []byte, name string) []byte {
 	}
 }
 
-// Without returns a copy of an object without the member of exactly that name.
+// Without returns a copy of an object without the member whose name is exactly name.
 func Without(object []byte, name string) []byte {
 	e := schema.Encoder{Buf: make([]byte, 0, len(object))}
 	e.Open('{')

@@ -9,36 +9,37 @@ import (
 	"mizan/ledger"
 )
 
-// Names under which the context of a request contains values.
+// Keys of values in the context of a request.
 const (
-	originKey  = "origin"  // a *tracing.Origin, if the request's hop is recorded
+	originKey  = "origin"  // a *tracing.Origin, if the service records this request in a trace
 	limiterKey = "limiter" // the ledger.Limiter that refused the request
 )
 
 var headerTraceparent = []byte(tracing.TraceparentHeader)
 
-// OriginOf returns the origin that events caused by a request record: the request's id and, if it has one, its trace.
+// OriginOf returns the origin to be recorded in the events that a request causes: the request's id and, if the request belongs
+// to a trace, the trace.
 func OriginOf(ctx *fasthttp.RequestCtx) (o tracing.Origin) {
 	if recorded, isRecorded := ctx.UserValue(originKey).(*tracing.Origin); isRecorded {
 		return *recorded
 	}
 	o.Request, _ = uuid.ParseBytes(ctx.Response.Header.PeekBytes(HeaderRequestID)) // begin in package api has set it
 	h := &ctx.Request.Header
-	if header := h.PeekBytes(headerTraceparent); len(header) > 0 && len(h.PeekAll(tracing.TraceparentHeader)) == 1 { // with two headers, the trace is ambiguous
+	if header := h.PeekBytes(headerTraceparent); len(header) > 0 && len(h.PeekAll(tracing.TraceparentHeader)) == 1 { // two headers would be ambiguous
 		o.SetTraceparent(header)
 	}
 	return o
 }
 
-// SetOrigin replaces the result of OriginOf for a request whose hop is recorded.
+// SetOrigin replaces the result of OriginOf, if the service records this request in a trace.
 func SetOrigin(ctx *fasthttp.RequestCtx, o tracing.Origin) { ctx.SetUserValue(originKey, &o) }
 
 // Origin returns OriginOf of the request. Calls to providers and notifications contain this origin.
 func (req *Request) Origin() tracing.Origin { return OriginOf(req.RequestCtx) }
 
-// Author returns the author of the events that the request causes. It reads no record, because the principal identifies its own.
-// If an administrator acts as the operator through the console, the author is the administrator and not the administration token.
-// On a route for anyone, the author is the payer.
+// Author returns the author of the events that the request causes. It need not read the author's record, because the principal
+// contains what identifies the record. If an administrator acts as the operator through the console, the author is the
+// administrator, not the administration token. On a route for anyone, the author is the payer.
 func (req *Request) Author() ledger.Author {
 	if author, known := req.Principal.Author(); known {
 		return author
@@ -52,20 +53,20 @@ func (req *Request) Author() ledger.Author {
 	return ledger.ByAdminToken.Author()
 }
 
-// owner is the owner of the record that a request on a route for anyone concerns.
+// owner is the owner of the record that a request is about, if the route is for anyone.
 type owner struct {
 	org     ledger.ID
 	partner int64 // 0: not known
 }
 
-// SetOwner records for Identity the owner of the record that a request on a route for anyone concerns. A handler calls it only
-// after the request has proved its right to the record: by a token, a public address, a signature or a password. partner is 0 if
-// it is not known.
+// SetOwner stores the owner of the record that the request is about, for Identity. It is meant for routes for anyone. A handler
+// calls it only after the sender has proved a right to the record by a token, a public address, a signature or a password. If
+// the partner is not known, partner is 0.
 func (req *Request) SetOwner(org ledger.ID, partner int64) { req.owner = owner{org, partner} }
 
-// Identity returns the organization and the partner of the caller, for the access log and traces. Unknown ones are zero, as is
-// everything before Admit has admitted the request. With the administration token, the organization is that of the request's
-// header. On a route for anyone, both come from SetOwner.
+// Identity returns the caller's organization and partner, for the access log and traces. If one of them is unknown, or if Admit
+// has not admitted the request yet, it is zero. If the caller has the administration token, the organization is the one in the
+// request's header. On a route for anyone, SetOwner has set both.
 func (req *Request) Identity() (org ledger.ID, partner int64) {
 	if !req.IsAdmitted {
 		return org, 0
@@ -82,14 +83,14 @@ func (req *Request) Identity() (org ledger.ID, partner int64) {
 	return org, partner
 }
 
-// NoteLimiter records which limiter has refused a request, for the metrics. It does nothing if limiter is empty.
+// NoteLimiter stores which limiter refused the request, for the metrics. If limiter is empty, it does nothing.
 func NoteLimiter(ctx *fasthttp.RequestCtx, limiter ledger.Limiter) {
 	if limiter != "" {
 		ctx.SetUserValue(limiterKey, limiter)
 	}
 }
 
-// LimiterOf returns the limiter that has refused a request; empty: none.
+// LimiterOf returns the limiter that refused the request, or an empty one if none did.
 func LimiterOf(ctx *fasthttp.RequestCtx) ledger.Limiter {
 	limiter, _ := ctx.UserValue(limiterKey).(ledger.Limiter)
 	return limiter

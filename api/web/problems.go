@@ -13,20 +13,21 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of a response to bad input.
+// Bounds of the response to a request with wrong fields.
 const (
-	maxProblems = 100 // refused fields; more are left out
-	maxDetail   = 512 // bytes of a field's name, and of its detail
+	maxProblems = 100 // listed fields; further ones are left out
+	maxDetail   = 512 // bytes of a field's name, and of the detail about it
 )
 
-// Problems are the refused fields of one request in the order of the checks, at most
-// maxProblems. It is an error, whose response lists all of them.
+// Problems are the refused fields of a request, in the order of the checks. There are at most
+// maxProblems. As an error, Problems leads to a response that lists all these fields.
 type Problems []*ledger.Refusal
 
-// Error returns the text of the first problem, and the number of problems.
+// Error implements error. It returns the text of the first problem and the number of problems.
 func (p Problems) Error() string { return p[0].Error() + " (of " + strconv.Itoa(len(p)) + ")" }
 
-// Add refuses a field. A detail repeats data of the request only if the specification says so.
+// Add refuses a field. The detail must not repeat data of the request, unless the specification says
+// so.
 func (p *Problems) Add(field, detail string) {
 	if p.Full() || field != "" && p.HasField(field) {
 		return
@@ -34,10 +35,10 @@ func (p *Problems) Add(field, detail string) {
 	*p = append(*p, &ledger.Refusal{Op: "web", Code: ledger.Invalid, Field: field, Detail: detail})
 }
 
-// Full tells whether further problems are left out.
+// Full tells whether there are so many problems that further ones are left out.
 func (p *Problems) Full() bool { return len(*p) >= maxProblems }
 
-// Err returns the problems as an error; nil if there are none.
+// Err returns the problems as an error, or nil if there are none.
 func (p Problems) Err() error {
 	if len(p) == 0 {
 		return nil
@@ -45,8 +46,8 @@ func (p Problems) Err() error {
 	return p
 }
 
-// RefusalsOf converts any error to refusals. All of them have the same code. An error that is not a
-// refusal becomes Internal, or Unavailable while the process stops.
+// RefusalsOf converts any error to refusals. All these refusals have the same code. An error that is
+// not a refusal becomes a refusal with the code Internal or, while the process stops, Unavailable.
 func RefusalsOf(err error) Problems {
 	var problems Problems
 	var fields directory.Refusals
@@ -69,7 +70,8 @@ func (p Problems) HasField(field string) bool {
 	return slices.ContainsFunc(p, func(r *ledger.Refusal) bool { return r.Field == field })
 }
 
-// Text reads a JSON string of at most limit characters (not bytes). It reads nil as the empty string.
+// Text decodes a JSON string. If the string has more than limit characters (not bytes), Text adds a
+// problem. If value is nil, it returns the empty string.
 func (p *Problems) Text(name string, value []byte, limit int) string {
 	if value == nil {
 		return ""
@@ -86,8 +88,8 @@ func (p *Problems) Text(name string, value []byte, limit int) string {
 	return string(text)
 }
 
-// Object returns an unchanged copy of a JSON object of at most limit bytes; nil if the value is absent
-// or refused.
+// Object returns a copy of a JSON object. If the value is absent, it returns nil. If the value is not
+// an object or is longer than limit bytes, it adds a problem and returns nil.
 func (p *Problems) Object(name string, value []byte, limit int) []byte {
 	switch {
 	case value == nil:
@@ -102,7 +104,7 @@ func (p *Problems) Object(name string, value []byte, limit int) []byte {
 	return bytes.Clone(value)
 }
 
-// Truncate returns at most limit bytes of a text, cut between characters.
+// Truncate cuts a text after at most limit bytes, but never inside a character.
 func Truncate(s []byte, limit int) string {
 	if len(s) > limit {
 		s = s[:limit]
@@ -113,7 +115,7 @@ func Truncate(s []byte, limit int) string {
 	return string(s)
 }
 
-// tooLong returns the detail for a text above its bound.
+// tooLong returns the detail about a field whose text is too long.
 func tooLong(name string, limit int) string {
 	return name + " must be at most " + strconv.Itoa(limit) + " characters"
 }

@@ -11,20 +11,20 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Proxies are the trusted proxies: the service believes the headers in which they name the client's address. A nil *Proxies
-// trusts no proxy.
+// Proxies are the trusted proxies. The service believes the headers in which a trusted proxy names the client's address. If
+// *Proxies is nil, no proxy is trusted.
 type Proxies struct {
 	networks      []netip.Prefix
 	log           *slog.Logger
 	unreadableLog rate.Sometimes
 }
 
-// NewProxies returns the proxies in the networks.
+// NewProxies returns proxies that trusts all addresses in the networks.
 func NewProxies(networks []netip.Prefix, log *slog.Logger) *Proxies {
 	return &Proxies{networks: networks, log: log, unreadableLog: rate.Sometimes{Interval: time.Minute}}
 }
 
-// Trusts tells whether an address is that of a proxy.
+// Trusts tells whether an address belongs to a trusted proxy.
 func (p *Proxies) Trusts(a netip.Addr) bool {
 	if p == nil {
 		return false
@@ -37,10 +37,10 @@ func (p *Proxies) Trusts(a netip.Addr) bool {
 	return false
 }
 
-// Source returns the client's address: the address that has connected or, behind trusted proxies, the
-// address that they name in X-Forwarded-For. This list is read from its end, because only the
-// addresses that a trusted proxy has added count. If such an address can't be parsed, the proxy that added it counts
-// as the client, and a warning is logged.
+// Source returns the client's address. If a trusted proxy has connected, the address is in the list X-Forwarded-For;
+// otherwise it is the address that has connected. The list is read from its end, because only addresses that trusted
+// proxies added are believed. If such an address can't be parsed, the proxy that added it counts as the client, and a
+// warning is logged.
 func (p *Proxies) Source(ctx *fasthttp.RequestCtx) netip.Addr {
 	address := remoteAddress(ctx)
 	if !p.Trusts(address) {
@@ -65,7 +65,8 @@ func (p *Proxies) Source(ctx *fasthttp.RequestCtx) netip.Addr {
 	return address
 }
 
-// parseHop reads an entry of X-Forwarded-For: an address, which may be in brackets and may have a port.
+// parseHop parses an entry of X-Forwarded-For, which is an address. The address may be in brackets, and a port may follow
+// it.
 func parseHop(text string) (netip.Addr, bool) {
 	if withPort, err := netip.ParseAddrPort(text); err == nil {
 		return withPort.Addr(), true

@@ -17,19 +17,19 @@ import (
 // Bounds of the lists of the ledger and of the administration.
 const (
 	defaultLimit = 50
-	ListMax      = 500  // highest limit
+	ListMax      = 500  // maximum of the parameter limit
 	maxValue     = 1024 // bytes of a parameter's value
 )
 
-// Query has the parameters of a request for a list. Each of them was sent at most once. A method that reads a malformed parameter
-// adds a problem.
+// Query contains the query parameters of a request for a list, each of which was sent at most once. If a parameter is
+// malformed, the method that reads the parameter adds a problem.
 type Query struct {
 	values   map[string]string
 	Problems Problems
 }
 
-// QueryOf reads the parameters that a list knows. Any other parameter is refused; the error message has the specification's
-// wording.
+// QueryOf reads the request's query parameters. It adds a problem for each parameter that is not known to the list, with a
+// message that is worded as in the specification.
 func QueryOf(ctx *fasthttp.RequestCtx, known ...string) *Query {
 	q := &Query{values: make(map[string]string)}
 	for name, value := range ctx.QueryArgs().All() {
@@ -58,7 +58,7 @@ func (q *Query) add(name, value string, known []string) {
 	}
 }
 
-// Text returns a parameter's value; empty if it was not sent.
+// Text returns a parameter's value, which is empty if the parameter was not sent.
 func (q *Query) Text(name string) string { return q.values[name] }
 
 // Sent returns a parameter's value, and whether it was sent.
@@ -67,10 +67,10 @@ func (q *Query) Sent(name string) (value string, ok bool) {
 	return value, ok
 }
 
-// Forget treats a parameter as not sent.
+// Forget removes a parameter, as if it had not been sent.
 func (q *Query) Forget(name string) { delete(q.values, name) }
 
-// Env reads the environment; prod if none was sent.
+// Env reads the parameter env. If it was not sent, it returns prod.
 func (q *Query) Env() money.Env {
 	text, sent := q.Sent("env")
 	if !sent {
@@ -83,10 +83,10 @@ func (q *Query) Env() money.Env {
 	return env
 }
 
-// Limit reads how many rows a page may have.
+// Limit reads the parameter limit, which is the maximum number of rows in a page.
 func (q *Query) Limit() int { return q.LimitUpTo(defaultLimit, ListMax) }
 
-// LimitUpTo does what Limit does, with another default and another maximum.
+// LimitUpTo reads the parameter limit like Limit, but with the given default and maximum.
 func (q *Query) LimitUpTo(ifAbsent, maxLimit int) int {
 	text, sent := q.Sent("limit")
 	if !sent {
@@ -100,13 +100,13 @@ func (q *Query) LimitUpTo(ifAbsent, maxLimit int) int {
 	return n
 }
 
-// Instant reads an RFC 3339 time. If none was sent, it returns ifAbsent.
+// Instant reads a parameter that is an RFC 3339 time. If it was not sent, it returns ifAbsent.
 func (q *Query) Instant(name string, ifAbsent ledger.Micros) ledger.Micros {
 	return q.InstantOr(name, ifAbsent, "an RFC 3339 time")
 }
 
-// InstantOr does what Instant does, for a parameter that may also have other forms than a time. The caller must have tried these
-// other forms before. forms describes all accepted forms, for the text of the refusal.
+// InstantOr reads a time like Instant, if the parameter may also have other forms. The caller must have tried the other forms
+// before. forms describes all accepted forms, for the text of the refusal.
 func (q *Query) InstantOr(name string, ifAbsent ledger.Micros, forms string) ledger.Micros {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -120,12 +120,12 @@ func (q *Query) InstantOr(name string, ifAbsent ledger.Micros, forms string) led
 	return max(0, ledger.MicrosOf(at)) // nothing was booked before 1970, and the store's keys are unsigned
 }
 
-// UpTo reads an inclusive upper bound; Forever if none was sent.
+// UpTo reads an inclusive upper bound of a time. If none was sent, it returns Forever.
 func (q *Query) UpTo(name string, now time.Time) ledger.Micros {
 	return ThroughNow(q.Instant(name, Forever), now)
 }
 
-// ID reads a UUID; ok is false if none was sent.
+// ID reads a parameter that is a UUID. If it was not sent or is malformed, ok is false.
 func (q *Query) ID(name string) (id ledger.ID, ok bool) {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -138,7 +138,7 @@ func (q *Query) ID(name string) (id ledger.ID, ok bool) {
 	return id, err == nil
 }
 
-// Choice reads one of the words; the first one if none was sent.
+// Choice reads a parameter that must be one of the words. If it was not sent, it returns the first word.
 func (q *Query) Choice(name string, words ...string) string {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -153,8 +153,8 @@ func (q *Query) Choice(name string, words ...string) string {
 	return words[0]
 }
 
-// SeqCursor reads the cursor of a list that is newest first: the seq (number of an event) below which
-// the page begins. 0: no cursor was sent.
+// SeqCursor reads the cursor of a list that is ordered from the newest event to the oldest. The cursor is a seq (the number
+// of an event), and the page has only smaller seqs. If no cursor was sent, SeqCursor returns 0.
 func (q *Query) SeqCursor() uint64 {
 	text, sent := q.Sent("cursor")
 	if !sent {
@@ -168,7 +168,7 @@ func (q *Query) SeqCursor() uint64 {
 	return seq
 }
 
-// CursorParts splits a cursor that JoinCursor made from n parts; nil: no cursor was sent.
+// CursorParts returns the n parts from which JoinCursor made the cursor. If no cursor was sent, it returns nil.
 func (q *Query) CursorParts(n int) []string {
 	text, sent := q.Sent("cursor")
 	if !sent {

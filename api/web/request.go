@@ -20,17 +20,19 @@ import (
 type Request struct {
 	*fasthttp.RequestCtx
 	Route     *Route
-	Principal auth.Principal // the authenticated caller; zero on a route for anyone, and for the administration token
+	Principal auth.Principal // the authenticated caller; zero if anyone may call the route, or if the caller has the administration token
 
-	// Operator is true if the administration token was used on a route that partners or sessions
-	// may call too.
+	// Operator is true if the caller has the administration token, on a route that partners or users with a session may call
+	// too.
 	Operator bool
 
-	// OwnPartner is the number of a partner whose session calls a route of the administration. The handler must restrict the
-	// request to the records of this partner. 0: the request may access all records of the organization.
+	// OwnPartner is set to a partner's number if a session of this partner calls a route of the administration. The handler
+	// must restrict the request to the records of this partner. If OwnPartner is 0, the request may access all records of
+	// the organization.
 	OwnPartner int64
 
-	// Grant is the person for whom the console makes this request; nil: the request came from outside.
+	// Grant is the signed-in person for whom the console makes this request inside the server. If the request came over the
+	// network, Grant is nil.
 	Grant *Grant
 
 	IsAdmitted bool // Authorizer.Admit has admitted the caller
@@ -70,7 +72,7 @@ func (req *Request) Object() ([]byte, error) {
 	return value, nil
 }
 
-// Optional returns the body's JSON value; an empty object for an absent body.
+// Optional returns the body's JSON value, or an empty object if there is no body.
 func (req *Request) Optional() ([]byte, error) {
 	if len(bytes.TrimSpace(req.Request.Body())) == 0 {
 		return EmptyObject, nil
@@ -81,8 +83,7 @@ func (req *Request) Optional() ([]byte, error) {
 	return Document(req.Request.Body())
 }
 
-// OptionalParams returns the params object of a body; an empty object if the body is absent or
-// has no params.
+// OptionalParams returns the params object of the body, or an empty object if there is no body or it has no params.
 func (req *Request) OptionalParams() ([]byte, error) {
 	value, err := req.Optional()
 	if err != nil {
@@ -104,7 +105,7 @@ func ParamsOf(body []byte) ([]byte, error) {
 	return nil, ledger.RefuseField("web.ParamsOf", "params", "the body must have a params object")
 }
 
-// Input returns the members of the body's object; none for an absent body.
+// Input returns the members of the JSON object in the body, or no members if there is no body.
 func (req *Request) Input() (schema.Input, error) {
 	if len(req.Request.Body()) == 0 {
 		return schema.Input{}, nil
@@ -129,8 +130,8 @@ type Organizations interface {
 	Organization(ledger.ID) (*directory.Organization, bool)
 }
 
-// Organization returns the organization of an administration request: the one in its header, or
-// the only one that exists.
+// Organization returns the organization that an administration request is about. It is the organization in the request's
+// header or, if the header is missing, the only organization that exists.
 func (req *Request) Organization(organizations Organizations) (ledger.ID, error) {
 	const op, header = "web.Organization", "x-organization-id"
 	headerValue := req.Request.Header.PeekBytes(HeaderOrganization)
@@ -153,7 +154,7 @@ func (req *Request) Organization(organizations Organizations) (ledger.ID, error)
 	return id, nil
 }
 
-// IsJSON tells whether a content type is application/json, with UTF-8 or without a charset.
+// IsJSON tells whether a content type is application/json, without a charset or with the charset UTF-8.
 func IsJSON(contentType []byte) bool {
 	const jsonType = "application/json"
 	if string(contentType) == jsonType {

@@ -56,8 +56,8 @@ func (l *List) BeginRow() {
 	l.Open('{')
 }
 
-// Finish ends the list and returns it. next is the cursor's value, empty on the last page; field is the
-// name of the field from which the value comes.
+// Finish ends the list and returns it. next is the value of the cursor, which is empty on the last
+// page. field is the name of the field that the value comes from.
 func (l *List) Finish(field, next string) []byte {
 	l.Close(']')
 	l.OpenField("cursor", '{')

@@ -13,13 +13,14 @@ var (
 
 // IsFromAnotherSite tells whether the form was sent by a page whose origin is not that of the base URL.
 //
-// If the request has the header Sec-Fetch-Site (Fetch Metadata Request Headers), that header decides. All browsers send it over
-// TLS. Otherwise the header Origin decides. If acceptsNull is true, its value null is accepted: browsers send null for pages
-// whose referrer policy is no-referrer. A request with neither header comes from a program and is accepted.
+// If the request has the header Sec-Fetch-Site (Fetch Metadata Request Headers), that header decides. All browsers send this
+// header over TLS. If the header is missing, the header Origin decides. If acceptsNull is true, an Origin of null is accepted:
+// browsers send null for pages whose referrer policy is no-referrer. A request with neither header comes from a program and is
+// accepted.
 func (req *Request) IsFromAnotherSite(base string, acceptsNull bool) bool {
 	header := &req.Request.Header
 	if site := header.PeekBytes(headerFetchSite); len(site) > 0 {
-		return string(site) != "same-origin" && string(site) != "none" // none: the person has reloaded the response to a form
+		return string(site) != "same-origin" && string(site) != "none" // none is sent if a person reloads the response to a form
 	}
 	origin := string(header.PeekBytes(headerOrigin))
 	if origin == "" || acceptsNull && origin == "null" || strings.EqualFold(origin, base) {

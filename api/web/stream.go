@@ -12,8 +12,8 @@ import (
 // WriteTimeout is how long a caller may take to read one piece of a response.
 const WriteTimeout = 30 * time.Second
 
-// SetStreamHeaders sets the headers of a response of unknown length. They are sent at once, because the first
-// byte of the body may take a while.
+// SetStreamHeaders sets the headers of a response of unknown length. The headers are sent at once, because the first byte
+// of the body may take a while.
 func (req *Request) SetStreamHeaders(mediaType string) {
 	req.Response.Header.SetContentType(mediaType)
 	req.Response.Header.SetCanonical(HeaderCache, ValueNoStore)
@@ -25,8 +25,8 @@ func (req *Request) SetStreamHeaders(mediaType string) {
 // export writes at a time.
 const firstPieceSize = 64 << 10
 
-// AwaitFirstPiece waits for the first piece of a body, so that an error in this piece can still get an
-// error status. It returns a reader of the whole body. On an error it closes the body.
+// AwaitFirstPiece waits for the first piece of a body, so that an error in this piece can still get an error status. It
+// returns a reader of the whole body. If there is an error, it closes the body.
 func AwaitFirstPiece(body io.ReadCloser) (io.ReadCloser, error) {
 	piece := make([]byte, firstPieceSize)
 	n, err := io.ReadFull(body, piece)
@@ -49,13 +49,13 @@ func (req *Request) RequireChunks() error {
 	return ledger.Refuse("web.RequireChunks", VersionNotSupported, "this answer needs HTTP/1.1")
 }
 
-// Stream sends a body as it is read. An error breaks the connection, so that no caller takes
-// the response for complete.
+// Stream sends each piece of a body as soon as the piece was read. If the body returns an error, the connection is broken,
+// so that no caller takes the response for complete.
 func (req *Request) Stream(body io.ReadCloser) {
 	req.Response.SetBodyStream(&streamedBody{ReadCloser: body, conn: req.Conn()}, -1)
 }
 
-// EndedStream is the body of a response whose length is known only when it has been sent.
+// EndedStream is the body of a response whose length is known only after the whole response was sent.
 type EndedStream interface {
 	// OnEnd sets a function that is called once, when the response has ended, with the number of bytes that were sent.
 	OnEnd(func(sent int64))

@@ -32,7 +32,7 @@ func DataBody(value any) []byte {
 	}{value})
 }
 
-// Append adds a row that is a struct with json tags.
+// Append adds a row to the list. The row is a struct with json tags.
 func (l *List) Append(row any) {
 	l.Rows++
 	l.Comma()
@@ -50,7 +50,7 @@ func (i Instant) MarshalJSON() ([]byte, error) {
 	return schema.AppendText(nil, ledger.Micros(i).Time().Format(schema.InstantLayout)), nil
 }
 
-// OrNull returns a text for a response in which an empty text is shown as null.
+// OrNull returns nil for an empty text, so that the response contains null instead of the text.
 func OrNull(text string) *string {
 	if text == "" {
 		return nil

@@ -84,7 +84,7 @@ func (p *person) click(ctx context.Context) {
 	}
 }
 
-// pause lets the person read; it returns false if ctx has ended.
+// pause waits while the person reads. It returns false if ctx has ended.
 func (p *person) pause(ctx context.Context) bool {
 	t := time.NewTimer(meanReading/2 + time.Duration(p.random.Int64N(int64(meanReading))))
 	defer t.Stop()
@@ -136,13 +136,13 @@ func (p *person) open(ctx context.Context, address string) (links []string, err 
 var (
 	link = regexp.MustCompile(`<a [^>]*href="(/console/[^"#]*)`)
 
-	// file matches addresses of files to download, which are exports and not pages.
+	// file matches the addresses of downloads, such as exports, which are not pages.
 	file = regexp.MustCompile(`\.(csv|svg|png|js|css)(\?|$)|/exports?/|format=`)
 
 	number = regexp.MustCompile(`^[0-9][0-9-]*$|^[0-9a-f]{8}-[0-9a-f-]{27}$`)
 )
 
-// pagesIn returns the addresses of pages of the console to which a page links.
+// pagesIn returns the addresses of the console's pages that the given page links to.
 func pagesIn(content string) (addresses []string) {
 	for _, match := range link.FindAllStringSubmatch(content, -1) {
 		if address := html.UnescapeString(match[1]); !file.MatchString(address) {

@@ -54,7 +54,7 @@ func newHistogram() *hdrhistogram.Histogram {
 }
 
 // Start logs in the given number of people. Person i uses login i modulo the number of logins. The people click until Stop is
-// called. All their clients use the transport of client.
+// called. The HTTP clients of all people use the transport of client.
 func Start(ctx context.Context, client *http.Client, base string, logins []Login, people int) (*Users, error) {
 	c := &Users{client: client, base: base, kinds: make(map[string]*kind), all: newHistogram(), errors: make(map[string]int)}
 	var everybody []*person

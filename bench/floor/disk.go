@@ -13,8 +13,8 @@ import (
 // BlockSize is the size of a write in bytes.
 const BlockSize = 4 << 10
 
-// fileSize is the size of the file in bytes. Writes follow each other through the file; after its end they continue at its
-// start.
+// fileSize is the size of the file in bytes. Each write follows the one before it; after the end of the file, writing continues
+// at its start.
 const fileSize = 16 << 20
 
 // Disk writes blocks to a file and makes each durable. One goroutine uses it.
@@ -24,7 +24,7 @@ type Disk struct {
 	count uint64 // number of writes so far
 }
 
-// OpenDisk makes the file in a directory, removes its name, and writes all of it.
+// OpenDisk creates a file in the directory, unlinks it, and fills it completely.
 func OpenDisk(dir string) (*Disk, error) {
 	file, err := os.CreateTemp(dir, "bench-floor-")
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *Disk) fill() error {
 
 // Write writes the next block and waits until it is durable.
 func (d *Disk) Write() error {
-	binary.LittleEndian.PutUint64(d.block[:], d.count) // so that each block differs from all that are already on the disk
+	binary.LittleEndian.PutUint64(d.block[:], d.count) // so that each block differs from all earlier blocks
 	at := int64(d.count) * BlockSize % fileSize
 	d.count++
 	if _, err := d.file.WriteAt(d.block[:], at); err != nil {
@@ -69,5 +69,5 @@ func (d *Disk) Write() error {
 	return nil
 }
 
-// Close closes the file. Because the file has no name, that removes it.
+// Close closes the file. The file is unlinked, so closing it also removes it.
 func (d *Disk) Close() error { return d.file.Close() }

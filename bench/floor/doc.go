@@ -3,17 +3,17 @@
 // single writes a second. Such a ratio can be compared between machines; payments a second can't.
 //
 // Invariants:
-//  1. A measured write goes to a part of a file that was written before, so it changes no metadata of the file system. It costs
-//     the disk the write of one block and one flush.
-//  2. The file is in the data directory, and so on the same file system. It has no name there, so nothing is
-//     left behind, however the process ends.
-//  3. A ratio compares the totals of all rounds; it is not the mean of the rounds' ratios. It is reported with
-//     three ratios of single rounds: the median, which shows the ratio without outliers, and the lowest and the
-//     highest, which show how much the rounds vary.
+//  1. A measured write goes to a part of a file that was written before, so it changes no metadata of the file system. For the
+//     disk, a measured write is the write of one block and one flush.
+//  2. The file is in the data directory, and so on the same file system. It is unlinked at once, so nothing is left behind,
+//     however the process ends.
+//  3. A ratio compares the totals of all rounds; it is not the mean of the rounds' ratios. The report adds three ratios of
+//     single rounds: the median, which shows the ratio without outliers, and the lowest and the highest, which show how much
+//     the rounds vary.
 //
 // Callers: bench.
 //
-// Rejected: Writing with O_DSYNC or O_DIRECT was considered; it was not chosen because it takes as long as a
-// write and a flush. Other sizes of the write were not chosen because 4 KiB is the block of most file systems
-// and the smallest frame (the stored form of changes that become durable together) in the journal's log.
+// Rejected: Writing with O_DSYNC or O_DIRECT was not chosen because it takes as long as a write and a flush. Other write sizes
+// were not chosen because 4 KiB is the block size of most file systems. It is also the size of the smallest frame in the
+// journal's log; a frame holds the changes that become durable together.
 package floor

@@ -2,28 +2,28 @@ package floor
 
 import "slices"
 
-// Measured has the results of one kind of operation: payments, requests to a bare echo server, or lone durable writes (Sync).
+// Measured is the result for one kind of operation: payments, requests to a bare echo server, or single durable writes (Sync).
 type Measured struct {
 	PerSecond float64 `json:"per_second"`
 	P50       float64 `json:"p50_ms"`
 }
 
-// Round has the results of one round of each kind, measured directly one after the other.
+// Round is the result of one round, in which the three kinds of operation are measured directly one after the other.
 type Round struct {
 	Payments Measured `json:"payments"`
 	Echo     Measured `json:"echo"`
 	Sync     Measured `json:"sync"`
 }
 
-// Total has the results of all rounds together.
+// Total is the result of all rounds together.
 type Total struct {
 	Round
-	PaymentCPU float64 // seconds of the server's CPU for a payment; 0: unknown
-	EchoCPU    float64 // seconds of the echo's CPU for a request; 0: unknown
+	PaymentCPU float64 // the server's CPU time for one payment, in seconds; 0 if unknown
+	EchoCPU    float64 // the echo server's CPU time for one request, in seconds; 0 if unknown
 }
 
-// Ratio has the ratio of the totals of all rounds (Value). It also has the median, the lowest and the highest of the rounds' own
-// ratios.
+// Ratio is a ratio of two measured values. Value is computed from the totals of all rounds. Median, Lowest and Highest are
+// computed from the ratios of the single rounds.
 type Ratio struct {
 	Value   float64 `json:"value"`
 	Median  float64 `json:"median"`
@@ -31,15 +31,16 @@ type Ratio struct {
 	Highest float64 `json:"highest"`
 }
 
-// Ratios compare the payments with the floors: echoed requests and lone durable writes.
+// Ratios compare payments with two simpler operations: a request to a bare echo server, and a single durable write. No payment
+// can be faster than these.
 type Ratios struct {
-	PaymentsPerSync Ratio   `json:"payments_per_sync"`          // payments a second ÷ lone fdatasyncs a second
+	PaymentsPerSync Ratio   `json:"payments_per_sync"`          // payments a second ÷ single fdatasyncs a second
 	PaymentsPerEcho Ratio   `json:"payments_per_echo"`          // payments a second ÷ echoed requests a second
-	CPUPerEcho      float64 `json:"cpu_per_echo_cpu,omitempty"` // the server's CPU for a payment ÷ the echo's for a request
-	P50PerSync      Ratio   `json:"p50_per_sync_p50"`           // median latency of a payment ÷ that of a lone fdatasync
+	CPUPerEcho      float64 `json:"cpu_per_echo_cpu,omitempty"` // CPU time of a payment ÷ CPU time of an echoed request
+	P50PerSync      Ratio   `json:"p50_per_sync_p50"`           // median latency of a payment ÷ that of a single fdatasync
 }
 
-// Compare computes the ratios. A ratio whose divisor is 0 is 0.
+// Compare computes the ratios. If the divisor of a ratio is 0, the ratio is 0.
 func Compare(total Total, rounds []Round) Ratios {
 	ratio := func(of func(*Round) (float64, float64)) Ratio {
 		r := Ratio{Value: quotient(of(&total.Round))}

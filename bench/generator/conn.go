@@ -15,7 +15,7 @@ import (
 // DialTimeout bounds the wait for a connection.
 const DialTimeout = 10 * time.Second
 
-const initialBuffer = 8 << 10 // bytes; the buffer grows to the longest response
+const initialBuffer = 8 << 10 // size of a new receive buffer in bytes; the buffer grows if a response is longer
 
 // Dialer opens connections to the target.
 type Dialer struct {
@@ -24,8 +24,7 @@ type Dialer struct {
 	tls     *tls.Config
 }
 
-// NewDialer returns a dialer for a base URL, which has a scheme (http or https), a host, perhaps a port, and
-// nothing else.
+// NewDialer returns a dialer for a base URL. The URL consists of a scheme (http or https), a host and an optional port.
 func NewDialer(baseURL string, config *tls.Config) (*Dialer, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Host == "" || (u.Path != "" && u.Path != "/") {
@@ -52,11 +51,10 @@ func NewDialer(baseURL string, config *tls.Config) (*Dialer, error) {
 	return nil, fmt.Errorf("bench: %q is neither http nor https", baseURL)
 }
 
-// Host returns the value of the Host header.
+// Host returns the value of the Host header for requests to the target.
 func (d *Dialer) Host() string { return d.host }
 
-// Conn is one keep-alive connection. One goroutine uses it; any goroutine may set its
-// deadlines.
+// Conn is one keep-alive connection. Only one goroutine may use it, but any goroutine may set its deadlines.
 type Conn struct {
 	net.Conn
 	raw          syscall.RawConn       // nil with TLS
@@ -88,8 +86,8 @@ func (d *Dialer) Dial(ctx context.Context) (*Conn, error) {
 	return c, err
 }
 
-// Exchange sends a request and waits for the response, which is valid until the next exchange. After an
-// error the connection can't be used any more.
+// Exchange sends a request and waits for the response. The response is valid until the next exchange. After an error the
+// connection can't be used any more.
 func (c *Conn) Exchange(request []byte) (*Response, error) {
 	c.unsent, c.received, c.err = request, c.received[:0], nil
 	if c.raw == nil {
@@ -101,9 +99,10 @@ func (c *Conn) Exchange(request []byte) (*Response, error) {
 	return &c.response, c.err
 }
 
-// onPoll makes an exchange. It is the callback of RawConn.Read, which calls it at once and then each time that data has arrived.
-// The first call sends the request and does not try to read: the response is not there yet, and the runtime's poller watches the
-// connection already. That saves one of three system calls. Further calls read. onPoll returns true when the exchange has ended.
+// onPoll makes an exchange. RawConn.Read calls onPoll at once, and again each time that data has arrived. The first call sends
+// the request. It does not try to read, because the response can't have arrived yet, and the runtime's poller already watches
+// the connection. An exchange thus needs two system calls instead of three. Later calls read. onPoll returns true when the
+// exchange has ended.
 func (c *Conn) onPoll(fd uintptr) bool {
 	if len(c.unsent) > 0 {
 		n, err := retryInterrupted(syscall.Write, fd, c.unsent)
@@ -128,8 +127,8 @@ func (c *Conn) onPoll(fd uintptr) bool {
 		if c.addReceived(n) {
 			return true
 		}
-		// Read until no bytes are left: the poller reports each change only once, and the end of the
-		// connection may have arrived together with these bytes.
+		// Read until no bytes are left: the poller reports each change only once, and the server may have closed the connection
+		// together with these bytes.
 	}
 }
 
@@ -143,7 +142,7 @@ func retryInterrupted(call func(int, []byte) (int, error), fd uintptr, b []byte)
 	}
 }
 
-// exchangeStream is Exchange over TLS.
+// exchangeStream makes an exchange over TLS.
 func (c *Conn) exchangeStream() error {
 	if _, err := c.Write(c.unsent); err != nil {
 		return err
@@ -167,13 +166,13 @@ func (c *Conn) freeBuffer() []byte {
 	return c.received[len(c.received):cap(c.received)]
 }
 
-// addReceived adds n bytes, which have been read into the free part of the buffer, and tells whether the response is
+// addReceived is called after n bytes were read into the free part of the buffer. It returns true if the response is now
 // complete or malformed.
 func (c *Conn) addReceived(n int) bool {
 	c.received = c.received[:len(c.received)+n]
 	a, size, err := parseResponse(c.received)
 	if err == nil && size != 0 && size != len(c.received) {
-		err = errMalformed // more bytes than one response
+		err = errMalformed // there are bytes after the response
 	}
 	c.response, c.err = a, err
 	return err != nil || size != 0

@@ -5,11 +5,11 @@
 // only a few of them. A request takes two system calls, and a response is scanned instead of decoded.
 //
 // Invariants:
-//  1. In a run with a rate (requests per second), a latency is measured from the instant at which the request was due. So a
-//     stalled server cannot hide that it delayed later requests. Requests that were due but never sent are counted too, with
-//     their waiting times.
-//  2. A response is either parsed completely or refused. A response in a form that the server does not use is an
-//     error, and so are bytes after a response.
+//  1. In a run with a rate (requests per second), a latency is measured from the instant at which the request was due. So if
+//     the server stalls, the delay of later requests is measured too. Requests that were due but never sent are counted with
+//     the time that they have waited.
+//  2. A response is either parsed completely or refused. If a response has a form that the server never sends, or if bytes
+//     follow it, that is an error.
 //  3. The memory of a run does not grow with the number of its requests, because latencies are kept in histograms of
 //     a fixed size.
 //  4. Run closes every connection that it has opened, and returns only after every exchange has ended.

@@ -11,7 +11,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Range and precision of latencies: one microsecond to one hour, to one part in a thousand.
+// Range and precision of the recorded latencies: one microsecond to one hour, with three significant digits.
 const (
 	minLatency        = time.Microsecond
 	maxLatency        = time.Hour
@@ -22,29 +22,29 @@ func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(int64(minLatency/time.Microsecond), int64(maxLatency/time.Microsecond), significantDigits)
 }
 
-// Figures counts a run's results. All connections share one figures value, because separate histograms for many
-// connections would not fit into the CPU cache. A response is good if it is the one that the workload expects.
+// Figures counts a run's results. All connections share one Figures value, because separate histograms for many connections
+// would not fit into the CPU cache. A response is good if it is the response that the workload expects.
 type Figures struct {
 	mu             sync.Mutex
-	latency        *hdrhistogram.Histogram // latencies in µs, of good responses and of requests that were never sent
+	latency        *hdrhistogram.Histogram // µs; latencies of good responses, waiting times of requests that were never sent
 	lateness       *hdrhistogram.Histogram // µs from the due time of a request until it was sent
 	sinceSent      *hdrhistogram.Histogram // µs from sending a request to its good response
 	goodCount      uint64
 	errorCounts    map[string]uint64 // by kind of error
 	longestLatency time.Duration
-	lastGood       time.Duration // time from the run's beginning to the last good response; after Append, the sum of the runs' lengths
+	lastGood       time.Duration // time from the start of the run to the last good response; Append adds a run's length
 
 	interval       *hdrhistogram.Histogram // latencies in µs since the last call of NextInterval; nil before the first
-	intervalGood   uint64                  // goodCount at that call
-	intervalErrors uint64                  // number of errors at that call
+	intervalGood   uint64                  // goodCount at the last call of NextInterval
+	intervalErrors uint64                  // number of errors at the last call of NextInterval
 }
 
 func NewFigures() *Figures {
 	return &Figures{latency: newHistogram(), lateness: newHistogram(), sinceSent: newHistogram(), errorCounts: make(map[string]uint64)}
 }
 
-// CountGood counts a request with a good response. The arguments are the times, since the run began, at which
-// the request was due, at which it was sent, and at which the response arrived.
+// CountGood counts a request with a good response. The arguments are times since the run began: when the request was due, when
+// it was sent, and when the response arrived.
 func (f *Figures) CountGood(due, sent, now time.Duration) {
 	f.mu.Lock()
 	f.goodCount++
@@ -86,7 +86,7 @@ func (f *Figures) countUnsent(waited time.Duration) {
 	f.mu.Unlock()
 }
 
-// Interval has the results between two calls of NextInterval. Latencies are in milliseconds.
+// Interval is the result of the time between two calls of NextInterval. Latencies are in milliseconds.
 type Interval struct {
 	Good   uint64
 	Errors uint64
@@ -121,17 +121,17 @@ func (f *Figures) Good() uint64 {
 	return f.goodCount
 }
 
-// Append adds the results of a later run, as if both were one run without the pause between them. other must not change any
-// more.
+// Append adds the results of a later run, as if both were one run without the pause between them. The caller must not change
+// other any more.
 //
-// length is the time in which the other run sent requests, without the wait for the last responses. The throughput is the number
-// of good responses divided by the lengths. If it were divided by the time until the last response, short runs would seem slower
-// than long ones, because each run ends with such a wait.
+// length is the time in which the other run sent requests, without the wait for the last responses. The throughput is the
+// number of good responses divided by the sum of these lengths. If the waits counted too, short runs would seem slower than
+// long ones, because each run ends with a wait.
 func (f *Figures) Append(other *Figures, length time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, h := range [][2]*hdrhistogram.Histogram{{f.latency, other.latency}, {f.lateness, other.lateness}, {f.sinceSent, other.sinceSent}} {
-		_ = h[0].Merge(h[1]) // Merge returns the number of values out of the range, which is 0
+		_ = h[0].Merge(h[1]) // Merge returns the number of values outside the range; there are none
 	}
 	f.goodCount += other.goodCount
 	for kind, count := range other.errorCounts {
@@ -151,14 +151,14 @@ type Latency struct {
 	Max  float64 `json:"max"`
 }
 
-// Outcome is the result of a run. A response is good if it is the one that the workload expects.
+// Outcome is the result of a run. A response is good if it is the response that the workload expects.
 type Outcome struct {
 	Good         uint64            `json:"good"`    // number of good responses
-	Seconds      float64           `json:"seconds"` // seconds until the last good response; if runs were appended, the sum of their lengths
+	Seconds      float64           `json:"seconds"` // from the start of the run to the last good response; see Append
 	PerSecond    float64           `json:"per_second"`
 	Latency      Latency           `json:"latency_ms"`
-	LateP99      float64           `json:"sent_late_p99_ms"`  // delay between the due time and the sending, caused by the generator
-	SinceSentP99 float64           `json:"since_sent_p99_ms"` // time from sending to the good response, without that delay
+	LateP99      float64           `json:"sent_late_p99_ms"`  // time from when a request was due until the generator sent it
+	SinceSentP99 float64           `json:"since_sent_p99_ms"` // time from sending a request to its good response
 	Errors       map[string]uint64 `json:"errors"`            // by kind
 }
 

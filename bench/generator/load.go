@@ -12,35 +12,35 @@ import (
 	"time"
 )
 
-// maxDrain bounds how long a run with a rate continues after its duration, in order to send the requests that
-// were due within the duration.
+// maxDrain bounds how long a run with a rate continues after its duration. In that time it sends the requests that were due
+// within the duration.
 const maxDrain = 10 * time.Second
 
-// redialPause is the pause after a failure to open a connection.
+// redialPause is the pause after a failed attempt to open a connection.
 const redialPause = 50 * time.Millisecond
 
-// Job makes the requests of one connection and checks the responses.
+// Job creates the requests for one connection and checks the responses.
 type Job interface {
-	// Request returns the bytes of request n, valid until the next call.
+	// Request returns the bytes of request n. They are valid until the next call.
 	Request(n uint64) []byte
-	// Check returns a description of what is wrong with the response to request n; "" if nothing is.
+	// Check returns a short description of what is wrong with the response to request n, or "" if the response is right.
 	Check(n uint64, a *Response) string
 	// OnLost is called for a request that was sent and got no response.
 	OnLost(n uint64)
 }
 
-// Load is one run: connections that send the requests of a workload.
+// Load is one run, in which connections send the requests of a workload.
 type Load struct {
 	Dialer      *Dialer
 	NewJob      func() Job
 	Connections int
-	Duration    time.Duration // how long requests are sent; 0: until Limit is reached
-	Limit       uint64        // total number of requests; 0: no limit
-	Rate        float64       // total requests a second; 0: each connection sends as soon as it can
+	Duration    time.Duration // how long requests are sent; 0 means until Limit is reached
+	Limit       uint64        // total number of requests; 0 means no limit
+	Rate        float64       // requests a second of all connections; 0 means that each connection sends as soon as it can
 	Timeout     time.Duration // for one exchange (a request and its response)
 	Figures     *Figures
-	Open        *Connections // connections to use, which stay open; nil: Run opens and closes its own
-	watch       stopwatch    // nil: the real time since Run began
+	Open        *Connections // connections to use, which stay open; if nil, Run opens connections and closes them at the end
+	watch       stopwatch    // if nil, Run uses real time
 
 	nextNumber atomic.Uint64 // number of the next request
 	slots      []connSlot    // one for each connection
@@ -49,7 +49,7 @@ type Load struct {
 // stopwatch measures the time since a run began. Tests use their own implementation.
 type stopwatch interface {
 	elapsed() time.Duration
-	// await waits until the time due, counted since the run began, or until ctx ends.
+	// await waits until the time since the run began reaches due, or until ctx ends.
 	await(ctx context.Context, due time.Duration)
 }
 
@@ -73,7 +73,7 @@ func (w realWatch) await(ctx context.Context, due time.Duration) {
 
 // connSlot holds one connection, so that Load.guard can end an exchange on it.
 type connSlot struct {
-	sentAt atomic.Int64 // start of the exchange under way, in nanoseconds since the run began, plus one; 0: none
+	sentAt atomic.Int64 // start of the current exchange, in nanoseconds since the run began, plus one; 0 if there is none
 	mu     sync.Mutex
 	conn   *Conn // guarded by mu
 }
@@ -131,7 +131,8 @@ func (l *Load) Run(ctx context.Context, firstNumber uint64) error {
 	return context.Cause(ctx)
 }
 
-// NextNumber returns the number of the next request. Requests with smaller numbers have been sent, or will be at once.
+// NextNumber returns the number of the next request. Connections have already taken all smaller numbers. Each has sent its
+// request, or sends it when it is due, unless the run ends first.
 func (l *Load) NextNumber() uint64 { return l.nextNumber.Load() }
 
 // work sends the requests of one connection until the duration or the limit is reached, or ctx ends.
@@ -191,7 +192,7 @@ func (l *Load) send(ctx context.Context, s *connSlot, j Job, n uint64, due, now 
 	return now
 }
 
-// redial opens the slot's connection again, and pauses after a failure.
+// redial opens the slot's connection again. After a failed attempt it pauses and returns false.
 func (l *Load) redial(ctx context.Context, s *connSlot) bool {
 	c, err := l.Dialer.Dial(ctx)
 	if err != nil {
@@ -215,8 +216,8 @@ func (s *connSlot) closeConn() {
 	}
 }
 
-// guard ends each exchange that takes longer than the time-out. When ctx has ended, it ends all exchanges. It returns when done
-// is closed. A periodic check of all exchanges costs less than a deadline for each of them.
+// guard ends each exchange that takes longer than the time-out. When ctx has ended, guard ends all exchanges. It returns when
+// done is closed. A periodic check of all exchanges costs less than setting a deadline for each exchange.
 func (l *Load) guard(ctx context.Context, done <-chan struct{}) {
 	tick := time.NewTicker(min(max(l.Timeout/20, time.Millisecond), 100*time.Millisecond))
 	defer tick.Stop()
@@ -248,7 +249,7 @@ func (l *Load) interrupt(maxAge time.Duration) {
 	}
 }
 
-// errorKind returns a short name for an error of the network.
+// errorKind returns a short name for a network error.
 func errorKind(err error) string {
 	var netErr net.Error
 	switch {

@@ -10,16 +10,16 @@ const MaxResponse = 1 << 20
 
 var errMalformed = errors.New("malformed answer")
 
-// Response is one HTTP response. Its body is a part of the connection's buffer, and valid until the next exchange.
+// Response is one HTTP response. Body is a part of the connection's buffer, so it is valid only until the next exchange.
 type Response struct {
 	Status     int
 	Body       []byte
 	ClosesConn bool // the server closes the connection after the response
 }
 
-// parseResponse parses the response at the beginning of b and returns its size in bytes. Size 0 means
-// that the response is not complete yet. It supports only what the server sends, HTTP/1.1 with a
-// Content-Length, and returns an error for anything else.
+// parseResponse parses the response at the beginning of b and returns its size in bytes. Size 0 means that the response is not
+// complete yet. It supports only the form that the server sends, HTTP/1.1 with a Content-Length. For any other response it
+// returns an error.
 func parseResponse(b []byte) (a Response, size int, err error) {
 	end := bytes.Index(b, []byte("\r\n\r\n"))
 	if end < 0 {
@@ -47,8 +47,8 @@ func parseResponse(b []byte) (a Response, size int, err error) {
 	return a, size, nil
 }
 
-// readHead returns the length of the body and sets ClosesConn. To save time it examines only lines that begin
-// with the first letter of a header that it needs.
+// readHead returns the value of Content-Length and sets ClosesConn. To save time, it looks at the first letter of each header
+// line, and examines only lines that can be one of the headers it needs.
 func (a *Response) readHead(head []byte) (length int, ok bool) {
 	for remaining := head; len(remaining) > 0; {
 		end := bytes.IndexByte(remaining, '\n')
@@ -72,8 +72,7 @@ func (a *Response) readHead(head []byte) (length int, ok bool) {
 	return length, ok
 }
 
-// headerValue returns the value of a header line. It returns false if the line is another header than name. name ends with a
-// colon.
+// headerValue returns the value of a header line. If the line is not the header name, it returns false. name ends with a colon.
 func headerValue(line []byte, name string) ([]byte, bool) {
 	if len(line) < len(name) || !bytes.EqualFold(line[:len(name)], []byte(name)) {
 		return nil, false
@@ -95,9 +94,9 @@ func parseNumber(b []byte) (n int, ok bool) {
 	return n, true
 }
 
-// MemberValue returns the value of the first JSON member with the given name in a body, at any depth. It returns nil if there is
-// no such member, or if the value is not a string. name includes the quotes and the colon. Values with escapes are not
-// supported.
+// MemberValue returns the value of the first JSON member with the given name in a body, at any depth. If no member has that
+// name, or the value is not a string, it returns nil. The argument name includes the quotes and the colon. Values with escapes
+// are not supported.
 func MemberValue(body []byte, name string) []byte {
 	i := bytes.Index(body, []byte(name))
 	if i < 0 {

@@ -1,5 +1,5 @@
-// Package lifecycles has the requests that take a contract from its creation to its end, for each contract product
-// (such as a lease) and in both readings (the secular and the religious form of a product).
+// Package lifecycles lists, for each contract product (such as a lease), the requests that take a contract from its creation to
+// its end. There are requests for both readings of a product, which are its secular and its religious form.
 //
 // Callers: bench (measurements), bench/simulation.
 package lifecycles

@@ -13,9 +13,9 @@ import (
 type Lifecycle struct {
 	Product    string // the product's secular name, also in the religious reading
 	Reading    string // the form of the product: "secular" or "religious"
-	Path       string // URL path of the create request; a step's path is this path, the contract's id and the action
+	Path       string // URL path of the create request; a step's path adds the contract's id and the action
 	CreateBody string // with placeholders, see Fill
-	Steps      []Step // after the creation
+	Steps      []Step // requests after the create request
 }
 
 // Step is a request that carries out an action on the contract.
@@ -23,14 +23,14 @@ type Step struct{ Action, Body string }
 
 const approvalBody = `{"approved_by":"board","fatwa_reference":"F-1"}`
 
-// Prefixes of the paths of contracts, by reading.
+// Prefixes of the URL paths of contracts in the secular and in the religious reading.
 var (
 	secularPrefix   = "/api/v1" + contract.Secular.Path + "/"
 	religiousPrefix = "/api/v1" + contract.Religious.Path + "/"
 )
 
-// JSON members for the bodies in All. In these bodies, {id} stands for the id of a person, and {today} for the day on which the
-// request is sent.
+// JSON members of the request bodies in All. In these bodies, {id} stands for the id of a person, and {today} for the day on
+// which the request is sent.
 const (
 	partnershipMembers = `"customer_id":"{id}","region":"AE","partnership_type":"diminishing","total_value":"1000000","bank_contribution":"800000",` +
 		`"customer_contribution":"200000","profit_sharing_ratio":{"bank":60,"customer":40},"term_months":3`
@@ -45,8 +45,8 @@ const (
 		`"markup_rate":10,"instalments":12`
 )
 
-// All has a lifecycle for each product in each of its readings, with two to ten actions after the creation, most of
-// which move money.
+// All lists a lifecycle for each product in each of its readings. A lifecycle has two to ten actions after the creation. Most
+// of these actions move money.
 var All = []Lifecycle{
 	{"partnerships", "secular", secularPrefix + "partnerships", "{" + partnershipMembers + "}", []Step{
 		{"submit", "{}"}, {"review", `{"approved_by":"board"}`}, {"fund", "{}"}, {"activate", "{}"},
@@ -108,8 +108,7 @@ var All = []Lifecycle{
 	}},
 }
 
-// Fill returns a body with its placeholders replaced: each {id} by a new id, and each {today} by the day of the instant
-// at, in UTC.
+// Fill replaces the placeholders in a body: each {id} by a new id, and each {today} by the date of the instant "at" in UTC.
 func Fill(body string, at time.Time) string {
 	for strings.Contains(body, idPlaceholder) {
 		body = strings.Replace(body, idPlaceholder, uuid.NewString(), 1)

@@ -14,22 +14,22 @@ import (
 // Book records every order of a campaign's clients, and every response in the form that `mizan audit verify --answers`
 // reads.
 type Book struct {
-	Organization string // its id; set before the first request
+	Organization string // id of the organization; set before the first request
 	Path         string // path of the file with the responses
 	ExpectsFault bool   // a fault is injected, so the server may refuse any request
 
-	prefix string // begins each txid
+	prefix string // beginning of each txid
 
 	mu         sync.Mutex
-	hadFault   bool // a fault was expected (ExpectsFault) when some response was recorded
+	hadFault   bool // ExpectsFault was true when at least one response was recorded
 	orders     []*Order
 	byTxID     map[string]*Order
 	file       *os.File
 	answers    *bufio.Writer
 	answered   int               // number of requests with a response
 	unanswered int               // number of requests without a response
-	refused    int               // number of requests that the server refused, which answered counts too
-	milestones map[int]milestone // by the number of responses at which each is closed
+	refused    int               // number of requests that the server refused; they are also counted in answered
+	milestones map[int]milestone // key: the value of answered at which the channel is closed
 	errs       []error           // wrong responses and failed writes
 	statuses   map[Outcome]int   // number of transactions by final status
 }
@@ -37,8 +37,8 @@ type Book struct {
 // milestone is a channel that is closed when a certain number of responses has arrived.
 type milestone chan struct{}
 
-// Open opens a book. It appends the responses to the file, which may have responses of other books already. The prefix makes the
-// txids of this book different from those of other books for the same store.
+// Open opens a book. It appends the responses to the file, which may already contain responses of other books. The prefix makes
+// the txids of this book different from those of other books for the same store.
 func Open(path, prefix string) (*Book, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -53,28 +53,28 @@ func Open(path, prefix string) (*Book, error) {
 // Close closes the file. Responses that were recorded after the last call of TakeErrors may be lost.
 func (b *Book) Close() error { return b.file.Close() }
 
-// Counts has numbers of orders and requests. Answered requests got a response, Unanswered requests got none. The server refused
-// some of the answered requests (Refused), because it was busy or met a fault.
+// Counts are the numbers of orders and of requests. Answered requests got a response; unanswered requests got none. Refused
+// requests are answered requests that the server refused because it was busy or because of a fault.
 type Counts struct {
 	Orders, Answered, Unanswered, Refused int             // requests, except Orders
 	Statuses                              map[Outcome]int // number of transactions by final status
 }
 
-// Counts returns the book's numbers up to now.
+// Counts returns the numbers of orders and requests so far.
 func (b *Book) Counts() Counts {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return Counts{len(b.orders), b.answered, b.unanswered, b.refused, maps.Clone(b.statuses)}
 }
 
-// Find returns the order with a txid; nil if there is none.
+// Find returns the order with a txid, or nil if there is none.
 func (b *Book) Find(txid string) *Order {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.byTxID[txid]
 }
 
-// answerLine is a line of the file with the responses, which `mizan audit verify` calls answers.
+// answerLine is one line of the file with the responses, which `mizan audit verify` reads with --answers.
 type answerLine struct {
 	Method       string          `json:"method"`
 	Path         string          `json:"path"`
@@ -117,7 +117,7 @@ func (b *Book) apply(o *Order, previous State, line *answerLine) error {
 	switch {
 	case line.Status == 503 && (line.Method == "POST" || b.ExpectsFault):
 		b.refused++
-		return nil // the server was too busy or met the fault: nothing was stored
+		return nil // the server was too busy, or the fault stopped the request: nothing was stored
 	case line.Status == 400 && b.ExpectsFault && bytes.Contains(line.Response, []byte("could not be read")):
 		b.refused++
 		return nil // because of the fault the server could not read the request
@@ -153,19 +153,20 @@ func (b *Book) Add(random *rand.Rand, noDelays bool) *Order {
 	return o
 }
 
-// randomOrder chooses an existing order at random; nil if there is none.
+// randomOrder returns a random order of the book, or nil if the book is empty.
 func (b *Book) randomOrder(random *rand.Rand) *Order {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.orders) == 0 {
 		return nil
 	}
-	// Recent orders are chosen more often, so that the orders that were in progress at the last kill are requested again.
+	// Recent orders are chosen more often. So the orders that were in progress when the server was last killed are requested
+	// again.
 	fromEnd := min(1+int(random.ExpFloat64()*100), len(b.orders))
 	return b.orders[len(b.orders)-fromEnd]
 }
 
-// LastState returns the state that the last response about the order showed.
+// LastState returns the order's state in the last response.
 func (b *Book) LastState(o *Order) State {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// State is a transaction as a response shows it, with the fields that must not change once the transaction is
-// final.
+// State is a transaction as a response shows it. It contains only fields that must not change once the transaction is final.
 type State struct {
 	ID             string  `json:"id"`
 	TxID           string  `json:"txid"`
@@ -26,25 +25,25 @@ type State struct {
 	RRN            string  `json:"rrn"`
 }
 
-// Final tells whether the status never changes again.
+// Final returns whether the status is final, so that it never changes again.
 func (r *State) Final() bool {
 	return slices.Contains([]string{"charged", "rejected", "failed"}, r.Status)
 }
 
-// Outcome is a final status with its error code.
+// Outcome is a final status and its error code (Reason).
 type Outcome struct{ Status, Reason string }
 
 var charged = Outcome{"charged", ""}
 
-// Interrupted is the outcome of a transaction if a kill came before the call to the provider. Nothing was submitted,
-// and nothing can be submitted later, because the CVV is not stored.
+// Interrupted is the outcome of a transaction if the server was killed before it called the provider. Nothing was submitted to
+// the provider, and nothing can be submitted later, because the CVV is not stored.
 var Interrupted = Outcome{"failed", "interrupted"}
 
 // unserved is the outcome of a transaction that the provider could not carry out, because a fault kept the provider
 // from writing its log.
 var unserved = Outcome{"failed", "processing_error"}
 
-// Outcomes maps each of the simulator's cards to the outcome to which it leads.
+// Outcomes maps each test card of the provider simulator to the outcome of a transaction with that card.
 var Outcomes = map[string]Outcome{
 	"4242424242424242": charged,
 	"5555555555554444": charged,
@@ -58,11 +57,11 @@ var Outcomes = map[string]Outcome{
 // statusesBeforeFinal are the statuses before a final one.
 var statusesBeforeFinal = []string{"created", "new", "authorizing", "charging"}
 
-// Values that are the same in all orders, and the bound of their amounts.
+// Constants that all orders share.
 const (
 	Cardholder = "Zebulon Quixworth-Canary"
 	Currency   = "USD"
-	maxAmount  = 1_000 // minor units; the opening balance suffices for a hundred thousand payouts
+	maxAmount  = 1_000 // in minor units; so small that the opening balance suffices for a hundred thousand payouts
 )
 
 // Order is a transaction that clients request once or repeatedly.
@@ -70,13 +69,13 @@ type Order struct {
 	TxID, Kind, Card, Env string
 	Amount                int
 	body                  []byte // body of the request, as sent
-	redactedBody          []byte // the same body as it is recorded: without the CVV, and with only the last four digits of the card
+	redactedBody          []byte // the body as it is recorded: without the CVV, and with only the last four digits of the card
 
-	Last State // the state in the latest response; zero: none yet; guarded by Book.mu while clients make requests
+	Last State // state in the latest response, zero if there is none; guarded by Book.mu while clients make requests
 }
 
-// newOrder makes a random order. Orders with a delayed outcome are rare, because a campaign has to wait
-// for them. With noDelays there are none.
+// newOrder makes a random order. Orders with a delayed outcome are rare, because a campaign has to wait for them. If noDelays
+// is true, no outcome is delayed.
 func newOrder(txid string, random *rand.Rand, noDelays bool) *Order {
 	o := &Order{TxID: txid, Kind: "payment", Env: "prod", Card: "4242424242424242", Amount: 1 + random.IntN(maxAmount)}
 	switch roll := random.IntN(100); {
@@ -112,8 +111,7 @@ func (o *Order) render(card, cvv string) []byte {
 		o.TxID, o.Kind, o.Env, o.Amount, Currency, card, Cardholder, cvv)
 }
 
-// check checks a response about the order. It compares the response with the order, and with the state that the order had when
-// the request was sent.
+// check compares a response with the order, and with the state that the order had when the request was sent.
 func (o *Order) check(previous, got *State, withFault bool) error {
 	want := State{TxID: o.TxID, Type: o.Kind, Amount: fmt.Sprint(o.Amount), Currency: Currency, Env: o.Env}
 	answered := State{TxID: got.TxID, Type: got.Type, Amount: got.Amount, Currency: got.Currency, Env: got.Env}
@@ -134,8 +132,8 @@ func (o *Order) check(previous, got *State, withFault bool) error {
 	return nil
 }
 
-// allows tells whether the order's transaction may end with this outcome. withFault allows the outcome of a provider that is out
-// of service.
+// allows returns whether the order's transaction may end with this outcome. If withFault is true, the provider may also have
+// failed to carry out the transaction.
 func (o *Order) allows(end Outcome, withFault bool) bool {
 	return end == Outcomes[o.Card] || end == Interrupted || withFault && end == unserved
 }

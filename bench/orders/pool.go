@@ -17,7 +17,7 @@ import (
 const (
 	// Clients is the number of concurrent clients of a campaign.
 	Clients = 32
-	// ConcurrentCreates is the number of requests that Race makes at the same instant.
+	// ConcurrentCreates is the number of requests that Race sends at the same instant.
 	ConcurrentCreates = 64
 )
 
@@ -29,7 +29,8 @@ type Pool struct {
 	noDelays bool // new orders have no delayed outcome
 }
 
-// NewPool makes the clients of the server that wrote the sandbox.json. With noDelays, new orders have no delayed outcome.
+// NewPool makes the clients of a server. s is the content of the sandbox.json that the server wrote. If noDelays is true, no
+// outcome of a new order is delayed.
 func NewPool(b *Book, s *server.Sandbox, noDelays bool) (*Pool, error) {
 	client, err := s.Client()
 	return &Pool{book: b, sandbox: s, http: client, noDelays: noDelays}, err
@@ -41,7 +42,7 @@ func (c *Pool) Close() { c.http.CloseIdleConnections() }
 // SetTimeout bounds the time of each further request, from its start until its response is complete.
 func (c *Pool) SetTimeout(d time.Duration) { c.http.Timeout = d }
 
-// Work acts as one client until ctx ends: it creates transactions, repeats creates, and reads transactions.
+// Work acts as one client until ctx ends. It creates transactions, repeats create requests, and reads transactions.
 func (c *Pool) Work(ctx context.Context, random *rand.Rand) {
 	for ctx.Err() == nil {
 		c.WorkOnce(ctx, random)
@@ -62,7 +63,7 @@ func (c *Pool) WorkOnce(ctx context.Context, random *rand.Rand) {
 	}
 }
 
-// Race creates the transaction of one new order many times at the same instant.
+// Race sends many create requests for one new order at the same instant.
 func (c *Pool) Race(ctx context.Context, random *rand.Rand) {
 	o := c.book.Add(random, c.noDelays)
 	start := make(chan struct{})
@@ -87,7 +88,7 @@ func (c *Pool) Read(ctx context.Context, o *Order) {
 	c.exchange(ctx, o, http.MethodGet, "/api/v1/transactions/"+c.book.LastState(o).ID, nil, nil)
 }
 
-// exchange makes a request about the order and records the response in the book.
+// exchange sends a request about an order and records the response in the book.
 func (c *Pool) exchange(ctx context.Context, o *Order, method, path string, body, recordedBody []byte) {
 	previous := c.book.LastState(o)
 	s := c.sandbox
@@ -119,7 +120,8 @@ func (c *Pool) Do(ctx context.Context, method, path string, body []byte, header,
 	return response.StatusCode, content
 }
 
-// Advance moves the server's manual clock forward. A refusal is an error; a missing response is not.
+// Advance moves the server's manual clock forward. If the server refuses the request, Advance returns an error. If no response
+// arrives, it returns nil.
 func (c *Pool) Advance(ctx context.Context, seconds int) error {
 	body := fmt.Appendf(nil, `{"advance_seconds":%d}`, seconds)
 	status, response := c.Do(ctx, http.MethodPut, "/api/v1/sandbox/clock", body, "authorization", "Bearer "+c.sandbox.AdminToken)
@@ -129,7 +131,7 @@ func (c *Pool) Advance(ctx context.Context, seconds int) error {
 	return nil
 }
 
-// Each calls fn for every order, with as many goroutines as there are clients.
+// Each calls fn for every order. It uses as many goroutines as there are clients.
 func (c *Pool) Each(orders []*Order, fn func(*Order)) {
 	queue := make(chan *Order)
 	var workers sync.WaitGroup

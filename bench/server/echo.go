@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// EchoCommand is the subcommand of `mizan bench` that runs an echo server. When the server is ready, it prints a line:
-// EchoReadyPrefix and its URL.
+// EchoCommand is the subcommand of `mizan bench` that runs an echo server. When the echo server is ready, it prints a line that
+// consists of EchoReadyPrefix and the server's URL.
 const (
 	EchoCommand     = "echo"
 	EchoReadyPrefix = "echo at "
@@ -21,13 +21,13 @@ const (
 // maxReadyLine is the maximum length, in bytes, of the line that the echo server prints when it is ready.
 const maxReadyLine = 256
 
-// Echo is a process that answers each POST with the POST's own body and does nothing else.
+// Echo is a process that only answers each POST with the body of the POST.
 type Echo struct {
 	BaseURL string
 	*process
 }
 
-// StartEcho starts `bench echo` and waits until it serves.
+// StartEcho starts `mizan bench echo` and waits until the echo server is ready.
 func StartEcho(ctx context.Context, binary string) (*Echo, error) {
 	output, input, err := os.Pipe()
 	if err != nil {
@@ -37,7 +37,7 @@ func StartEcho(ctx context.Context, binary string) (*Echo, error) {
 	cmd := exec.Command(binary, "bench", EchoCommand)
 	cmd.Stdout = input
 	p, err := startProcess(cmd, nil)
-	_ = input.Close() // the child has its own copy, so ReadString ends when the child ends
+	_ = input.Close() // the child has its own copy, so ReadString returns an error if the child ends without a line
 	if err != nil {
 		return nil, err
 	}

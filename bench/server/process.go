@@ -16,11 +16,11 @@ type process struct {
 	process   *os.Process
 	stderrEnd *tail
 	exited    chan struct{} // closed when the process has ended
-	waitErr   error         // how the process ended; nil: exit code 0; valid after exited is closed
+	waitErr   error         // how the process ended; nil means exit code 0; valid after exited is closed
 }
 
-// startProcess starts a command, which the kernel kills when this process dies. log receives the command's stderr; if
-// log is nil, only the end of stderr is kept.
+// startProcess starts a command. The kernel kills the command when this process dies. log receives the command's stderr; if log
+// is nil, only the end of stderr is kept.
 func startProcess(cmd *exec.Cmd, log io.Writer) (*process, error) {
 	p := &process{stderrEnd: new(tail), exited: make(chan struct{})}
 	cmd.Stderr = p.stderrEnd
@@ -37,9 +37,8 @@ func startProcess(cmd *exec.Cmd, log io.Writer) (*process, error) {
 	return p, nil
 }
 
-// run starts the process, sends the error of the start (or nil) to startErr, and waits for the end of the process. It keeps its
-// operating system thread until then. The process is started with Pdeathsig, so the kernel kills it when the thread that started
-// it ends.
+// run starts the process, sends the result of the start to startErr, and waits until the process ends. Until then run keeps its
+// operating system thread: because of Pdeathsig, the kernel kills the process when the thread that started it ends.
 func (p *process) run(cmd *exec.Cmd, startErr chan<- error) {
 	runtime.LockOSThread()
 	err := cmd.Start()
@@ -50,16 +49,16 @@ func (p *process) run(cmd *exec.Cmd, startErr chan<- error) {
 	close(p.exited)
 }
 
-// PID returns the process's id.
+// PID returns the id of the process.
 func (p *process) PID() int { return p.process.Pid }
 
 // Exited returns a channel that is closed when the process has ended.
 func (p *process) Exited() <-chan struct{} { return p.exited }
 
-// StderrEnd returns the end of the server's stderr.
+// StderrEnd returns the last part of what the process has written to stderr.
 func (p *process) StderrEnd() string { return p.stderrEnd.String() }
 
-// ExitCode returns the exit code of a process that has ended; -1 if a signal ended it.
+// ExitCode returns the exit code of a process that has ended, or -1 if a signal ended the process.
 func (p *process) ExitCode() int {
 	var failed *exec.ExitError
 	switch {
@@ -71,15 +70,15 @@ func (p *process) ExitCode() int {
 	return -1
 }
 
-// Kill ends the process with SIGKILL and waits for its end.
+// Kill sends SIGKILL to the process and waits until it has ended.
 func (p *process) Kill() error {
 	err := p.signal(syscall.SIGKILL)
 	<-p.exited
 	return err
 }
 
-// Stop sends SIGTERM and waits. If the process still runs after the wait, Stop kills it and returns an
-// error. An exit code other than 0 is an error too.
+// Stop sends SIGTERM and waits for the end of the process. If the process still runs after the time wait, Stop kills it and
+// returns an error. If the exit code is not 0, Stop returns an error too.
 func (p *process) Stop(wait time.Duration) error {
 	if err := p.signal(syscall.SIGTERM); err != nil {
 		return err
@@ -97,10 +96,11 @@ func (p *process) Stop(wait time.Duration) error {
 	return nil
 }
 
-// Signal sends a signal, for example SIGSTOP, and does not wait for its effect.
+// Signal sends a signal, for example SIGSTOP, to the process. It does not wait for the effect of the signal.
 func (p *process) Signal(sig syscall.Signal) error { return p.signal(sig) }
 
-// signal sends a signal, unless the process has ended: its pid may then belong to another process.
+// signal sends a signal to the process. If the process has ended, it sends nothing, because the pid may now belong to another
+// process.
 func (p *process) signal(sig syscall.Signal) error {
 	select {
 	case <-p.exited:
@@ -113,7 +113,7 @@ func (p *process) signal(sig syscall.Signal) error {
 	return nil
 }
 
-// exitError returns how the process ended, as an error even for exit code 0.
+// exitError describes how the process ended. It returns an error even if the exit code is 0.
 func (p *process) exitError() error {
 	if p.waitErr == nil {
 		return errors.New("exit 0")

@@ -17,7 +17,8 @@ const (
 	clientTimeout = 30 * time.Second
 )
 
-// Sandbox is the content of DIR/sandbox.json, which `serve --sandbox` writes: the server's address and credentials.
+// Sandbox is the content of sandbox.json, which `serve --sandbox` writes to the data directory: the server's address and
+// credentials.
 type Sandbox struct {
 	BaseURL        string `json:"base_url"`
 	CAFile         string `json:"ca_file"` // empty without TLS
@@ -26,7 +27,7 @@ type Sandbox struct {
 	PartnerID      int64  `json:"partner_id"`
 	APIKey         string `json:"api_key"`
 	AuditorToken   string `json:"auditor_token"`
-	SessionToken   string `json:"session_token"` // of a user with role admin in the organization
+	SessionToken   string `json:"session_token"` // session of a user with the role admin in the organization
 
 	PartnerLogin string `json:"partner_login"`
 	PartnerPass  string `json:"partner_pass"`
@@ -54,7 +55,7 @@ func ReadSandbox(dir string) (Sandbox, error) {
 	return s, nil
 }
 
-// TLS returns a configuration that trusts the server's own certificate authority, or nil if the server has none.
+// TLS returns a configuration that trusts the server's own certificate authority, or nil if the server runs without TLS.
 func (s *Sandbox) TLS() (*tls.Config, error) {
 	if s.CAFile == "" {
 		return nil, nil
@@ -83,7 +84,7 @@ func (s *Sandbox) Client() (*http.Client, error) {
 	}, nil
 }
 
-// isReady tells whether the server reports that it is ready. Without a response it returns false.
+// isReady returns whether the server reports that it is ready. If no response arrives, it returns false.
 func isReady(ctx context.Context, client *http.Client, baseURL string) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, baseURL+"/api/v1/health", nil)
 	if err != nil {

@@ -11,33 +11,32 @@ import (
 	"time"
 )
 
-// pollInterval is how often a starting server is asked whether it is ready. It is the precision of
+// pollInterval is the time between two checks whether a starting server is ready. It is also the precision of
 // Server.ReadyAfter.
 const pollInterval = 5 * time.Millisecond
 
 // Options configures the start of a server.
 type Options struct {
 	Binary  string    // the mizan binary
-	Wrapper []string  // a command to which the server's command line is appended, and which executes it in its own process; nil: none
+	Wrapper []string  // if set, a command that executes the server's command line, which is appended to it, in its own process
 	Dir     string    // the server's data directory
 	TLS     string    // value of --tls: "off" or "auto"
 	Args    []string  // further arguments of serve
-	Log     io.Writer // receives the server's stderr; nil: only the end of stderr is kept, for StderrEnd
+	Log     io.Writer // receives the server's stderr; may be nil; StderrEnd works in both cases
 }
 
 // Server is a server process, which may have ended.
 type Server struct {
 	Sandbox    Sandbox       // set by WaitReady
-	ReadyAfter time.Duration // from the start of the process until it was ready
+	ReadyAfter time.Duration // time from the start of the process until it was ready
 
 	options      Options
 	startTime    time.Time
-	previousFile os.FileInfo // sandbox.json of the previous start; nil: none
+	previousFile os.FileInfo // sandbox.json of the previous start; nil if there is none
 	*process
 }
 
-// Start starts `serve --sandbox` on a port that the kernel chooses, and returns without waiting until the server is
-// ready.
+// Start starts `serve --sandbox` on a port that the kernel chooses. It does not wait until the server is ready.
 func Start(o Options) (*Server, error) {
 	s := &Server{options: o}
 	if stat, err := os.Stat(filepath.Join(o.Dir, sandboxFile)); err == nil {
@@ -53,8 +52,8 @@ func Start(o Options) (*Server, error) {
 	return s, nil
 }
 
-// WaitReady waits until the server accepts requests. If the server ends before that, the error contains the
-// end of its output.
+// WaitReady waits until the server accepts requests. If the server ends before it is ready, the error contains the end of its
+// output.
 func (s *Server) WaitReady(ctx context.Context) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -74,8 +73,8 @@ func (s *Server) WaitReady(ctx context.Context) error {
 	}
 }
 
-// probe checks once whether the server is ready. A missing sandbox.json is no error. A malformed one is an error: the
-// server replaces the file as a whole, so no reader sees half of it.
+// probe checks once whether the server is ready. A missing sandbox.json is not an error. A malformed sandbox.json is an error:
+// the server replaces the file as a whole, so a reader never sees half of it.
 func (s *Server) probe(ctx context.Context) (bool, error) {
 	path := filepath.Join(s.options.Dir, sandboxFile)
 	stat, err := os.Stat(path)

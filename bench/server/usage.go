@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// userHZ is the number of clock ticks in a second. /proc/<pid>/stat has times in these ticks. On Linux there are always 100 of
-// them, even if the kernel's internal tick differs.
+// userHZ is the number of clock ticks in a second. Times in /proc/<pid>/stat are in these ticks. On Linux userHZ is always 100,
+// even if the kernel's internal tick differs.
 const userHZ = 100
 
-// Usage is the CPU time that a process has used so far, and its memory now.
+// Usage is the CPU time that a process has used so far, and the memory that it uses now.
 type Usage struct {
 	CPU      time.Duration // user and system time of all threads
 	Anon     int64         // anonymous memory now, in bytes (RssAnon)
 	Resident int64         // anonymous memory and mapped file pages, in bytes (VmRSS)
 }
 
-// UsageOf reads a process's usage from /proc.
+// UsageOf reads the CPU time and the memory of a process from /proc.
 func UsageOf(pid int) (Usage, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	stat, err := os.ReadFile(dir + "/stat")
@@ -43,8 +43,8 @@ func UsageOf(pid int) (Usage, error) {
 	return Usage{CPU: cpu, Anon: anon, Resident: resident}, err
 }
 
-// cpuTime adds utime and stime, fields 14 and 15 of proc(5). It counts fields from the closing
-// parenthesis of the name, because the name may contain spaces.
+// cpuTime returns the sum of utime and stime, the fields 14 and 15 of /proc/pid/stat (see proc(5)). It counts the fields after
+// the closing parenthesis of the process's name, because the name may contain spaces.
 func cpuTime(stat []byte) (time.Duration, error) {
 	end := bytes.LastIndexByte(stat, ')')
 	fields := strings.Fields(string(stat[end+1:]))
@@ -63,8 +63,8 @@ func cpuTime(stat []byte) (time.Duration, error) {
 	return time.Duration(ticks) * time.Second / userHZ, nil
 }
 
-// statusBytes returns the value of one line of /proc/pid/status in bytes; 0 if there is no such line, because
-// a process that has just ended has no memory.
+// statusBytes returns the value of one line of /proc/pid/status in bytes. If the line is missing, it returns 0, because a
+// process that has just ended has no memory.
 func statusBytes(status []byte, name string) (int64, error) {
 	_, afterName, found := strings.Cut(string(status), "\n"+name+":")
 	if !found {
@@ -78,13 +78,13 @@ func statusBytes(status []byte, name string) (int64, error) {
 	return kib << 10, nil
 }
 
-// WrittenBytes returns write_bytes of /proc/pid/io. That is the kernel's estimate of the bytes that a process has caused to be
-// written to disks: the size of the pages that the process has made dirty. The estimate can be too high. If the page cache has
-// large folios (ranges of pages; in ext4 since Linux 6.16, and in XFS), a folio counts as a whole: 4 KiB written into a file
-// that was filled with writes of 1 MiB count as 1 MiB.
+// WrittenBytes returns write_bytes of /proc/pid/io. write_bytes is the kernel's estimate of how much the process writes to
+// disks: the size of the pages that the process has made dirty. The estimate can be too high, because a large folio (a range of
+// pages in the page cache; in ext4 since Linux 6.16, and in XFS) counts as a whole. For example, 4 KiB written into a file that
+// was filled with writes of 1 MiB count as 1 MiB.
 //
-// Only root may read /proc/pid/io of the server. The server protects its memory, which has keys and card numbers, and therefore
-// its files in /proc belong to root.
+// Only root may read /proc/pid/io of the server. The server protects its memory, which contains keys and card numbers. So its
+// files in /proc belong to root.
 func WrittenBytes(pid int) (int64, error) {
 	content, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
 	if err != nil {

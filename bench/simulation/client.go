@@ -20,7 +20,7 @@ type answerLine struct {
 	Response     json.RawMessage `json:"response,omitempty"`
 }
 
-// caller selects the credentials with which a request is made.
+// caller selects the credentials of a request.
 type caller uint8
 
 const (
@@ -30,14 +30,15 @@ const (
 	byOperator // an operator of the platform
 )
 
-// answer is the response that a client got. Status 0 means that none came, so it is unknown whether the request took effect.
+// answer is the response that a client got. Status 0 means that no response arrived, so the client does not know whether the
+// request was carried out.
 type answer struct {
 	status int
 	body   []byte
 }
 
-// get returns a member of the answer's JSON as text, or "" if there is no such member. names are the names of the enclosing
-// objects and of the member itself. If the answer has a member "data", the search begins there.
+// get returns a member of the answer's JSON as text, or "" if the member does not exist. names is the path to the member: the
+// names of the enclosing objects, and then the name of the member. If the answer has a member "data", the path begins there.
 func (a answer) get(names ...string) string {
 	var value any
 	if json.Unmarshal(a.body, &value) != nil {
@@ -76,11 +77,11 @@ func (a answer) decode(into any) error {
 	return json.Unmarshal(envelope.Data, into)
 }
 
-// request makes a request of a client and waits for its answer. It stores every request and answer for the checker.
+// request sends a request of a client and waits for the answer. It stores the request and the answer for the checker.
 func (w *world) request(n *node, by caller, method, path, key, body string) answer {
 	a := w.exchange(n, by, method, path, key, body)
 	if n.isGone() {
-		a = answer{} // a real process would not have answered
+		a = answer{} // a real process would have ended before it answered
 	}
 	line := answerLine{Method: method, Path: path, Organization: w.sandbox.First.Org.String(), Key: key, Status: a.status}
 	if body != "" {
@@ -149,7 +150,8 @@ func (w *world) keep(line *answerLine) {
 	}
 }
 
-// writeAnswers writes the stored lines to a file; false: no request was answered yet, and there is no file.
+// writeAnswers writes the stored lines to a file and returns true. If no request was answered yet, it writes no file and
+// returns false.
 func (w *world) writeAnswers(path string) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

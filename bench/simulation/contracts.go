@@ -7,17 +7,17 @@ import (
 	"mizan/bench/lifecycles"
 )
 
-// contractCase is a contract that clients take through its lifecycle, one step after the other. A step is sent again until it is
-// answered. It has an idempotency key, so it is carried out only once.
+// contractCase is a contract that clients take through its lifecycle, one step after the other. A step is sent again until it
+// is answered. Each step has an idempotency key, so it is carried out only once.
 type contractCase struct {
 	number    int
 	lifecycle *lifecycles.Lifecycle
-	id        string   // empty: not created yet
+	id        string   // empty if the contract is not created yet
 	next      int      // index of the next step
-	body      string   // body of the request that is not answered yet; empty: none
+	body      string   // body of the request that is not answered yet; empty if there is none
 	isBusy    bool     // a request is under way
-	isOver    bool     // no further request is sent
-	statuses  []string // the statuses that answers have shown, in order
+	isOver    bool     // no further request will be sent
+	statuses  []string // statuses of the contract in the answers, oldest first
 }
 
 func (w *world) chooseContract() *operation {
@@ -54,10 +54,10 @@ func (k *contractCase) advance(c *client) {
 	}
 	a := c.request(bySession, http.MethodPost, path, fmt.Sprintf("contract-%d-%s-%d", k.number, k.id, k.next), k.body)
 	switch a.status {
-	case 0, http.StatusServiceUnavailable, http.StatusConflict: // 409: the first request with this key is under way
+	case 0, http.StatusServiceUnavailable, http.StatusConflict: // 409: the first request with this key is still under way
 		return
 	case want:
-	case http.StatusUnprocessableEntity: // refused because the day in the body has passed, or a term of the contract has ended
+	case http.StatusUnprocessableEntity: // the day in the body has passed, or a term of the contract has ended
 		w.locked(func() { k.isOver = true })
 		return
 	default:

@@ -16,10 +16,10 @@ import (
 	"mizan/internal/disk"
 )
 
-// sectorSize is the number of bytes that a disk writes entirely or not at all.
+// sectorSize is the size in bytes of the unit that a disk writes entirely or not at all.
 const sectorSize = 512
 
-// undurable has the changes to the disk of a machine that are not durable yet.
+// undurable lists those changes to a machine's disk that are not durable yet.
 type undurable struct {
 	pending []*write     // in the order in which they were made
 	renames []nameChange // in the order in which they were made
@@ -27,42 +27,42 @@ type undurable struct {
 	removals int // number of removed files so far
 }
 
-// machineDisk is the disk of one machine as one process of the service uses it. It has the directories of the log and of the
-// long values, in a folder of real files. machineDisk records all changes that were not synced, including those of earlier
-// processes, so that a power cut can undo them.
+// machineDisk is the disk of one machine while one process of the service uses it. The directories of the log and of the long
+// values are in a folder with real files. machineDisk records all changes that were not synced, so that a power cut can undo
+// them. The changes of earlier processes on the machine are recorded too.
 type machineDisk struct {
 	world *world
 	root  string // folder with the node's files
 
 	mu     sync.Mutex
-	isOver bool // the machine has crashed: goroutines of its process may still write, without faults and unseen by the world
+	isOver bool // the machine has crashed; goroutines of its process may still write, but their writes don't matter
 	opened []*simulatedFile
-	isFull bool            // nothing can be created
+	isFull bool            // no file can be created
 	tables map[string]bool // names of Badger's tables that are durable
 	undurable
 }
 
-// logFolder begins the names of the log's files.
+// logFolder is the prefix of the names of the log's files.
 const logFolder = "log/"
 
-// waitingFiles is the prefix of the names of files whose syncs wait for the scheduler: the segments of the log. Other files are
-// synced while a goroutine holds a lock, and such a goroutine must not wait for the scheduler.
+// waitingFiles is the prefix of the names of the log's segments. Only a sync of a segment waits for the scheduler. Other files
+// are synced while a goroutine holds a lock, and such a goroutine must not wait for the scheduler.
 const waitingFiles = logFolder + "segment-"
 
-// write is a write to a file that is not durable.
+// write is a write to a file. The write is not durable yet.
 type write struct {
-	path    string // within the machine's folder
+	path    string // relative to the machine's folder
 	at      int64
-	old     []byte // the content that the write has replaced
+	old     []byte // content that the write has replaced
 	oldSize int64  // size of the file before the write
 	length  int64
-	isLost  bool // its sync has failed, so no later sync makes it durable
+	isLost  bool // a sync of the write has failed, so no later sync makes it durable
 }
 
 // nameChange is a creation, renaming or removal of a file. The change is not durable yet.
 type nameChange struct {
-	directory string                  // within the machine's folder
-	undo      func(root string) error // undoes the change in a copy of the machine's files
+	directory string                  // relative to the machine's folder
+	undo      func(root string) error // undoes the change in root, a copy of the machine's files
 }
 
 func newMachineDisk(w *world, root string) *machineDisk {
@@ -77,7 +77,7 @@ func (d *machineDisk) open(path string) disk.Directory {
 	return &simulatedDirectory{disk: d, path: path, inner: disk.Local(path)}
 }
 
-// handOver returns the changes that are not durable, for the next process on the same machine.
+// handOver returns the changes that are not durable yet. The next process on the same machine takes them over.
 func (d *machineDisk) handOver() undurable {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -88,7 +88,7 @@ func (d *machineDisk) handOver() undurable {
 	return u
 }
 
-// crash marks the machine as crashed. Its files must have been copied before.
+// crash marks the machine as crashed. The caller must have copied the machine's files before.
 func (d *machineDisk) crash() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,7 +107,7 @@ func (d *machineDisk) setFull(isFull bool) {
 	d.isFull = isFull
 }
 
-// await waits until the scheduler lets an operation on a file begin.
+// await waits until the scheduler lets a file operation begin, and returns whether the operation should fail.
 func (d *machineDisk) await(operation, path string) verdict {
 	if isOver, _ := d.state(); isOver {
 		return verdictGo
@@ -123,12 +123,12 @@ func (d *machineDisk) relative(path string) string {
 	return name
 }
 
-// forget is called after a sync of a file. It removes the writes that are now durable from pending.
+// forget is called after a sync of a file. It removes from pending the writes that are now durable.
 func (d *machineDisk) forget(path string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	path = d.relative(path)
-	// A write whose sync has failed becomes durable if a later write replaces all of it and is synced.
+	// A write whose sync has failed no longer matters if a later write has replaced all its bytes and that write is synced.
 	for i, lost := range d.pending {
 		if lost.path == path && lost.isLost && slices.ContainsFunc(d.pending[i+1:], func(w *write) bool { return !w.isLost && w.covers(lost) }) {
 			lost.isLost = false
@@ -150,7 +150,7 @@ func (d *machineDisk) lose(path string) {
 	}
 }
 
-// covers tells whether a write replaces all bytes that an earlier one has written.
+// covers returns whether w replaces all bytes that an earlier write has written.
 func (w *write) covers(earlier *write) bool {
 	return w.path == earlier.path && w.at <= earlier.at && earlier.at+earlier.length <= w.at+w.length
 }
@@ -164,13 +164,14 @@ func (d *machineDisk) rename(from, to string) {
 	}
 }
 
-// cutPower undoes a random part of the changes that were not durable, in a copy of the machine's files. It undoes writes sector
-// by sector, and changes of names from the last one backwards. It returns a description of what it has done.
+// cutPower simulates a power cut in a copy of the machine's files: it undoes a random part of the changes that were not
+// durable. Writes are undone sector by sector. Changes of names are undone from the last change backwards. cutPower returns a
+// description of what it has done.
 func (d *machineDisk) cutPower(copied string, random *rand.Rand, o outage) (text string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	lost, kept, flipped := 0, 0, 0
-	decided := make(map[string]bool) // sectors that a later write has decided: earlier writes to them do not matter
+	decided := make(map[string]bool) // sectors in which a later write was kept; earlier writes to them do not matter
 	for _, w := range slices.Backward(d.pending) {
 		file, err := os.OpenFile(filepath.Join(copied, w.path), os.O_RDWR, 0)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -222,8 +223,8 @@ func (d *machineDisk) cutPower(copied string, random *rand.Rand, o outage) (text
 	return fmt.Sprintf("%d sectors lost, %d kept, %d with a flipped bit, %d of %d names, table %q lost", lost, kept, flipped, len(d.renames)-undone, len(d.renames), table), nil
 }
 
-// putBack undoes a write between the positions begin and end of the file. If the write has made the file longer, putBack may cut
-// the file to its old size.
+// putBack undoes the part of a write that is between the file positions begin and end. If the write has made the file longer,
+// putBack may truncate the file to its old size.
 func putBack(file *os.File, w *write, begin, end int64) error {
 	old := w.old
 	if int64(len(old)) > begin-w.at {
@@ -236,8 +237,8 @@ func putBack(file *os.File, w *write, begin, end int64) error {
 	if begin >= end {
 		return nil
 	}
-	// The file was shorter before the write. If nothing is kept behind this part, the file gets its old end again. Otherwise
-	// this part becomes zeros.
+	// Before the write, the file ended before end. If no bytes follow this part, the file is truncated. Otherwise this part
+	// becomes zeros.
 	if info, err := file.Stat(); err != nil || info.Size() <= end {
 		return errors.Join(err, file.Truncate(max(w.oldSize, begin)))
 	}
@@ -245,7 +246,7 @@ func putBack(file *os.File, w *write, begin, end int64) error {
 	return err
 }
 
-// misdirect undoes a part of a write, and writes its content to another, random sector of the same file.
+// misdirect undoes a part of a write, and writes the content of that part to a random sector of the same file.
 func misdirect(file *os.File, w *write, begin, end int64, random *rand.Rand) error {
 	content := make([]byte, end-begin)
 	if _, err := file.ReadAt(content, begin); err != nil {
@@ -336,7 +337,7 @@ func (s *simulatedDirectory) Rename(from, to string) error {
 	return nil
 }
 
-// renamed changes the path of a renamed file in its pending writes and open files.
+// renamed is called after a file was renamed. It changes the path in the file's pending writes and in its open files.
 func (d *machineDisk) renamed(from, to string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -348,7 +349,7 @@ func (d *machineDisk) renamed(from, to string) {
 	}
 }
 
-// removedPrefix begins the names of removed files whose removal is not durable.
+// removedPrefix is the prefix of the names of removed files. Such a file is only deleted when its removal is durable.
 const removedPrefix = ".removed-"
 
 // Remove implements disk.Directory.
@@ -356,7 +357,7 @@ func (s *simulatedDirectory) Remove(name string) error {
 	d := s.disk
 	d.mu.Lock()
 	d.removals++
-	hidden := fmt.Sprint(removedPrefix, d.removals, "-", name) // numbered: a file of the same name may have been removed before
+	hidden := fmt.Sprint(removedPrefix, d.removals, "-", name) // numbered: a file with this name may have been removed before
 	d.mu.Unlock()
 	if err := s.inner.Rename(name, hidden); err != nil {
 		return err
@@ -453,7 +454,8 @@ func (f *simulatedFile) Close() error {
 	return f.inner.Close()
 }
 
-// copyFiles copies the files of a machine on which no process writes. Badger's tables never change, so they are hard links.
+// copyFiles copies the files of a machine while no process writes to them. Badger's tables never change, so the copies of
+// tables are hard links.
 func copyFiles(from, to string) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -469,7 +471,7 @@ func copyFiles(from, to string) error {
 			return os.MkdirAll(target, 0o700)
 		case strings.HasSuffix(name, ".sst"):
 			return os.Link(path, target)
-		case strings.HasSuffix(name, ".mem"): // a log of Badger's memtable, which a start deletes without reading it
+		case strings.HasSuffix(name, ".mem"): // log of a memtable of Badger; the next start would delete it unread
 			return nil
 		}
 		content, err := os.ReadFile(path)
@@ -480,7 +482,7 @@ func copyFiles(from, to string) error {
 	})
 }
 
-// dropRemoved completes removals in a copy of a machine's files. It deletes the files that Remove has only renamed.
+// dropRemoved completes the removal of files in a copy of a machine's files. It deletes the files that Remove has only renamed.
 func dropRemoved(root string) error {
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && strings.HasPrefix(entry.Name(), removedPrefix) {

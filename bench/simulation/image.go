@@ -19,8 +19,8 @@ import (
 	"mizan/posting/store"
 )
 
-// Image has the files with which every world begins: a sandbox whose partner has a webhook, a terminal that holds money, a
-// terminal that takes a fee, limits, and a payment link.
+// Image is a directory with the files with which every world begins. They contain a sandbox whose partner has a webhook, a
+// terminal that holds money, a terminal that takes a fee, limits, and a payment link.
 type Image struct {
 	dir     string
 	sandbox *directoryactor.Sandbox
@@ -28,7 +28,7 @@ type Image struct {
 	link    string // id of the payment link
 }
 
-// webhookURL is the address of the merchants' servers.
+// webhookURL is the URL to which notifications are sent, on the merchants' servers.
 const webhookURL = "http://shop.example/hook"
 
 // NewImage creates an image in a folder. It must be called within a bubble of testing/synctest.
@@ -67,7 +67,8 @@ func NewImage(root string) (i *Image, err error) {
 	}
 	killed := filepath.Join(root, "image")
 	if err == nil {
-		// The files are as a kill leaves them: some rows are only in the log, not in a table.
+		// The files are copied before the process ends, so they look like after a kill: some rows are only in the log, not in a
+		// table.
 		err = errors.Join(os.Mkdir(killed, 0o700), copyFiles(dir, killed))
 	}
 	n.end(w)
@@ -77,9 +78,9 @@ func NewImage(root string) (i *Image, err error) {
 	return &Image{killed, w.sandbox, w.limit, w.link}, err
 }
 
-// fillMemtable writes more rows than fit into a memtable, and removes them again. So the first process of a world writes a table
-// when it replays the log, and later processes begin with a half-full memtable. Otherwise tables would only be written when a
-// process is stopped.
+// fillMemtable writes more rows than fit into a memtable, and then removes the rows. So the first process of a world writes a
+// table when it replays the log, and later processes begin with a half-full memtable. Without this, tables would only be
+// written when a process is stopped.
 func (n *node) fillMemtable() error {
 	const rows, size = 17, 90 << 10
 	submit := func(kv posting.KV) error {
@@ -97,7 +98,7 @@ func (n *node) fillMemtable() error {
 	return nil
 }
 
-// setUp creates the webhook, terminals, limits and the link, which the sandbox does not have.
+// setUp creates what a sandbox lacks: the webhook, the terminals, the limits and the payment link.
 func (w *world) setUp() error {
 	c := &client{w, w.node}
 	for _, r := range []struct {
@@ -114,7 +115,7 @@ func (w *world) setUp() error {
 		if a.status != r.want {
 			return fmt.Errorf("%s %s answered %d: %s", r.method, r.path, a.status, a.body)
 		}
-		w.limit = a.get("id") // the last limit is the monthly one, so w.limit is its id
+		w.limit = a.get("id") // after the loop, w.limit is the id of the monthly limit, because that one is created last
 	}
 	a := c.request(byPartner, http.MethodPost, linksPath, "", fmt.Sprintf(`{"env":"prod","name":"Anything","amount":{"default":1000,"currency":%q},"amount_type":"dynamic","pay_config":{}}`, plainCurrency))
 	if a.status != http.StatusCreated {

@@ -42,10 +42,10 @@ import (
 )
 
 const (
-	memTable        = 3 << 19          // bytes; so small that tables are written often, but the change that creates the sandbox fits
+	memTable        = 3 << 19          // bytes; so small that tables are written often, but the sandbox's first change fits
 	segment         = 192 << 10        // bytes; slightly more than the largest group, so that the log often begins a new segment
-	valuesFile      = 64 << 10         // bytes; so small that files of long values are often begun and garbage-collected
-	minUnstored     = 4                // so small that rows of turnover and of the search are written often
+	valuesFile      = 64 << 10         // bytes; so small that files of long values are often created and garbage-collected
+	minUnstored     = 4                // so small that the rows for turnover and search are written often
 	createWait      = 10 * time.Second // the server's default
 	providerTimeout = 10 * time.Second
 	actionTTL       = 30 * time.Minute
@@ -53,7 +53,7 @@ const (
 	keyringFile     = "keyring"
 )
 
-// node is one process of the service, on a machine's disk. It has everything that `mizan serve` starts, except sockets.
+// node is one process of the service, on a machine's disk. It contains everything that `mizan serve` starts, except sockets.
 type node struct {
 	dir       string
 	disk      *machineDisk
@@ -70,7 +70,7 @@ type node struct {
 	client    *http.Client
 
 	mu      sync.Mutex
-	fatal   error      // the reason why the process ends; nil: it runs; guarded by mu
+	fatal   error      // the reason why the process ends; nil while the process runs; guarded by mu
 	isCut   bool       // no client can reach the process any more; guarded by mu
 	clients []net.Conn // the clients' ends of connections; guarded by mu
 }
@@ -169,7 +169,7 @@ func (n *node) apiConfig(w *world, log *slog.Logger) api.Config {
 	return cfg
 }
 
-// stayHere follows redirects within the service and no others.
+// stayHere makes the client follow only redirects to the service.
 func stayHere(r *http.Request, _ []*http.Request) error {
 	if !strings.HasPrefix(r.URL.String(), baseURL+"/") {
 		return http.ErrUseLastResponse
@@ -177,7 +177,7 @@ func stayHere(r *http.Request, _ []*http.Request) error {
 	return nil
 }
 
-// queue returns how many changes may wait for the writer; 0: as many as in production.
+// queue returns the number of changes that may wait for the journal's writer; 0 means as many as in production.
 func (w *world) queue() int {
 	if w.plan.Faults.Overflows {
 		return 3
@@ -185,7 +185,7 @@ func (w *world) queue() int {
 	return 0
 }
 
-// fail is called when the store accepts no more writes. A real process would end then.
+// fail is called when the store accepts no more writes. A real process would end at this point.
 func (n *node) fail(err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -200,7 +200,7 @@ func (n *node) failure() error {
 	return n.fatal
 }
 
-// isGone tells whether the process has ended or is about to end.
+// isGone returns whether the process has ended or is about to end.
 func (n *node) isGone() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -227,7 +227,7 @@ func (n *node) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return ours, nil
 }
 
-// cutClients closes the connections of all clients, so requests under way get no answer.
+// cutClients closes the connections of all clients, so clients get no answers to requests under way.
 func (n *node) cutClients() {
 	n.mu.Lock()
 	clients := n.clients
@@ -238,11 +238,11 @@ func (n *node) cutClients() {
 	}
 }
 
-// stopTime is how long the actors may take to stop, in simulated time.
+// stopTime is the longest simulated time that the actors may take to stop.
 const stopTime = time.Hour
 
-// end stops the process like an operator. After a crash it only ends the goroutines that remain. This has no effect on the
-// world: the files were copied before, and the process is disconnected.
+// end stops the process in the way an operator stops it. After a crash, end only ends the goroutines that remain. This has no
+// effect on the world, because the files were copied before, and no client can reach the process.
 func (n *node) end(w *world) {
 	if n.server != nil {
 		n.client.CloseIdleConnections()
@@ -281,7 +281,7 @@ func (n *node) end(w *world) {
 		return
 	}
 	if err := n.journal.Close(); err != nil {
-		if n.failure() == nil && !errors.Is(err, syscall.ENOSPC) { // a full disk loses nothing, because all changes are in the log
+		if n.failure() == nil && !errors.Is(err, syscall.ENOSPC) { // a full disk loses nothing: all changes are in the log
 			w.violate("the journal does not close: %v", err)
 		}
 		n.journal.Abandon()

@@ -19,12 +19,12 @@ import (
 	"mizan/ledger/payment"
 )
 
-// heal starts the service once more, without faults, and waits until all work is finished. Then it compares the clients, the
-// merchants' servers, the provider and the ledger with each other and with the model.
+// heal starts the service once more, without faults, and waits until all work is finished. Then it checks that the ledger
+// agrees with the model, and with what the clients, the merchants' servers and the provider have recorded.
 func (w *world) heal() {
 	w.note("heal")
 	w.random = rand.New(rand.NewPCG(w.plan.Seed, 1))
-	w.plan.Faults = Faults{} // w.plan is a copy, so the caller's plan is unchanged
+	w.plan.Faults = Faults{} // w.plan is a copy, so the caller's plan does not change
 	w.isDiskFull = false
 	if !w.start(Round{}) {
 		return
@@ -58,7 +58,7 @@ func (w *world) endHealthy() {
 	}
 }
 
-// finishWork repeats requests that may be unanswered, lets time pass until nothing is under way, and reads all orders.
+// finishWork repeats requests that may be unanswered, lets time pass until no work remains, and reads all orders.
 func (w *world) finishWork(c *client) {
 	do := func(name string, run func(*client)) {
 		w.begin(&operation{name: name, run: run})
@@ -77,7 +77,7 @@ func (w *world) finishWork(c *client) {
 	for range 6 {
 		w.letPass(c, 20*time.Minute)
 	}
-	for range 8 { // until holds have expired and notifications were sent again
+	for range 8 { // so long that holds expire and failed notifications are sent again
 		w.letPass(c, 12*time.Hour)
 	}
 	w.book.orders = slices.DeleteFunc(w.book.orders, (*order).isUnknown) // the payer never got the page, so no client knows the id
@@ -86,7 +86,7 @@ func (w *world) finishWork(c *client) {
 	}
 }
 
-// letPass moves the business clock forward, and waits for the work that becomes due.
+// letPass moves the business clock forward, and waits until the work that becomes due is done.
 func (w *world) letPass(c *client, d time.Duration) {
 	if w.manual != nil {
 		w.begin(&operation{name: "advance", run: func(c *client) { advance(c, int(d.Seconds())) }})
@@ -100,7 +100,7 @@ func (w *world) letPass(c *client, d time.Duration) {
 	}
 }
 
-// get reads a path of the API without storing the answer for the checker. Any other status than 200 is a violation.
+// get sends a GET request to the API, and does not store the answer for the checker. Every status except 200 is a violation.
 func (w *world) get(c *client, by caller, path string) answer {
 	a := w.exchange(c.node, by, http.MethodGet, path, "", "")
 	if a.status != http.StatusOK {
@@ -109,8 +109,8 @@ func (w *world) get(c *client, by caller, path string) answer {
 	return a
 }
 
-// compareOrders checks that each order has a transaction with a final status. order.learn has checked that the order allows
-// this status.
+// compareOrders checks that each order has a transaction with a final status. Whether the order allows this status was already
+// checked by order.learn.
 func (w *world) compareOrders(c *client) {
 	for _, o := range w.book.orders {
 		switch {
@@ -122,7 +122,7 @@ func (w *world) compareOrders(c *client) {
 	}
 }
 
-// settledOrder is an order's transaction as the service shows it at the end.
+// settledOrder is the transaction of an order, as the service shows it at the end of the world.
 type settledOrder struct {
 	Status   string `json:"status"`
 	Amount   string `json:"amount"`
@@ -135,7 +135,7 @@ type settledOrder struct {
 	} `json:"refunds"`
 }
 
-// openingBalance is the balance of the sandbox's partner in each currency at the beginning, in minor units.
+// openingBalance is the partner's balance in each currency at the beginning, in minor units.
 const openingBalance = 100_000_000
 
 // compareBalance computes the partner's balances from the orders, settlements and renewals, and compares them with the balances
@@ -165,7 +165,7 @@ func (w *world) compareBalance(c *client) {
 		}
 		refunded := w.refunded(o, &s, amount)
 		if s.Status == "reversed" {
-			refunded = amount // the rail took back the part that was not refunded
+			refunded = amount // the provider took back the part that was not refunded
 		}
 		want[o.currency] += amount - refunded
 		if o.currency == feeCurrency {
@@ -202,7 +202,8 @@ func (w *world) compareBalance(c *client) {
 	}
 }
 
-// captured returns the captured amount of a held order. It must be the amount of one of the commits that were sent.
+// captured returns the captured amount of an order whose money was held. It checks that a client has sent a commit of this
+// amount.
 func (w *world) captured(o *order, s *settledOrder) int {
 	taken, err := strconv.Atoi(s.Merchant)
 	if err != nil || !slices.Contains(o.commits, taken) {
@@ -211,10 +212,10 @@ func (w *world) captured(o *order, s *settledOrder) int {
 	return taken
 }
 
-// refunded returns the sum of an order's successful refunds. It checks that each refund that the service shows was requested,
-// and that the service shows the right sum.
+// refunded returns the sum of an order's successful refunds. It checks that a client requested each refund that the service
+// shows, and that the service shows the right sum.
 func (w *world) refunded(o *order, s *settledOrder, amount int) (sum int) {
-	left := make(map[int]int) // amount → number of requests that may have succeeded
+	left := make(map[int]int) // amount of a refund → number of requests for it that may have succeeded
 	for _, r := range o.refunds {
 		if r.status == 0 || r.status == http.StatusOK || r.status == http.StatusServiceUnavailable {
 			left[r.amount]++
@@ -236,8 +237,8 @@ func (w *world) refunded(o *order, s *settledOrder, amount int) (sum int) {
 	return sum
 }
 
-// unansweredSettlements repeats the settlements that were not answered, with their idempotency keys, so that each is carried out
-// exactly once. It returns their sum.
+// unansweredSettlements sends the unanswered settlements again, with the same idempotency keys, so that each is carried out
+// exactly once. It returns the sum of these settlements.
 func (w *world) unansweredSettlements(c *client) (sum int) {
 	for _, s := range w.book.settled {
 		if s.status == http.StatusCreated {
@@ -260,7 +261,7 @@ func (w *world) unansweredSettlements(c *client) (sum int) {
 // renewalAmount is the amount that a subscription charges each day, in minor units. No order has this amount.
 const renewalAmount = 3
 
-// renewed returns the sum of the charged renewals, which it recognizes by their amount.
+// renewed returns the sum of the charged renewals. It recognizes renewals by their amount.
 func (w *world) renewed(c *client) (sum int) {
 	for cursor := ""; ; {
 		var page struct {
@@ -293,7 +294,7 @@ func (w *world) renewed(c *client) (sum int) {
 }
 
 // compareLimit checks that the used amount of the monthly limit is the sum of this month's orders. It also checks that the
-// orders of no day exceed the daily limit.
+// daily limit was not exceeded on any day.
 func (w *world) compareLimit(c *client) {
 	sums, used := make(map[string]int), 0
 	month := w.clockNow().Format("2006-01")
@@ -319,7 +320,7 @@ func (w *world) compareLimit(c *client) {
 	}
 }
 
-// compareContracts checks that each contract still has the status that the answer to its last step showed.
+// compareContracts checks that each contract still has the status that the service showed after the contract's last step.
 func (w *world) compareContracts(c *client) {
 	for _, k := range w.book.contracts {
 		if k.id == "" || len(k.statuses) == 0 {
@@ -332,8 +333,8 @@ func (w *world) compareContracts(c *client) {
 	}
 }
 
-// compareNotifications checks that the merchant's server has acknowledged each status that clients saw and about which merchants
-// are notified.
+// compareNotifications checks that the merchant's server was notified of each status that clients saw, if merchants are
+// notified of that status at all.
 func (w *world) compareNotifications() {
 	type reported struct{ id, status string }
 	accepted, events := make(map[reported]bool), make(map[reported]map[string]bool)
@@ -359,12 +360,14 @@ func (w *world) compareNotifications() {
 	}
 }
 
-// notified are the statuses about which merchants are notified.
+// notified are the statuses of which merchants are notified.
 var notified = []string{"action_required", "payment_suspended", "payout_suspended", "charged", "rejected", "failed", "reversed", "refunding", "refunded"}
 
-// compareProvider compares the calls that reached the provider, and its answers, with the final statuses of the orders.
+// compareProvider compares the final statuses of the orders with the calls that reached the provider, and with the provider's
+// answers.
 func (w *world) compareProvider() {
-	// Calls are grouped by amount: each order has its own amount, and the attempts of an order have different references.
+	// Calls are grouped by amount, because no two orders have the same amount. A reference does not identify an order, because
+	// each attempt has its own reference.
 	opened, byAmount := make(map[ledger.ID]string), make(map[string][]railCall)
 	for _, call := range w.rail.calls {
 		if call.operation == actors.Pay || call.operation == actors.PayOut {
@@ -393,8 +396,9 @@ func (w *world) compareProvider() {
 	}
 }
 
-// compareHeads checks each head that an auditor has kept: the journal of that time must be the beginning of the present journal.
-// If both have the same size, their root hashes must be equal. Otherwise a consistency proof (RFC 6962) must show it.
+// compareHeads checks each head that an auditor has kept: the journal at that time must be a prefix of the present journal. If
+// both journals have the same size, their root hashes must be equal. Otherwise a consistency proof (RFC 6962) must show that
+// the journal was only extended.
 func (w *world) compareHeads(c *client) {
 	a := w.get(c, byAuditor, "/api/v1/ledger/head")
 	now := head{number(a, "tree_size"), a.get("root")}
@@ -416,7 +420,7 @@ func (w *world) compareHeads(c *client) {
 	}
 }
 
-// checkExtension asks for the proof that the journal of one head extends that of another one, and checks the proof.
+// checkExtension requests and checks the proof that the journal of the head "to" extends the journal of the head "from".
 func (w *world) checkExtension(c *client, from, to head) error {
 	var proof struct {
 		Path tlog.TreeProof `json:"proof"`
@@ -436,7 +440,7 @@ func (w *world) checkExtension(c *client, from, to head) error {
 	return tlog.CheckTree(proof.Path, int64(to.size), toRoot, int64(from.size), fromRoot)
 }
 
-// compareMonths checks that each month whose closing was answered is closed.
+// compareMonths checks that each month is closed for which a client got the answer that it is closed.
 func (w *world) compareMonths(c *client) {
 	var periods []struct {
 		Month string `json:"month"`

@@ -10,10 +10,11 @@ import (
 	"time"
 )
 
-// This file is the model of payments and payouts. It says which answers a client may get about its order, and which final
-// statuses the order may have. It is written from the specification and from the sandbox's table of cards, not from the code.
+// This file is the model of payments and payouts. It defines which answers a client may get about an order, and which final
+// statuses the order may have. The model is written from the specification and from the sandbox's table of cards, not from the
+// code.
 
-// outcome is a final status with its error code.
+// outcome is a final status and its error code.
 type outcome struct{ status, code string }
 
 var (
@@ -23,32 +24,32 @@ var (
 	cancelled   = outcome{"failed", "cancelled"}
 	expired     = outcome{"rejected", "payer_action_expired"}
 	released    = outcome{"failed", "hold_expired"}
-	noTerminal  = outcome{"rejected", "no_terminal"} // too many calls were lost, so the service avoids the terminal for a while
+	noTerminal  = outcome{"rejected", "no_terminal"} // too many calls were lost, so the service pauses the terminal for a while
 	overLimit   = outcome{"rejected", "limit_exceeded"}
 	overFunds   = outcome{"rejected", "insufficient_balance"}
 )
 
-// means is a means of payment, with the way in which the simulator treats it.
+// means is a means of payment, and describes how the provider simulator treats it.
 type means struct {
-	number   string    // number of the card
-	method   string    // type of money_storage; empty: bank_card
-	outcomes []outcome // the possible outcomes if there is no fault
+	number   string    // card number
+	method   string    // type of money_storage; empty means bank_card
+	outcomes []outcome // possible outcomes if there is no fault
 	asks     payerAction
-	reverses bool // the rail takes a charge back a minute later
+	reverses bool // the provider takes a charge back a minute later
 }
 
-// payerAction is what the payer, or the recipient of a payout, has to do before money moves.
+// payerAction is what the payer of a payment or the recipient of a payout must do before money moves.
 type payerAction uint8
 
 const (
 	asksNothing   payerAction = iota
 	asksPassword              // a one-time password
-	asksDecision              // approve or refuse on the page of the payer's bank
+	asksDecision              // the decision, on the page of the payer's bank, to approve or refuse
 	asksSignature             // the signature of a payload that is valid for a minute
 	asksBank                  // the choice of the receiving bank
 )
 
-// storage returns the money_storage of a request.
+// storage returns the JSON value of money_storage for a request.
 func (m *means) storage() string {
 	if m.method != "" {
 		return fmt.Sprintf(`{"type":%q}`, m.method)
@@ -56,7 +57,7 @@ func (m *means) storage() string {
 	return fmt.Sprintf(`{"type":"bank_card","cardnumber":%q,"cardholder":"ZOE QUIX","exp_month":"12","exp_year":"2040","cvv":"737"}`, m.number)
 }
 
-// String returns the method, or the last digits of the card.
+// String returns the payment method, or the last four digits of the card.
 func (m *means) String() string {
 	if m.method != "" {
 		return m.method
@@ -84,7 +85,7 @@ var cards = []means{
 	{number: "4000000000007726", outcomes: []outcome{charged}},
 }
 
-// otherMeans are the methods other than cards, by the kind of transaction.
+// otherMeans are the means of payment other than cards, by the kind of transaction.
 var otherMeans = map[string][]means{
 	"payment": {
 		{method: "qr_code", outcomes: authenticated, asks: asksDecision},
@@ -96,9 +97,9 @@ var otherMeans = map[string][]means{
 	},
 }
 
-// The currencies, each for one kind of transactions. Payments in holdCurrency are held until a client commits them. Payments in
-// limitedCurrency have a daily limit. For payments in feeCurrency the terminal charges a fee. In scarceCurrency there are only
-// payouts, and the partner can afford only one. plainCurrency is for all others.
+// Each currency is used for one kind of transaction. Payments in holdCurrency are held until a client commits them. Payments in
+// limitedCurrency have a daily limit. For payments in feeCurrency the terminal charges a fee. scarceCurrency is only used for
+// payouts, and the partner can afford only one such payout. plainCurrency is used for all other transactions.
 const (
 	plainCurrency   = "USD"
 	holdCurrency    = "EUR"
@@ -111,52 +112,52 @@ const (
 	scarceAmount    = 60_000_000 // minor units; the smallest amount of a payout in scarceCurrency
 )
 
-// fee returns the fee that the terminal takes of a payment in feeCurrency: floor(amount × bps ÷ 10000) + fixed.
+// fee returns the fee that the terminal charges for a payment in feeCurrency: floor(amount × bps ÷ 10000) + fixed.
 func fee(amount int) int { return amount*feeBasisPoints/10_000 + feeFixed }
 
-// order is a transaction that a client orders. Clients may send the create request of an order several times.
+// order is a transaction that a client requests. Clients may send the create request of an order several times.
 type order struct {
 	number   int
 	txid     string
 	kind     string // payment or payout
 	currency string
 	amount   int
-	means    *means // nil: the payer chooses on a page
-	isLinked bool   // begun by a payer at the payment link; it has no txid, so no client can repeat the create request
+	means    *means // nil if the payer chooses the means of payment on a page
+	isLinked bool   // a payer begins the order at the payment link; it has no txid, so no client can repeat its create
 	body     string
-	key      string // idempotency key of its create; empty: none
+	key      string // idempotency key of the create request; empty if there is none
 
-	// The fields below have the clients' knowledge about the order and their requests. They are guarded by world.mu.
+	// The fields below record what clients know about the order, and which requests they sent. world.mu guards these fields.
 	id        string
 	status    string
 	code      string
-	creates   int      // number of creates that were sent
-	keyed     string   // answer to the first create request, if it has an idempotency key; every repetition must get the same answer
-	seen      []string // the statuses that answers have shown, in order
+	creates   int      // number of create requests that were sent
+	keyed     string   // with an idempotency key, the answer to the first create request; a repetition must get the same answer
+	seen      []string // statuses of the order in the answers, oldest first
 	disturbed bool     // a crash or a lost call came before the order was final
-	cancels   bool     // a cancel was sent
-	tries     []*means // the means that were sent, if the payer chooses
-	isLate    bool     // the payer's time was over when the order ended, so there was no further attempt
+	cancels   bool     // a cancel request was sent
+	tries     []*means // if the payer chooses the means of payment, those that the payer has tried
+	isLate    bool     // the order ended because the payer's time was over, so the payer had no further attempt
 	commits   []int    // amounts of the commits that were sent
 	refunds   []refund
 }
 
-// refund is a request to return money.
+// refund is a client's request for a refund.
 type refund struct {
 	amount int
-	status int // HTTP status of the answer; 0: none came
+	status int // HTTP status of the answer; 0 if no answer arrived
 }
 
 func (o *order) isFinal() bool {
 	return slices.Contains([]string{"charged", "rejected", "failed", "reversed", "refunded"}, o.status)
 }
 
-// book has all orders and other requests of the clients, with their knowledge from answers.
+// book records all orders and other requests of the clients, and what the answers have shown.
 type book struct {
 	world     *world
 	orders    []*order
 	contracts []*contractCase
-	months    []string // the months whose closing was answered with success
+	months    []string // months that were closed, according to the answers
 	settled   []settlement
 	renewals  []string // ids of subscriptions
 	heads     []head
@@ -200,7 +201,7 @@ func (b *book) newOrder(random *rand.Rand) *order {
 	return b.newOrderOf(random, kind, currency, m)
 }
 
-// newOrderOf makes an order of the kind, in the currency and with the means.
+// newOrderOf makes an order with the given kind, currency and means of payment.
 func (b *book) newOrderOf(random *rand.Rand, kind, currency string, m *means) *order {
 	o := &order{number: len(b.orders), kind: kind, currency: currency, means: m}
 	o.txid = fmt.Sprintf("order-%d", o.number)
@@ -221,7 +222,8 @@ func (b *book) newOrderOf(random *rand.Rand, kind, currency string, m *means) *o
 	return o
 }
 
-// recent returns a random order that matches, usually one of the last; nil if none matches.
+// recent returns a random order for which matches is true, usually one of the last such orders. If there is none, it returns
+// nil.
 func (b *book) recent(random *rand.Rand, matches func(*order) bool) *order {
 	b.world.mu.Lock()
 	defer b.world.mu.Unlock()
@@ -237,7 +239,7 @@ func (b *book) recent(random *rand.Rand, matches func(*order) bool) *order {
 	return list[len(list)-1-min(int(random.ExpFloat64()*6), len(list)-1)]
 }
 
-// disturb records that a crash or a lost call may have interrupted the orders under way.
+// disturb records that a crash or a lost call may have interrupted the orders that are not final.
 func (b *book) disturb() {
 	b.world.mu.Lock()
 	defer b.world.mu.Unlock()
@@ -248,10 +250,11 @@ func (b *book) disturb() {
 	}
 }
 
-// hostedAttempts is the number of attempts that a payer has on a page. The refusal of the last attempt is final.
+// hostedAttempts is the number of attempts to pay that a payer has on a page. If the last attempt is refused, the order is
+// rejected.
 const hostedAttempts = 3
 
-// sent returns the means of payment that were sent for the order.
+// sent returns the means of payment that clients have sent for the order.
 func (o *order) sent() []*means {
 	if o.means != nil {
 		return []*means{o.means}
@@ -259,7 +262,7 @@ func (o *order) sent() []*means {
 	return o.tries
 }
 
-// hasSent tells whether one of the sent means matches.
+// hasSent returns whether matches is true for one of the means of payment that were sent.
 func (o *order) hasSent(matches func(*means) bool) bool {
 	return slices.ContainsFunc(o.sent(), matches)
 }
@@ -269,7 +272,7 @@ func (o *order) String() string {
 	return fmt.Sprintf("%s (%s of %d %s by %v)", o.txid, o.kind, o.amount, o.currency, o.sent())
 }
 
-// allows tells whether the order may have the outcome.
+// allows returns whether the model allows the outcome e for the order.
 func (o *order) allows(w *world, e outcome) bool {
 	switch {
 	case o.kind == "payment" && o.currency == limitedCurrency && e == overLimit,
@@ -291,13 +294,14 @@ func (o *order) allows(w *world, e outcome) bool {
 	return o.hasSent(func(m *means) bool { return slices.Contains(m.outcomes, e) })
 }
 
-// before are the statuses that may come before a final one. after are charged and the statuses that may follow charged.
+// before lists the statuses that may come before a final status. after lists charged and the statuses that may follow charged.
 var (
 	before = []string{"created", "new", "authorizing", "charging", "action_required", "payment_suspended", "payout_suspended", "unknown", "cancelled", "auth_required", "pre_authorized_3ds"}
 	after  = []string{"charged", "reversed", "refunding", "refunded"}
 )
 
-// learn checks an answer about the order and records its content. shown is the order as it was known when the request was sent.
+// learn checks an answer about the order and records the new status. shown is what clients knew about the order when the
+// request was sent.
 func (o *order) learn(w *world, shown order, a answer) {
 	got := outcome{a.get("status"), a.get("error_code")}
 	id := a.get("id")
@@ -305,7 +309,8 @@ func (o *order) learn(w *world, shown order, a answer) {
 	finished, finishedErr := time.Parse(time.RFC3339, a.get("finished"))
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	// One second is subtracted, because the payer's time begins when the request arrives, just before started.
+	// One second is subtracted, because the payer's time begins when the request arrives, which is shortly before the time
+	// started.
 	o.isLate = startedErr == nil && finishedErr == nil && finished.Sub(started) > actionTTL-time.Second
 	fail := func(format string, values ...any) {
 		w.violations = append(w.violations, fmt.Sprintf("%v: %s; known before: %s %q, seen %v; answer %s",
@@ -354,7 +359,7 @@ func (o *order) known(w *world) order {
 
 const transactionsPath = "/api/v1/transactions"
 
-// create sends the create of the order's transaction, for the first time or again.
+// create sends the order's create request, for the first time or again.
 func (o *order) create(c *client) {
 	c.world.locked(func() { o.creates++ })
 	shown := o.known(c.world)
@@ -369,7 +374,7 @@ func (o *order) create(c *client) {
 	}
 }
 
-// withoutAction returns an answer without the members about the payer's next action, because a repeated answer shows them
+// withoutAction returns an answer without the members about the payer's next action. A repeated answer contains these members
 // only as long as the action is possible.
 func withoutAction(a answer) string {
 	var members map[string]any
@@ -383,9 +388,9 @@ func withoutAction(a answer) string {
 }
 
 // learnKeyed checks the answer to a create request with an idempotency key. If the first request was answered, every repetition
-// must get the same answer. If not, a repetition may get an earlier state of the transaction or the present one. isFirst tells
-// whether a is the answer to the first request. learnKeyed returns isFirst, because only the first answer certainly shows the
-// present state.
+// must get the same answer. If it was not answered, a repetition may get the present state of the transaction or an earlier
+// state. If isFirst is true, the answer belongs to the first request. learnKeyed returns isFirst, because only the first answer
+// is certain to show the present state.
 func (o *order) learnKeyed(w *world, a answer, isFirst bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -403,7 +408,7 @@ func (o *order) learnKeyed(w *world, a answer, isFirst bool) bool {
 	return isFirst
 }
 
-// read reads the order's transaction, and returns the answer.
+// read requests the order's transaction and returns the answer.
 func (o *order) read(c *client) answer {
 	shown := o.known(c.world)
 	a := c.request(byPartner, http.MethodGet, transactionsPath+"/"+shown.id, "", "")
@@ -431,13 +436,13 @@ func (o *order) act(c *client, method, path, body string) answer {
 	return a
 }
 
-// cancel sends a cancel of the order's transaction.
+// cancel requests that the order's transaction is cancelled.
 func (o *order) cancel(c *client) {
 	c.world.locked(func() { o.cancels = true })
 	o.act(c, http.MethodPut, transactionsPath+"/"+o.known(c.world).id, `{"params":{"type":"cancel"}}`)
 }
 
-// commit captures an amount of a held payment or payout.
+// commit requests that an amount of a held payment or payout is captured.
 func (o *order) commit(c *client, amount int) {
 	c.world.locked(func() { o.commits = append(o.commits, amount) })
 	o.act(c, http.MethodPost, transactionsPath+"/commit/"+o.known(c.world).id, fmt.Sprintf(`{"params":{"amount":"%d"}}`, amount))

@@ -15,23 +15,23 @@ import (
 	"sync"
 )
 
-// This file has the actions of payers: they begin payments at the payment link, pay on the service's pages or through the
-// partner, and authenticate as the provider requires.
+// This file contains the actions of payers. They begin payments at the payment link, pay on the service's pages or through the
+// partner, and authenticate in the way that the provider requires.
 
 const linksPath = "/api/v1/links"
 
-// newLinkedOrder makes an order that a payer begins at the payment link.
+// newLinkedOrder makes an order that a payer will begin at the payment link.
 func (b *book) newLinkedOrder(random *rand.Rand) *order {
 	o := b.newOrderOf(random, "payment", plainCurrency, nil)
 	o.isLinked, o.body, o.key = true, "", ""
 	return o
 }
 
-// isUnknown tells whether the id of the order's transaction is lost: a payer began the payment at the link and got no page, and
-// no client can repeat the create request.
+// isUnknown returns whether the id of the order's transaction is lost. That happens if a payer began the payment at the link
+// and got no page, because no client can repeat such a request.
 func (o *order) isUnknown() bool { return o.isLinked && o.id == "" }
 
-// createAtOnce sends so many creates of the order's transaction at the same time that the queue of its actor overflows.
+// createAtOnce sends the order's create request so many times at once that the queue of the transaction's actor overflows.
 func (o *order) createAtOnce(c *client) {
 	const clients = 80
 	var all sync.WaitGroup
@@ -43,12 +43,12 @@ func (o *order) createAtOnce(c *client) {
 
 // shownPage is a page that a payer sees.
 type shownPage struct {
-	status  int // HTTP status; 0: no answer came
+	status  int // HTTP status; 0 if no answer arrived
 	address *url.URL
 	text    string
 }
 
-// form is a form of a page.
+// form is one HTML form of a page.
 type form struct {
 	action string
 	fields url.Values // the hidden fields
@@ -60,7 +60,7 @@ var (
 	hiddenTag = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
 )
 
-// find returns the page's form that contains a text.
+// find returns the first form of the page that contains the text part.
 func (p *shownPage) find(part string) (f form, exists bool) {
 	for _, text := range strings.SplitAfter(p.text, "</form>") {
 		_, text, _ = cutBefore(text, "<form")
@@ -77,7 +77,7 @@ func (p *shownPage) find(part string) (f form, exists bool) {
 	return f, false
 }
 
-// cutBefore cuts text before the first mark. The second part begins with the mark.
+// cutBefore splits text at the first mark. The second part begins with the mark.
 func cutBefore(text, mark string) (before, after string, found bool) {
 	i := strings.Index(text, mark)
 	if i < 0 {
@@ -86,7 +86,7 @@ func cutBefore(text, mark string) (before, after string, found bool) {
 	return text[:i], text[i:], true
 }
 
-// browse opens a page, or sends a form if there are values, and follows redirects within the service.
+// browse opens a page. If there are values, it sends a form with these values instead. It follows redirects within the service.
 func (c *client) browse(address string, values url.Values) (p shownPage) {
 	if strings.HasPrefix(address, "/") {
 		address = baseURL + address
@@ -138,10 +138,10 @@ func (o *order) buy(c *client) {
 	o.read(c)
 }
 
-// chooseAttempt draws the payer's next attempt to pay an order.
+// chooseAttempt chooses the payer's next attempt to pay an order at random.
 func (w *world) chooseAttempt(o *order) *operation {
 	m := &cards[w.random.IntN(len(cards))]
-	if m.reverses && o.currency == feeCurrency { // the model does not compute how much of a fee a reversal returns
+	if m.reverses && o.currency == feeCurrency { // because the model can't compute how much of the fee a reversal returns
 		m = &cards[0]
 	}
 	if w.random.IntN(2) == 0 {
@@ -159,7 +159,7 @@ func (o *order) payThroughPartner(c *client, m *means) {
 	o.act(c, http.MethodPost, transactionsPath+"/continue/"+o.known(c.world).id, `{"money_storage":`+m.storage()+`}`)
 }
 
-// payOnPage fills in the form of the payment's page.
+// payOnPage lets the payer fill in and send the form on the payment's page.
 func (o *order) payOnPage(c *client, m *means) {
 	address := o.read(c).get("widget_url")
 	if address == "" {
@@ -180,7 +180,8 @@ func (o *order) payOnPage(c *client, m *means) {
 	o.read(c)
 }
 
-// answerAction does what the provider requires of the payer. If well is false, it does so wrongly.
+// answerAction does what the provider requires of the payer. If well is false, it gives a wrong answer, for example a wrong
+// password.
 func (o *order) answerAction(c *client, well bool) {
 	known := o.known(c.world)
 	a := o.read(c)
@@ -218,7 +219,7 @@ func (o *order) answerAction(c *client, well bool) {
 	}
 }
 
-// password returns the one-time password that the provider accepts or, if well is false, another one.
+// password returns the one-time password that the provider accepts. If well is false, it returns a wrong password.
 func password(well bool) string {
 	if well {
 		return "123456"
@@ -226,7 +227,7 @@ func password(well bool) string {
 	return "000000"
 }
 
-// answerOnPage fills in the form on the payment's page: a password, or a decision on the page of the payer's bank.
+// answerOnPage enters the password on the payment's page, or the decision on the page of the payer's bank.
 func (o *order) answerOnPage(c *client, address string, well bool) {
 	p := c.browse(address, nil)
 	if f, exists := p.find("/simulator/challenge"); exists {
@@ -242,7 +243,7 @@ func (o *order) answerOnPage(c *client, address string, well bool) {
 	o.read(c)
 }
 
-// compareLink compares the payment link's count and sum of payments with the orders that payers began there.
+// compareLink checks the number and the sum of the payment link's payments against the orders that payers began at the link.
 func (w *world) compareLink(c *client) {
 	count, sum := 0, 0
 	for _, o := range w.book.orders {

@@ -6,29 +6,30 @@ import (
 	"math/rand/v2"
 )
 
-// Plan determines the rounds and faults of one world. It follows from a seed. Shrink shortens a failing plan.
+// Plan describes the rounds and faults of one world. NewPlan computes a plan from a seed, and Shrink shortens a plan that
+// fails.
 type Plan struct {
 	Seed   uint64  `json:"seed"`
-	Manual bool    `json:"manual,omitempty"` // the business clock moves only when a request moves it
+	Manual bool    `json:"manual,omitempty"` // the business clock moves only if a request moves it
 	Faults Faults  `json:"faults,omitzero"`
 	Rounds []Round `json:"rounds"`
 }
 
-// Round is the life of one process: it starts, works and ends.
+// Round describes one process of the service, from its start to its end.
 type Round struct {
 	Seed  uint64 `json:"seed"`
-	Steps int    `json:"steps"` // decisions of the scheduler before the end
+	Steps int    `json:"steps"` // number of the scheduler's decisions before the process ends
 	End   End    `json:"end"`
 }
 
 // End is how a process ends.
 type End uint8
 
-// The ends.
+// The ways in which a process can end.
 const (
-	Kill     End = iota // the process is killed, the machine keeps running: no write is lost
+	Kill     End = iota // the process is killed; the machine keeps running, so no write is lost
 	PowerCut            // writes that were not synced are lost, torn or reordered
-	Stop                // the process is stopped as an operator does it
+	Stop                // an operator stops the process
 	ends
 )
 
@@ -37,22 +38,22 @@ var endNames = [ends]string{"kill", "power cut", "stop"}
 // String returns the name of the end.
 func (e End) String() string { return endNames[e] }
 
-// Faults select the kinds of faults that may occur, in addition to the ends of processes.
+// Faults selects the kinds of faults that may occur, besides the ends of processes.
 type Faults struct {
-	SyncFails   bool `json:"sync_fails,omitempty"`   // a sync fails, and its writes are durable or not
+	SyncFails   bool `json:"sync_fails,omitempty"`   // a sync fails; the writes may be durable nevertheless
 	SlowDisk    bool `json:"slow_disk,omitempty"`    // a sync takes long
 	FullDisk    bool `json:"full_disk,omitempty"`    // no file can be created for a while
 	LostCalls   bool `json:"lost_calls,omitempty"`   // a request to the provider, or its answer, is lost
 	TwiceCalls  bool `json:"twice_calls,omitempty"`  // a request reaches the provider twice
 	Receivers   bool `json:"receivers,omitempty"`    // merchants' servers fail, hang and lose answers
-	Flips       bool `json:"flips,omitempty"`        // a power cut flips bits of writes that were not synced
-	Misdirects  bool `json:"misdirects,omitempty"`   // a power cut moves writes that were not synced to another place of the file
-	CrashStarts bool `json:"crash_starts,omitempty"` // the process ends while it starts
-	Leaps       bool `json:"leaps,omitempty"`        // the business clock leaps
-	Overflows   bool `json:"overflows,omitempty"`    // the writer's queue is short, and many clients send the same create at once
+	Flips       bool `json:"flips,omitempty"`        // a power cut flips bits of unsynced writes
+	Misdirects  bool `json:"misdirects,omitempty"`   // a power cut moves unsynced writes to another place in the file
+	CrashStarts bool `json:"crash_starts,omitempty"` // the process ends during its start
+	Leaps       bool `json:"leaps,omitempty"`        // the business clock jumps forward or back
+	Overflows   bool `json:"overflows,omitempty"`    // the journal's queue is short; many clients send the same create at once
 }
 
-// NewPlan returns the plan of a seed.
+// NewPlan computes the plan for a seed.
 func NewPlan(seed uint64) Plan {
 	random := rand.New(rand.NewPCG(seed, 0))
 	chance := func(p float64) bool { return random.Float64() < p }
@@ -75,7 +76,7 @@ func NewPlan(seed uint64) Plan {
 	return p
 }
 
-// String returns the plan as JSON, from which it can be read again.
+// String returns the plan as JSON.
 func (p Plan) String() string {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -84,17 +85,18 @@ func (p Plan) String() string {
 	return string(text)
 }
 
-// outage has the probabilities with which a power cut changes writes that were not synced.
+// outage contains the probabilities with which a power cut changes unsynced writes.
 type outage struct {
 	lose  float64 // probability that a sector is lost
 	flips float64 // probability that a bit of a kept sector has flipped
 
-	misdirects float64 // probability that a kept sector is written to another place of its file, where it may damage durable content
+	misdirects float64 // probability that a kept sector is written to another place in its file, perhaps over durable content
 }
 
 func (o outage) loses(random *rand.Rand) bool { return random.Float64() < o.lose }
 
-// newOutage draws the probabilities of a power cut. All sectors are lost, or none, or a random fraction.
+// newOutage chooses the probabilities for one power cut at random. The power cut loses all sectors, or none, or a random
+// fraction.
 func newOutage(random *rand.Rand, f Faults) (o outage) {
 	switch random.IntN(4) {
 	case 0:

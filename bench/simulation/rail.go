@@ -12,15 +12,15 @@ import (
 	"mizan/ledger/payment"
 )
 
-// rail is the provider, together with the network to it. The provider is the sandbox's simulator. The simulator outlives every
-// process of the service, because a real provider is another company. rail records the calls that reached the provider; they
-// determine where the money is.
+// rail is the provider, together with the network between the service and the provider. The provider is the sandbox's
+// simulator. It outlives every process of the service, because a real provider is another company. rail records the calls that
+// reached the provider, because these calls determine where the money is.
 type rail struct {
 	world *world
 	inner *simulator.Simulator
 
 	mu    sync.Mutex
-	calls []railCall // the calls that reached the provider, in order
+	calls []railCall // calls that reached the provider, oldest first
 }
 
 // railCall is a call that reached the provider.
@@ -37,12 +37,13 @@ func (r *rail) Name() string { return r.inner.Name() }
 // Accepts implements actors.Provider.
 func (r *rail) Accepts(o actors.Operation, method string) bool { return r.inner.Accepts(o, method) }
 
-// unreachable is the outcome of a call whose answer never comes.
+// unreachable returns the outcome of a call whose answer never arrives.
 func unreachable() actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictUnknown, Unreachable: true}
 }
 
-// callKey names a call by its amount, not by its ids: ids differ in a replay, and each amount occurs only once in a world.
+// callKey identifies a call by its amount. The ids of a call can't be used, because they differ in a replay. The amount can be
+// used, because no two orders of a world have the same amount.
 func callKey(operation actors.Operation, amount, charged string) string {
 	return fmt.Sprint(operation, " of ", amount, " ", charged)
 }
@@ -69,7 +70,7 @@ func (r *rail) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	if v := r.world.await(parkAnswer, key); v == verdictDead || v == verdictFail {
 		return unreachable()
 	}
-	if ctx.Err() != nil { // the answer came after the service's time-out, so it is lost
+	if ctx.Err() != nil { // the answer arrived after the service's time-out, so it is lost
 		r.world.book.disturb()
 		return unreachable()
 	}
@@ -110,7 +111,7 @@ func (r *rail) Decide(terminal, reference ledger.ID, token string, approve bool)
 	return r.inner.Decide(terminal, reference, token, approve)
 }
 
-// NextReport returns when the service has to poll for the next report about reversals.
+// NextReport returns the time at which the service has to ask for the next report about reversals.
 func (r *rail) NextReport(since time.Time) (time.Time, bool) { return r.inner.NextReport(since) }
 
 // Reports implements actors.Provider.

@@ -16,14 +16,14 @@ type receivers struct {
 
 	mu       sync.Mutex
 	conns    map[net.Conn]bool       // the merchants' ends of open connections; guarded by mu
-	accepted []notification          // the notifications that were acknowledged with 200
-	data     map[string]string       // event id → data of the notifications that arrived
-	events   map[string]notification // event id → the last notification that arrived
+	accepted []notification          // notifications that were acknowledged with status 200
+	data     map[string]string       // event id → data of the notifications about the event
+	events   map[string]notification // event id → last notification about the event
 }
 
 // notification is the body of a notification.
 type notification struct {
-	EventID string `json:"event_id"` // empty: the notification is about a subscription
+	EventID string `json:"event_id"` // empty if the notification is about a subscription
 	Event   string `json:"event"`
 	Data    struct {
 		ID     string `json:"id"`
@@ -50,7 +50,7 @@ func (r *receivers) dial(context.Context, string, string) (net.Conn, error) {
 	return ours, nil
 }
 
-// areBusy tells whether a notification is under way.
+// areBusy returns whether a notification is under way.
 func (r *receivers) areBusy() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,9 +92,9 @@ func (r *receivers) serve(conn net.Conn) {
 	case verdictFail:
 		r.note(&n, body, false)
 		_, _ = io.WriteString(conn, "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n") // the service may be gone
-	case verdictFailPersisted: // the notification arrived, and the answer is lost
+	case verdictFailPersisted: // the notification arrived, but the answer is lost
 		r.note(&n, body, true)
-	case verdictTwice: // here the verdict means that the server hangs: it has the request and never answers
+	case verdictTwice: // for a notification, this verdict means that the server gets the request and never answers
 		r.note(&n, body, false)
 		_, _ = io.Copy(io.Discard, conn)
 	default:
@@ -103,12 +103,12 @@ func (r *receivers) serve(conn net.Conn) {
 	}
 }
 
-// note records a notification that arrived, and checks that all attempts for one event have the same data.
+// note records a notification that arrived. It checks that all notifications about one event have the same data.
 func (r *receivers) note(n *notification, body []byte, isAccepted bool) {
 	var parts struct {
 		Data json.RawMessage `json:"data"`
 	}
-	_ = json.Unmarshal(body, &parts) // serve has parsed it already without an error
+	_ = json.Unmarshal(body, &parts) // no error is possible, because serve has already parsed the body
 	data := string(parts.Data)
 	r.mu.Lock()
 	defer r.mu.Unlock()

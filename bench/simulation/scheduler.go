@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// parkKind is the kind of place at which a goroutine waits for the scheduler.
+// parkKind is a kind of operation before which a goroutine waits for the scheduler.
 type parkKind uint8
 
 const (
@@ -23,14 +23,14 @@ const (
 
 var parkNames = [parkKinds]string{"disk", "call", "answer", "delivery"}
 
-// verdict is the scheduler's decision about the result of an operation that waited.
+// verdict is the scheduler's decision whether and how an operation fails.
 type verdict uint8
 
 const (
 	verdictGo            verdict = iota
 	verdictFail                  // the operation fails and has no effect
-	verdictFailPersisted         // the operation fails although it has its effect
-	verdictTwice                 // the operation has its effect twice
+	verdictFailPersisted         // the operation has its effect, but an error is returned
+	verdictTwice                 // the operation is carried out twice
 	verdictDead                  // the machine has crashed
 )
 
@@ -39,31 +39,32 @@ var verdictNames = [...]string{"go", "fail", "fail but persist", "twice", "dead"
 // parked is a goroutine that waits for the scheduler.
 type parked struct {
 	kind   parkKind
-	key    string // names the operation, without random parts such as ids, so that it is the same in a replay
-	number int    // number of earlier operations with this kind and key
+	key    string // name of the operation, without random parts such as ids, so that it is the same in a replay
+	number int    // number of earlier operations with the same kind and key
 	resume chan verdict
 }
 
 func (p *parked) String() string { return fmt.Sprintf("%s %s #%d", parkNames[p.kind], p.key, p.number) }
 
-// scheduler holds the goroutines that wait. The goroutine of the world resumes them one after the other.
+// scheduler holds the waiting goroutines. The world's goroutine resumes them one after the other.
 type scheduler struct {
 	seed uint64
 
 	mu      sync.Mutex
 	waiting []*parked
 	counts  map[string]int
-	pass    [parkKinds]float64 // probability that an operation of the kind continues without waiting
-	isDead  bool               // each operation gets verdictDead without waiting
-	isCalm  bool               // each operation gets verdictGo without waiting
+	pass    [parkKinds]float64 // for each kind, the probability that an operation continues without waiting
+	isDead  bool               // each operation gets verdictDead at once
+	isCalm  bool               // each operation gets verdictGo at once
 }
 
 func newScheduler(seed uint64) *scheduler {
 	return &scheduler{seed: seed, counts: make(map[string]int)}
 }
 
-// await waits until the scheduler resumes the calling goroutine. Whether it has to wait at all depends only on the seed, the
-// kind, the key and the number of earlier calls with them, not on the order of calls with other keys.
+// await waits until the scheduler resumes the calling goroutine. Some operations continue without waiting. Which ones do
+// depends only on the seed, the kind, the key and the number of earlier operations with the same kind and key. The order of
+// operations with other keys does not matter, because it may differ in a replay.
 func (s *scheduler) await(kind parkKind, key string) verdict {
 	s.mu.Lock()
 	if s.isDead || s.isCalm {
@@ -86,14 +87,14 @@ func (s *scheduler) await(kind parkKind, key string) verdict {
 	return <-p.resume
 }
 
-// draw returns a random generator for one purpose of one operation. A replay gets the same random numbers.
+// draw returns a random generator for one decision about one operation. In a replay, the generator returns the same numbers.
 func (s *scheduler) draw(p *parked, purpose string) *rand.Rand {
 	h := fnv.New64a()
-	_, _ = fmt.Fprintf(h, "%s %d %s %d", purpose, p.kind, p.key, p.number) // it never fails
+	_, _ = fmt.Fprintf(h, "%s %d %s %d", purpose, p.kind, p.key, p.number) // writing to a hash never fails
 	return rand.New(rand.NewPCG(s.seed, binary.BigEndian.Uint64(h.Sum(nil))))
 }
 
-// list returns the waiting goroutines in an order that does not depend on when they began to wait.
+// list returns the waiting goroutines, sorted by operation. So their order does not depend on when they began to wait.
 func (s *scheduler) list() []*parked {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +129,7 @@ func (s *scheduler) releaseAll(isDead bool, v verdict) {
 	}
 }
 
-// revive ends the effect of kill and calm: operations wait again.
+// revive ends the effect of kill and calm, so that operations wait again.
 func (s *scheduler) revive() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

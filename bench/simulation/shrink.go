@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Shrink shortens a failing plan: it leaves out rounds, steps and kinds of faults as long as fails returns true.
+// Shrink shortens a plan that fails. It removes rounds, steps and kinds of faults as long as the shorter plan fails too.
 func Shrink(plan Plan, fails func(Plan) bool) Plan {
 	try := func(shorter Plan) bool {
 		if fails(shorter) {
@@ -14,7 +14,7 @@ func Shrink(plan Plan, fails func(Plan) bool) Plan {
 		}
 		return false
 	}
-	for i := len(plan.Rounds) - 1; i >= 0; i-- { // the last rounds first, because most of the last rounds come after the failure
+	for i := len(plan.Rounds) - 1; i >= 0; i-- { // begins with the last rounds, because most of them come after the failure
 		shorter := plan
 		shorter.Rounds = slices.Delete(slices.Clone(plan.Rounds), i, i+1)
 		try(shorter)
@@ -43,8 +43,9 @@ func Shrink(plan Plan, fails func(Plan) bool) Plan {
 	return plan
 }
 
-// varying matches the parts in which two violations of the same kind may differ: ids, numbers, paths and all text after a colon.
+// varying matches the parts of a violation's text that may differ between violations of the same kind: ids, numbers, paths and
+// all text after a colon.
 var varying = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|[0-9]+|/[^ ]*|: .*`)
 
-// Kind returns the text that a violation has in common with others of its kind.
+// Kind returns the part of a violation's text that all violations of the same kind share.
 func Kind(violation string) string { return varying.ReplaceAllString(violation, "…") }

@@ -50,11 +50,11 @@ func (w *world) check(j *posting.Journal, dir string, keyring actors.Sealer) (di
 	return report.Digest, nil
 }
 
-// callsRule is the checker's rule about provider calls. The rule is ignored if the plan makes calls reach the provider twice,
-// because the provider's log then has more calls than the service has sent.
+// callsRule is the number of the checker's rule about provider calls. If calls may reach the provider twice, the rule is
+// ignored, because the provider's log then contains more calls than the service has sent.
 const callsRule = 7
 
-// linkProviderLog puts the provider's log into a data directory, where the checker and backups find it.
+// linkProviderLog makes a hard link to the provider's log in a data directory, where the checker and backups expect the log.
 func (w *world) linkProviderLog(dir string) error {
 	log := filepath.Join(dir, simulatorLog)
 	if err := os.Remove(log); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +63,8 @@ func (w *world) linkProviderLog(dir string) error {
 	return os.Link(filepath.Join(w.root, simulatorLog), log)
 }
 
-// compareStores opens the store two more times. Each time the checker must find no fault, and both digests must be equal.
+// compareStores opens the store two more times. The checker must find no fault in either, and the digests of the content must
+// be equal.
 func (w *world) compareStores() {
 	var digests [2][32]byte
 	for i := range digests {
@@ -90,7 +91,7 @@ func (w *world) whileOpen(dir string, fn func(*posting.Journal) error) error {
 	return errors.Join(fn(j), j.Close())
 }
 
-// saveBackup writes a backup that a client has received to a file.
+// saveBackup writes to a file a backup that a client has received.
 func (w *world) saveBackup(content []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,10 +7,10 @@ import (
 	"mizan/posting/store/badgerfile"
 )
 
-// storeFolder is Badger's directory. Badger opens its files itself, so they are not on the simulated disk.
+// storeFolder is Badger's directory. Badger opens its files itself, so these files are not on the simulated disk.
 const storeFolder = "store"
 
-// keepTables records that the names of all tables that exist now are durable.
+// keepTables records that the directory entries of all existing tables are now durable.
 func (d *machineDisk) keepTables() {
 	paths, _ := filepath.Glob(filepath.Join(d.root, storeFolder, "*.sst")) // the pattern is well-formed
 	for _, path := range paths {
@@ -18,8 +18,9 @@ func (d *machineDisk) keepTables() {
 	}
 }
 
-// loseTable removes, in a copy of the machine's files, the table of the last flush if its name is not durable. The names of
-// tables that a compaction writes are always durable, because Badger syncs the directory itself.
+// loseTable works on a copy of the machine's files. It removes the table that the last flush has written, if the table's
+// directory entry is not durable. Entries of tables that a compaction has written are always durable, because Badger itself
+// syncs the directory.
 func (d *machineDisk) loseTable(copied string) (lost string, err error) {
 	store := filepath.Join(copied, storeFolder)
 	if _, err := os.Stat(store); err != nil {

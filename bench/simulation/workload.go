@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// client makes requests to one process.
+// client sends requests to one process of the service.
 type client struct {
 	world *world
 	node  *node
@@ -23,14 +23,14 @@ func (c *client) request(by caller, method, path, key, body string) answer {
 	return c.world.request(c.node, by, method, path, key, body)
 }
 
-// operation is one request of a client, or a few that belong together.
+// operation is one request of a client, or several requests that belong together.
 type operation struct {
 	name      string
 	run       func(*client)
-	exclusive bool // no other operation is under way meanwhile
+	exclusive bool // no other operation may run at the same time
 }
 
-// maxInFlight bounds the operations that are under way.
+// maxInFlight bounds the number of operations under way.
 const maxInFlight = 12
 
 // begin starts an operation.
@@ -60,8 +60,8 @@ func (w *world) collect() {
 	}
 }
 
-// collectAll waits until every operation has ended. An operation whose connection is cut ends soon. collectAll does not wait if
-// the process has failed, because such a process answers no request.
+// collectAll waits until every operation has ended. If an operation's connection is closed, the operation ends soon. If the
+// process has failed, collectAll does not wait, because a failed process answers no request.
 func (w *world) collectAll() {
 	for tries := 0; ; tries++ {
 		synctest.Wait()
@@ -77,7 +77,7 @@ func (w *world) collectAll() {
 	}
 }
 
-// step makes one decision: which goroutine continues, which operation begins, or how much time passes.
+// step carries out one random step: it resumes a waiting goroutine, begins an operation, changes a fault, or lets time pass.
 func (w *world) step() {
 	waiting := w.list()
 	roll := w.random.Float64()
@@ -97,8 +97,8 @@ func (w *world) step() {
 	case w.plan.Faults.Leaps && w.leaping != nil && roll < 0.95:
 		by := []time.Duration{-time.Hour, -time.Second, time.Second, 45 * time.Second, time.Hour, 20 * time.Hour}[w.random.IntN(6)]
 		if w.inFlight > 0 || w.receivers.areBusy() {
-			// A longer leap would make a decision take more than a minute, or an attempt more than a day, and the checker
-			// reports both.
+			// After a longer leap, a decision could seem to take more than a minute, or an attempt more than a day. The checker
+			// reports both as faults.
 			by = min(by, 45*time.Second)
 		}
 		w.note("the clock leaps by %v", by)
@@ -114,7 +114,7 @@ func (w *world) pass(d time.Duration) {
 	time.Sleep(d)
 }
 
-// decide resumes one waiting goroutine.
+// decide chooses a verdict for one waiting goroutine and resumes the goroutine.
 func (w *world) decide(p *parked) {
 	v := verdictGo
 	f := w.plan.Faults
@@ -152,7 +152,7 @@ func (w *world) decide(p *parked) {
 	w.resume(p, v)
 }
 
-// choose draws the next operation of a client; nil: none.
+// choose returns a random next operation of a client, or nil for none.
 func (w *world) choose() *operation {
 	b, random := w.book, w.random
 	roll := random.IntN(100)
@@ -166,7 +166,7 @@ func (w *world) choose() *operation {
 	case roll < 40:
 		o := b.newLinkedOrder(random)
 		return &operation{name: "buy " + o.txid, run: o.buy}
-	case roll < 45: // repeat a create, perhaps while the first one is under way
+	case roll < 45: // repeat a create request, perhaps while the first one is under way
 		if o := b.recent(random, func(o *order) bool { return !o.isLinked }); o != nil {
 			if w.plan.Faults.Overflows && random.IntN(4) == 0 {
 				return &operation{name: "repeat many times " + o.txid, run: o.createAtOnce}
@@ -203,7 +203,7 @@ func (w *world) choose() *operation {
 	return nil
 }
 
-// rush creates an order and a second one like it at the same time. The partner can afford only one of them.
+// rush returns an operation that creates two similar orders at the same time. The partner can afford only one of the two.
 func (b *book) rush(random *rand.Rand, o *order) *operation {
 	other := b.newOrderOf(random, o.kind, o.currency, &cards[0])
 	return &operation{name: "create " + o.txid + " and " + other.txid, run: func(c *client) {
@@ -214,7 +214,7 @@ func (b *book) rush(random *rand.Rand, o *order) *operation {
 	}}
 }
 
-// chooseFollowUp draws a command about an order that waits for a command or for its payer.
+// chooseFollowUp chooses a random command about an order that waits for a command or for its payer.
 func (w *world) chooseFollowUp() *operation {
 	o := w.book.recent(w.random, func(o *order) bool {
 		return o.status == "created" && o.means == nil || slices.Contains([]string{"action_required", "payment_suspended", "payout_suspended", "charging"}, o.status)
@@ -238,7 +238,7 @@ func (w *world) chooseFollowUp() *operation {
 	return &operation{name: "cancel " + o.txid, run: o.cancel}
 }
 
-// advance moves a manual clock.
+// advance moves the manual clock forward.
 func advance(c *client, seconds int) {
 	a := c.request(byOperator, http.MethodPut, "/api/v1/sandbox/clock", "", fmt.Sprintf(`{"advance_seconds":%d}`, seconds))
 	if a.status != 0 && a.status != http.StatusOK && a.status != http.StatusServiceUnavailable {
@@ -246,7 +246,7 @@ func advance(c *client, seconds int) {
 	}
 }
 
-// chooseReading draws a request that only reads.
+// chooseReading chooses a random request that changes nothing.
 func (w *world) chooseReading() *operation {
 	type reading struct {
 		by   caller
@@ -341,7 +341,7 @@ func (w *world) chooseSubscription() *operation {
 }
 
 func (w *world) chooseClose() *operation {
-	name := fmt.Sprintf("2026-%02d", 6+w.random.IntN(4)) // the current month may be drawn; its closing is refused
+	name := fmt.Sprintf("2026-%02d", 6+w.random.IntN(4)) // this may be the current month, which can't be closed yet
 	return &operation{name: "close " + name, run: func(c *client) {
 		a := c.request(bySession, http.MethodPost, "/api/v1/ledger/periods/"+name+"/close", "", "")
 		switch a.status {

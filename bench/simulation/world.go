@@ -26,32 +26,33 @@ import (
 	"mizan/posting/log"
 )
 
-// startTime is the first time of a world's business clock. The month ends soon after it.
+// startTime is the time at which a world's business clock begins. It is close to the end of a month.
 var startTime = time.Date(2026, 9, 30, 10, 15, 30, 123456000, time.UTC)
 
-// world is the run of one plan: the processes of the service, one after the other, the machine's disk, the provider, the
-// merchants and their servers, and the time. Its methods must be called within one bubble of testing/synctest.
+// world is the run of one plan. It contains the processes of the service, which run one after the other, the machine's disk,
+// the provider, the merchants and their servers, and the clock. All methods must be called within one bubble of
+// testing/synctest.
 type world struct {
 	*scheduler
 	plan    Plan
-	random  *rand.Rand // the round's generator; only the world's goroutine draws from it
+	random  *rand.Rand // random numbers of the round; only the world's goroutine uses it
 	sandbox *directoryactor.Sandbox
 	limit   string // id of the monthly limit
 	link    string // id of the payment link
 	root    string // folder with the world's files
 	trace   hash.Hash64
-	logf    func(string, ...any) // nil: nothing is logged
+	logf    func(string, ...any) // if nil, nothing is logged
 
 	clock       clock.Clock
-	manual      *clock.Manual // the business clock; nil: it is leaping
-	leaping     *leapingClock // the business clock; nil: it is manual
+	manual      *clock.Manual // the business clock if it is manual, otherwise nil
+	leaping     *leapingClock // the business clock if it can leap, otherwise nil
 	restartTime time.Time     // time from which the manual clock continues after a restart
 
 	rail      *rail
 	receivers *receivers
-	node      *node // nil while none runs
+	node      *node // nil while no process runs
 	disk      *machineDisk
-	undurable undurable // the changes that the previous process has not made durable
+	undurable undurable // changes of earlier processes that are not durable yet
 	services  services
 
 	generation  int
@@ -59,8 +60,8 @@ type world struct {
 	isDiskFull  bool
 	syncsFailed int  // number of syncs that have failed so far
 	isHarmed    bool // a fault may have damaged durable content, so a start may be refused and the checker may find a fault
-	isCaught    bool // the damage was noticed, which ends the world
-	checksNext  bool // the next process checks its store first
+	isCaught    bool // the service or the checker has noticed the damage, which ends the world
+	checksNext  bool // the checker runs on the store when the next process starts
 	crashed     int
 	checks      int
 	book        *book
@@ -84,7 +85,8 @@ type services struct {
 	search    *searchactor.Index
 }
 
-// leapingClock is a clock that follows the bubble's time and may leap. It never goes back.
+// leapingClock is a clock that follows the bubble's time, but can leap by a given time. After a leap backwards it stands still
+// until it is right again.
 type leapingClock struct {
 	mu     sync.Mutex
 	offset time.Duration
@@ -107,7 +109,7 @@ func (c *leapingClock) leap(by time.Duration) {
 	c.offset += by
 }
 
-// Result is the result of a run of a plan.
+// Result is the result of running a plan.
 type Result struct {
 	Plan       Plan
 	Violations []string
@@ -118,8 +120,8 @@ type Result struct {
 	Trace      uint64 // a hash of all decisions and answers
 }
 
-// Run runs a plan, beginning with the files of an image. It must be called within a bubble of testing/synctest. All goroutines
-// that it starts have ended when it returns.
+// Run runs a plan. The world begins with the files of an image. Run must be called within a bubble of testing/synctest. When
+// Run returns, all goroutines that it has started have ended.
 func Run(plan Plan, from *Image, root string, logf func(string, ...any)) Result {
 	w := newWorld(plan, root, logf)
 	w.sandbox, w.limit, w.link = from.sandbox, from.limit, from.link
@@ -136,7 +138,7 @@ func newWorld(plan Plan, root string, logf func(string, ...any)) *world {
 	return w
 }
 
-// live runs the rounds of the plan and then, unless there is a violation, heal.
+// live runs the rounds of the plan. If there is no violation, it calls heal at the end.
 func (w *world) live(from *Image) (err error) {
 	w.startClock()
 	if err := os.MkdirAll(w.generationDir(), 0o700); err != nil {
@@ -189,7 +191,7 @@ func (w *world) clockNow() time.Time {
 	return c.Now()
 }
 
-// worldClock is the clock of the current process, for parts of the world that outlive a process.
+// worldClock returns the time of the current process's clock. It is for parts of the world that outlive a process.
 type worldClock struct{ *world }
 
 // Now implements clock.Clock.
@@ -214,8 +216,8 @@ func (w *world) round(i int) {
 	r := w.plan.Rounds[i]
 	w.random = rand.New(rand.NewPCG(r.Seed, w.plan.Seed))
 	w.note("round %d: %d steps, then %v", i, r.Steps, r.End)
-	if i > 0 && w.random.IntN(3) == 0 { // no process runs for a while
-		w.calm() // the provider does not wait for the scheduler
+	if i > 0 && w.random.IntN(3) == 0 { // for a while no process runs
+		w.calm() // so that the provider does not wait for the scheduler
 		w.pass([]time.Duration{time.Second, 15 * time.Second, 2 * time.Minute, time.Hour}[w.random.IntN(4)])
 	}
 	if !w.start(r) {
@@ -242,21 +244,21 @@ func (w *world) round(i int) {
 	w.finish(r.End)
 }
 
-// isRarePlace tells whether a file is about to be synced for the first time, because the log begins a segment. That is rare,
-// and a crash there is more likely to find a fault than elsewhere.
+// isRarePlace returns whether a file is about to be synced for the first time, because the log begins a segment. This is rare,
+// and a crash at this point is more likely to find a bug than a crash elsewhere.
 func (w *world) isRarePlace() bool {
 	return slices.ContainsFunc(w.list(), func(p *parked) bool { return p.kind == parkDisk && p.number == 0 })
 }
 
-// setPasses draws, for each kind of operation, how often it waits in this round.
+// setPasses chooses at random how often operations of each kind wait in this round.
 func (w *world) setPasses() {
 	for kind := range parkKinds {
 		w.setPass(kind, []float64{0, 0.5, 0.9, 1}[w.random.IntN(4)])
 	}
 }
 
-// start starts a process. It returns false if the world can't continue. With the fault CrashStarts the process may be crashed
-// while it starts; then start tries again.
+// start starts a process. It returns false if the world can't continue. If the plan has the fault CrashStarts, the process may
+// crash during its start. In that case start tries again.
 func (w *world) start(r Round) bool {
 	type started struct {
 		node *node
@@ -344,7 +346,8 @@ func (w *world) finish(end End) {
 	w.collectAll()
 }
 
-// quiesce lets all operations continue until none is under way. It returns false if the process fails before that.
+// quiesce lets all operations continue and waits until they have ended. If the process has failed or fails meanwhile, it
+// returns false.
 func (w *world) quiesce() bool {
 	if w.node.failure() != nil {
 		return false
@@ -352,14 +355,14 @@ func (w *world) quiesce() bool {
 	w.note("stop")
 	w.calm()
 	w.collectAll()
-	// Wait until calls to merchants' servers that hang have timed out. Otherwise the stop would wait for these calls while it
-	// holds a lock, and no simulated time would pass.
+	// A merchant's server may hang. Wait until all calls to such servers have timed out. Otherwise the stop of the process
+	// would wait for these calls while it holds a lock, and no simulated time would pass.
 	time.Sleep(20 * time.Second)
 	return w.node.failure() == nil
 }
 
-// crash ends the process, and copies the files for the next one. The goroutines of the process are disconnected from the world,
-// and wait must wait until they have ended.
+// crash ends the process, and copies the files for the next process. It disconnects the goroutines of the process from the
+// world and then calls wait, which must wait until they have ended.
 func (w *world) crash(end End, n *node, wait func()) {
 	w.crashed++
 	w.book.disturb()
@@ -372,8 +375,8 @@ func (w *world) crash(end End, n *node, wait func()) {
 		var text string
 		o := newOutage(w.random, w.plan.Faults)
 		if n == nil {
-			// A start writes the last frame again, although the frame may be durable. A flipped bit would damage the durable frame,
-			// and the next start would be refused.
+			// A starting process writes the log's last frame again, although this frame may be durable already. A flipped bit
+			// would damage the durable frame, and the next process would refuse to start.
 			o.flips = 0
 		}
 		text, err = w.disk.cutPower(to, w.random, o)
@@ -407,13 +410,14 @@ func (w *world) crash(end End, n *node, wait func()) {
 	}
 }
 
-// probeLog removes the last segment of a copy of the log that a power cut has left. The rest must not look like a complete log.
+// probeLog copies the log after a power cut and removes the last segment of the copy. What remains must not look like a
+// complete log.
 func (w *world) probeLog(dir string) error {
 	segments, err := filepath.Glob(filepath.Join(dir, "segment-*"))
 	if err != nil || len(segments) < 2 {
 		return err
 	}
-	var last [2]uint64 // numbers of the last frame: with all segments, and without the last one
+	var last [2]uint64 // number of the last frame: first with all segments, then without the last segment
 	for i := range last {
 		copied := filepath.Join(w.root, "probe")
 		err := errors.Join(os.Mkdir(copied, 0o700), copyFiles(dir, copied))
@@ -427,7 +431,7 @@ func (w *world) probeLog(dir string) error {
 			return removed
 		}
 		if err != nil {
-			return nil // the missing segment was noticed, or the log is damaged and the next start notices it
+			return nil // the missing segment was noticed, or the log is damaged, which the next start notices
 		}
 	}
 	if last[1] < last[0] {
@@ -446,13 +450,13 @@ func lastFrame(dir string) (n uint64, err error) {
 	return m.N, errors.Join(err, l.Close())
 }
 
-// explains tells whether there is a reason for a refused start: a sync of this start has failed, or the disk is full.
-// syncsFailed is the number of syncs that had failed before the start.
+// explains returns whether a process may have refused to start because of a fault: a sync during the start has failed, or the
+// disk is full. syncsFailed is the number of syncs that had failed before the start.
 func (w *world) explains(syncsFailed int) bool {
 	return w.syncsFailed > syncsFailed || w.isDiskFull
 }
 
-// isDisconnected tells whether the process is disconnected from the world.
+// isDisconnected returns whether the process is disconnected from the world, because it has crashed.
 func (w *world) isDisconnected() bool {
 	w.scheduler.mu.Lock()
 	defer w.scheduler.mu.Unlock()
@@ -474,7 +478,7 @@ func (w *world) hasViolations() bool {
 	return len(w.violations) > 0
 }
 
-// note adds a decision to the trace.
+// note adds a decision to the trace, which is a hash of all decisions.
 func (w *world) note(format string, values ...any) {
 	text := fmt.Sprintf(format, values...)
 	_, _ = w.trace.Write([]byte(text)) // a hash never fails
@@ -483,7 +487,7 @@ func (w *world) note(format string, values ...any) {
 	}
 }
 
-// plain returns an error without the world's paths, which differ in a replay.
+// plain returns the text of an error without the world's directory, which differs in a replay.
 func (w *world) plain(err error) string { return strings.ReplaceAll(err.Error(), w.root, "") }
 
 // rest waits, within a bubble, until the goroutines of closed connections have ended.

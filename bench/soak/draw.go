@@ -2,8 +2,9 @@ package soak
 
 import "math"
 
-// Draw makes the picture of a run's rows. It has charts of the rate, the server's CPU, latencies, bytes and memory, as far as
-// they were measured. Row.Written is not drawn, because it can be a multiple of the bytes that have reached the device.
+// Draw makes the picture of a run's rows. The picture has charts of the rate, the server's CPU time, the latencies, the bytes
+// on disk and the memory. Figures that were not measured are left out. Row.Written is not drawn, because it can be several
+// times the number of bytes that have reached the device.
 func Draw(title, machine string, rows []Row) *Picture {
 	p := &Picture{Title: title, Notes: []string{machine}}
 	for i := range rows {
@@ -25,7 +26,7 @@ func Draw(title, machine string, rows []Row) *Picture {
 	return p
 }
 
-// add adds a chart of those lines that have a value.
+// add adds a chart of the lines. Lines without any value are left out.
 func (p *Picture) add(title string, lines ...Line) {
 	c := Chart{Title: title}
 	for _, l := range lines {

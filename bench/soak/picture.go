@@ -9,28 +9,28 @@ import (
 	"strings"
 )
 
-// Line is a line of a chart. A value that is not a number (NaN) is a gap.
+// Line is a line of a chart. A value that is not a number (NaN) leaves a gap in the line.
 type Line struct {
 	Name   string
-	Values []float64 // one for each of the picture's times
+	Values []float64 // one value for each time in Picture.Times
 }
 
-// Chart is a part of a picture: up to MaxLines lines over the picture's times, with an axis of their own that begins at zero.
+// Chart is one part of a picture. It contains up to MaxLines lines over the picture's times. Its axis of values begins at zero.
 type Chart struct {
-	Title string // name of the values, with their unit
+	Title string // name and unit of the values
 	Lines []Line
 }
 
-// Picture is an SVG picture of charts, one below the other, over the same times.
+// Picture is an SVG picture. Its charts are drawn one below the other, over the same times.
 type Picture struct {
 	Title  string
-	Notes  []string  // lines below the title
+	Notes  []string  // lines of text below the title
 	Times  []float64 // in seconds
 	Charts []Chart
 }
 
-// MaxLines is the number of lines that a chart may have, because there are that many styles. maxPoints bounds the points of a
-// line: if it has more values, the means of neighbouring values are drawn.
+// MaxLines is the greatest number of lines in a chart; it is the number of line styles. maxPoints is the greatest number of
+// points in a line. If a line has more values, the means of neighbouring values are drawn.
 const (
 	MaxLines  = 3
 	maxPoints = 800
@@ -41,15 +41,15 @@ const (
 	width        = 860
 	left, right  = 76, 20 // margins of a chart
 	firstLine    = 30     // base line of the title
-	lineHeight   = 18     // of the notes
+	lineHeight   = 18     // of a note
 	chartTitle   = 34     // from a chart's top to its plot
-	chartHeight  = 130    // of a plot
+	chartHeight  = 130    // height of a plot
 	chartSpacing = 26     // below a plot, for the labels of the times
 	plotWidth    = width - left - right
 )
 
-// style has a light and a dark scheme of colors. The picture has its own background, because a page that shows it may
-// use another scheme than the system.
+// style defines a light and a dark color scheme. The picture has its own background, because a page that shows the picture may
+// use another color scheme than the system.
 const style = `
 svg{background:#fff}
 .back{fill:#fff}
@@ -107,7 +107,7 @@ func (p *Picture) SVG() ([]byte, error) {
 	return d.Bytes(), nil
 }
 
-// drawing is an SVG under construction.
+// drawing is an SVG document that is being written.
 type drawing struct{ bytes.Buffer }
 
 // add adds a line of markup. Text among the arguments must be escaped.
@@ -119,14 +119,14 @@ func (d *drawing) text(class string, x, y int, anchor, text string) {
 	d.add(`<text class="%s" x="%d" y="%d" text-anchor="%s">%s</text>`, class, x, y, anchor, escape(text))
 }
 
-// escape escapes a text for use in markup, also within quotes.
+// escape escapes a text so that it can be used in markup, also inside quotes.
 func escape(text string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(text))
 	return b.String()
 }
 
-// chart draws a chart from the height top downwards, beginning with its title.
+// chart draws a chart whose upper edge is at the height top. The title is drawn first.
 func (p *Picture) chart(d *drawing, c *Chart, top int) {
 	d.text("chart", left, top+16, "start", c.Title)
 	if len(c.Lines) > 1 {
@@ -154,8 +154,8 @@ func (p *Picture) chart(d *drawing, c *Chart, top int) {
 	}
 }
 
-// legend writes the names of a chart's lines on the right side, at the height of its title. The width of a name is estimated so
-// that no name is wider.
+// legend writes the names of a chart's lines on the right side, at the height of the chart's title. The estimated width of a
+// name is at least its real width.
 func (d *drawing) legend(lines []Line, top int) {
 	x := width - right
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -166,7 +166,7 @@ func (d *drawing) legend(lines []Line, top int) {
 	}
 }
 
-// timeLabels labels the axis of times. The base line of the labels is at the height y.
+// timeLabels writes the labels of the time axis. The base line of the labels is at the height y.
 func (p *Picture) timeLabels(d *drawing, y int) {
 	unit, seconds := "s", 1.0
 	switch last := p.lastTime(); {
@@ -186,7 +186,7 @@ func (p *Picture) timeLabels(d *drawing, y int) {
 	}
 }
 
-// lastTime returns the time at the right end of the axis; 1 if there is none.
+// lastTime returns the time at the right end of the axis. If the picture has no times, it returns 1.
 func (p *Picture) lastTime() float64 {
 	if n := len(p.Times); n > 0 && p.Times[n-1] > 0 {
 		return p.Times[n-1]
@@ -196,7 +196,7 @@ func (p *Picture) lastTime() float64 {
 
 func (p *Picture) x(t float64) float64 { return left + plotWidth*t/p.lastTime() }
 
-// path returns the path of a line. A single value between two gaps is drawn as a dot, because the ends of a line are round.
+// path returns the SVG path of a line. The ends of a line are round, so a single value between two gaps is drawn as a dot.
 func (p *Picture) path(values []float64, y func(float64) float64) string {
 	group := max(1, (len(values)+maxPoints-1)/maxPoints)
 	var b strings.Builder
@@ -224,8 +224,8 @@ func (p *Picture) path(values []float64, y func(float64) float64) string {
 	return b.String()
 }
 
-// niceStep returns the distance between two labels of an axis. It is 1, 2 or 5 times a power of ten, and the smallest such
-// number that is not below least. If least is 0, it is 1.
+// niceStep returns the distance between two labels of an axis. The distance is the smallest number that is at least "least" and
+// is 1, 2 or 5 times a power of ten. If least is 0, the distance is 1.
 func niceStep(least float64) float64 {
 	if !(least > 0) {
 		return 1
@@ -239,10 +239,10 @@ func niceStep(least float64) float64 {
 	return 10 * power
 }
 
-// Number formats a number for the label of an axis, for example 12,000 or 0.25.
+// Number formats a number for an axis label, for example 12,000 or 0.25.
 func Number(v float64) string {
 	text := strconv.FormatFloat(v, 'f', -1, 64)
-	if rounded := strconv.FormatFloat(v, 'f', 3, 64); len(rounded) < len(text) { // for example 0.1 + 0.2, which has many digits
+	if rounded := strconv.FormatFloat(v, 'f', 3, 64); len(rounded) < len(text) { // for example 0.30000000000000004, the result of 0.1 + 0.2
 		text = strings.TrimRight(strings.TrimRight(rounded, "0"), ".")
 	}
 	integer, decimals, hasPoint := strings.Cut(text, ".")

@@ -2,15 +2,15 @@ package soak
 
 import "time"
 
-// RowsPerLength is the number of rows after which the interval doubles. A run of ten million payments takes an hour or two; with
-// an interval of a minute it has far fewer rows than that.
+// RowsPerLength is the number of rows after which the interval doubles. A run of ten million payments takes an hour or two. If
+// the interval is a minute, such a run has far fewer rows.
 const RowsPerLength = 2_000
 
-// Row has the figures of one interval of a run. A pointer is nil if its figure could not be measured.
+// Row contains the figures of one interval of a run. If a figure could not be measured, its pointer is nil.
 type Row struct {
-	End       float64 `json:"end_seconds"` // since the run began
+	End       float64 `json:"end_seconds"` // seconds since the run began
 	Seconds   float64 `json:"seconds"`     // length of the interval
-	Charged   uint64  `json:"charged"`     // payments so far
+	Charged   uint64  `json:"charged"`     // number of payments so far
 	PerSecond float64 `json:"per_second"`
 	P50       float64 `json:"p50_ms"`
 	P99       float64 `json:"p99_ms"`
@@ -18,24 +18,24 @@ type Row struct {
 
 	CPU     *float64 `json:"cpu_us_per_payment,omitempty"`   // of the server
 	Disk    int64    `json:"disk_bytes"`                     // space that the data directory occupies at the end of the interval
-	Written *int64   `json:"written_bytes,omitempty"`        // by the server since the run began, as the kernel counts it
-	Device  *int64   `json:"device_written_bytes,omitempty"` // to the data directory's device since the run began, by all processes
+	Written *int64   `json:"written_bytes,omitempty"`        // bytes that the server has written since the run began, according to the kernel
+	Device  *int64   `json:"device_written_bytes,omitempty"` // bytes that all processes have written to the data directory's device since the run began
 	Anon    *int64   `json:"anonymous_bytes,omitempty"`      // memory of the server at the end of the interval
 }
 
-// RowSchedule decides when a row ends.
+// RowSchedule determines when a row ends.
 type RowSchedule struct {
-	length time.Duration // length of the row under way
-	end    time.Duration // end of the row under way, since the run began
+	length time.Duration // length of the current row
+	end    time.Duration // end of the current row, since the run began
 	rows   int           // number of rows that have ended so far
 }
 
-// NewRowSchedule returns a schedule whose rows have the given length until the interval doubles for the first time.
+// NewRowSchedule returns a schedule whose first RowsPerLength rows have the given length.
 func NewRowSchedule(length time.Duration) *RowSchedule {
 	return &RowSchedule{length: length, end: length}
 }
 
-// HasEnded tells whether the row under way has ended by the time now. If so, it begins the next row.
+// HasEnded returns whether the current row has ended by the time now. If the row has ended, HasEnded begins the next row.
 func (s *RowSchedule) HasEnded(now time.Duration) bool {
 	if now < s.end {
 		return false
@@ -43,9 +43,9 @@ func (s *RowSchedule) HasEnded(now time.Duration) bool {
 	if s.rows++; s.rows%RowsPerLength == 0 {
 		s.length *= 2
 	}
-	s.end = max(s.end, now-now%s.length) + s.length // computed from now, so that a late sample does not end two rows
+	s.end = max(s.end, now-now%s.length) + s.length // computed from now, so that one late sample does not end two rows
 	return true
 }
 
-// Length returns the length of the row under way.
+// Length returns the length of the current row.
 func (s *RowSchedule) Length() time.Duration { return s.length }

@@ -2,38 +2,38 @@ package soak
 
 import "time"
 
-// WindowLength is the shortest time over which the CPU of a payment is measured.
+// WindowLength is the shortest time over which the CPU time of a payment is measured.
 const WindowLength = 10 * time.Second
 
 // Window is a part of a run over which the server's CPU time for a payment was measured.
 type Window struct {
-	Start    float64 `json:"start_seconds"` // since the run began
+	Start    float64 `json:"start_seconds"` // seconds since the run began
 	Seconds  float64 `json:"seconds"`
 	Payments uint64  `json:"payments"`
-	CPU      float64 `json:"cpu_us_per_payment"` // of the server; if no payment was charged, all its CPU time in the window
+	CPU      float64 `json:"cpu_us_per_payment"` // of the server; if there was no payment, the server's whole CPU time in the window
 }
 
-// Windows are the first window of a run and the one in which a payment took the most CPU.
+// Windows contains the first window of a run, and the window in which a payment took the most CPU time.
 type Windows struct {
 	First Window  `json:"first"`
 	Worst Window  `json:"worst"`
-	Ratio float64 `json:"worst_to_first"` // CPU time of a payment in Worst divided by that in First
+	Ratio float64 `json:"worst_to_first"` // CPU time of a payment in Worst divided by the CPU time in First
 }
 
-// Sample has the totals from the beginning of the run to an instant.
+// Sample contains the totals from the beginning of the run to the instant At.
 type Sample struct {
 	At       time.Duration
 	Payments uint64
 	CPU      time.Duration // of the server
 }
 
-// Slider moves a window over the samples of a run, one sample at a time. It keeps the samples of one window only.
+// Slider moves a window over the samples of a run, one sample at a time. It keeps only the samples of the current window.
 type Slider struct {
-	samples []Sample // the oldest first; all but the first are younger than the window's length
+	samples []Sample // oldest first; only the first may be older than WindowLength
 	windows *Windows
 }
 
-// Add adds a sample. Samples come in the order of time; the first one is the beginning of the run.
+// Add adds a sample. Samples must be added in the order of time. The first sample is the beginning of the run.
 func (s *Slider) Add(sample Sample) {
 	s.samples = append(s.samples, sample)
 	oldest := 0
@@ -58,5 +58,5 @@ func (s *Slider) Add(sample Sample) {
 	}
 }
 
-// Windows returns the windows so far; nil if the run is shorter than one.
+// Windows returns the windows so far. If the run is still shorter than one window, it returns nil.
 func (s *Slider) Windows() *Windows { return s.windows }

@@ -5,7 +5,7 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// benchCommands are the subcommands of `mizan bench`; package bench carries them out.
+// benchCommands are the subcommands of `mizan bench`. They are implemented in package bench.
 type benchCommands struct {
 	Payments  paymentsBench  `cmd:"" help:"Load a server with payments."`
 	Contracts contractsBench `cmd:"" help:"Load a server with contracts, from their creation to their end."`
@@ -65,7 +65,7 @@ func (c *accessBench) Run(s *cli.Streams) error {
 	return bench.Access(ctx, c.AccessConfig, s.Out)
 }
 
-// echoBench is `mizan bench echo`, which `mizan bench payments --against-floor` starts.
+// echoBench is `mizan bench echo`. It is started by `mizan bench payments --against-floor`.
 type echoBench struct{}
 
 // Run implements the command.

@@ -21,8 +21,8 @@ import (
 // version is the output of `git describe`; the Makefile sets it.
 var version = "devel"
 
-// commands is the table of subcommands from which kong parses the command line. The groups are the sections of the help
-// overview; see the variable groups.
+// commands is the table of subcommands from which kong parses the command line. The group of a command is its section of the
+// help overview; see the variable groups.
 type commands struct {
 	ShowVersion versionFlag `name:"version" hidden:"" help:"Print the version."`
 
@@ -51,7 +51,7 @@ type commands struct {
 	Man        manCommand        `cmd:"" group:"program" help:"Print the manual page."`
 }
 
-// run carries out the command line and returns the exit code.
+// run executes the command line and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	cli.RedirectLibraryLog(stderr)
 	if err := mapfault.ExitOnFault(cli.ExitStorage, cli.MappedFileFault); err != nil {
@@ -79,8 +79,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return cli.ReportExit(command.Run(&cli.Streams{Out: stdout, Err: stderr}, cli.Version(version)), stderr)
 }
 
-// withoutShortcuts replaces the two shortcuts by their commands: `mizan` without arguments becomes `mizan help`, and
-// `mizan --version` becomes `mizan version`.
+// withoutShortcuts replaces two short forms by the commands that they stand for: `mizan` without arguments becomes `mizan
+// help`, and `mizan --version` becomes `mizan version`.
 func withoutShortcuts(args []string) []string {
 	switch {
 	case len(args) == 0:

@@ -15,8 +15,8 @@ import (
 	"mizan/cmd/mizan/client/developer"
 )
 
-// completeWords responds to a shell that requests completions, and then ends the process. Such a shell sets the environment
-// variable COMP_LINE; without it completeWords does nothing.
+// completeWords prints the completions that a shell requests, and then ends the process. A shell that requests completions sets
+// the environment variable COMP_LINE. If COMP_LINE is not set, completeWords does nothing.
 func completeWords(parser *kong.Kong) {
 	if os.Getenv("COMP_LINE") != "" {
 		kongcompletion.Register(parser, kongcompletion.WithPredictor("event", complete.PredictSet(developer.EventNames()...)))
@@ -29,7 +29,7 @@ type completionCommand struct {
 	JSON  bool   `name:"json" help:"Print the script as a JSON object."`
 }
 
-// Help is shown above the arguments.
+// Help returns a text that is shown above the list of arguments.
 func (completionCommand) Help() string {
 	return "In bash: source <(mizan completion bash). In zsh: source <(mizan completion zsh). In fish: mizan completion fish | source. To keep the completion, add the" +
 		" line to the shell's startup file, such as ~/.bashrc."
@@ -40,7 +40,7 @@ func (c *completionCommand) Run(ctx *kong.Context, s *cli.Streams) error {
 	code := new(captured)
 	capturing := *ctx
 	kongOfCode := *ctx.Kong
-	// Run ends the process through Exit, so Exit is replaced by a function that does nothing.
+	// The library's Run calls Exit to end the process, so Exit is replaced by a function that does nothing.
 	kongOfCode.Stdout, kongOfCode.Exit = code, func(int) {}
 	capturing.Kong = &kongOfCode
 	if err := (&kongcompletion.Completion{Shell: c.Shell, Code: true}).Run(&capturing); err != nil {
@@ -49,7 +49,7 @@ func (c *completionCommand) Run(ctx *kong.Context, s *cli.Streams) error {
 	return printText(s, c.JSON, string(*code))
 }
 
-// captured collects output in memory.
+// captured is a writer that collects output in memory.
 type captured []byte
 
 // Write implements io.Writer.
@@ -63,7 +63,7 @@ type manCommand struct {
 	JSON bool `name:"json" help:"Print the page as a JSON object."`
 }
 
-// Help is shown above the flags.
+// Help returns a text that is shown above the list of flags.
 func (manCommand) Help() string {
 	return "The page is in roff, the language of man: mizan man | man -l -"
 }
@@ -79,7 +79,7 @@ func (c *manCommand) Run(ctx *kong.Context, s *cli.Streams) error {
 	return printText(s, c.JSON, mangokong.NewManPage(1, &page).Build(roff.NewDocument()))
 }
 
-// printText prints a text. With asJSON it prints a JSON object with the member text.
+// printText prints a text. If asJSON is true, it prints a JSON object whose member "text" is the text.
 func printText(s *cli.Streams, asJSON bool, text string) error {
 	if asJSON {
 		encoder := json.NewEncoder(s.Out)

@@ -21,19 +21,19 @@ var groups = []kong.Group{
 	{Key: "program", Title: "About this program"},
 }
 
-// printHelp is called by kong for --help: without a command it prints the overview.
+// printHelp is called by kong for the flag --help. If the command line names no command, it prints the overview.
 func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	selected := ctx.Selected()
 	if selected == nil {
 		return printOverview(ctx)
 	}
 	for node := selected; node != nil; node = node.Parent {
-		node.Group = nil // only the overview has headings of groups
+		node.Group = nil // only the overview shows the headings of groups
 	}
 	return kong.DefaultHelpPrinter(options, ctx)
 }
 
-// printOverview prints the commands, group by group. Below each command it lists the command's subcommands.
+// printOverview prints the commands, group by group. Below each command, it lists the subcommands of that command.
 func printOverview(ctx *kong.Context) error {
 	const nameWidth = 13
 	var b bytes.Buffer
@@ -67,7 +67,7 @@ func subcommands(node *kong.Node) (names []string) {
 	return names
 }
 
-// wrap joins names with commas and breaks the text into lines of at most width bytes.
+// wrap joins the names with commas and breaks the result into lines of at most width bytes.
 func wrap(names []string, width int) (lines []string) {
 	line := ""
 	for i, name := range names {
@@ -110,7 +110,7 @@ func (c *helpCommand) Run(ctx *kong.Context, s *cli.Streams) error {
 	return nil
 }
 
-// commandJSON is the JSON form in which `mizan help --json` describes a command to programs.
+// commandJSON is the description of a command that `mizan help --json` prints for programs.
 type commandJSON struct {
 	Name     string        `json:"name"`
 	Help     string        `json:"help"`
@@ -147,8 +147,8 @@ func describe(node *kong.Node) commandJSON {
 	return d
 }
 
-// versionFlag is the flag --version after a command, as in `mizan serve --version`. The function withoutShortcuts handles `mizan
-// --version`, without a command.
+// versionFlag is the flag --version after a command, for example in `mizan serve --version`. `mizan --version` without a
+// command is handled by the function withoutShortcuts.
 type versionFlag bool
 
 // BeforeReset is called by kong before it checks for missing arguments. It prints the version and ends the process.

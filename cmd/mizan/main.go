@@ -10,7 +10,7 @@ import (
 )
 
 func main() {
-	runtime.MemProfileRate = 0 // no memory profiles; package serving sets a rate if the server is configured to serve them
+	runtime.MemProfileRate = 0 // no memory profiles; if the server is configured to serve profiles, package serving sets a rate
 	if err := serving.HideMemory(); err != nil {
 		fmt.Fprintf(os.Stderr, "mizan: configuration: memory: %v\n", err)
 		os.Exit(cli.ExitConfiguration)

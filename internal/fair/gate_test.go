@@ -235,12 +235,12 @@ func TestInvariantsHoldUnderConcurrentUse(t *testing.T) {
 				now := inside.Add(1)
 				for previous := maxInside.Load(); now > previous && !maxInside.CompareAndSwap(previous, now); previous = maxInside.Load() {
 				}
-				time.Sleep(time.Duration(random.IntN(1000)) * time.Microsecond)
+				<-time.After(time.Duration(random.IntN(1000)) * time.Microsecond)
 				inside.Add(-1)
 			}
 			f.callers.Go(func() {
 				for range 200 {
-					time.Sleep(time.Duration(random.IntN(1000)) * time.Microsecond)
+					<-time.After(time.Duration(random.IntN(1000)) * time.Microsecond)
 					ctx, cancel := context.WithCancel(t.Context())
 					if random.IntN(4) == 0 {
 						go cancel()

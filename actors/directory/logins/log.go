@@ -16,31 +16,31 @@ type Outcome string
 const (
 	Succeeded   Outcome = "succeeded"
 	Failed      Outcome = "failed"      // the login or password was wrong, or the partner does not allow the address
-	LockedOut   Outcome = "locked_out"  // refused after too many failures, without a look at the password
-	Deactivated Outcome = "deactivated" // the right password of a partner that is switched off
+	LockedOut   Outcome = "locked_out"  // refused after too many failures; the password was not checked
+	Deactivated Outcome = "deactivated" // the password was right, but the partner is switched off
 )
 
 // Bounds.
 const (
-	lockoutLife = ledger.Micros(15 * 60 * 1_000_000) // attempts on a locked login within this time are one entry
-	maxOfKind   = 250                                // attempts of each kind that are kept
-	maxAccounts = 10_000                             // accounts whose failures are counted
+	lockoutLife = ledger.Micros(15 * 60 * 1_000_000) // attempts on a locked login within this time share one entry
+	maxOfKind   = 250                                // maximum number of attempts that are kept, for each kind
+	maxAccounts = 10_000                             // maximum number of accounts whose failures are counted
 )
 
 // Attempt is an attempt to log in, or several of them on a login that is locked out.
 type Attempt struct {
 	Number  uint64 // number in the log; later attempts have higher numbers
 	At      ledger.Micros
-	Login   string    // the account's login; empty: no account has the login that was typed
-	User    ledger.ID // the user who has the login; zero: a partner has it, or nobody
-	Partner int64     // the partner who has the login; 0: a user has it, or nobody
+	Login   string    // the account's login; empty if no account has the login that was typed
+	User    ledger.ID // the user who has the login; zero if a partner or nobody has the login
+	Partner int64     // the partner who has the login; 0 if a user or nobody has the login
 	Outcome Outcome
 	Source  netip.Addr // the address from which the first of the attempts came
 	Console bool       // the attempt was made at the console
 	Count   int        // number of attempts in this entry
 }
 
-// isOfAccount tells whether the login is that of an account.
+// isOfAccount reports whether an account has the login that was typed.
 func (a *Attempt) isOfAccount() bool { return a.Login != "" }
 
 // Failures are the failed attempts on an account since its last success.
@@ -50,7 +50,7 @@ type Failures struct {
 	Source netip.Addr    // address of the last failure
 }
 
-// kinds of attempts, each of which is bounded separately.
+// Kinds of attempts. The number of kept attempts is bounded for each kind separately.
 const (
 	success = iota
 	failure
@@ -76,7 +76,7 @@ type Log struct {
 	failures map[string]Failures // guarded by mu: by the account's login
 }
 
-// Add adds an attempt, whose Number and Count are set here.
+// Add adds an attempt and sets its Number and Count.
 func (l *Log) Add(a Attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +109,7 @@ func (l *Log) count(a *Attempt) {
 			l.failures = make(map[string]Failures)
 		}
 		if _, found := l.failures[a.Login]; !found && len(l.failures) == maxAccounts {
-			for other := range l.failures { // drops any one account's failures
+			for other := range l.failures { // drops the failures of an arbitrary account
 				delete(l.failures, other)
 				break
 			}
@@ -126,7 +126,7 @@ func (l *Log) FailuresOf(login string) Failures {
 }
 
 // Page returns the last attempts, newest first, at most limit. If before is not 0, the page has only attempts with smaller
-// numbers than before. The result more tells whether older attempts follow the page.
+// numbers than before. more reports whether the log has older attempts than the page.
 func (l *Log) Page(before uint64, limit int) (page []Attempt, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,10 +144,10 @@ func (l *Log) Page(before uint64, limit int) (page []Attempt, more bool) {
 	return page, false
 }
 
-// Newest collects the newest successes from the store, for a new log.
+// Newest collects the newest successes while the store is read, in order to fill a new log.
 type Newest struct{ attempts []Attempt }
 
-// Offer adds a success. Successes that are not among the newest are dropped sooner or later.
+// Offer adds a success. From time to time all successes except the newest are dropped.
 func (n *Newest) Offer(a Attempt) {
 	if n.attempts = append(n.attempts, a); len(n.attempts) == 2*maxOfKind {
 		n.cut()

@@ -20,7 +20,7 @@ import (
 // Bounds of the attempts that are in progress at once.
 const (
 	MaxSends = 8 // attempts to reach recipients
-	MaxMails = 8 // attempts to mail payers; bounded apart, so that many receipts do not delay alerts
+	MaxMails = 8 // attempts to mail payers; bounded separately, so that many receipts do not delay alerts
 )
 
 // DefaultTelegramURL is the address of Telegram's Bot API.
@@ -31,7 +31,7 @@ type TLSMode string
 
 // The modes.
 const (
-	StartTLS TLSMode = "starttls" // encrypted by STARTTLS after the greeting; without STARTTLS nothing is sent
+	StartTLS TLSMode = "starttls" // encrypted by STARTTLS after the greeting; nothing is sent if the server does not offer it
 	TLS      TLSMode = "tls"      // encrypted from the first byte
 	Plain    TLSMode = "off"      // not encrypted: for a server on the same machine
 )
@@ -67,10 +67,10 @@ var standardBounds = bounds{connect: 5 * time.Second, attempt: 15 * time.Second}
 // Attempt is the result of one attempt to send a message to contacts.
 type Attempt struct {
 	At        time.Time     // when the attempt began, by Options.Clock
-	Status    int           // HTTP or SMTP code of a refusal; 0: there was none
+	Status    int           // HTTP or SMTP code of a refusal; 0 if there was none
 	Failure   string        // which contacts were not reached and why, in a few words; empty: all were reached
 	Duration  time.Duration // duration in real time
-	MinWait   time.Duration // least time before the next attempt; 0: no server has asked for one
+	MinWait   time.Duration // minimum time until the next attempt; 0 if no server has asked for a wait
 	Unreached Contacts      // contacts that the next attempt must reach
 	Reached   Contacts      // contacts that this attempt or an earlier one reached
 }
@@ -85,8 +85,8 @@ type Channels struct {
 	mails    chan struct{} // one element per attempt of Mail in progress
 }
 
-// New makes Channels. The caller must close them. The error says which option cannot be used,
-// without any secret.
+// New makes Channels. The caller must close them. If an option cannot be used, the error says which; it
+// contains no secret.
 func New(o Options) (*Channels, error) { return newChannels(o, standardBounds) }
 
 func newChannels(o Options, b bounds) (*Channels, error) {
@@ -105,15 +105,15 @@ func newChannels(o Options, b bounds) (*Channels, error) {
 	return c, nil
 }
 
-// Close closes idle connections. Attempts in progress end with their contexts.
+// Close closes idle connections. It does not end attempts in progress; each of them ends when its context does.
 func (c *Channels) Close() {
 	if c.telegram != nil {
 		c.telegram.close()
 	}
 }
 
-// Reaches tells whether the configured channels can reach any of a terminal's recipients. It takes
-// no lock and allocates no memory.
+// Reaches reports whether the configured channels can reach any of a terminal's recipients. It takes no lock
+// and allocates no memory.
 func (c *Channels) Reaches(n *directory.Notification) bool {
 	return c.telegram != nil && len(n.Telegram) > 0 || c.mailer != nil && len(n.Emails) > 0
 }
@@ -129,10 +129,10 @@ func (c *Channels) reachable(contacts Contacts) (recipients Contacts) {
 	return recipients
 }
 
-// Send makes one attempt to send the message to all listed contacts that can be reached, except those
-// that earlier attempts have reached. If there is no such contact and earlier attempts have reached
-// nobody, the attempt has failed. Send first waits until fewer than MaxSends attempts are in progress; from then on
-// it returns within 15 s.
+// Send makes one attempt to send the message to all listed contacts that the configured channels can reach, except
+// those that earlier attempts have reached. If there is no such contact, and earlier attempts have reached nobody
+// either, the attempt fails. Send first waits until fewer than MaxSends attempts are in progress; from then on it
+// returns within 15 s.
 func (c *Channels) Send(ctx context.Context, listed, reached Contacts, m alerts.Message) Attempt {
 	recipients := c.reachable(listed).Without(reached)
 	if recipients.IsEmpty() {
@@ -169,10 +169,10 @@ func (c *Channels) Send(ctx context.Context, listed, reached Contacts, m alerts.
 	}
 }
 
-// outcome is the result of one channel's part of an attempt.
+// outcome is the result of an attempt on one channel.
 type outcome struct {
 	unreached []string
-	status    int           // HTTP or SMTP code of the first refusal; 0: none
+	status    int           // HTTP or SMTP code of the first refusal; 0 if none
 	reason    string        // why unreached[0] was not reached
 	wait      time.Duration // longest wait that the server asked for
 }
@@ -186,7 +186,7 @@ func (o *outcome) addFailure(contact string, f failure) {
 	o.wait = max(o.wait, f.wait)
 }
 
-// summary returns the result in a few words; empty if all contacts were reached.
+// summary returns the result in a few words. If all contacts were reached, the text is empty.
 func (o *outcome) summary(channel string, contactCount int) string {
 	switch {
 	case len(o.unreached) == 0:
@@ -208,17 +208,17 @@ func joinNonEmpty(texts ...string) string {
 	return strings.Join(nonEmpty, "; ")
 }
 
-// failure is why one contact was not reached.
+// failure is the reason why a contact was not reached.
 type failure struct {
 	status int // HTTP or SMTP code; 0: none
 	reason string
-	wait   time.Duration // how long the server asks to wait; 0: it does not ask
+	wait   time.Duration // how long the server asks to wait; 0 if it does not ask
 }
 
-// Reasons for which a contact was not reached, as texts for people.
+// Reasons why a contact was not reached, in words for people.
 const (
 	interrupted          = "interrupted: the service is stopping"
-	nobodyReachable      = "nobody is there to be told" // the reason for an attempt as a whole
+	nobodyReachable      = "nobody is there to be told" // why a whole attempt failed
 	connectTimedOut      = "no connection in time"
 	attemptTimedOut      = "no answer in time"
 	unknownHost          = "no such host"
@@ -228,14 +228,14 @@ const (
 	tlsFailed            = "TLS: handshake failed"
 )
 
-// connectError is an error of opening a connection.
+// connectError is an error that occurred while a connection was opened.
 type connectError struct{ error }
 
-// Unwrap returns the connection's error.
+// Unwrap returns the wrapped error.
 func (e connectError) Unwrap() error { return e.error }
 
-// connectionFailure translates a connection's error into a failure. The reason for an unknown error is
-// connectionBroken.
+// connectionFailure translates a connection's error into a failure. If the kind of error is not known, the
+// reason is connectionBroken.
 func connectionFailure(ctx context.Context, err error) failure {
 	var connectErr connectError
 	var dnsErr *net.DNSError

@@ -20,11 +20,11 @@ func ContactsOf(n *directory.Notification) Contacts {
 	return Contacts{Telegram: n.Telegram, Emails: n.Emails}
 }
 
-// IsEmpty tells whether there are no contacts.
+// IsEmpty reports whether there are no contacts.
 func (c Contacts) IsEmpty() bool { return len(c.Telegram) == 0 && len(c.Emails) == 0 }
 
-// Without returns the contacts of c that are not in others. It ignores the case of letters, because
-// chat names and, in practice, e-mail addresses are not case-sensitive.
+// Without returns the contacts of c that are not in others. Contacts that differ only in upper and lower case
+// are the same, because chat names and, in practice, e-mail addresses are not case-sensitive.
 func (c Contacts) Without(others Contacts) Contacts {
 	return Contacts{Telegram: subtract(c.Telegram, others.Telegram), Emails: subtract(c.Emails, others.Emails)}
 }
@@ -39,18 +39,17 @@ func subtract(list, others []string) (remaining []string) {
 	return remaining
 }
 
-// union returns c and others together.
+// union returns the contacts of both c and others.
 func (c Contacts) union(others Contacts) Contacts {
 	return Contacts{Telegram: slices.Concat(c.Telegram, others.Telegram), Emails: slices.Concat(c.Emails, others.Emails)}
 }
 
-// storedContacts is the JSON object in which the contacts that were reached are stored between two attempts.
+// storedContacts is the JSON object that is stored between two attempts. It says which contacts were already reached.
 type storedContacts struct {
 	Reached Contacts `json:"told"`
 }
 
-// Append encodes the contacts that were reached, in the form in which they are stored between two attempts, and appends the
-// result to dst.
+// Append appends c, the contacts that were already reached, to dst. They are encoded as storedContacts.
 func (c Contacts) Append(dst []byte) []byte {
 	text, err := json.Marshal(storedContacts{c})
 	if err != nil {
@@ -59,8 +58,8 @@ func (c Contacts) Append(dst []byte) []byte {
 	return append(dst, text...)
 }
 
-// ReadContacts parses what Append wrote; empty input means no contacts. It returns an
-// error if the input has another form.
+// ReadContacts parses what Append wrote. Empty input means no contacts. If the input has another form,
+// ReadContacts returns an error.
 func ReadContacts(src []byte) (Contacts, error) {
 	var stored storedContacts
 	if len(src) == 0 {

@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// maxAnswer bounds how many bytes are read of a Bot API response, or over one SMTP connection.
+// maxAnswer is the maximum number of bytes that are read of one Bot API response or over one SMTP connection.
 const maxAnswer = 64 << 10
 
 var errTooLong = errors.New("the answer is longer than its bound")
 
-// timedOut tells whether a deadline has passed.
+// timedOut reports whether the error says that a deadline has passed.
 func timedOut(err error) bool {
 	var timeout net.Error
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// certificateRejected tells whether a certificate was not accepted.
+// certificateRejected reports whether the error says that a certificate was not accepted.
 func certificateRejected(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	var authority x509.UnknownAuthorityError
@@ -30,7 +30,7 @@ func certificateRejected(err error) bool {
 	return errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &name)
 }
 
-// handshakeFailed tells whether the TLS handshake failed for another reason than the certificate.
+// handshakeFailed reports whether the TLS handshake failed for a reason other than the certificate.
 func handshakeFailed(err error) bool {
 	var plain tls.RecordHeaderError
 	var alert *net.OpError
@@ -40,11 +40,11 @@ func handshakeFailed(err error) bool {
 // dialOptions says how a connection is opened.
 type dialOptions struct {
 	timeout   time.Duration // for name look-up, TCP and TLS together
-	deadline  time.Time     // when the connection ends; zero: when its user closes it
+	deadline  time.Time     // time at which the connection is ended; zero: it ends when its user closes it
 	tlsConfig *tls.Config   // nil: no TLS
 }
 
-// dial opens a connection; with TLS it returns a *tls.Conn.
+// dial opens a connection. If TLS is used, the connection is a *tls.Conn.
 func dial(ctx context.Context, address string, o dialOptions) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
@@ -70,8 +70,8 @@ func dial(ctx context.Context, address string, o dialOptions) (net.Conn, error) 
 	return encrypted, nil
 }
 
-// boundedConn is a connection that ends at a fixed time, even if its user sets later deadlines, and
-// from which at most maxAnswer bytes are read.
+// boundedConn is a connection with two bounds. It ends at a fixed time, even if its user sets a later
+// deadline, and at most maxAnswer bytes are read from it.
 type boundedConn struct {
 	net.Conn
 	deadline time.Time
@@ -81,7 +81,7 @@ type boundedConn struct {
 func newBoundedConn(conn net.Conn, deadline time.Time) (net.Conn, error) {
 	b := &boundedConn{Conn: conn, deadline: deadline, reader: io.LimitedReader{R: conn, N: maxAnswer}}
 	if err := b.SetDeadline(deadline); err != nil {
-		_ = conn.Close() // without its deadline the connection cannot be used
+		_ = conn.Close() // a connection without the deadline must not be used
 		return nil, err
 	}
 	return b, nil
@@ -108,7 +108,7 @@ func (b *boundedConn) SetWriteDeadline(t time.Time) error {
 	return b.Conn.SetWriteDeadline(b.capDeadline(t))
 }
 
-// capDeadline returns t, but at latest the connection's own deadline.
+// capDeadline returns t, or the connection's own deadline if t is later or zero.
 func (b *boundedConn) capDeadline(t time.Time) time.Time {
 	if t.IsZero() || t.After(b.deadline) {
 		return b.deadline

@@ -1,5 +1,5 @@
 // Package operators sends alerts by Telegram's Bot API and by e-mail to recipients, the people whom a terminal
-// (a partner's connection to a payment provider) lists. It also sends letters to payers through the same mail
+// (a partner's connection to a payment provider) lists. It also sends e-mails to payers, through the same mail
 // server. The caller decides when an attempt is made and whether another one follows.
 //
 // Invariants:
@@ -10,21 +10,20 @@
 //     the Channels are made. But an attempt fails if neither this attempt nor an earlier one has reached a
 //     contact.
 //  3. Opening a connection may take 5 s of real time (name look-up, TCP and TLS together) and an attempt 15 s
-//     in all. STARTTLS, which comes after SMTP's greeting, counts against the 15 s only. At most 64 KiB of a
-//     response are read.
+//     in all. STARTTLS comes after SMTP's greeting, so its time counts only against the 15 s. At most 64 KiB
+//     of a response are read.
 //  4. At most MaxSends attempts to reach recipients and at most MaxMails attempts to mail payers are in
-//     progress. An attempt that waits for its turn has not begun.
-//  5. An Attempt and the log contain no token, password, address, chat or text of a message. Of a server's
-//     error they contain its codes and the Bot API's description. The description is shortened, and the token
-//     is removed from it.
+//     progress. The time in which an attempt waits until it may begin is not part of its 15 s.
+//  5. An Attempt and the log contain no token, password, address, chat or text of a message. If a server
+//     reports an error, they contain the error's codes and, for the Bot API, the description. The description
+//     is shortened, and the token is removed from it.
 //  6. Redirects and the environment's proxies are ignored, because they would receive the token, which is part
 //     of the URL.
 //  7. E-mail that must be encrypted is either encrypted or not sent: a server without STARTTLS is a failure.
 //
 // Callers: actors/notifier (Send, Mail), cmd/mizan/serving (New).
 //
-// Rejected: One e-mail to all addresses was considered; it was not chosen because it would show each recipient
-// the others' addresses, and because a server that refuses one address may refuse them all. Checking the token
-// with the Bot API at start was not chosen because the service must be able to start while Telegram is
-// unreachable.
+// Rejected: One e-mail to all addresses was not chosen, because each recipient would see the addresses of the
+// others, and because a server that refuses one address may refuse them all. A check of the token with the Bot
+// API at start was not chosen, because the service must be able to start while Telegram is unreachable.
 package operators

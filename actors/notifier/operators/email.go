@@ -16,13 +16,13 @@ import (
 	"github.com/wneessen/go-mail"
 )
 
-// Reasons for which an e-mail address was not reached, in addition to those in channels.go.
+// Further reasons why an e-mail address was not reached; channels.go has the reasons that all channels share.
 const (
 	noStartTLS     = "the server offers no STARTTLS"
 	invalidAddress = "is no address that mail can be sent to"
 	noUTF8         = "the address has letters beyond ASCII, and the server offers no SMTPUTF8"
 	noSignIn       = "the server offers no way to sign in that is known"
-	noServer       = "e-mail: no server is configured" // the reason for an attempt as a whole
+	noServer       = "e-mail: no server is configured" // why a whole attempt failed
 )
 
 // Email is an e-mail without its address. Both texts are UTF-8.
@@ -31,7 +31,7 @@ type Email struct {
 	Text    string // plain text
 }
 
-// SendsMail tells whether an SMTP server is configured.
+// SendsMail reports whether an SMTP server is configured.
 func (c *Channels) SendsMail() bool { return c.mailer != nil }
 
 // Mail makes one attempt to send an e-mail to one address, such as a payer's. Mail first waits until fewer than MaxMails
@@ -82,8 +82,8 @@ func newMailer(s SMTP, roots *x509.CertPool, b bounds) (*mailer, error) {
 	return p, nil
 }
 
-// client makes the mail library's client for one connection. The function dial opens the connection; if dial is nil, the
-// library opens it.
+// client makes the mail library's client for one connection. The client opens the connection with dial, or by itself if
+// dial is nil.
 func (p *mailer) client(dial mail.DialContextFunc) (*mail.Client, error) {
 	options := []mail.Option{mail.WithPort(p.server.Port), mail.WithTimeout(p.bounds.attempt), mail.WithTLSConfig(p.tlsConfig)}
 	if dial != nil {
@@ -98,8 +98,8 @@ func (p *mailer) client(dial mail.DialContextFunc) (*mail.Client, error) {
 		options = append(options, mail.WithTLSPolicy(mail.NoTLS))
 	}
 	if p.server.User != "" {
-		// The mechanisms are listed, because the mail library's own choice depends on whether that library has opened the
-		// connection with TLS. Here dial opens the connection.
+		// The authentication mechanisms are listed, because the mail library's own choice of them depends on whether the
+		// library itself has opened the connection with TLS. But here dial opens the connection.
 		options = append(options, mail.WithUsername(p.server.User), mail.WithPassword(string(p.server.Password)),
 			mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthPlain, mail.SMTPAuthLogin, mail.SMTPAuthCramMD5))
 	}
@@ -168,7 +168,7 @@ func (p *mailer) open(ctx context.Context, deadline time.Time) (net.Conn, error)
 	return dial(ctx, net.JoinHostPort(p.server.Host, strconv.Itoa(p.server.Port)), options)
 }
 
-// newMessage makes the mail library's message for one address; nil if the address is invalid.
+// newMessage makes the mail library's message for one address. If the address is invalid, newMessage returns nil.
 func (p *mailer) newMessage(address string, l Email, date time.Time) *mail.Msg {
 	letter := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if letter.From(p.server.From) != nil || letter.To(address) != nil {
@@ -182,7 +182,7 @@ func (p *mailer) newMessage(address string, l Email, date time.Time) *mail.Msg {
 	return letter
 }
 
-// openFailure returns why no SMTP session was opened.
+// openFailure returns the reason why no SMTP session was opened.
 func (p *mailer) openFailure(ctx context.Context, deadline time.Time, err error) failure {
 	var response *textproto.Error
 	switch {
@@ -196,7 +196,7 @@ func (p *mailer) openFailure(ctx context.Context, deadline time.Time, err error)
 	return p.connectionFailure(ctx, deadline, err)
 }
 
-// letterFailure returns why the server refused an e-mail; sessionErr is the error of the whole session.
+// letterFailure returns the reason why the server refused an e-mail. sessionErr is the error of the whole session.
 func (p *mailer) letterFailure(ctx context.Context, deadline time.Time, letter *mail.Msg, sessionErr error) failure {
 	var sendError *mail.SendError
 	if errors.As(letter.SendError(), &sendError) && sendError.ErrorCode() != 0 {
@@ -205,8 +205,8 @@ func (p *mailer) letterFailure(ctx context.Context, deadline time.Time, letter *
 	return p.connectionFailure(ctx, deadline, sessionErr)
 }
 
-// connectionFailure returns the failure that a connection's error means. It recognises a passed deadline even if the mail
-// library has hidden the time-out.
+// connectionFailure translates a connection's error into a failure. It recognises that the deadline has passed even if
+// the mail library's error does not say so.
 func (p *mailer) connectionFailure(ctx context.Context, deadline time.Time, err error) failure {
 	f := connectionFailure(ctx, err)
 	if f.reason == connectionBroken && !time.Now().Before(deadline) {

@@ -24,10 +24,10 @@ import (
 const (
 	maxChats       = 4         // chats in parallel
 	maxWait        = time.Hour // upper bound for the wait that the Bot API asks for
-	maxDescription = 100       // characters of the Bot API's description that a failure contains
+	maxDescription = 100       // longest description of the Bot API that a failure contains, in characters
 )
 
-// Reasons for which a chat was not reached, in addition to those in channels.go.
+// Further reasons why a chat was not reached; channels.go has the reasons that all channels share.
 const (
 	notBotAPI = "the answer is not the Bot API's"
 	badToken  = "the bot's token is not accepted"
@@ -94,7 +94,7 @@ func (t *telegram) sendAll(ctx context.Context, chats []string, m alerts.Message
 	return o
 }
 
-// send sends the message to one chat; it returns nil if the Bot API has accepted it.
+// send sends the message to one chat. If the Bot API has accepted the message, send returns nil.
 func (t *telegram) send(ctx context.Context, chat string, m alerts.Message) *failure {
 	form := url.Values{"chat_id": {chat}, "text": {m.Subject + "\n\n" + m.Text}, "link_preview_options": {noPreview}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.sendURL, strings.NewReader(form.Encode()))
@@ -108,7 +108,7 @@ func (t *telegram) send(ctx context.Context, chat string, m alerts.Message) *fai
 		return &f
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	_ = response.Body.Close() // the rest beyond the bound is not needed
+	_ = response.Body.Close() // what follows after maxAnswer bytes is not needed
 	if err != nil && timedOut(err) {
 		return &failure{reason: attemptTimedOut}
 	}
@@ -123,14 +123,14 @@ func (t *telegram) send(ctx context.Context, chat string, m alerts.Message) *fai
 	return &f
 }
 
-// refusal returns why the Bot API has not accepted a message.
+// refusal returns the reason why the Bot API has not accepted a message.
 func (t *telegram) refusal(a *botAnswer) failure {
 	switch a.Code {
 	case http.StatusTooManyRequests:
 		seconds := time.Duration(min(max(a.Parameters.RetryAfter, 0), int(maxWait/time.Second)))
 		return failure{status: a.Code, wait: seconds * time.Second, reason: fmt.Sprintf("too many messages, again after %d s", seconds)}
 	case http.StatusUnauthorized, http.StatusNotFound:
-		return failure{status: a.Code, reason: badToken} // the Bot API reports an unknown path if the token is malformed
+		return failure{status: a.Code, reason: badToken} // if the token is malformed, the Bot API reports an unknown path
 	}
 	return failure{status: a.Code, reason: t.description(a.Description, a.Code)}
 }
@@ -154,7 +154,7 @@ func (t *telegram) description(reason string, code int) string {
 	return reason
 }
 
-// botAnswer is the Bot API's response without its result.
+// botAnswer is the Bot API's response without the field result, which is not needed.
 type botAnswer struct {
 	OK          bool   `json:"ok"`
 	Code        int    `json:"error_code"`

@@ -22,8 +22,8 @@ type parsedURL struct {
 	target    string // path and query
 }
 
-// parseURL parses a delivery's URL; false if the URL is unusable. The URL was checked when it was set;
-// parseURL again refuses characters that could break the request line or the headers.
+// parseURL parses a delivery's URL. If the URL is unusable, parseURL returns false. The URL was checked when
+// it was set, but parseURL checks again that no character can break the request line or the headers.
 func parseURL(text string) (*parsedURL, bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.User != nil || u.Hostname() == "" {
@@ -46,7 +46,7 @@ func parseURL(text string) (*parsedURL, bool) {
 	return a, isPrintable(a.authority) && isPrintable(a.target)
 }
 
-// isPrintable tells whether a text has only visible ASCII characters.
+// isPrintable reports whether a text has only visible ASCII characters.
 func isPrintable(text string) bool {
 	for i := range len(text) {
 		if text[i] <= ' ' || text[i] > '~' {

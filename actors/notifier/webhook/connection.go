@@ -26,7 +26,7 @@ type connection struct {
 	destination destination
 	conn        net.Conn // carries the requests: tcp, or TLS over tcp
 	tcp         net.Conn
-	raw         syscall.RawConn // direct access to the socket of tcp; nil: tcp is not a socket, so the connection is not reused
+	raw         syscall.RawConn // direct access to tcp's socket; nil if tcp is not a socket: then c is not reused
 
 	opened    time.Time
 	idleSince time.Time // when it last became idle
@@ -36,7 +36,7 @@ type connection struct {
 
 	peekBuffer [1]byte
 	hasUnread  bool             // result of peek: the socket has unread bytes or has ended
-	peekFunc   func(fd uintptr) // peek as a value, made once because every delivery needs it
+	peekFunc   func(fd uintptr) // c.peek as a function value, made once because every delivery needs it
 
 	older, newer *connection // neighbours in the list of idle connections
 }
@@ -75,8 +75,8 @@ func (c *connection) close() { _ = c.conn.Close() }
 // drop ends a connection at once, even while it is in use; TLS sends no last message.
 func (c *connection) drop() { _ = c.tcp.Close() }
 
-// Read implements io.Reader for one exchange: it enforces the bound on bytes read and records the
-// error that broke the connection, which the parser does not return.
+// Read implements io.Reader for one exchange: it enforces the bound on bytes read, and records the error that
+// broke the connection, because the parser does not return that error.
 func (c *connection) Read(b []byte) (int, error) {
 	if c.bytesLeft <= 0 {
 		c.readError = errTooLong
@@ -93,7 +93,7 @@ func (c *connection) Read(b []byte) (int, error) {
 // longAgo is a deadline in the past, with which a read returns at once.
 var longAgo = time.Unix(1, 0)
 
-// isUsable tells whether an idle connection can be reused: it has not ended and has no unread bytes.
+// isUsable reports whether an idle connection can be reused: the connection has not ended and has no unread bytes.
 func (c *connection) isUsable() bool {
 	c.hasUnread = true
 	if c.raw == nil || c.raw.Control(c.peekFunc) != nil || c.hasUnread {
@@ -102,7 +102,8 @@ func (c *connection) isUsable() bool {
 	if !c.destination.usesTLS {
 		return true
 	}
-	// TLS may have read a whole further record from the socket together with the last response.
+	// The socket may have nothing to read because TLS has already read a further record, together with the last
+	// response.
 	if c.conn.SetReadDeadline(longAgo) != nil {
 		return false
 	}
@@ -110,7 +111,7 @@ func (c *connection) isUsable() bool {
 	return n == 0 && errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// peek finds out, without waiting, whether the socket has anything to read.
+// peek looks, without waiting, whether the socket has anything to read, and sets hasUnread.
 func (c *connection) peek(fd uintptr) {
 	_, _, err := syscall.Recvfrom(int(fd), c.peekBuffer[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 	c.hasUnread = !errors.Is(err, syscall.EAGAIN)
@@ -127,8 +128,8 @@ type exchangeResult struct {
 
 var readerPool = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxHeader) }}
 
-// exchange sends a request and waits for its response's header until the deadline. It reads the body
-// for at most bodyWait, so that the connection can be reused.
+// exchange sends a request and waits, at most until the deadline, for the header of the response. Then it
+// reads the body for at most bodyWait, so that the connection can be reused.
 func (c *connection) exchange(request []byte, deadline time.Time, bodyWait time.Duration) exchangeResult {
 	c.bytesLeft, c.readError = maxAllHeaders, nil
 	err := c.conn.SetDeadline(deadline)
@@ -171,7 +172,7 @@ func (c *connection) readHeader(r *bufio.Reader, header *fasthttp.ResponseHeader
 		if failure := c.awaitHeader(r); failure != "" {
 			return exchangeResult{failure: failure}
 		}
-		if err := header.Read(r); err != nil || header.StatusCode() != status { // a status may have more than three digits
+		if err := header.Read(r); err != nil || header.StatusCode() != status { // the parser allows longer statuses
 			return exchangeResult{failure: notHTTP}
 		}
 		const switching = 101 // the status of a change to another protocol, after which no further header follows
@@ -182,13 +183,13 @@ func (c *connection) readHeader(r *bufio.Reader, header *fasthttp.ResponseHeader
 	return exchangeResult{failure: notHTTP}
 }
 
-// awaitHeader waits until a whole header has arrived, or returns why it has not. Without this
-// wait, the parser would start from the beginning with each byte that arrives.
+// awaitHeader waits until a whole header has arrived. If that does not happen, it returns the reason. Without
+// this wait, the parser would start from the beginning with each byte that arrives.
 func (c *connection) awaitHeader(r *bufio.Reader) (failure string) {
 	checkedBytes := 0
 	for {
 		buffered, _ := r.Peek(r.Buffered())
-		const overlap = 2 // bytes of the end mark that may have arrived earlier
+		const overlap = 2 // number of bytes of the end mark that may have been among the checked bytes
 		unchecked := buffered[max(0, checkedBytes-overlap):]
 		if bytes.Contains(unchecked, []byte("\n\r\n")) || bytes.Contains(unchecked, []byte("\n\n")) {
 			return ""
@@ -205,8 +206,8 @@ func (c *connection) awaitHeader(r *bufio.Reader) (failure string) {
 // statusLineForm is the form of a response's first bytes; "d" stands for a digit.
 const statusLineForm = "HTTP/1.d ddd"
 
-// statusOf reads the status from a response's first bytes; 0 if there are too few bytes.
-// ok is false if the bytes are not HTTP; statusOf is stricter than the parser that reads the header afterwards.
+// statusOf returns the status that a response's first bytes contain, or 0 if there are too few bytes. If the
+// bytes are not HTTP, ok is false. statusOf is stricter than the parser that reads the header afterwards.
 func statusOf(start []byte) (status int, ok bool) {
 	for i, c := range start {
 		if statusLineForm[i] != 'd' && c != statusLineForm[i] || statusLineForm[i] == 'd' && (c < '0' || c > '9') {
@@ -221,7 +222,7 @@ func statusOf(start []byte) (status int, ok bool) {
 	return status, status >= 100
 }
 
-// drain reads and discards the response's body, and tells whether the connection can be reused.
+// drain reads and discards the response's body. It reports whether the connection can be reused.
 func (c *connection) drain(r *bufio.Reader, answer *fasthttp.Response, status int, deadline time.Time, bodyWait time.Duration) bool {
 	if status < 200 {
 		return false

@@ -9,7 +9,7 @@ import (
 
 // connections holds the open connections, and counts those that are being opened.
 type connections struct {
-	maxOpen   int           // how many connections may be open
+	maxOpen   int           // maximum number of open connections
 	idleLimit time.Duration // an idle connection is closed after this time
 	maxAge    time.Duration // an older connection is not reused
 
@@ -27,8 +27,9 @@ func newConnections(maxOpen int, idleLimit, maxAge time.Duration) *connections {
 	return &connections{maxOpen: maxOpen, idleLimit: idleLimit, maxAge: maxAge, open: make(map[*connection]struct{}), idle: make(map[destination][]*connection)}
 }
 
-// take returns an idle connection to the destination that is still usable; nil if there is none. It
-// takes the connection that was used last, so that unneeded connections reach the idle limit.
+// take returns an idle connection to the destination. If no idle connection is still usable, take returns
+// nil. The connection that was used last is taken first, so that connections that are not needed reach the
+// idle limit.
 func (s *connections) take(to destination) *connection {
 	for {
 		s.mu.Lock()
@@ -95,7 +96,7 @@ func (s *connections) closeUsed(c *connection) {
 	c.close()
 }
 
-// addIdle puts a connection aside for the next delivery to its destination.
+// addIdle keeps a connection for the next delivery to its destination.
 func (s *connections) addIdle(c *connection) {
 	s.mu.Lock()
 	if s.isClosed {

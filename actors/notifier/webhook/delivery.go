@@ -18,8 +18,8 @@ import (
 type Delivery struct {
 	URL             string // http or https; ledger/directory has checked it
 	Secret          string // key of the signature; empty: no signature
-	PreviousSecret  string // the secret before a rotation, key of a second signature; empty: none; ignored without Secret
-	EventID         string // the same at each attempt; letters, digits, '.', '_', ':' and '-'
+	PreviousSecret  string // the secret before a rotation, key of a second signature; empty if none; ignored without Secret
+	EventID         string // the same at each attempt; consists of letters, digits, '.', '_', ':' and '-'
 	Type            string // transaction.<status>, in the same characters as EventID
 	Data            []byte // a JSON object, sent unchanged
 	WithoutEnvelope bool   // Data is the whole body, without an envelope around it; nothing is signed
@@ -93,13 +93,13 @@ func (s *requestBuffers) writeRequest(d *Delivery, to *parsedURL, at time.Time) 
 	s.request = append(r, s.body...)
 }
 
-// Message is a delivery as its receiver gets it, for callers that pass it on themselves.
+// Message is what the receiver of a delivery gets. It is for callers that pass the message on themselves.
 type Message struct {
-	Headers [][2]string // names in lower case, and values; without a secret, only the content type, x-request-id and traceparent
+	Headers [][2]string // lower-case names, with values; without a secret, only the content type, x-request-id and traceparent
 	Body    []byte      // the bytes that the signatures cover
 }
 
-// Message returns the message that a Sender would send for the delivery at an instant. The delivery's URL is
+// Message returns the message that a Sender would send for the delivery at the time at. The delivery's URL is
 // not used.
 func (d *Delivery) Message(at time.Time) Message {
 	m := Message{Headers: [][2]string{{"content-type", "application/json"}}}
@@ -152,7 +152,7 @@ func appendSignature(b []byte, secret string, timestamp int64, body []byte) []by
 	return hex.AppendEncode(b, mac.Sum(sum[:0]))
 }
 
-// needsNoQuoting tells whether a word needs no quoting in JSON or in a header.
+// needsNoQuoting reports whether a word can be written into JSON and into a header without quoting.
 func needsNoQuoting(word string) bool {
 	for i := range len(word) {
 		switch c := word[i]; {

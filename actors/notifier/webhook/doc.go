@@ -13,9 +13,9 @@
 //     internet unless Options.AllowPrivate is set; any port is allowed. An IPv4 address in IPv6 form is checked and
 //     dialled as IPv4. Redirects, cookies and proxies of the environment are ignored.
 //  6. A request is sent again only if a reused connection ended before the first byte of a response. In this case the
-//     server has most likely closed the connection as idle, without reading the request. The second sending uses a
-//     new connection within the same 15 s and is part of the same attempt. A receiver that did read the first request
-//     recognises the event_id.
+//     server has most likely closed the connection because it was idle, and has not read the request. The request is
+//     sent the second time on a new connection, within the same 15 s, and still belongs to the same attempt. If the
+//     receiver did read the first request, it recognises the event_id.
 //  7. A connection is reused only if the response was read to its end and no byte has followed. So bytes that arrive
 //     too late cannot acknowledge the next delivery.
 //  8. At most Options.MaxConns connections are open, idle ones included. A delivery beyond this bound waits before
@@ -32,7 +32,7 @@
 //     a third more would have been acceptable.
 //   - fasthttp's client was not chosen because it breaks this contract, although it costs only 5% more. It
 //     reuses connections without looking for left-over bytes, so that a late 200 acknowledges the next
-//     delivery. It bounds connections per host only, and keeps goroutines per host that nothing ends. If a
+//     delivery. It bounds connections only per host, and starts goroutines for each host that never end. If a
 //     connection breaks before the first byte, it reports only EOF. Only fasthttp's parser of headers and
 //     bodies is used. The parser starts from the beginning with each piece that arrives, so it is called only
 //     after a check of the first line and once a header is complete.

@@ -13,8 +13,8 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// Interrupted is the Failure of an attempt that Close has ended, or has prevented. It says nothing
-// about the receiver.
+// Interrupted is the Failure of an attempt that Close has interrupted or prevented. It says nothing about the
+// receiver.
 const Interrupted = "interrupted"
 
 // The other values of Attempt.Failure, in words for people. A further value is "status <number>".
@@ -46,12 +46,12 @@ const (
 	tlsFailed      = "TLS: handshake failed"
 )
 
-// remoteErrorOp is the Op of a net.OpError for an alert that the receiver sent over TLS.
+// remoteErrorOp is the Op of the net.OpError that reports a TLS alert from the receiver.
 const remoteErrorOp = "remote error"
 
 var errTooLong = errors.New("the answer is longer than its bound")
 
-// timedOut tells whether a deadline has passed.
+// timedOut reports whether the error says that a deadline has passed.
 func timedOut(err error) bool {
 	var timeout net.Error
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
@@ -82,7 +82,7 @@ func dialFailure(err error, ifLate string) string {
 	return notConnected
 }
 
-// isOutOfResources tells whether a connection failed because this machine has run out of ports, files or memory.
+// isOutOfResources reports whether a connection failed because this machine has run out of ports, files or memory.
 func isOutOfResources(err error) bool {
 	for _, resourceError := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
 		if errors.Is(err, resourceError) {

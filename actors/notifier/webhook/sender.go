@@ -24,11 +24,12 @@ type Options struct {
 	AllowPrivate bool
 	Clock        clock.Clock
 	Log          *slog.Logger // logs only that this machine has run out of something, such as ports or files
-	Dial         Dial         // opens connections; nil: over this machine's network
-	MaxConns     int          // bound on open connections, and so on deliveries in progress; 0: DefaultMaxConns
+	Dial         Dial         // opens connections; nil for this machine's network
+	MaxConns     int          // maximum number of open connections and of deliveries in progress; 0 means DefaultMaxConns
 }
 
-// Dial opens a connection, as net.Dialer.DialContext does. A connection that is not a socket of this machine is used for one delivery.
+// Dial opens a connection, like net.Dialer.DialContext. A connection that is not a socket of this machine is used for only one
+// delivery.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 // bounds are durations in real time. Only tests change them.
@@ -81,8 +82,8 @@ func newSender(o Options, b bounds) *Sender {
 	return c
 }
 
-// Close ends all connections. Deliveries in progress, and later ones, are Interrupted. Close
-// returns when no delivery is in progress any more.
+// Close ends all connections. Deliveries in progress and later deliveries end with the failure Interrupted.
+// Close returns when no delivery is in progress any more.
 func (c *Sender) Close() {
 	c.closeOnce.Do(func() {
 		c.cancel()
@@ -93,8 +94,8 @@ func (c *Sender) Close() {
 	})
 }
 
-// Deliver makes one attempt. It first waits until fewer than MaxConns deliveries are in progress; from
-// then on it returns within 15 s, plus the second that a response's body may take.
+// Deliver makes one attempt. It first waits until fewer than MaxConns deliveries are in progress; from then
+// on it returns within 16 s: 15 s for the attempt, and 1 s for reading the response's body.
 func (c *Sender) Deliver(d *Delivery) Attempt {
 	select {
 	case c.slots <- struct{}{}:
@@ -143,7 +144,7 @@ func (c *Sender) exchangeOver(conn *connection, request []byte, deadline time.Ti
 	return v
 }
 
-// open opens a connection, or returns why it could not.
+// open opens a connection. If that fails, it returns the reason.
 func (c *Sender) open(to destination, deadline time.Time) (*connection, string) {
 	c.connections.reserve()
 	conn, failure := c.connect(to, deadline)
@@ -155,7 +156,8 @@ func (c *Sender) open(to destination, deadline time.Time) (*connection, string) 
 	return conn, ""
 }
 
-// connect makes a connection with TCP and, if the destination needs it, TLS, or returns why it could not.
+// connect makes a TCP connection and, if the destination needs it, the TLS handshake. If that fails, connect returns
+// the reason.
 func (c *Sender) connect(to destination, deadline time.Time) (*connection, string) {
 	connectBy, ifLate := time.Now().Add(c.bounds.connect), connectTimedOut
 	if deadline.Before(connectBy) {
@@ -193,7 +195,7 @@ func (c *Sender) connect(to destination, deadline time.Time) (*connection, strin
 	return conn, ""
 }
 
-// statusFailure returns why a status does not acknowledge the delivery; empty if it does.
+// statusFailure returns the reason why a status does not acknowledge the delivery, or an empty text if it does.
 func statusFailure(status int) string {
 	switch {
 	case 200 <= status && status < 300:

@@ -9,11 +9,12 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// verifyRate is how many bytes of the log are verified in a second while the simulator is in use. It takes about 2% of a
-// CPU.
+// verifyRate is the number of bytes per second at which the log is verified while the simulator is in use. Verifying
+// takes about 2% of a CPU.
 const verifyRate = 16 << 20
 
-// verifyLater begins to verify the part of the log that the checkpoint covers, which Open has not read.
+// verifyLater starts a goroutine that verifies the part of the log that the checkpoint covers. Open has not read this
+// part.
 func (s *Simulator) verifyLater(covered section) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.endBackground = cancel
@@ -28,8 +29,8 @@ func (s *Simulator) verifyLater(covered section) {
 	})
 }
 
-// verify returns an error if a line of the section can't be read. Before it reads a chunk, it calls wait with the
-// chunk's size.
+// verify returns an error if a line of the section is damaged or can't be read. Before verify reads a chunk, it
+// calls wait with the chunk's size.
 func (s *Simulator) verify(ctx context.Context, part section, wait func(ctx context.Context, byteCount int) error) error {
 	next := part.begin
 	return s.log.eachLine(ctx, part, func(offset int64, text []byte) error {
@@ -55,8 +56,9 @@ func (s *Simulator) reportDamage(err error) {
 	}
 }
 
-// Close waits for the lines that are being written, and closes the log. After that, the verdict of Submit is
-// VerdictNotSent, and the verdict of an inquiry about a call that was made is VerdictUnknown.
+// Close waits for the lines that are being written, and closes the log. Afterwards the log can be neither
+// read nor written: a call that opens a new charge gets VerdictNotSent, and calls and inquiries about an
+// existing charge get VerdictUnknown.
 func (s *Simulator) Close() error {
 	s.endBackground()
 	s.mu.Lock()
@@ -67,7 +69,7 @@ func (s *Simulator) Close() error {
 	for pending := s.log.lastPending(); pending != nil; pending = s.log.lastPending() {
 		pending.share()
 		s.mu.Unlock()
-		_ = s.wait(pending) // an error concerns only the calls whose lines are in the batch
+		_ = s.wait(pending) // if the batch failed, the callers that wait for it get the error
 		s.mu.Lock()
 	}
 	if isComplete {
@@ -76,7 +78,7 @@ func (s *Simulator) Close() error {
 	s.mu.Unlock()
 	s.background.Wait()
 	if isComplete {
-		_ = s.log.file.Truncate(s.log.durable) // zero bytes that stay do no harm
+		_ = s.log.file.Truncate(s.log.durable) // if this fails, zero bytes stay at the end and do no harm
 	}
 	return s.log.file.Close()
 }

@@ -10,24 +10,24 @@ import (
 	"mizan/internal/assert"
 )
 
-// maxBatch bounds the lines of a batch, in bytes. While a batch is full, further calls wait for it.
+// maxBatch bounds the total length of a batch's lines, in bytes. Once a batch is full, further calls wait until it is durable.
 const maxBatch = 256 << 10
 
-// gatherYields is how often the caller that writes a batch lets other goroutines run first, if the batch before had
-// several lines. Where the CPU is busy, further calls arrive meanwhile, and one sync serves them too; where it is idle,
-// no time passes.
+// gatherYields is the number of times that a caller yields the processor before it writes a batch, if the previous
+// batch had several lines. On a busy CPU, further calls join the batch meanwhile, and the same sync serves them too. On
+// an idle CPU, yielding takes no time.
 const gatherYields = 2
 
-// batch is a sequence of lines that become durable together, with one write and one sync. At most two exist: one
-// is being written, and one collects the lines of the calls that arrive meanwhile. The first caller that waits for
-// a batch writes it, after the batch before it.
+// batch is a sequence of lines that become durable together, with one write and one sync. At most two batches
+// exist: one is being written, and the other collects the lines of the calls that arrive meanwhile. The first
+// caller that waits for a batch also writes it, once the previous batch has been written.
 type batch struct {
-	begin     int64  // where its first line begins in the log
+	begin     int64  // the log offset at which the first line begins
 	text      []byte // the lines; guarded by Simulator.mu until the batch is being written
 	lines     []pendingLine
-	previous  *batch        // the batch that was being written when this one began; nil: none
-	hasWriter atomic.Bool   // a caller writes the batch, or will when the previous one has ended
-	ended     chan struct{} // closed when the batch is durable or has failed; nil while only one caller knows the batch
+	previous  *batch        // the batch that was being written when this batch began; nil if none
+	hasWriter atomic.Bool   // a caller is writing the batch, or waits for the previous batch in order to write this one
+	ended     chan struct{} // closed when the batch is durable or has failed; nil while only one caller uses the batch
 	err       error         // why the lines are not in the log; valid after ended is closed
 }
 
@@ -38,7 +38,7 @@ type pendingLine struct {
 }
 
 // errNotWritten says that lines are not in the log and never will be, so their calls never happened. After any
-// other error of a batch, a later start may find the lines.
+// other error of a batch, its lines may be in the log, and the next start may find them.
 var errNotWritten = errors.New("the simulator's log cannot be written")
 
 func (b *batch) end() int64 { return b.begin + int64(len(b.text)) }
@@ -62,7 +62,7 @@ func (b *batch) share() {
 // collect returns the batch to which the next line is added.
 func (l *callLog) collect() *batch {
 	if b := l.collecting; b != nil {
-		b.share() // from now on several callers know the batch
+		b.share() // from now on several callers use the batch
 		return b
 	}
 	b := l.spare
@@ -77,7 +77,7 @@ func (l *callLog) collect() *batch {
 	return b
 }
 
-// lastPending returns the batch with the last line of all, if that line is not durable yet; else nil.
+// lastPending returns the newest batch, or nil if all lines are durable.
 func (l *callLog) lastPending() *batch {
 	if l.collecting != nil {
 		return l.collecting
@@ -85,7 +85,7 @@ func (l *callLog) lastPending() *batch {
 	return l.writing
 }
 
-// isPending tells whether a line of a charge with this hash is not durable yet.
+// isPending tells whether a charge with this hash has a line that is not durable yet.
 func (l *callLog) isPending(hash uint64) bool {
 	for _, b := range [...]*batch{l.collecting, l.writing} {
 		if b == nil {
@@ -100,8 +100,8 @@ func (l *callLog) isPending(hash uint64) bool {
 	return false
 }
 
-// newestPending returns a copy of the charge's newest line that is not durable yet, and the line's batch; nil if there
-// is none.
+// newestPending returns a copy of the charge's newest line that is not durable yet, and the line's batch. It returns
+// nil if all lines of the charge are durable.
 func (l *callLog) newestPending(key []byte, hash uint64) (text []byte, offset int64, in *batch) {
 	for _, b := range [...]*batch{l.collecting, l.writing} {
 		if b == nil {
@@ -117,7 +117,7 @@ func (l *callLog) newestPending(key []byte, hash uint64) (text []byte, offset in
 	return nil, 0, nil
 }
 
-// pendingAt returns a copy of the line that begins at offset, if that line is not durable yet; else nil.
+// pendingAt returns a copy of the line that begins at offset, or nil if this line is already durable.
 func (l *callLog) pendingAt(offset int64) []byte {
 	for _, b := range [...]*batch{l.collecting, l.writing} {
 		if b == nil {
@@ -132,25 +132,26 @@ func (l *callLog) pendingAt(offset int64) []byte {
 	return nil
 }
 
-// lockForLine locks mu when the batch that collects lines has room for one more.
+// lockForLine waits until the batch that collects lines has room for one more line, and locks mu.
 func (s *Simulator) lockForLine() {
 	s.mu.Lock()
 	for b := s.log.collecting; b != nil && len(b.text)+maxLine > maxBatch; b = s.log.collecting {
 		b.share()
 		s.mu.Unlock()
-		_ = s.wait(b) // an error concerns only the calls whose lines are in the batch
+		_ = s.wait(b) // if the batch failed, the callers that wait for it get the error
 		s.mu.Lock()
 	}
 }
 
-// write adds the line, which becomes its charge's newest line. The call may be answered when the returned batch is
-// durable. The caller holds the charge's lock and has called lockForLine.
+// write adds a line to the batch that collects lines. The line becomes its charge's newest line. The call may be
+// answered once the returned batch is durable. The caller of write must hold the charge's lock and must have
+// called lockForLine.
 func (s *Simulator) write(key []byte, hash uint64, line *record) (*batch, error) {
 	if s.log.failure != nil {
 		return nil, s.log.failure
 	}
 	if line.batch != nil && line.batch.err != nil {
-		return nil, line.batch.err // the charge's newest line, which this one continues, was not written
+		return nil, line.batch.err // the new line continues a line of the charge that could not be written
 	}
 	b := s.log.collect()
 	begin := len(b.text)
@@ -161,8 +162,8 @@ func (s *Simulator) write(key []byte, hash uint64, line *record) (*batch, error)
 	return b, nil
 }
 
-// wait returns when the batch is durable or has failed; the error says why it failed. A nil batch stands for
-// durable lines. The caller must hold no lock except a charge's.
+// wait returns when the batch is durable or has failed; the error says why it failed. A nil batch means that
+// there is nothing to wait for. The caller must not hold mu, but may hold a charge's lock.
 func (s *Simulator) wait(b *batch) error {
 	switch {
 	case b == nil:
@@ -187,7 +188,7 @@ func (s *Simulator) flush(b *batch) error {
 	}
 	s.mu.Lock()
 	s.log.isShared = len(b.lines) > 1
-	err := b.err // the previous batch may have failed, and this one with it
+	err := b.err // if the previous batch failed, this batch failed with it
 	if err == nil {
 		s.log.collecting, s.log.writing = nil, b
 	}
@@ -210,7 +211,7 @@ func (s *Simulator) flush(b *batch) error {
 	return err
 }
 
-// addBatchToIndex updates the memory from a batch that has become durable.
+// addBatchToIndex adds the lines of a batch that has become durable to the index and the chargebacks.
 func (s *Simulator) addBatchToIndex(b *batch) {
 	for i := range b.lines {
 		err := s.addToIndex(b.lineAt(i), b.lines[i].offset)
@@ -219,12 +220,12 @@ func (s *Simulator) addBatchToIndex(b *batch) {
 	s.log.durable = b.end()
 }
 
-// discard drops the lines that are not durable, so that their calls never happened. After a failed sync nothing
-// is written any more, and the lines are cut off if possible.
+// discard drops all lines that are not durable, as if their calls had never been made. After a failed sync
+// nothing is written any more, and the lines are cut off the file if possible.
 func (s *Simulator) discard(b *batch, err error) {
 	b.err = err
 	if next := s.log.collecting; next != nil {
-		next.err, s.log.collecting = err, nil // the lines of next follow those of b
+		next.err, s.log.collecting = err, nil // the lines of next follow the lines of b, so they cannot be written without them
 	}
 	if errors.Is(err, errNotWritten) {
 		return
@@ -236,9 +237,9 @@ func (s *Simulator) discard(b *batch, err error) {
 	}
 }
 
-// end wakes the callers that wait for the batch, and keeps its buffers for another one.
+// end wakes the callers that wait for the batch, and keeps the batch's buffers for a later batch.
 func (l *callLog) end(b *batch) {
-	if b.ended == nil { // no other caller knows the batch, so the batch itself is used again
+	if b.ended == nil { // no other caller uses the batch, so the batch itself can be reused
 		b.err = nil
 		b.hasWriter.Store(false)
 		l.spare = b
@@ -261,8 +262,8 @@ func (l *callLog) makeDurable(b *batch) error {
 	return l.file.Sync()
 }
 
-// cutUnwritten cuts off the bytes that a failed write has left. The result is errNotWritten only if the cut is
-// durable, so that a power cut cannot bring the bytes back.
+// cutUnwritten cuts off the bytes that a failed write has left in the file. The error is errNotWritten only if
+// the cut is durable, so that the bytes cannot reappear after a power failure.
 func (l *callLog) cutUnwritten(writeError error) error {
 	err := l.file.Truncate(l.durable)
 	if err == nil {

@@ -10,12 +10,12 @@ import (
 	"mizan/ledger/payment"
 )
 
-// A charge's card number or money_storage type selects one of the decisions below.
+// Delays of the decisions below. The card number or the money_storage type of a charge selects its decision.
 const (
-	slowDelay         = 5 * time.Second  // time that a slow charge or refund takes
-	lostResponseDelay = 10 * time.Second // time until an inquiry finds a result whose response was lost
+	slowDelay         = 5 * time.Second  // how long a slow charge or refund takes
+	lostResponseDelay = 10 * time.Second // if a response is lost, inquiries find the result after this time
 	chargebackAfter   = 60 * time.Second
-	signingTime       = 60 * time.Second // how long a payload may be signed, because its sequence number is reserved
+	signingTime       = 60 * time.Second // how long a payload may be signed and keeps its sequence number
 )
 
 // Reasons of refusals and failures.
@@ -32,18 +32,18 @@ const (
 	reasonDestination    = "unknown_destination"
 )
 
-// nextStep is the step that the rail (the simulated payment network) takes next with a charge, without a
-// further call; empty: none.
+// nextStep is what the rail (the simulated payment network) will do with a charge on its own, without a
+// further call. It is empty if the rail will do nothing.
 type nextStep string
 
 const (
 	willCharge          nextStep = "charged"
 	willHold            nextStep = "held"
-	willChargeBack      nextStep = "reversed" // the rail charges the charge back, but a hold only after its capture
-	chargebackCancelled nextStep = "kept"     // the rail would have charged it back, but it was refunded in full
+	willChargeBack      nextStep = "reversed" // the rail takes the money back, but of a hold only after its capture
+	chargebackCancelled nextStep = "kept"     // there will be no chargeback after all, because the charge was refunded in full
 )
 
-// refundMode is how the rail handles refunds. If it is empty, the rail grants them at once.
+// refundMode says how the rail handles refunds. If the mode is empty, the rail grants every refund at once.
 type refundMode string
 
 const (
@@ -51,7 +51,7 @@ const (
 	delaysRefunds  refundMode = "delayed"
 )
 
-// payerAction is the action that a charge requires of its payer; empty: none.
+// payerAction is what the payer of a charge has to do. It is empty if the payer has to do nothing.
 type payerAction string
 
 const (
@@ -65,7 +65,7 @@ const (
 	asksSignature payerAction = "signature" // the signature of a payload that has a reserved sequence number
 )
 
-// isOnPage tells whether the payer acts on the challenge page.
+// isOnPage tells whether the payer carries out the action on the challenge page.
 func (a payerAction) isOnPage() bool {
 	return a == asksRedirect || a == asksForm || a == asksPage || a == asksDeposit
 }
@@ -85,7 +85,7 @@ type decision struct {
 	refundMode  refundMode
 	payerAction payerAction
 
-	unreachable bool   // the provider does not respond to any charge
+	unreachable bool   // the provider responds to no charge at all
 	returnURL   string // where the challenge page sends the payer; empty if the charge has no such page
 }
 
@@ -108,7 +108,8 @@ func awaitingDecision(a payerAction) decision {
 	return decision{verdict: payment.VerdictAction, next: willCharge, payerAction: a}
 }
 
-// authorizedOnly returns the decision for a call that only authorizes: the money is held and not charged.
+// authorizedOnly returns the decision for a call that only authorizes the payment: the money is held instead of
+// charged.
 func (d decision) authorizedOnly() decision {
 	switch {
 	case d.verdict == payment.VerdictCharged:
@@ -154,8 +155,8 @@ func cardDecision(operation actors.Operation, number []byte) decision {
 	return chargedDecision
 }
 
-// actionOfMethod maps the money_storage types whose payer, or recipient, has to act. All other types of
-// the protocol are charged, or paid out, at once.
+// actionOfMethod lists the money_storage types for which the payer of a payment, or the recipient of a
+// payout, has to act. A charge or a payout of any other type is made at once.
 var actionOfMethod = map[actors.Operation]map[string]payerAction{
 	actors.Pay:    {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit, "native_gas": asksSignature},
 	actors.PayOut: {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit, "open_banking": asksChoice, "sepa": asksChoice},
@@ -166,15 +167,15 @@ func opensCharge(operation actors.Operation) bool {
 	return operation == actors.Pay || operation == actors.PayOut
 }
 
-// accepts tells whether the rail serves a money_storage type. It serves every known type, for payments and
-// payouts and for the operations that follow them.
+// accepts tells whether the rail supports a money_storage type. It supports every known type, for payments
+// and payouts and for the operations that follow them.
 func accepts(operation actors.Operation, method string) bool {
 	_, known := payment.Method([]byte(method))
 	return known && operation >= actors.Pay && operation <= actors.Refund
 }
 
-// decide returns the rail's decision on a call that opens a charge. It looks at the terminal's setting, the
-// method and the card, in that order: a forced outcome applies to every charge of the terminal.
+// decide returns the rail's decision on a call that opens a charge. The terminal's forced outcome comes
+// first, because it applies to every charge of the terminal; then the method decides, then the card.
 func decide(call *actors.Call, now time.Time) decision {
 	assert.That(opensCharge(call.Operation), "simulator: operation %d opens no charge", call.Operation)
 	d := decideWithoutHold(call, now)
@@ -184,7 +185,7 @@ func decide(call *actors.Call, now time.Time) decision {
 	return d
 }
 
-// decideWithoutHold decides as if Hold were not set.
+// decideWithoutHold decides on a call as if call.Hold were not set.
 func decideWithoutHold(call *actors.Call, now time.Time) decision {
 	if forced, ok := forcedDecision(call.Terminal); ok {
 		return forced
@@ -210,8 +211,8 @@ func decideWithoutHold(call *actors.Call, now time.Time) decision {
 	return chargedDecision
 }
 
-// isExpired tells whether the card's last month is before the month of now, in UTC. A card without a month
-// or a year, as a payout's card may be, does not expire.
+// isExpired tells whether the last month in which the card is valid has ended, in UTC. A card without a
+// month or a year does not expire; the card of a payout may be such a card.
 func isExpired(card *secret.Card, now time.Time) bool {
 	const century = 100
 	if len(card.ExpMonth) == 0 || len(card.ExpYear) == 0 {
@@ -225,7 +226,8 @@ func isExpired(card *secret.Card, now time.Time) bool {
 	return year < now.Year() || year == now.Year() && time.Month(month) < now.Month()
 }
 
-// parseDigits parses a decimal number; validation guarantees that there are only a few digits and nothing else.
+// parseDigits parses a decimal number. The request's validation has ensured that there are only a few digits and
+// nothing else.
 func parseDigits(digits []byte) (n int) {
 	for _, d := range digits {
 		n = 10*n + int(d-'0')
@@ -233,7 +235,8 @@ func parseDigits(digits []byte) (n int) {
 	return n
 }
 
-// forcedDecision returns the decision that the terminal's parameter "fail" requires for every charge.
+// forcedDecision returns the decision that the terminal's parameter "fail" forces on every charge, if the parameter
+// is set.
 func forcedDecision(terminal *directory.Terminal) (decision, bool) {
 	p, _ := terminal.Parameters.(*Params)
 	if p == nil {
@@ -246,7 +249,7 @@ func forcedDecision(terminal *directory.Terminal) (decision, bool) {
 		return failedDecision(reasonForced), true
 	case FailTimeout:
 		unreachable := timedOutDecision
-		unreachable.unreachable = true // for every card, because the provider does not respond at all
+		unreachable.unreachable = true // the provider responds to no call at all, whatever the card
 		return unreachable, true
 	}
 	return decision{}, false

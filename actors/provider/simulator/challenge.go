@@ -17,8 +17,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// ChallengePath is the URL path of the challenge page, on which a payer approves or refuses a charge. Requests have the
-// three parameters below, in the query or posted as a form.
+// ChallengePath is the URL path of the challenge page, on which a payer approves or refuses a charge. A request passes
+// the three parameters below in its query or as a posted form.
 const ChallengePath = "/simulator/challenge"
 
 // The challenge page's parameters.
@@ -34,24 +34,22 @@ const (
 	ChallengeOver = "answered" // the payer has decided, or the charge was voided, so nothing is left to decide
 )
 
-// passwordMaterial is the additional_params_for_auth of a charge that asks for a one-time password.
+// passwordMaterial is the value of additional_params_for_auth if a charge requires a one-time password.
 const passwordMaterial = `{"type":"otp","digits":6}`
 
-// ErrNoChallenge is the error for a charge that does not exist or has no challenge, and for a token
-// that is not the token of this charge. The error is the same in all these cases, so that guessing
-// reveals nothing.
+// ErrNoChallenge is returned if the charge does not exist or has no challenge, or if the token belongs to another
+// charge. The error is the same in all these cases, so that guessing reveals nothing.
 var ErrNoChallenge = errors.New("simulator: no such challenge")
 
 // Challenge is the content of the challenge page.
 type Challenge struct {
-	Amount    string      // in Asset's minor units, decimal digits
+	Amount    string      // decimal digits, in minor units of Asset
 	Asset     money.Asset // the asset of Amount
 	State     string      // ChallengeOpen or ChallengeOver
-	ReturnURL string      // where the payer goes afterwards; empty if the call named no address
+	ReturnURL string      // address to which the payer returns afterwards; empty if the call had none
 }
 
-// action returns the action that the line's charge requires of its payer. The result shares no memory
-// with the line.
+// action returns what the payer of the line's charge has to do. The result shares no memory with the line.
 func (s *Simulator) action(line *record) *payment.Action {
 	token := s.challengeToken(line.terminal, line.reference)
 	query := url.Values{
@@ -84,8 +82,8 @@ func (s *Simulator) action(line *record) *payment.Action {
 	return &payment.Action{Page: address, Code: address}
 }
 
-// depositAddress returns the address to which the money of the line's charge is to be sent. No wallet accepts
-// the text as an address: money that a wallet sent there would be lost.
+// depositAddress returns the address to which the payer of the line's charge is to send the money. The text
+// is deliberately invalid as a wallet address, because money that somebody really sent there would be lost.
 func (line *record) depositAddress() string {
 	network := string(assetOf(line.charge.asset).Network)
 	if network == "" {
@@ -95,7 +93,7 @@ func (line *record) depositAddress() string {
 	return "simulated-" + network + "-" + hex.EncodeToString(digest[:20])
 }
 
-// challengeToken returns the token that authorizes a decision on one charge. It is derived from
+// challengeToken returns the token that authorizes its holder to decide on one charge. The token is derived from
 // Options.Key, so it need not be stored.
 func (s *Simulator) challengeToken(terminal, reference ledger.ID) string {
 	mac := hmac.New(sha256.New, s.key[:])
@@ -104,8 +102,8 @@ func (s *Simulator) challengeToken(terminal, reference ledger.ID) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Challenge returns the content of the challenge page for a charge. The token comes from the page's
-// address. The error is ErrNoChallenge, or says that the log cannot be read.
+// Challenge returns the content of the challenge page for a charge. The token is the one in the address of the page.
+// The error is ErrNoChallenge, or says that the log cannot be read.
 func (s *Simulator) Challenge(terminal, reference ledger.ID, token string) (Challenge, error) {
 	key := appendKey(make([]byte, 0, keySize), terminal, reference)
 	line, err := s.challengedLine(key, s.index.hash(key), s.challengeToken(terminal, reference), token)
@@ -120,10 +118,10 @@ func (s *Simulator) Challenge(terminal, reference ledger.ID, token string) (Chal
 	return shown, nil
 }
 
-// Decide logs the payer's decision on the page; Complete then acts on it. A second decision changes
-// nothing, and neither does a decision on a charge that was given up. Decide returns the address to
+// Decide writes the payer's decision on the challenge page to the log; a later Complete call carries it out. A second
+// decision changes nothing, and neither does a decision on a charge that was given up. Decide returns the address to
 // which the payer goes next, and the charge's organization. The error is ErrNoChallenge, or says that the log cannot be
-// read, written or synced. After an error nothing was decided.
+// read, written or synced.
 func (s *Simulator) Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error) {
 	returnURL, org, b, err := s.writeDecision(terminal, reference, token, approve)
 	if err == nil {
@@ -135,8 +133,8 @@ func (s *Simulator) Decide(terminal, reference ledger.ID, token string, approve 
 	return returnURL, org, nil
 }
 
-// writeDecision writes the payer's decision while it holds the charge's lock. The result may be returned to
-// the payer only when the batch is durable.
+// writeDecision locks the charge and writes the payer's decision. The results may be passed on to the payer
+// only once the returned batch is durable.
 func (s *Simulator) writeDecision(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, b *batch, err error) {
 	key := appendKey(make([]byte, 0, keySize), terminal, reference)
 	hash := s.index.hash(key)
@@ -165,8 +163,8 @@ func (s *Simulator) writeDecision(terminal, reference ledger.ID, token string, a
 	return line.charge.returnURL, line.org, b, nil
 }
 
-// challengedLine returns the newest line of a charge that has, or had, a challenge page, if the presented token
-// is the token of this charge.
+// challengedLine returns the newest line of a charge if the charge has, or had, a challenge page and the
+// presented token is valid. Otherwise it returns ErrNoChallenge.
 func (s *Simulator) challengedLine(key []byte, hash uint64, validToken, presentedToken string) (*record, error) {
 	if !hmac.Equal([]byte(presentedToken), []byte(validToken)) {
 		return nil, ErrNoChallenge
@@ -181,8 +179,8 @@ func (s *Simulator) challengedLine(key []byte, hash uint64, validToken, presente
 	return line, nil
 }
 
-// assetOf parses a text that money.Asset printed. The text needs no unescaping, because no currency of
-// the platform has a character that is escaped when printed.
+// assetOf parses text that money.Asset.String wrote. The text contains no escapes, because no currency
+// of the platform has a character that String escapes.
 func assetOf(text string) money.Asset {
 	env, currencyAndNetwork, _ := strings.Cut(text, "/")
 	currency, network, _ := strings.Cut(currencyAndNetwork, "/")

@@ -18,40 +18,39 @@ const (
 	answerRejected answer = "refused"
 )
 
-// Texts of the rail (the simulated payment network) about a crypto deposit, which merchants see in
-// merchant_meta.
+// The values of merchant_meta that the rail (the simulated payment network) sends for a crypto deposit. Merchants see them.
 const (
 	metaAwaiting  = `{"status":"awaiting_deposit"}`
 	metaConfirmed = `{"status":"confirmed"}`
 )
 
-// charge is the state of a charge as one of its log lines has it. A charge in progress finishes later
-// without a further line; asOf returns the state at an instant.
+// charge is the state of a charge as one of its log lines records it. If the charge is in progress,
+// it finishes later without a further line; asOf computes the state at an instant.
 type charge struct {
-	operation actors.Operation // Pay or PayOut; 0: there is no charge
-	verdict   payment.Verdict  // VerdictNotFound: there is no charge
+	operation actors.Operation // Pay or PayOut; 0 if there is no charge
+	verdict   payment.Verdict  // VerdictNotFound if there is no charge
 	reason    string
 	next      nextStep
-	at        time.Time // when the rail takes the next step, if that has a time; else when the charge last changed
+	at        time.Time // time of the rail's next step if it is scheduled, otherwise of the charge's last change
 
 	amount   money.Amount // the authorised or charged amount
-	captured money.Amount // the captured part of the amount; all of it unless the charge was held
-	refunded money.Amount // the refunded part of captured, refunds in progress included
+	captured money.Amount // the captured part of the amount; the whole amount if the charge was never a hold
+	refunded money.Amount // the refunded part of captured; it includes refunds in progress
 
 	refundMode  refundMode
 	payerAction payerAction // stays set after the payer has acted
 	answer      answer
-	asset       string // as money.Asset prints it; for the challenge page and for the payload to be signed
+	asset       string // the text of a money.Asset; set if the charge has a challenge page or a payload to be signed
 	returnURL   string // where the challenge page sends the payer
 
-	sequence uint64    // how many times a payload to be signed was published
-	expires  time.Time // the end of the time in which that payload may be signed
+	sequence uint64    // number of payloads to be signed that were published so far
+	expires  time.Time // the newest payload may be signed until this time
 }
 
-// noCharge is the state of a reference without a charge.
+// noCharge is the state that is returned for a reference to which no charge belongs.
 var noCharge = charge{verdict: payment.VerdictNotFound}
 
-// open sets the state of an empty charge from the call that opens the charge.
+// open fills an empty charge from the call that opens it.
 func (c *charge) open(call *actors.Call, d *decision, now time.Time) {
 	c.operation, c.amount, c.payerAction = call.Operation, call.Amount, d.payerAction
 	switch {
@@ -70,12 +69,12 @@ func (c *charge) reserveSequence(now time.Time) {
 	c.expires = now.Add(signingTime)
 }
 
-// payload returns the text to be signed. It has the reference and the sequence number, so no two payloads are equal.
+// payload returns the text to be signed. The text contains the reference and the sequence number, so no two payloads are equal.
 func (c *charge) payload(reference ledger.ID) string {
 	return fmt.Sprintf("simulator:native_gas:%s:%s:%s:%d", c.asset, c.amount, reference, c.sequence)
 }
 
-// apply applies a decision to the charge.
+// apply sets the state of the charge that follows from a decision.
 func (c *charge) apply(d *decision, now time.Time) {
 	c.verdict, c.reason, c.next, c.refundMode = d.verdict, d.reason, d.next, d.refundMode
 	c.at = now.Add(d.nextIn)
@@ -93,7 +92,7 @@ func (c *charge) isInProgress() bool {
 // awaitsPayer tells whether the payer has to act and has not acted yet.
 func (c *charge) awaitsPayer() bool { return c.verdict == payment.VerdictAction && c.answer == "" }
 
-// isDue tells whether the charge is in progress according to its line, but finished by now.
+// isDue tells whether the charge's line says that it is in progress, but the time at which it finishes has come.
 func (c *charge) isDue(now time.Time) bool { return c.isInProgress() && !now.Before(c.at) }
 
 // asOf returns the charge's state at the instant now.
@@ -129,7 +128,7 @@ func (c *charge) outcome(reference ledger.ID, now time.Time) actors.Outcome {
 	return outcome
 }
 
-// cryptoMeta returns the object's bytes if the charge is a deposit of crypto, else nil. The caller owns the bytes.
+// cryptoMeta returns a copy of the object as bytes if the charge is a crypto deposit, and otherwise nil.
 func (c *charge) cryptoMeta(object string) []byte {
 	if c.payerAction != asksDeposit {
 		return nil
@@ -137,8 +136,8 @@ func (c *charge) cryptoMeta(object string) []byte {
 	return []byte(object)
 }
 
-// retrievalNumber returns the rail's number for a charge: 12 digits, derived from the reference.
-// Inquiries compute the number again, so the function must never change.
+// retrievalNumber returns the rail's number for a charge: 12 digits, derived from the reference. The number is not
+// stored but computed again at each inquiry, so the function must never change.
 func retrievalNumber(reference ledger.ID) string {
 	const prime, digits, modulus = 1_099_511_628_211, 12, 1_000_000_000_000
 	hash := uint64(14_695_981_039_346_656_037) // FNV-1a, 64 bits

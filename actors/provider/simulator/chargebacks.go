@@ -13,11 +13,10 @@ import (
 	"mizan/ledger/payment"
 )
 
-// chargebackBound is how many chargebacks are kept in memory.
+// chargebackBound is the maximum number of chargebacks in memory.
 const chargebackBound = 65_536
 
-// chargebacks has a report of each chargeback that is later than completeAfter. Earlier chargebacks are only in
-// the log.
+// chargebacks contains a report of each chargeback after the time completeAfter. Earlier chargebacks are only in the log.
 type chargebacks struct {
 	bound         int
 	reports       []actors.Report
@@ -30,8 +29,8 @@ type chargeKey struct{ terminal, reference ledger.ID }
 
 func chargeKeyOf(r *actors.Report) chargeKey { return chargeKey{r.Terminal, r.Reference} }
 
-// chargeback returns the report by which the rail (the simulated payment network) announces that the line's
-// charge is charged back.
+// chargeback returns the report with which the rail (the simulated payment network) announces a chargeback
+// of the line's charge.
 func (line *record) chargeback() actors.Report {
 	return actors.Report{
 		Org: line.org, Reference: line.reference, Terminal: line.terminal,
@@ -39,9 +38,8 @@ func (line *record) chargeback() actors.Report {
 	}
 }
 
-// update updates the list from a log line, which may announce a chargeback or cancel one. A hold is
-// charged back only after its capture. The line of a void or refund announces nothing new, because
-// an earlier line of its charge has announced the chargeback.
+// update updates the list from a log line, which may announce a chargeback or cancel one. A hold is charged back only after
+// its capture. The line of a void or a refund adds no chargeback, because an earlier line of the charge has already added it.
 func (c *chargebacks) update(line *record) {
 	isFollowUp := line.call.operation == refundOperation || line.call.operation == voidOperation
 	switch {
@@ -52,7 +50,7 @@ func (c *chargebacks) update(line *record) {
 	}
 }
 
-// add adds a report. If the list is full, it first drops the older half.
+// add adds a report. If the list is full, add first drops the older half of the reports.
 func (c *chargebacks) add(r actors.Report) {
 	if len(c.reports) == c.bound {
 		c.sort()
@@ -64,8 +62,8 @@ func (c *chargebacks) add(r actors.Report) {
 	c.isSorted = false
 }
 
-// drop removes a charge's chargeback from the list. If the list no longer has it, nothing is lost: the
-// cancellation is in the log too.
+// drop removes a charge's chargeback from the list. If the chargeback is no longer in the list, drop
+// does nothing; Reports then finds the cancellation in the log.
 func (c *chargebacks) drop(charge chargeKey) {
 	c.reports = slices.DeleteFunc(c.reports, func(r actors.Report) bool { return chargeKeyOf(&r) == charge })
 }
@@ -83,7 +81,7 @@ func (c *chargebacks) between(since, until time.Time) ([]actors.Report, bool) {
 	return slices.Clone(c.reports[c.countUpTo(since):c.countUpTo(until)]), true
 }
 
-// countUpTo counts the chargebacks that are not later than the instant; the list must be sorted.
+// countUpTo returns the number of chargebacks at or before the instant. The list must be sorted.
 func (c *chargebacks) countUpTo(instant time.Time) int {
 	n, _ := slices.BinarySearchFunc(c.reports, instant, func(r actors.Report, target time.Time) int {
 		if r.At.After(target) {
@@ -101,7 +99,7 @@ func (c *chargebacks) sort() {
 	}
 }
 
-// sortUnique sorts by time and removes duplicates: several lines may mention the same chargeback.
+// sortUnique sorts the reports by time and removes duplicates, because several lines may mention the same chargeback.
 func sortUnique(list []actors.Report) []actors.Report {
 	slices.SortFunc(list, func(a, b actors.Report) int {
 		if order := a.At.Compare(b.At); order != 0 {
@@ -117,8 +115,8 @@ func sortUnique(list []actors.Report) []actors.Report {
 	})
 }
 
-// parseIfChargeback parses a line that mentions a chargeback. It returns nil for any other line, so that most
-// lines need no parsing, and errDamaged for a damaged line.
+// parseIfChargeback parses a line that mentions a chargeback. For any other line it returns nil without
+// parsing it; these are most lines. If the line is damaged, it returns errDamaged.
 func parseIfChargeback(text []byte, offset int64) (*record, error) {
 	if !isSealed(text) {
 		return nil, errDamaged
@@ -133,10 +131,9 @@ func parseIfChargeback(text []byte, offset int64) (*record, error) {
 	return parseLine(text, offset)
 }
 
-// Reports implements actors.Provider. It returns the chargebacks in (since, until] up to the
-// clock's time; later ones may still be cancelled by a full refund. A chargeback at the
-// instant since belongs to the previous call. If the list in memory does not reach back to since, Reports reads
-// the log.
+// Reports implements actors.Provider. It returns the chargebacks after since and no later than until. It omits
+// chargebacks in the future, because a full refund may still cancel them. A chargeback exactly at since was
+// returned by the previous call. If the list in memory does not reach back to since, Reports reads the log.
 func (s *Simulator) Reports(ctx context.Context, since, until time.Time) ([]actors.Report, error) {
 	s.mu.Lock()
 	if now := s.clock.Now(); until.After(now) {
@@ -147,8 +144,8 @@ func (s *Simulator) Reports(ctx context.Context, since, until time.Time) ([]acto
 		pending.share()
 	}
 	s.mu.Unlock()
-	// A refund that cancels a chargeback may be pending. Later lines cannot change chargebacks that are due
-	// now.
+	// One of the lines that are not durable yet may be a refund that cancels a chargeback. Lines that are
+	// written later cannot change the chargebacks that are due now.
 	if err := s.wait(pending); err != nil {
 		return nil, fmt.Errorf("simulator: reports: %w", err)
 	}
@@ -180,13 +177,13 @@ func (s *Simulator) Reports(ctx context.Context, since, until time.Time) ([]acto
 	return sortUnique(slices.Collect(maps.Values(found))), nil
 }
 
-// NextReport returns when the earliest chargeback later than since is reported. A poll at that time
-// finds a chargeback unless the charge was refunded in full before.
+// NextReport returns the time of the earliest chargeback after since. Reports returns the chargeback at that time,
+// unless the charge is refunded in full before.
 func (s *Simulator) NextReport(since time.Time) (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if since.Before(s.chargebacks.completeAfter) {
-		return s.chargebacks.completeAfter, true // older chargebacks are only in the log, so the poll is due at once
+		return s.chargebacks.completeAfter, true // older chargebacks are only in the log, so Reports should be called now
 	}
 	s.chargebacks.sort()
 	i := s.chargebacks.countUpTo(since)

@@ -12,30 +12,31 @@ import (
 	"mizan/internal/durable"
 )
 
-// checkpointEvery is by how many bytes the log grows between two checkpoints (described below). A start reads at most
-// this many bytes, plus the bytes that were written while the last checkpoint was being written. A smaller log has no
-// checkpoint.
+// checkpointEvery is the number of bytes by which the log grows between two checkpoints (described below). At a
+// start, Open reads at most this many bytes, plus the bytes that were written while the last checkpoint was being
+// written. As long as the log is smaller, there is no checkpoint.
 const checkpointEvery = 32 << 20
 
-// checkpointMagic begins a checkpoint. Its number must change if the layout or the hash of keys changes.
+// checkpointMagic is the beginning of each checkpoint. The number in it must change if the layout or the hash of keys changes.
 const checkpointMagic = "mizan simulator checkpoint 1\n"
 
-// CheckpointSuffix follows the log's name in the name of the checkpoint's file.
+// CheckpointSuffix is appended to the name of the log to get the name of its checkpoint.
 const CheckpointSuffix = ".checkpoint"
 
-// A checkpoint has what a start would otherwise read from the log up to the line that ends at an offset: the index, the
-// sieve and the chargebacks. It is a file beside the log, with these parts:
+// A checkpoint is a file beside the log. It contains the index, the sieve and the chargebacks of all lines up to an
+// offset, so that a start need not read these lines. Its parts are:
 //
 //	checkpointMagic, offset, number of lines, length of the last line, that line
 //	indexBound, words of the sieve, number of entries of the ring, position of the oldest one, entries (hash, offset), sieve
 //	instant after which all chargebacks are listed, number of chargebacks, chargebacks (org, reference, terminal, instant)
 //	CRC-32C of all these parts
 //
-// Numbers have 64 bits, little-endian; instants are microseconds since 1970. The last line shows whether the
-// checkpoint belongs to the log: it has random ids, a time and an offset. A checkpoint that is missing or damaged, or
-// that belongs to another log or version, is ignored. It can be deleted at any time.
+// Numbers have 64 bits, little-endian; instants are microseconds since 1970. The checkpoint belongs to a log if the
+// log contains the same line at that offset; random ids and a time make the line unique. A damaged checkpoint, or one
+// of another log or version, is ignored. A checkpoint can be deleted at any time.
 
-// appendCheckpoint writes a checkpoint of all durable lines, the last of which is last. The caller holds mu.
+// appendCheckpoint appends a checkpoint of all durable lines to dst. The argument last is the text of the last
+// durable line. The caller holds mu.
 func (s *Simulator) appendCheckpoint(dst []byte, last []byte) []byte {
 	put := func(n int64) { dst = binary.LittleEndian.AppendUint64(dst, uint64(n)) }
 	dst = append(dst, checkpointMagic...)
@@ -64,7 +65,7 @@ func (s *Simulator) appendCheckpoint(dst []byte, last []byte) []byte {
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst, castagnoli))
 }
 
-// checkpointReader reads the parts of a checkpoint. After the first missing part, all parts are empty.
+// checkpointReader reads the parts of a checkpoint. If a part is missing, this part and all parts after it are read as empty.
 type checkpointReader struct {
 	rest    []byte
 	isShort bool
@@ -87,8 +88,8 @@ func (r *checkpointReader) number() int64 {
 	return 0
 }
 
-// count reads a number of elements of the given size. If fewer bytes are left than these elements need, it returns
-// 0.
+// count reads the number of elements that follow. An element has size bytes. If fewer bytes are left than the
+// elements need, count returns 0.
 func (r *checkpointReader) count(size int64) int64 {
 	n := r.number()
 	if n < 0 || n > int64(len(r.rest))/size {
@@ -99,7 +100,8 @@ func (r *checkpointReader) count(size int64) int64 {
 }
 
 // learnCheckpoint fills the index, the sieve and the chargebacks from a checkpoint, and returns the part of the log that
-// the checkpoint covers. If the checkpoint belongs to another log, it changes nothing and returns an empty part.
+// the checkpoint covers. If the checkpoint is damaged or belongs to another log, learnCheckpoint changes nothing and
+// returns an empty section.
 func (s *Simulator) learnCheckpoint(content []byte, length int64) section {
 	sumAt := len(content) - crc32.Size
 	if sumAt < len(checkpointMagic) || string(content[:len(checkpointMagic)]) != checkpointMagic ||
@@ -149,7 +151,7 @@ func (s *Simulator) learnCheckpoint(content []byte, length int64) section {
 	return covered
 }
 
-// hasLine tells whether the log's file has this line, ending at the offset end.
+// hasLine tells whether the log's file contains this line, and the line ends at the offset end.
 func (l *callLog) hasLine(text []byte, end int64) bool {
 	begin := end - int64(len(text))
 	if begin < 0 || !isSealed(text) {
@@ -159,7 +161,7 @@ func (l *callLog) hasLine(text []byte, end int64) bool {
 	return l.readFull(found, begin) == nil && bytes.Equal(found, text)
 }
 
-// readCheckpoint returns the content of the checkpoint's file; nil if there is none that can be used.
+// readCheckpoint returns the content of the checkpoint's file, or nil if the file does not exist or cannot be read.
 func readCheckpoint(path string) []byte {
 	durable.RemoveLeftovers(filepath.Dir(path), filepath.Base(path))
 	content, err := os.ReadFile(path)
@@ -169,7 +171,8 @@ func readCheckpoint(path string) []byte {
 	return content
 }
 
-// checkpointIfDue begins to write a checkpoint if the log has grown enough since the last one. The caller holds mu.
+// checkpointIfDue starts to write a checkpoint in the background if the log has grown enough since the last checkpoint.
+// The caller holds mu.
 func (s *Simulator) checkpointIfDue() {
 	if s.isCheckpointing || s.isDamaged || s.log.durable-s.checkpointed < s.checkpointEvery {
 		return
@@ -185,7 +188,8 @@ func (s *Simulator) checkpointIfDue() {
 	})
 }
 
-// writeCheckpoint writes a checkpoint of all durable lines. If that fails, the next start only takes longer.
+// writeCheckpoint writes a checkpoint of all durable lines. An error is ignored, because without a checkpoint the
+// next start only takes longer.
 func (s *Simulator) writeCheckpoint() {
 	s.mu.Lock()
 	sizeNow := len(checkpointMagic) + maxLine + 16*len(s.index.ring) + 8*len(s.index.sieve) + (3*16+8)*len(s.chargebacks.reports)

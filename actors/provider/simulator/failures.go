@@ -2,8 +2,8 @@ package simulator
 
 import "mizan/ledger/payment"
 
-// failures maps the reasons in the simulator's log to the service's failures. If a failure has no Detail, people
-// read the service's own sentence for its code.
+// failures maps the reasons in the simulator's log to the service's failures. For a failure without a Detail,
+// the service shows its own text for the failure's code.
 var failures = map[string]payment.Failure{
 	reasonDeclined:       {Code: payment.CardDeclined},
 	reasonFunds:          {Code: payment.InsufficientFunds},

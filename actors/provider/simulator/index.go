@@ -3,26 +3,25 @@ package simulator
 import "github.com/cespare/xxhash/v2"
 
 const (
-	// indexBound is how many charges are found without a search of the log.
+	// indexBound is the number of newest charges that are found without searching the log.
 	indexBound = 262_144
 
-	// sieveBits is the size of the sieve (a Bloom filter), 4 MiB: with a million calls in the log, 2 in 10,000
-	// unknown references cost a search; with ten million, 1 in 4.
+	// sieveBits is the size of the sieve (a Bloom filter): 4 MiB. If the log has a million calls, an inquiry
+	// for an unknown reference searches the log in 2 of 10,000 cases; with ten million calls, in 1 of 4.
 	sieveBits   = 1 << 25
-	sieveProbes = 4 // bits that each hash sets in the sieve
+	sieveProbes = 4 // number of bits that each hash sets in the sieve
 )
 
-// index finds a charge's newest line by the charge's key: the reference and terminal with which
-// each of its lines begins. It stores only hashes of keys, so the caller must check that the line
-// has the key.
+// index finds a charge's newest line by the charge's key (the reference and terminal, with which every line begins).
+// The index stores only hashes of keys, so the caller must check that the line really has this key.
 type index struct {
 	bound     int
-	positions map[uint64]uint32 // hash → position in the ring
-	ring      []indexEntry      // in the order of insertion, oldest first until the ring is full
+	positions map[uint64]uint32 // maps a hash to its position in the ring
+	ring      []indexEntry      // in order of insertion; once the ring is full, a new entry replaces the oldest one
 	oldest    int               // position of the oldest entry in the ring
 
-	// sieve is a Bloom filter, which can say for certain that a charge is unknown. After a kill most
-	// inquiries are about calls that never arrived; without the sieve each would search the whole log.
+	// sieve is a Bloom filter, which can say for certain that a charge is unknown. After a crash most inquiries
+	// are about calls that never arrived. Without the sieve, each of these inquiries would search the whole log.
 	sieve []uint64
 }
 
@@ -40,12 +39,12 @@ func newIndex(bound, sieveBits int) index {
 	}
 }
 
-// hash returns the hash of a charge's key. It needs no secret seed, because the service itself generates the ids
-// in keys.
+// hash returns the hash of a charge's key. The hash needs no secret seed, because the ids in a key are generated
+// by the service itself.
 func (x *index) hash(key []byte) uint64 { return xxhash.Sum64(key) }
 
-// put stores where a charge's newest line is. A charge keeps its position in the ring, so further
-// lines do not prolong its time in the index.
+// put stores where a charge's newest line is. If the charge is already in the index, its position in the ring does
+// not change, so further lines do not keep it in the index for longer.
 func (x *index) put(hash uint64, offset int64) {
 	for i := range uint64(sieveProbes) {
 		word, bit := x.probe(hash, i)
@@ -71,7 +70,7 @@ func (x *index) append(entry indexEntry) {
 	x.ring = append(x.ring, entry)
 }
 
-// find returns where the newest line with this hash begins, if it is in the index.
+// find returns the offset of the newest line with this hash, if the hash is in the index.
 func (x *index) find(hash uint64) (offset int64, found bool) {
 	position, found := x.positions[hash]
 	if !found {
@@ -80,7 +79,7 @@ func (x *index) find(hash uint64) (offset int64, found bool) {
 	return x.ring[position].offset, true
 }
 
-// mayContain tells whether a charge with this hash may have been put in. A result of false is certain.
+// mayContain returns false if it is certain that no charge with this hash is in the log.
 func (x *index) mayContain(hash uint64) bool {
 	for i := range uint64(sieveProbes) {
 		if word, bit := x.probe(hash, i); x.sieve[word]&bit == 0 {
@@ -90,7 +89,7 @@ func (x *index) mayContain(hash uint64) bool {
 	return true
 }
 
-// probe returns the i-th position of a hash in the sieve, by double hashing: the word's index and the bit's mask.
+// probe returns the i-th bit of a hash in the sieve, as the index of a word and a mask. The bit is found by double hashing.
 func (x *index) probe(hash, i uint64) (word, bit uint64) {
 	position := (hash + i*(hash>>32|1)) & uint64(len(x.sieve)*64-1) // the number of bits is a power of two
 	return position / 64, 1 << (position % 64)

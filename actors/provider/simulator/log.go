@@ -9,10 +9,10 @@ import (
 	"io"
 )
 
-// chunkSize is how many bytes of the log are read at a time.
+// chunkSize is the number of bytes that are read from the log at a time.
 const chunkSize = 1 << 20
 
-// file has the methods of *os.File that callLog needs.
+// file lists the methods of *os.File that callLog needs.
 type file interface {
 	io.ReaderAt
 	io.WriterAt
@@ -21,27 +21,26 @@ type file interface {
 	Sync() error
 }
 
-// callLog is the log: a file of whole lines, behind which zero bytes may follow, and the lines that are not in the file
-// yet. The bytes of the file below a value of durable that was read under Simulator.mu can be read without mu, because
-// they never change. Simulator.mu guards the other fields, except paddedTo and isShared, which only the goroutine that
-// writes a batch uses.
+// callLog is the log: a file of whole lines, which may be followed by zero bytes, and the lines that are not in the file yet.
+// The bytes before the offset durable never change, so whoever has read durable under Simulator.mu may read these bytes without
+// mu. Simulator.mu guards the other fields, except paddedTo and isShared, which only the goroutine that writes a batch uses.
 type callLog struct {
 	file      file
 	chunkSize int64
 
-	durable    int64  // where the last durable line ends
-	lastLine   int64  // where the last durable line begins
-	lineCount  int    // how many lines are durable
-	paddedTo   int64  // where the zero bytes behind the lines end
+	durable    int64  // offset at which the last durable line ends
+	lastLine   int64  // offset at which the last durable line begins
+	lineCount  int    // number of durable lines
+	paddedTo   int64  // offset at which the zero bytes after the lines end
 	isShared   bool   // the last batch had several lines
-	writing    *batch // the lines that are being written; nil: none
-	collecting *batch // the lines that will be written next; nil: none
-	spare      *batch // has the buffers for the next batch
-	failure    error  // why nothing is written any more: a failed sync, or Close
+	writing    *batch // the lines that are being written; nil if none
+	collecting *batch // the lines that will be written next; nil if none
+	spare      *batch // its buffers are reused by the next batch
+	failure    error  // why nothing can be written any more: a failed sync, or Close; nil while the log can be written
 }
 
-// readLine reads the line that begins at offset, its newline included. At first it reads only usualLine bytes,
-// because few lines are longer.
+// readLine reads the line that begins at offset, including the newline. At first it reads only usualLine
+// bytes, because few lines are longer.
 func (l *callLog) readLine(offset, size int64) ([]byte, error) {
 	if offset >= size {
 		return nil, io.ErrUnexpectedEOF // the line was not written
@@ -67,9 +66,8 @@ type section struct {
 	lineCount  int
 }
 
-// eachLine calls visit with the lines of a section, in order, until visit returns an error. The error that eachLine
-// returns also has the line's number. The bytes of a line are valid only until visit returns. A line that is too long
-// is damaged.
+// eachLine calls visit with the lines of a section, in order, until visit returns an error. eachLine adds the number of the
+// line to the error. The bytes of a line are valid only until visit returns. A line that is too long counts as damaged.
 func (l *callLog) eachLine(ctx context.Context, part section, visit func(offset int64, text []byte) error) error {
 	reader := bufio.NewReaderSize(io.NewSectionReader(l.file, part.begin, part.end-part.begin), int(l.chunkSize))
 	for number, offset, next := part.lineCount+1, part.begin, part.begin+l.chunkSize; ; number++ {
@@ -97,8 +95,8 @@ func (l *callLog) eachLine(ctx context.Context, part section, visit func(offset 
 	}
 }
 
-// findLast searches the first size bytes, backwards, for the last line that begins with the key. If there is
-// none, the text is nil and there is no error.
+// findLast searches the first size bytes of the log backwards for the last line that begins with the key. If
+// there is no such line, the text and the error are nil.
 func (l *callLog) findLast(ctx context.Context, size int64, key []byte) (text []byte, offset int64, err error) {
 	buffer := make([]byte, min(l.chunkSize, size))
 	for end := size; end > 0; {
@@ -126,8 +124,7 @@ func (l *callLog) findLast(ctx context.Context, size int64, key []byte) (text []
 	return nil, 0, nil
 }
 
-// lastWithKey returns the position of the last line of part that begins with the key; to is 0 if no
-// line does.
+// lastWithKey returns the position of the last line of part that begins with the key. If there is no such line, to is 0.
 func lastWithKey(part, key []byte) (from, to int) {
 	for begin := 0; begin < len(part); {
 		end := bytes.IndexByte(part[begin:], '\n') + 1

@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Reasons for which an operation on a charge is refused.
+// Reasons why an operation on a charge is refused.
 const (
 	reasonInUse         = "reference_in_use"
 	reasonNotHeld       = "not_held"
@@ -34,7 +34,7 @@ const (
 	password = "123456" // the one-time password of every payer
 
 	// maxMaterial bounds, in bytes, the JSON object that a payer submits. A longer object is not parsed, because
-	// parsing delays other calls. An object with a password or a signature is shorter.
+	// parsing delays other calls. Every valid password or signature fits.
 	maxMaterial = 1 << 10
 )
 
@@ -46,11 +46,11 @@ var destinations = []payment.Destination{
 	{ID: "sim-bank-4", Name: "Invented Credit Union"},
 }
 
-// result is how the rail (the simulated payment network) has answered an operation.
+// result is the answer of the rail (the simulated payment network) to an operation.
 type result struct {
 	verdict payment.Verdict
 	reason  string
-	doneAt  time.Time // when a refund in progress is done
+	doneAt  time.Time // when a refund in progress will be done
 }
 
 var grantedResult = result{verdict: payment.VerdictCharged}
@@ -59,8 +59,8 @@ func refusedResult(reason string) result {
 	return result{verdict: payment.VerdictRefused, reason: reason}
 }
 
-// perform returns the result of a call and the charge after the call. c must be the charge's state at the instant
-// now. openingDecision is used only if the call opens a charge.
+// perform returns the result of a call and the state of the charge after the call. The receiver must be the
+// charge's state at the instant now. openingDecision is used only if the call opens a charge.
 func (c charge) perform(call *actors.Call, openingDecision *decision, now time.Time) (result, charge) {
 	switch {
 	case opensCharge(call.Operation) && c.operation != 0:
@@ -83,8 +83,8 @@ func (c charge) perform(call *actors.Call, openingDecision *decision, now time.T
 	return c.refund(call.Amount, now)
 }
 
-// complete continues a charge whose payer has acted. A charge that does not wait for its payer stays as
-// it is: a repeated call returns its current state.
+// complete continues a charge whose payer has acted. If the charge does not wait for its payer,
+// complete only returns its current state; a repeated call is such a case.
 func (c charge) complete(call *actors.Call, now time.Time) (result, charge) {
 	if c.verdict == payment.VerdictAction {
 		if d := c.completionDecision(call, now); d.verdict != payment.VerdictAction {
@@ -97,8 +97,8 @@ func (c charge) complete(call *actors.Call, now time.Time) (result, charge) {
 	return result{verdict: c.verdict, reason: c.reason}, c
 }
 
-// completionDecision decides on a charge that waits for its payer. If the payer has acted, a card whose number
-// requires an action is charged without another action.
+// completionDecision decides on a charge that waits for its payer. If the payer has acted, the card is
+// charged, even if its number stands for a decision that requires an action.
 func (c *charge) completionDecision(call *actors.Call, now time.Time) decision {
 	if c.payerAction.needsCardAgain() && (call.Card == nil || len(call.Card.Number) == 0) {
 		return failedDecision(reasonNoCard)
@@ -118,14 +118,14 @@ func (c *charge) completionDecision(call *actors.Call, now time.Time) decision {
 	return d
 }
 
-// checkAction tells whether the payer has carried out the requested action. If not, the returned decision on the
-// charge applies.
+// checkAction returns true if the payer has carried out the requested action. Otherwise it returns the decision
+// on the charge that follows from this.
 func (c *charge) checkAction(call *actors.Call, now time.Time) (decision, bool) {
 	switch {
 	case c.payerAction == asksPassword:
 		return refusedDecision(reasonAuthentication), textField(call.Material, "otp") == password
 	case c.payerAction == asksSignature && now.After(c.expires):
-		return awaitingDecision(c.payerAction), false // the sequence number may have been given to another payment meanwhile
+		return awaitingDecision(c.payerAction), false // another payment may have got the sequence number meanwhile
 	case c.payerAction == asksSignature:
 		digest := sha256.Sum256([]byte(c.payload(call.Reference)))
 		return refusedDecision(reasonAuthentication), textField(call.Material, "signature") == hex.EncodeToString(digest[:])
@@ -138,7 +138,7 @@ func (c *charge) checkAction(call *actors.Call, now time.Time) (decision, bool) 
 	return refusedDecision(reasonAuthentication), c.answer == answerApproved
 }
 
-// textField returns the text field of that name in the material; empty if there is none.
+// textField returns the text in a field of the material. It returns the empty text if there is no such field.
 func textField(material []byte, name string) string {
 	var fields map[string]any // a struct would accept "OTP" for "otp"
 	if len(material) > maxMaterial || json.Unmarshal(material, &fields) != nil {
@@ -148,7 +148,7 @@ func textField(material []byte, name string) string {
 	return submitted
 }
 
-// capture takes the requested part of a hold and releases the remaining part.
+// capture charges the requested part of a hold and releases the rest.
 func (c charge) capture(amount money.Amount, now time.Time) (result, charge) {
 	switch {
 	case c.verdict != payment.VerdictHeld:
@@ -165,8 +165,8 @@ func (c charge) capture(amount money.Amount, now time.Time) (result, charge) {
 	return grantedResult, c
 }
 
-// void cancels a charge in progress or releases a hold. A charge that was refused or has failed stays
-// as it is.
+// void cancels a charge in progress or releases a hold. If the charge was refused or has failed, void
+// changes nothing and succeeds.
 func (c charge) void(now time.Time) (result, charge) {
 	switch c.verdict {
 	case payment.VerdictCharged:
@@ -179,7 +179,7 @@ func (c charge) void(now time.Time) (result, charge) {
 	return grantedResult, c
 }
 
-// refund returns settled money. Refunds in progress count as returned.
+// refund returns settled money. The money of a refund in progress counts as already returned.
 func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
 	if c.verdict != payment.VerdictCharged {
 		return refusedResult(reasonNotSettled), c
@@ -208,10 +208,9 @@ func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
 	return grantedResult, c
 }
 
-// callOutcome returns the outcome of the line's call at the instant now; c is the charge as its newest
-// line has it. The outcome of an operation that moved money or was refused does not change. The outcome of an
-// operation that was in progress follows from the charge's current state. The outcome of a charged
-// payment has a token.
+// callOutcome returns the outcome of the line's call at the instant now; c is the state of the charge in its
+// newest line. If the operation moved money or was refused, its outcome never changes. If it was in progress,
+// the outcome follows from the charge's current state. The outcome of a charged payment contains a token.
 func (line *record) callOutcome(c *charge, now time.Time) actors.Outcome {
 	verdict := verdicts[line.call.outcome]
 	if line.call.operation == refundOperation || line.call.operation == voidOperation {
@@ -239,8 +238,8 @@ func (call *callFields) undoOutcome(verdict payment.Verdict, now time.Time) acto
 	return actors.Outcome{Verdict: payment.VerdictCharged}
 }
 
-// requestOf returns the id that distinguishes an operation from others of the same charge: the
-// request's id. It returns zero for an operation that opens a charge, because a charge is opened once.
+// requestOf returns the request's id, which distinguishes an operation on a charge from other operations of the
+// same kind. For an operation that opens a charge it returns the zero id, because a charge is opened only once.
 func requestOf(operation actors.Operation, request ledger.ID) ledger.ID {
 	if opensCharge(operation) {
 		return ledger.ID{}

@@ -5,9 +5,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Params are the values in the provider_params of a terminal that uses the simulator.
+// Params are the provider_params of a terminal that uses the simulator.
 type Params struct {
-	Fail string // outcome of every charge; empty: the card decides
+	Fail string // outcome of every charge; if empty, the card decides
 }
 
 // Values of Params.Fail.

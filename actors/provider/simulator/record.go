@@ -19,28 +19,28 @@ import (
 )
 
 const (
-	// maxLine bounds a line of the log, in bytes. The longest line has a return address of maxReturnURL bytes,
-	// which JSON may escape with six bytes each, and fewer than 1,400 other bytes.
+	// maxLine bounds a line of the log, in bytes. The longest possible line contains a return address of
+	// maxReturnURL bytes, each of which JSON may escape with six bytes, and fewer than 1,400 other bytes.
 	maxLine = 8 << 10
 
-	// usualLine is a size in bytes that few lines exceed; a reader reads this much first.
+	// usualLine is a size in bytes that few lines exceed. A reader reads only so many bytes at first.
 	usualLine = 512
 
-	// maxReturnURL bounds the return address in a line, in bytes before JSON escapes.
+	// maxReturnURL bounds the length of a return address, in bytes without JSON escapes.
 	maxReturnURL = 1 << 10
 
 	// keySize is the length of the key with which a line begins.
 	keySize = len(`{"reference":"","terminal":"",`) + 2*len("00000000-0000-0000-0000-000000000000")
 
-	// noLine is the value of record.before if the charge has no earlier line.
+	// noLine is the value of record.before in the first line of a charge.
 	noLine = -1
 )
 
-// nextStepPrefix precedes the next step of the rail (the simulated payment network) in a line. It occurs
-// nowhere else in a line, because free text has a backslash before each quotation mark.
+// nextStepPrefix precedes the name of the rail's next step in a line; the rail is the simulated payment network.
+// The prefix occurs nowhere else in a line, because in free text a backslash precedes each quotation mark.
 var nextStepPrefix = []byte(`"then":"`)
 
-// sealSize is the length of a line's seal: the checksum field and the brace with which the line ends.
+// sealSize is the length of a line's seal: the field with the checksum, the closing brace and the newline.
 const sealSize = len(sumKey) + 2*crc32.Size + len(lineEnd)
 
 const (
@@ -49,8 +49,8 @@ const (
 	lineEnd   = "\"}\n"
 )
 
-// Values of a line's operation, in addition to Pay and PayOut. The payer's decision on the challenge
-// page and a reissue are operations too.
+// Values of the field operation in a line that does not open a charge. The payer's decision on the
+// challenge page and a reissue count as operations too.
 var (
 	voidOperation   = actors.Void.String()
 	refundOperation = actors.Refund.String()
@@ -58,16 +58,16 @@ var (
 
 const (
 	challengeOperation = "challenge"
-	reissueOperation   = "reissue" // a reissue of a payload to be signed
+	reissueOperation   = "reissue" // a payload to be signed was published again
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// errDamaged says that a line differs from every line that appendLine writes.
+// errDamaged says that the simulator cannot have written a line in this form.
 var errDamaged = errors.New("damaged; restore from a backup")
 
-// record is a line of the log: a call, and the state of its charge after the call.
-// All values are strings. A charge begins with a line such as
+// record is a line of the log. It describes a call, and the state of the call's charge after the call. All values are
+// strings. A charge begins with a line such as
 //
 //	{"reference":"…","terminal":"…","operation":"payment","outcome":"pending","then":"charged","at":"2026-11-21T10:15:35.000000Z","amount":"1000","org":"…","sum":"7d1f0a93"}
 //
@@ -75,29 +75,29 @@ var errDamaged = errors.New("damaged; restore from a backup")
 //
 //	{"reference":"…","terminal":"…","operation":"refund","request":"…","outcome":"charged","charge":"payment","status":"charged","captured":"1000","refunded":"400","at":"…","amount":"1000","before":"0","org":"…","sum":"…"}
 //
-// batch says how many bytes of lines directly before this one were written and synced together with it; a line without
-// batch was the first of its batch. So a line shows that everything before its batch was durable when it was written.
-// sum is the CRC-32C of everything before it.
+// The field batch is the length in bytes of the lines before this line in its batch, which are written and synced
+// together with it. The first line of a batch has no such field. Everything before a batch was durable when the batch
+// was written. The field sum is the CRC-32C of all bytes of the line before it.
 type record struct {
 	reference, terminal, org ledger.ID
 	call                     callFields
 	charge                   charge
-	before                   int64  // where the charge's previous line begins, or noLine
-	inBatch                  uint64 // how many bytes precede this line in its batch
-	offset                   int64  // where this line begins
+	before                   int64  // offset of the charge's previous line, or noLine
+	inBatch                  uint64 // number of bytes before this line in its batch
+	offset                   int64  // offset at which this line begins
 	batch                    *batch // the line's batch if it is not durable yet
 }
 
 // callFields are the fields of a line that describe its call.
 type callFields struct {
-	operation string    // as actors.Operation names it, or challengeOperation or reissueOperation
+	operation string    // the name of an actors.Operation, or challengeOperation or reissueOperation
 	request   ledger.ID // zero for a call that opens a charge, and for a challenge
-	outcome   string    // as payment.Verdict names it, or the payer's decision
+	outcome   string    // the name of a payment.Verdict, or the payer's decision
 	reason    string
-	doneAt    time.Time // when a refund in progress is done; else zero
+	doneAt    time.Time // when a refund in progress will be done; otherwise zero
 }
 
-// appendKey writes the beginning of a line: the key of its charge.
+// appendKey writes the beginning of a line, which is the key of its charge.
 func appendKey(dst []byte, terminal, reference ledger.ID) []byte {
 	dst = append(dst, lineStart...)
 	dst = appendID(dst, reference)
@@ -106,9 +106,9 @@ func appendKey(dst []byte, terminal, reference ledger.ID) []byte {
 	return append(dst, `",`...)
 }
 
-// appendLine writes the part of a line that follows the key, which appendKey wrote. The fields of
-// the call are operation, request, outcome, reason and done. A charge's first line omits the fields
-// of the charge that repeat fields of the call.
+// appendLine writes the rest of a line, after the key from appendKey: first the fields of the call (operation,
+// request, outcome, reason and done), then the fields of the charge. A charge's first line omits those fields of the
+// charge that would only repeat fields of the call.
 func appendLine(dst []byte, line *record) []byte {
 	begin := len(dst) - keySize
 	dst = append(dst, `"operation":"`...)
@@ -139,8 +139,8 @@ func appendLine(dst []byte, line *record) []byte {
 	return appendSum(dst, dst[begin:])
 }
 
-// appendState writes the fields that a charge's first line omits: charge (the operation that opened
-// it), status and cause (its verdict and reason), captured and refunded.
+// appendState writes the fields that are omitted in a charge's first line: charge (the operation that opened the
+// charge), status and cause (the charge's verdict and reason), captured and refunded.
 func appendState(dst []byte, c *charge) []byte {
 	if c.operation != 0 {
 		dst = appendField(dst, `,"charge":"`, c.operation.String())
@@ -151,9 +151,9 @@ func appendState(dst []byte, c *charge) []byte {
 	return appendAmount(dst, `,"refunded":"`, c.refunded)
 }
 
-// appendCharge writes the fields of the charge that every line has: then (what the rail does next), at
-// (when it does that; else the time of the charge's last change), amount, refunds, challenge, answer,
-// asset, return_url; and sequence and expires if the payer signs a payload.
+// appendCharge writes the fields of the charge that every line contains: then (the rail's next step), at
+// (the time of that step or, if there is none, of the charge's last change), amount, refunds, challenge,
+// answer, asset and return_url. If the payer signs a payload, the fields sequence and expires follow.
 func appendCharge(dst []byte, c *charge) []byte {
 	dst = appendField(dst, `,"then":"`, string(c.next))
 	dst = appendTime(dst, `,"at":"`, c.at)
@@ -170,7 +170,7 @@ func appendCharge(dst []byte, c *charge) []byte {
 	return appendTime(append(dst, '"'), `,"expires":"`, c.expires)
 }
 
-// appendField writes the prefix, a word that needs no escape, and a quotation mark; nothing if the word is empty.
+// appendField writes the prefix, a word that needs no escapes, and a quotation mark. If the word is empty, it writes nothing.
 func appendField(dst []byte, prefix, word string) []byte {
 	if word == "" {
 		return dst
@@ -179,8 +179,8 @@ func appendField(dst []byte, prefix, word string) []byte {
 	return append(dst, '"')
 }
 
-// appendText writes text that may need escapes, unless it is empty. Bytes that are not UTF-8 are
-// lost.
+// appendText writes the prefix and a text that may need escapes. If the text is empty, it writes nothing. Bytes that
+// are not valid UTF-8 are lost.
 func appendText(dst []byte, prefix, text string) []byte {
 	if text == "" {
 		return dst
@@ -189,7 +189,7 @@ func appendText(dst []byte, prefix, text string) []byte {
 	return dst
 }
 
-// appendAmount writes an amount, unless it is zero.
+// appendAmount writes the prefix and an amount. If the amount is zero, it writes nothing.
 func appendAmount(dst []byte, prefix string, amount money.Amount) []byte {
 	if amount.IsZero() {
 		return dst
@@ -197,15 +197,16 @@ func appendAmount(dst []byte, prefix string, amount money.Amount) []byte {
 	return append(amount.AppendDecimal(append(dst, prefix...)), '"')
 }
 
-// appendTime writes a time, unless it is zero: RFC 3339 in UTC with microseconds, always of one
-// length. It adds the microseconds itself, because package time is slower with a fraction in the layout.
+// appendTime writes the prefix and a time in RFC 3339 form, in UTC with microseconds; the length is
+// always the same. If the time is zero, it writes nothing. appendTime formats the microseconds itself,
+// because package time is slower if the layout contains a fraction.
 func appendTime(dst []byte, prefix string, at time.Time) []byte {
 	if at.IsZero() {
 		return dst
 	}
 	at = at.UTC()
 	dst = at.AppendFormat(append(dst, prefix...), time.RFC3339)
-	dst[len(dst)-1] = '.' // the point replaces the Z of UTC
+	dst[len(dst)-1] = '.' // replaces the Z of UTC by the decimal point
 	micros := at.Nanosecond() / 1000
 	dst = append(dst, `000000Z"`...)
 	for i := len(dst) - len(`Z"`) - 1; micros > 0; i-- {
@@ -215,7 +216,7 @@ func appendTime(dst []byte, prefix string, at time.Time) []byte {
 	return dst
 }
 
-// appendSum appends the seal of a line with this body: the CRC-32C of the body.
+// appendSum appends the end of a line, which contains the CRC-32C of the body: the line's bytes so far.
 func appendSum(dst, body []byte) []byte {
 	var sum [crc32.Size]byte
 	binary.BigEndian.PutUint32(sum[:], crc32.Checksum(body, castagnoli))
@@ -223,7 +224,7 @@ func appendSum(dst, body []byte) []byte {
 	return append(dst, lineEnd...)
 }
 
-// isSealed tells whether a line, with its newline, has the right checksum.
+// isSealed tells whether a line (including its newline) contains the right checksum.
 func isSealed(text []byte) bool {
 	if len(text) < keySize+sealSize || len(text) > maxLine {
 		return false
@@ -233,7 +234,7 @@ func isSealed(text []byte) bool {
 	return bytes.Equal(seal, appendSum(wantSeal[:0], body))
 }
 
-// appendID writes the UUID as String does, without allocating.
+// appendID writes a UUID in the form of ID.String, without allocating memory.
 func appendID(dst []byte, id ledger.ID) []byte {
 	dst = hex.AppendEncode(dst, id[0:4])
 	dst = hex.AppendEncode(append(dst, '-'), id[4:6])
@@ -260,7 +261,7 @@ var openingOperations = map[string]actors.Operation{
 	actors.PayOut.String(): actors.PayOut,
 }
 
-// lineFields are the members of a line, which is a JSON object.
+// lineFields are the members of the JSON object in a line.
 type lineFields struct {
 	Reference, Terminal, Org ledger.ID
 	Operation                string
@@ -283,8 +284,8 @@ type lineFields struct {
 	Batch                      uint64 `json:",string"`
 }
 
-// parseLine parses the line that begins at offset. It returns errDamaged for a line with a wrong checksum, and
-// for a line that appendLine would write differently.
+// parseLine parses the line that begins at offset. It returns errDamaged if the checksum is wrong, or if
+// appendLine would write the same values differently.
 func parseLine(text []byte, offset int64) (*record, error) {
 	var decoded lineFields
 	if !isSealed(text) || json.Unmarshal(text, &decoded) != nil {
@@ -313,7 +314,7 @@ func parseLine(text []byte, offset int64) (*record, error) {
 	return line, nil
 }
 
-// charge returns the charge that the fields describe, as appendState and appendCharge wrote it.
+// charge returns the charge whose fields appendState and appendCharge wrote.
 func (f *lineFields) charge() charge {
 	c := charge{
 		operation: openingOperations[f.Charge], verdict: verdicts[f.Status], reason: f.Cause, next: f.Then, at: f.At.UTC(),
@@ -330,8 +331,8 @@ func (f *lineFields) charge() charge {
 	return c
 }
 
-// isConsistent tells whether the values of the line agree with each other, as in every line that the simulator
-// writes. Readers rely on that.
+// isConsistent tells whether the values of a line fit together. They do in every line that the simulator
+// writes, and readers rely on this.
 func (line *record) isConsistent() bool {
 	c := &line.charge
 	if _, known := verdicts[line.call.outcome]; !known && line.call.operation != challengeOperation {

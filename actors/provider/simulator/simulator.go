@@ -27,23 +27,22 @@ const (
 	reasonLongURL    = "return_url_too_long"
 )
 
-// lockCount bounds how many charges are handled at the same time.
+// lockCount is the maximum number of charges that are handled at the same time.
 const lockCount = 256
 
 // Options configure a Simulator.
 type Options struct {
-	Path    string      // path of the log; Open creates the log if it does not exist
+	Path    string      // path of the log's file, which Open creates if it does not exist
 	Clock   clock.Clock // the business clock
 	BaseURL string      // the service's address: the challenge page is at BaseURL + ChallengePath
-	Key     []byte      // the key for the challenge page's tokens, KeySize bytes; another key invalidates published tokens
+	Key     []byte      // the secret key for the challenge page's tokens, KeySize bytes; a new key invalidates old tokens
 
-	// OnSyncFailure is called once if the log cannot be synced, or if a failed write cannot be undone; from then on every
-	// call fails until the next start.
-	// OnSyncFailure must not block. nil: no callback.
+	// OnSyncFailure is called once if the log cannot be synced, or if a failed write cannot be undone. After that every
+	// call fails until the next start. OnSyncFailure must not block. It may be nil.
 	OnSyncFailure func(error)
 
-	// OnDamage is called if a line is damaged that Open has not verified, because a checkpoint covers it. The next Open
-	// returns the same error. nil: no callback.
+	// OnDamage is called if the verification after Open finds a damaged line. Open itself does not verify the lines
+	// that a checkpoint covers. The next Open returns the same error. OnDamage may be nil.
 	OnDamage func(error)
 }
 
@@ -51,34 +50,34 @@ type Options struct {
 type Simulator struct {
 	clock        clock.Clock
 	challengeURL string         // the challenge page's address
-	key          *[KeySize]byte // the key for the challenge page's tokens; a pointer, so that printing the simulator prints an address
+	key          *[KeySize]byte // Options.Key; a pointer, so that the key is not shown if the simulator is printed
 
-	// chargeLocks serialize the calls of a charge, because each call reads the charge's lines and adds a line.
-	// The lock of a charge follows from its key's hash. A goroutine may lock mu while it holds a charge's lock,
-	// never the reverse.
+	// chargeLocks ensure that only one call of a charge is handled at a time, because each call reads the
+	// charge's lines and adds a line. The hash of a charge's key selects the charge's lock. A goroutine that
+	// holds a charge's lock may lock mu, but never the reverse.
 	chargeLocks [lockCount]sync.Mutex
 
 	onSyncFailure func(error)
 	onDamage      func(error)
 
-	background     sync.WaitGroup // the verification and the writing of a checkpoint
+	background     sync.WaitGroup // the goroutines that verify the log and write a checkpoint
 	endBackground  context.CancelFunc
 	checkpointPath string
 
-	// mu guards the fields below. The index and the chargebacks are about durable lines only; other lines are in
-	// the log's batches.
+	// mu guards the fields below. The index and the chargebacks contain only durable lines. All other lines are
+	// in the log's batches.
 	mu          sync.Mutex
 	log         callLog
 	index       index
 	chargebacks chargebacks
 
 	checkpointEvery int64
-	checkpointed    int64 // offset at which the last line of the newest checkpoint ends
+	checkpointed    int64 // offset up to which the newest checkpoint covers the log
 	isCheckpointing bool  // a checkpoint is being written
 	isDamaged       bool  // the log is damaged, so there must be no checkpoint
 }
 
-// bounds are sizes that tests change.
+// bounds are the sizes that a test may set to small values.
 type bounds struct {
 	chunkSize, checkpointEvery          int64
 	index, sieveBits, chargebackReports int
@@ -88,8 +87,8 @@ var usualBounds = bounds{chunkSize, checkpointEvery, indexBound, sieveBits, char
 
 var _ actors.Provider = (*Simulator)(nil)
 
-// Open opens the log, or creates one. It cuts off a last batch that a kill or a power cut has torn, from the first torn
-// line on. Any other line that appendLine would write differently is an error.
+// Open opens the log, or creates one. If a crash or a power failure has torn the last batch, Open cuts off the first
+// torn line and everything after it. A damaged line anywhere else is an error.
 func Open(options Options) (*Simulator, error) { return openWithin(options, usualBounds) }
 
 func openWithin(options Options, within bounds) (*Simulator, error) {
@@ -135,11 +134,11 @@ func (s *Simulator) Accepts(operation actors.Operation, method string) bool {
 	return accepts(operation, method)
 }
 
-// Submit implements actors.Provider. Either the line is written and durable, or the call never happened
-// and the verdict is payment.VerdictNotSent. Submit waits for the sync, which all calls in flight
-// share. It may search the log for an older charge's line until ctx ends. If the log cannot be read or
-// synced, or a line is damaged, the verdict is payment.VerdictUnknown: the same call may have been made before, or
-// the call's line may be in the log after all.
+// Submit implements actors.Provider. Submit waits until the call's line is durable; one sync serves all calls in
+// flight. If the line certainly was not written, the call never happened and the verdict is
+// payment.VerdictNotSent. If the log cannot be read or synced, or a line is damaged, the verdict is
+// payment.VerdictUnknown, because the same call may have been made before, or the call's line may be in the log
+// after all. For an older charge Submit may have to search the log, but no longer than until ctx ends.
 func (s *Simulator) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	assert.That(call.Operation >= actors.Pay && call.Operation <= actors.Refund, "simulator: operation %d", call.Operation)
 	result := s.submit(ctx, call)
@@ -155,8 +154,8 @@ func (s *Simulator) Submit(ctx context.Context, call *actors.Call) actors.Outcom
 // submission is the result of a call whose line may not be durable yet.
 type submission struct {
 	outcome  actors.Outcome
-	batch    *batch // the outcome may be returned to the provider's caller when the batch is durable
-	isRepeat bool   // the call was made before
+	batch    *batch // the batch that must be durable before the outcome is returned to the caller
+	isRepeat bool   // the same call was made before
 }
 
 // outcomeNotSent is for a call that certainly did not happen, outcomeUnknown for a call that may have happened.
@@ -165,7 +164,7 @@ var (
 	outcomeUnknown = actors.Outcome{Verdict: payment.VerdictUnknown}
 )
 
-// submit makes the call while it holds the charge's lock.
+// submit locks the charge and makes the call.
 func (s *Simulator) submit(ctx context.Context, call *actors.Call) submission {
 	var keyBuffer [keySize]byte
 	key := appendKey(keyBuffer[:0], call.Terminal.ID, call.Reference)
@@ -189,8 +188,8 @@ func (s *Simulator) submit(ctx context.Context, call *actors.Call) submission {
 	return s.resume(ctx, key, hash, call, &openingDecision)
 }
 
-// open begins a charge if its key is not known, as is the case in nearly all calls. If the key is in the
-// index or in a line that is not durable yet, isNew is false and open does nothing.
+// open begins a new charge. If the charge's key is already in the index or in a line that is not durable
+// yet, which is rare, open does nothing and returns false.
 func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, openingDecision *decision) (result submission, isNew bool) {
 	s.lockForLine()
 	defer s.mu.Unlock()
@@ -212,8 +211,8 @@ func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, openingDeci
 	return result, true
 }
 
-// resume makes a call that open does not make: a call on an existing or missing charge, or a repeated call. The
-// caller holds the charge's lock.
+// resume makes every call that does not begin a new charge: a call on an existing or a missing charge, or a
+// repeated call. The caller holds the charge's lock.
 func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *actors.Call, openingDecision *decision) submission {
 	requestedCall := callFields{operation: call.Operation.String(), request: requestOf(call.Operation, call.Request)}
 	newest, err := s.newestLine(ctx, key, hash)
@@ -254,8 +253,8 @@ func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *a
 	return submission{outcome: outcomeNotSent}
 }
 
-// withAction adds the payer's action to the outcome of the line's call, if the call opened a charge that waits
-// for its payer.
+// withAction adds the action that the payer has to take to the outcome of the line's call, if this call opened
+// a charge that waits for its payer.
 func (s *Simulator) withAction(line *record, outcome actors.Outcome) actors.Outcome {
 	if outcome.Verdict == payment.VerdictAction && openingOperations[line.call.operation] != 0 {
 		outcome.Action = s.action(line)
@@ -264,26 +263,28 @@ func (s *Simulator) withAction(line *record, outcome actors.Outcome) actors.Outc
 }
 
 // Inquire implements actors.Provider. If the log cannot be read, or a line is damaged, the verdict is
-// payment.VerdictUnknown: the call may have been made.
+// payment.VerdictUnknown, because the call may have been made.
 func (s *Simulator) Inquire(ctx context.Context, question *actors.Inquiry) actors.Outcome {
-	// The time is taken before the lines are read: later lines cannot change the state at that time.
+	// The clock is read before the lines are, so lines that are written meanwhile cannot change the charge's state at
+	// that time.
 	now := s.clock.Now()
 	outcome, b, err := s.lookUp(ctx, question, now)
 	if err == nil {
-		err = s.wait(b) // no outcome may rely on lines that a power cut could remove
+		err = s.wait(b) // no outcome may rely on lines that a power failure could remove
 	}
 	switch {
 	case err != nil:
 		return outcomeUnknown
 	case outcome.Verdict == payment.VerdictUnknown:
-		// Only the response was lost, not the call: an inquiry finds the charge in progress.
+		// VerdictUnknown means that the response to the call was lost. An inquiry gets a response, which says that
+		// the charge is in progress.
 		outcome.Verdict = payment.VerdictPending
 	}
 	return outcome
 }
 
-// lookUp returns the outcome of an operation at the instant now. The outcome may be returned to the provider's
-// caller when the batch is durable.
+// lookUp returns the outcome of an operation at the instant now. Inquire may return it to its caller only once
+// the returned batch is durable.
 func (s *Simulator) lookUp(ctx context.Context, question *actors.Inquiry, now time.Time) (actors.Outcome, *batch, error) {
 	key := appendKey(make([]byte, 0, keySize), question.Terminal.ID, question.Reference)
 	newest, err := s.newestLine(ctx, key, s.index.hash(key))
@@ -296,7 +297,7 @@ func (s *Simulator) lookUp(ctx context.Context, question *actors.Inquiry, now ti
 	if newest.charge.operation == question.Operation {
 		outcome := newest.charge.withToken(newest.charge.outcome(question.Reference, now), question.Reference)
 		if outcome.Verdict == payment.VerdictAction && !question.ActionKnown {
-			outcome.Action = s.action(newest) // the outcome with the action was lost, or the payload was reissued
+			outcome.Action = s.action(newest) // a response with the action was lost, or the payload was reissued
 		}
 		return outcome, newest.batch, nil
 	}
@@ -308,7 +309,7 @@ func (s *Simulator) lookUp(ctx context.Context, question *actors.Inquiry, now ti
 }
 
 // Reissue implements Reissuer of actors/payment: if the payload that the payer is to sign has expired,
-// Reissue publishes one with the next sequence number. Its result is the result of an inquiry.
+// Reissue publishes a payload with the next sequence number. The result is the same as that of Inquire.
 func (s *Simulator) Reissue(ctx context.Context, question *actors.Inquiry) actors.Outcome {
 	b, err := s.writeReissue(ctx, question)
 	if err == nil {
@@ -320,8 +321,8 @@ func (s *Simulator) Reissue(ctx context.Context, question *actors.Inquiry) actor
 	return s.Inquire(ctx, question)
 }
 
-// writeReissue writes a reissue, if the payload has expired, while it holds the charge's lock. The result of
-// Reissue may rely on the charge only when the batch is durable.
+// writeReissue locks the charge and writes a reissue if the payload has expired. The charge may be shown to
+// the caller only once the returned batch is durable.
 func (s *Simulator) writeReissue(ctx context.Context, question *actors.Inquiry) (*batch, error) {
 	key := appendKey(make([]byte, 0, keySize), question.Terminal.ID, question.Reference)
 	hash := s.index.hash(key)
@@ -345,8 +346,8 @@ func (s *Simulator) writeReissue(ctx context.Context, question *actors.Inquiry) 
 	return s.write(key, hash, &line)
 }
 
-// newestLine returns the charge's newest line; nil if there is none. It looks in the lines that are not durable yet and
-// in the index, then searches the log. It does not hold mu while it reads the log.
+// newestLine returns the charge's newest line, or nil if the charge does not exist. It looks first at the lines that
+// are not durable yet, then in the index, and then searches the log. It does not hold mu while it reads the log.
 func (s *Simulator) newestLine(ctx context.Context, key []byte, hash uint64) (*record, error) {
 	s.mu.Lock()
 	text, offset, pendingIn := s.log.newestPending(key, hash)
@@ -370,7 +371,7 @@ func (s *Simulator) newestLine(ctx context.Context, key []byte, hash uint64) (*r
 			return nil, err
 		}
 	}
-	if !bytes.HasPrefix(text, key) { // two keys may have one hash
+	if !bytes.HasPrefix(text, key) { // two keys may have the same hash
 		if text, offset, err = s.log.findLast(ctx, durable, key); err != nil || text == nil {
 			return nil, err
 		}
@@ -378,8 +379,8 @@ func (s *Simulator) newestLine(ctx context.Context, key []byte, hash uint64) (*r
 	return parseLine(text, offset)
 }
 
-// findCall returns the charge's newest line with the operation and request of requestedCall; nil if there is none.
-// It searches backwards from the charge's newest line.
+// findCall returns the charge's newest line with the operation and request of requestedCall, or nil if there is no
+// such line. It searches backwards from the charge's newest line.
 func (s *Simulator) findCall(key []byte, newest *record, requestedCall *callFields) (*record, error) {
 	for line := newest; line != nil; {
 		if line.call.operation == requestedCall.operation && line.call.request == requestedCall.request {
@@ -402,7 +403,7 @@ func (s *Simulator) findCall(key []byte, newest *record, requestedCall *callFiel
 	return nil, nil
 }
 
-// readLine returns the line that begins at offset and ends no later than end, whether or not it is durable.
+// readLine returns the line that begins at offset, even if it is not durable yet. The line must end no later than end.
 func (s *Simulator) readLine(offset, end int64) ([]byte, error) {
 	s.mu.Lock()
 	text := s.log.pendingAt(offset)

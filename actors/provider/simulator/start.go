@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// readLog reads the log from its checkpoint on, to fill the index, the sieve and the chargebacks and to verify that no
-// line is damaged. It returns the part that the checkpoint covers.
+// readLog fills the index, the sieve and the chargebacks from the checkpoint and from the log's later lines, and
+// verifies that none of these lines is damaged. It returns the part of the log that the checkpoint covers.
 func (s *Simulator) readLog(length int64) (covered section, err error) {
 	covered = s.learnCheckpoint(readCheckpoint(s.checkpointPath), length)
 	part := section{begin: covered.end, end: length, lineCount: covered.lineCount}
@@ -27,14 +27,14 @@ func (s *Simulator) readLog(length int64) (covered section, err error) {
 		return covered, fmt.Errorf("line %d: %w", part.lineCount+1, err)
 	}
 	if err == nil {
-		err = s.log.file.Sync() // a killed process may have left lines in the page cache that are not on the disk
+		err = s.log.file.Sync() // after a crash, lines may be in the page cache but not on the disk
 	}
 	s.log.durable, s.log.paddedTo, s.log.lineCount = part.begin, part.begin, part.lineCount
 	s.checkpointed = covered.end
 	return covered, err
 }
 
-// addToIndex updates the index, the sieve and the chargebacks from a line. It returns errDamaged for a damaged line.
+// addToIndex adds a line to the index, the sieve and the chargebacks. If the line is damaged, it returns errDamaged.
 func (s *Simulator) addToIndex(text []byte, offset int64) error {
 	line, err := parseIfChargeback(text, offset)
 	if err != nil {
@@ -49,8 +49,8 @@ func (s *Simulator) addToIndex(text []byte, offset int64) error {
 	return nil
 }
 
-// cutTail cuts off the bytes after the last whole line, which ends at end. If a kill, a power cut or a full disk can't
-// have left these bytes, cutTail returns errDamaged.
+// cutTail cuts off the bytes after the last whole line, which ends at end. If these bytes cannot be the remains of a
+// crash, a power failure or a full disk, cutTail returns errDamaged.
 func (l *callLog) cutTail(end, length int64) error {
 	if length == end {
 		return nil
@@ -68,11 +68,11 @@ func (l *callLog) cutTail(end, length int64) error {
 	return l.file.Truncate(end)
 }
 
-// isTornBatch tells whether the bytes, which begin at the offset begin, can be the remains of a batch whose sync did
-// not end. No call of such a batch was answered. A power cut leaves zero bytes where a block of the disk was not
-// written; any of the blocks may be missing. A kill leaves the first bytes of the batch. Neither changes a byte to a
-// value other than zero. A line of a later batch shows that the bytes before that batch were durable, so that they
-// are damaged.
+// isTornBatch tells whether the bytes, which begin at the offset begin of the log, can be the remains of a batch
+// whose sync did not end. No call of such a batch was answered. A power failure leaves zero bytes in place of each
+// disk block that was not written, and any of the blocks may be missing. A crash leaves only the first bytes of the
+// batch. In neither case does a byte get a wrong value other than zero. If a line of a later batch follows, the torn
+// bytes were durable before, so they are damaged and not torn.
 func isTornBatch(written []byte, begin int64) bool {
 	if !hasZerosOfBlocksOnly(written, begin) {
 		return false
@@ -87,7 +87,7 @@ func isTornBatch(written []byte, begin int64) bool {
 			if err != nil || line.offset-int64(line.inBatch) > begin {
 				return false
 			}
-		case bytes.IndexByte(part, 0) >= 0: // the line lacks a block that was not written
+		case bytes.IndexByte(part, 0) >= 0: // a block of this line was not written
 		case hasNewline || !isBeginningOfLine(text):
 			return false
 		}
@@ -96,15 +96,15 @@ func isTornBatch(written []byte, begin int64) bool {
 }
 
 // isBeginningOfLine tells whether the text, which has no newline, can be the beginning of a line. A whole line whose
-// newline was changed is not the beginning of a line.
+// newline was overwritten does not count as a beginning.
 func isBeginningOfLine(text []byte) bool {
 	withNewline := append(bytes.Clone(text[:len(text)-1]), '\n')
 	prefixLength := min(len(text), len(lineStart))
 	return string(text[:prefixLength]) == lineStart[:prefixLength] && !isSealed(withNewline)
 }
 
-// hasZerosOfBlocksOnly tells whether each run of zero bytes ends with a block of the disk, and begins with a block
-// or at the beginning, where the batch may begin.
+// hasZerosOfBlocksOnly tells whether zero bytes fill only whole blocks of the disk. The first block may be partly
+// filled, because the batch may begin in the middle of a block.
 func hasZerosOfBlocksOnly(written []byte, begin int64) bool {
 	for at := 0; ; {
 		next := bytes.IndexByte(written[at:], 0)

@@ -10,15 +10,15 @@ import (
 	"mizan/ledger/payment"
 )
 
-// tokenPrefix begins each token. With a token, a card that was charged before can be charged again. The token says
-// how the card was charged, so that the simulator does the same again, and ends with the charge's reference. An
-// example is
+// tokenPrefix is the beginning of each token. With a token, a card that was charged before can be charged again.
+// The token says how the first charge went, so that the next charge goes the same way, and ends with the reference
+// of the first charge. An example is
 //
 //	sim_slow_3e0a2c5861f84b538a0a0f2f3a9c1d01
 const tokenPrefix = "sim_"
 
-// chargeKinds maps the kinds of charges that a token may name to the rail's decisions. If a payer had to act the
-// first time, later charges need no action: the payer has agreed to them.
+// chargeKinds maps each kind of charge that a token may name to the rail's decision. A charge with a token never
+// requires an action of the payer, even if the first charge did: the payer has agreed to later charges.
 var chargeKinds = map[string]decision{
 	"plain":    chargedDecision,
 	"slow":     slowDecision,
@@ -28,7 +28,7 @@ var chargeKinds = map[string]decision{
 	"delayed":  {verdict: payment.VerdictCharged, refundMode: delaysRefunds},
 }
 
-// kind returns the charge's kind, a key of chargeKinds.
+// kind returns the kind of the charge, which is a key of chargeKinds.
 func (c *charge) kind() string {
 	switch {
 	case c.refundMode == refusesRefunds:
@@ -45,7 +45,7 @@ func (c *charge) kind() string {
 	return "plain"
 }
 
-// withToken adds the token to the outcome of a charged payment, and returns any other outcome unchanged.
+// withToken adds a token to the outcome of a charged payment. It returns any other outcome unchanged.
 func (c *charge) withToken(o actors.Outcome, reference ledger.ID) actors.Outcome {
 	if c.operation == actors.Pay && o.Verdict == payment.VerdictCharged {
 		o.Token = secret.Text(tokenPrefix + c.kind() + "_" + hex.EncodeToString(reference[:]))
@@ -53,7 +53,7 @@ func (c *charge) withToken(o actors.Outcome, reference ledger.ID) actors.Outcome
 	return o
 }
 
-// tokenDecision returns the rail's decision on a token.
+// tokenDecision returns the rail's decision on a charge with a token.
 func tokenDecision(token secret.Text) decision {
 	kind, _, hasReference := strings.Cut(strings.TrimPrefix(string(token), tokenPrefix), "_")
 	d, known := chargeKinds[kind]

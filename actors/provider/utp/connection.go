@@ -22,10 +22,10 @@ import (
 const (
 	maxConnections = 64
 	maxIdle        = 32
-	idleBound      = 20 * time.Second // shorter than the time that servers keep connections, so that we do not reuse a connection that the server is closing
+	idleBound      = 20 * time.Second // shorter than in servers, so that we never reuse a connection that the server is closing
 	dialBound      = 5 * time.Second
 	maxHeaders     = 64 << 10
-	maxBody        = 1 << 20 // bytes of a response's body
+	maxBody        = 1 << 20 // maximum length of a response's body, in bytes
 	maxTransports  = 256     // maximum number of platforms whose connections are kept
 )
 
@@ -35,12 +35,13 @@ const (
 	transactionsPath = "/transactions"
 )
 
-// connectionKey identifies connections that can be shared: those to one address with the same trusted
-// certificates.
+// connectionKey identifies a pool of connections. Connections to the same address with the same
+// trusted certificates share a pool.
 type connectionKey struct{ base, ca string }
 
-// transport returns the pool of connections to one address with its trusted certificates, and makes one if needed.
-// When a terminal moves to another address its old pool remains, so the number of pools is bounded.
+// transport returns the pool of connections for the address and the trusted certificates of c. If there is no such
+// pool, it makes one. If a terminal moves to another address, the pool of the old address remains; therefore the
+// number of pools is bounded.
 func (p *Provider) transport(c *Connection) (*http.Transport, error) {
 	key := connectionKey{c.BaseURL, c.CA}
 	p.mu.Lock()
@@ -59,7 +60,7 @@ func (p *Provider) transport(c *Connection) (*http.Transport, error) {
 		if len(p.transports) < maxTransports {
 			break
 		}
-		t.CloseIdleConnections() // connections in use end by themselves
+		t.CloseIdleConnections() // a connection in use is closed after its request
 		delete(p.transports, old)
 	}
 	dialer := &net.Dialer{Timeout: dialBound}
@@ -73,25 +74,25 @@ func (p *Provider) transport(c *Connection) (*http.Transport, error) {
 	return t, nil
 }
 
-// request is one request of the protocol.
+// request is one HTTP request to the other platform.
 type request struct {
 	method         string
 	path           string // URL path after /api/v1
 	query          url.Values
-	body           []byte // overwritten after it is sent; nil: none
-	idempotencyKey string // value of the header Idempotency-Key; empty: none
+	body           []byte // overwritten after it is sent; nil if there is no body
+	idempotencyKey string // value of the header Idempotency-Key; empty if there is none
 }
 
-// reply is the result of a request.
+// reply is the result of an HTTP request.
 type reply struct {
 	mayHaveArrived bool // there was a connection, so the request may have arrived
-	status         int  // 0: no complete response came
+	status         int  // 0 if no complete response came
 	body           []byte
 	isReplay       bool  // the response belongs to an earlier request with the same key
-	fault          error // why there is no response; contains nothing of the request
+	fault          error // why there is no response; it contains no part of the request
 }
 
-// problem returns why a request did not succeed.
+// problem returns the reason why a request did not succeed.
 func (r *reply) problem() error {
 	switch {
 	case r.fault != nil:
@@ -102,8 +103,7 @@ func (r *reply) problem() error {
 	return errors.New("it answered with status " + strconv.Itoa(r.status))
 }
 
-// exchange makes one request. It records whether there was a connection: if the request fails without one,
-// nothing was sent.
+// exchange makes one request. It records whether a connection was made, because without a connection nothing was sent.
 func (p *Provider) exchange(ctx context.Context, c *Connection, q *request) *reply {
 	transport, err := p.transport(c)
 	if err != nil {
@@ -154,7 +154,7 @@ func (p *Provider) exchange(ctx context.Context, c *Connection, q *request) *rep
 	return r
 }
 
-// setOrigin sets the headers that tell the other platform which request has caused ours.
+// setOrigin sets the headers that tell the other platform which incoming request has caused this request.
 func setOrigin(r *http.Request) {
 	origin := tracing.FromContext(r.Context())
 	if origin.HasRequest() {
@@ -165,7 +165,7 @@ func setOrigin(r *http.Request) {
 	}
 }
 
-// redacted returns an error without addresses and without texts from the other platform.
+// redacted replaces an error by one that contains no address and no text from the other platform.
 func redacted(err error) error {
 	var dnsError *net.DNSError
 	var opError *net.OpError

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// skew is how far the other platform's clock may differ from ours. The protocol allows five
-	// minutes for notifications.
+	// skew is the maximum difference between the other platform's clock and ours. It is longer than the five minutes
+	// that the protocol allows for notifications.
 	skew = 15 * time.Minute
 
 	pageSize = 100 // the protocol's maximum
@@ -29,8 +29,8 @@ var (
 	errNoProgress       = errors.New("the list's cursor does not move")
 )
 
-// checkIdentity checks that a transaction in a response has our txid and the given id. An empty id is not known
-// yet, and is not checked.
+// checkIdentity checks that a transaction in a response has our txid and the given id. If the id is not known
+// yet, it is empty and is not checked.
 func (s *subject) checkIdentity(tx *transaction, id string) error {
 	if tx.txid != s.reference.String() || id != "" && tx.id != id {
 		return errOtherTransaction
@@ -38,8 +38,8 @@ func (s *subject) checkIdentity(tx *transaction, id string) error {
 	return nil
 }
 
-// findID returns the other platform's id of the subject's charge; if the id is empty, the outcome
-// says why it is not known.
+// findID returns the id that the other platform gave the subject's charge. If the id cannot be found, it is empty and
+// the outcome says why.
 func (p *Provider) findID(ctx context.Context, s *subject) (string, actors.Outcome) {
 	if id, _ := storedIDs(s.Meta); id != "" {
 		return id, actors.Outcome{}
@@ -51,7 +51,8 @@ func (p *Provider) findID(ctx context.Context, s *subject) (string, actors.Outco
 	return tx.id, actors.Outcome{}
 }
 
-// find returns the other platform's transaction for our charge; if it is nil, the outcome says why.
+// find returns the other platform's transaction for our charge. If there is none, or it cannot be read, the result is
+// nil and the outcome says why.
 func (p *Provider) find(ctx context.Context, s *subject) (*transaction, actors.Outcome) {
 	if id, _ := storedIDs(s.Meta); id != "" {
 		return p.read(ctx, s, id)
@@ -79,7 +80,7 @@ func (p *Provider) find(ctx context.Context, s *subject) (*transaction, actors.O
 	return nil, actors.Outcome{Verdict: payment.VerdictNotFound}
 }
 
-// read reads the transaction with a known id.
+// read reads the transaction with this id from the other platform.
 func (p *Provider) read(ctx context.Context, s *subject, id string) (*transaction, actors.Outcome) {
 	r := p.exchange(ctx, connectionOf(s.terminal), &request{method: http.MethodGet, path: transactionsPath + "/" + id})
 	tx, err := s.transactionIn(r, id)
@@ -92,9 +93,9 @@ func (p *Provider) read(ctx context.Context, s *subject, id string) (*transactio
 	return tx, actors.Outcome{}
 }
 
-// walkList reads the pages of a list, newest first, until visit returns false. A returned reply that is not nil
-// is a response that was not a page; the list ends there. The error says that a page cannot be parsed, that the
-// list's cursor does not move, or that the list has more than pageBound pages.
+// walkList reads the pages of a list, newest first, and calls visit for each transaction until visit returns
+// false. If a request fails, walkList stops and returns the failed reply. The error says that a page cannot be
+// parsed, that the list's cursor does not move, or that the list has more than pageBound pages.
 func (p *Provider) walkList(ctx context.Context, a account, query url.Values, pageBound int, visit func(*transaction) bool) (*reply, error) {
 	query.Set("env", a.env)
 	query.Set("limit", strconv.Itoa(pageSize))
@@ -125,7 +126,8 @@ func (p *Provider) walkList(ctx context.Context, a account, query url.Values, pa
 	return nil, errTooManyPages
 }
 
-// readPage parses a page of the list and the cursor of the next page; the last page's cursor is empty.
+// readPage parses a page of the list. It returns the page's transactions and the cursor of the next page; on the last
+// page the cursor is empty.
 func readPage(text []byte) (rows []*transaction, next string, err error) {
 	o, err := readObject(text)
 	if err != nil {
@@ -150,11 +152,11 @@ func readPage(text []byte) (rows []*transaction, next string, err error) {
 	return rows, next, nil
 }
 
-// queryTime formats a time for the protocol's queries.
+// queryTime formats a time for the query of a request.
 func queryTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z07:00") }
 
 // createBody writes the body of the request that creates the charge. The card's bytes are copied into the body, which is
-// overwritten after it is sent; they never become a string.
+// overwritten after it is sent. They are never copied into a string, which could not be overwritten.
 func createBody(call *actors.Call) []byte {
 	env := accountOf(call.Terminal).env
 	params := map[string]any{
@@ -168,7 +170,7 @@ func createBody(call *actors.Call) []byte {
 		returnURL := call.ReturnURL()
 		params["returnUrl"], params["failUrl"] = returnURL, returnURL
 	}
-	text, _ := json.Marshal(params) // strings can always be encoded
+	text, _ := json.Marshal(params) // cannot fail with these values
 	size := len(text) + len(call.Method) + 256
 	if c := call.Card; c != nil {
 		size += len(c.Number) + 6*len(c.Holder) + len(c.ExpMonth) + len(c.ExpYear) + len(c.CVV)
@@ -185,8 +187,8 @@ func createBody(call *actors.Call) []byte {
 	return append(body, "}}}"...)
 }
 
-// appendMember writes one of a card's texts, in UTF-8, as a member of a JSON object. It writes nothing for an
-// empty text.
+// appendMember writes a member of a JSON object whose value is a text of the card, in UTF-8. If the text is
+// empty, it writes nothing.
 func appendMember(dst []byte, name string, value []byte) []byte {
 	const hex = "0123456789abcdef"
 	if len(value) == 0 {
@@ -206,14 +208,14 @@ func appendMember(dst []byte, name string, value []byte) []byte {
 	return append(dst, '"')
 }
 
-// account identifies us at a platform, in one environment. Several terminals may share an account.
+// account is an account of ours at another platform, in one environment. Several terminals may share an account.
 type account struct {
 	Connection
 	env string // environment of the transactions there
 }
 
-// accountOf returns the terminal's account. It clears the settings that do not identify an account, so that the
-// terminals of one account get equal values.
+// accountOf returns the terminal's account. It clears the settings that are not part of the account, so that
+// all terminals of an account return equal values.
 func accountOf(t *directory.Terminal) account {
 	a := account{Connection: *connectionOf(t), env: t.Env.String()}
 	if a.Env.Valid() {

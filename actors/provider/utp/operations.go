@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// complete continues a charge whose payer has acted: it submits the payer's material or choice or,
-// if the payer only came back, reads the transaction.
+// complete continues a charge whose payer has acted. It submits the payer's material or choice. If the payer only
+// came back from a page, it reads the transaction.
 func (p *Provider) complete(ctx context.Context, call *actors.Call) actors.Outcome {
 	s := subjectOf(call)
 	id, o := p.findID(ctx, &s)
@@ -21,7 +21,7 @@ func (p *Provider) complete(ctx context.Context, call *actors.Call) actors.Outco
 	switch {
 	case call.Choice != "":
 		q.path = transactionsPath + "/choose_target_destination/" + id
-		q.body, _ = json.Marshal(map[string]string{"target_bank_id": call.Choice}) // strings can always be encoded
+		q.body, _ = json.Marshal(map[string]string{"target_bank_id": call.Choice}) // cannot fail with these values
 	case call.Material != nil:
 		q.path = transactionsPath + "/additional_params_for_auth/" + id
 		q.body = append(append([]byte(`{"additional_params_for_auth":`), call.Material...), '}')
@@ -62,8 +62,8 @@ func (p *Provider) operate(ctx context.Context, call *actors.Call) actors.Outcom
 	case tx == nil && r.credentialsRefused(), tx == nil && !r.definitelyRefused() && r.status != http.StatusConflict:
 		return p.failureOutcome(&s, r, true)
 	}
-	// The response is replayed, or it is a refusal that may only mean that the request is a repetition.
-	// So the transaction's current state decides.
+	// The response is the replay of an earlier one, or a refusal that may only mean that the request is
+	// a repetition. Therefore the transaction's current state decides.
 	reason := reasonNotDone
 	if code := r.code(); code != "" {
 		reason = "The platform did not do it: " + code + "."
@@ -92,12 +92,12 @@ func operationRequest(call *actors.Call, id string) *request {
 	case actors.Refund:
 		params["type"], params["amount"] = "refund", call.Amount.String()
 	}
-	q.body, _ = json.Marshal(map[string]any{"params": params}) // strings can always be encoded
+	q.body, _ = json.Marshal(map[string]any{"params": params}) // cannot fail with these values
 	return q
 }
 
-// transactionIn returns the transaction that a response shows; nil if the request did not succeed. The error says
-// that the response cannot be read, or shows another transaction.
+// transactionIn returns the transaction in a response, or nil if the request did not succeed. The error says that
+// the response cannot be parsed, or is about another transaction.
 func (s *subject) transactionIn(r *reply, id string) (*transaction, error) {
 	if !r.succeeded() {
 		return nil, nil

@@ -20,31 +20,31 @@ import (
 // Name is the provider field of terminals that are connected to another platform.
 const Name = "utp"
 
-// Connection has the settings in a terminal's provider_params: the other platform's address and our credentials there.
+// Connection contains the settings in a terminal's provider_params: the other platform's address and our credentials there.
 type Connection struct {
 	BaseURL       string    // scheme, host and an optional prefix, without a slash at the end
-	Organization  ledger.ID // our organization there, to which the key belongs
+	Organization  ledger.ID // our organization at the other platform, to which the key belongs
 	APIKey        string    // printable ASCII
-	CA            string    // PEM certificates, the only ones trusted for BaseURL; empty: the system's
-	WebhookSecret string    // verifies the notifications of that platform; empty: none is accepted
-	Env           money.Env // environment of the transactions there; 0: the terminal's own
+	CA            string    // the only certificates that are trusted for BaseURL, in PEM; if empty, the system's
+	WebhookSecret string    // key for verifying that platform's notifications; if empty, none is accepted
+	Env           money.Env // environment of the transactions there; if 0, the terminal's own
 }
 
-// Format implements fmt.Formatter. No verb shows the credentials.
+// Format implements fmt.Formatter. Whatever the verb, it does not print the credentials.
 func (c Connection) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("connection")) }
 
 // LogValue implements slog.LogValuer.
 func (c Connection) LogValue() slog.Value { return slog.StringValue("connection") }
 
-// Names of parameters that package directory reads too.
+// Names of the parameters that package directory also uses.
 const (
 	keyBaseURL       = "base_url"
 	keyAPIKey        = "api_key"
 	keyWebhookSecret = "webhook_secret"
 )
 
-// Parameters are the columns of a Connection. The columns have no numbers, because a terminal's parameters are
-// stored as one object.
+// Parameters describes the fields of Connection, as the columns of a record type. The columns have no numbers,
+// because a terminal's parameters are stored as one object.
 var Parameters = schema.NewType[Connection]("parameters of a terminal of "+Name,
 	schema.Bound(schema.Text(0, keyBaseURL, schema.Transient, schema.Required, schema.AtMost(directory.MaxURL), schema.Rule(addressRule),
 		schema.Help("the platform's URL: https, up to but without `/api/v1`; http only to this machine, in a sandbox")),
@@ -75,8 +75,8 @@ func init() {
 	})
 }
 
-// connectionOf returns the terminal's connection. For a terminal of another provider it is empty: without an
-// address nothing is sent.
+// connectionOf returns the terminal's connection. If the terminal belongs to another provider, the
+// connection is empty and has no address, so nothing can be sent.
 func connectionOf(t *directory.Terminal) *Connection {
 	if c, ok := t.Parameters.(*Connection); ok {
 		return c
@@ -93,7 +93,8 @@ func apiKeyRule(value any) string {
 	return ""
 }
 
-// addressRule refuses a text that is no https address, or to which /api/v1 cannot be appended.
+// addressRule refuses a text that is not an https address, or to which /api/v1 cannot be appended. An http address is
+// allowed only if it is of this machine.
 func addressRule(value any) string {
 	address := value.(string)
 	u, err := url.Parse(address)
@@ -125,7 +126,7 @@ func certificateRule(value any) string {
 	return ""
 }
 
-// areCertificates tells whether a text consists of one or more certificates in PEM form.
+// areCertificates tells whether a text consists only of certificates in PEM form, at least one.
 func areCertificates(text string) bool {
 	rest, hasAny := bytes.TrimSpace([]byte(text)), false
 	for len(rest) > 0 {

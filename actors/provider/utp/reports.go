@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	// reportInterval is how often, by the business clock, a platform is polled for changes of charges that
-	// have ended here.
+	// reportInterval is the time (of the business clock) between two polls of a platform. A poll finds
+	// charges that have ended here but changed there.
 	reportInterval = 5 * time.Minute
 
-	// lookBack is how far back the first poll after a start reaches.
+	// lookBack is the length of the period that the first poll after a start covers.
 	lookBack = 30 * 24 * time.Hour
 
-	// maxReportPages bounds one poll. A platform may examine only a few transactions per page, so many
-	// pages may be empty.
+	// maxReportPages bounds the pages that one poll reads. The bound is high because a platform may
+	// examine only a few transactions per page, so many pages may be empty.
 	maxReportPages = 100_000
 )
 
-// reportedStatuses maps the statuses for which a platform is polled to the kinds of reports.
+// reportedStatuses lists the statuses for which a platform is polled, each with the kind of report that follows from it.
 var reportedStatuses = []struct {
 	status string
 	what   actors.ReportKind
 }{{statusReversed, actors.TakenBack}, {statusFailed, actors.Corrected}}
 
-// NextReport returns when platforms are polled again; false if no terminal is connected to a platform.
+// NextReport returns the time of the next poll. It returns false if no terminal is connected to a platform.
 func (p *Provider) NextReport(since time.Time) (time.Time, bool) {
 	if len(p.terminals()) == 0 {
 		return time.Time{}, false
@@ -41,10 +41,10 @@ func (p *Provider) NextReport(since time.Time) (time.Time, bool) {
 	return since.Add(reportInterval), true
 }
 
-// Reports implements actors.Provider. It returns the charges that were reversed, or failed, in the period at any
-// connected platform. The requested periods overlap, because the clocks differ; a report that is already known
-// changes nothing. If a platform cannot be polled, the next poll covers the same period again; the
-// failure is logged and not returned, so that it does not hold up the other platforms.
+// Reports implements actors.Provider. It polls every connected platform for charges that were reversed or failed in
+// the period. The periods of two polls overlap, because the clocks of the platforms differ; a report that is already
+// known changes nothing. If a platform cannot be polled, Reports logs the failure but does not return it, so that
+// the other platforms' reports are not delayed. The next poll of that platform covers the same period again.
 func (p *Provider) Reports(ctx context.Context, since, until time.Time) ([]actors.Report, error) {
 	if since.Before(until.Add(-lookBack)) {
 		since = until.Add(-lookBack)
@@ -64,7 +64,7 @@ func (p *Provider) Reports(ctx context.Context, since, until time.Time) ([]actor
 		found, err := p.reportsOf(ctx, a, accountTerminals, from, until)
 		if err != nil {
 			p.log.Warn("a platform was not asked for reports", "terminals", len(accountTerminals), "error", err)
-			continue // the next poll begins at the same time
+			continue // the period of the next poll begins at the same time
 		}
 		p.endPoll(a)
 		reports = append(reports, found...)
@@ -73,7 +73,8 @@ func (p *Provider) Reports(ctx context.Context, since, until time.Time) ([]actor
 	return reports, ctx.Err()
 }
 
-// beginPoll returns the start of the period for which a platform is polled, and remembers it until endPoll.
+// beginPoll returns the start of the period for which a platform is polled. If the last poll failed, this is the
+// start of that poll's period. The start is kept until endPoll.
 func (p *Provider) beginPoll(a account, since time.Time) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,7 +91,7 @@ func (p *Provider) endPoll(a account) {
 	delete(p.pollFrom, a)
 }
 
-// forgetAccounts drops accounts that no terminal has any more.
+// forgetAccounts drops the accounts that no terminal uses any more.
 func (p *Provider) forgetAccounts(present map[account]map[string]*directory.Terminal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,8 +102,8 @@ func (p *Provider) forgetAccounts(present map[account]map[string]*directory.Term
 	}
 }
 
-// reportsOf returns the reports of one account. The merchant_meta that we sent with the charge tells which of the account's
-// terminals a transaction belongs to.
+// reportsOf returns the reports of one account. The merchant_meta in a transaction, which we sent with the charge, says to
+// which of the account's terminals the transaction belongs.
 func (p *Provider) reportsOf(ctx context.Context, a account, terminals map[string]*directory.Terminal, from, until time.Time) ([]actors.Report, error) {
 	var reports []actors.Report
 	for _, r := range reportedStatuses {
@@ -116,7 +117,7 @@ func (p *Provider) reportsOf(ctx context.Context, a account, terminals map[strin
 			return true
 		})
 		switch {
-		case errors.Is(err, errTooManyPages): // no error: another poll would end at the same page
+		case errors.Is(err, errTooManyPages): // not returned, because another poll would end at the same page
 			p.log.Error("a platform has more to report than one poll reads: older reversals and failures are missed", "status", r.status, "found", len(reports))
 		case err != nil:
 			return nil, err
@@ -128,8 +129,8 @@ func (p *Provider) reportsOf(ctx context.Context, a account, terminals map[strin
 	return reports, nil
 }
 
-// report makes a report about our transaction. The report's time is when the transaction finished; if the other
-// platform shows no such time, or a time after readAt, the report's time is readAt.
+// report makes a report about our transaction. The report's time is the time at which the transaction finished.
+// If the other platform does not show this time, or shows a time after readAt, the report's time is readAt.
 func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what actors.ReportKind, readAt time.Time) actors.Report {
 	at := tx.finishedAt
 	if at.IsZero() || at.After(readAt) {
@@ -142,8 +143,8 @@ func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what a
 	return actors.Report{Org: t.Org, Reference: reference, Terminal: t.ID, At: at, Kind: what, Failure: failure}
 }
 
-// Examine implements Examiner of actors/payment: it inquires about a charge that has ended here. If no response
-// comes, it reports nothing; the next poll reports a reversal or a failure.
+// Examine implements Examiner of actors/payment: it asks the other platform about a charge that has ended here.
+// If no response comes, Examine returns false, and a reversal or a failure is found by the next poll.
 func (p *Provider) Examine(ctx context.Context, q *actors.Inquiry) (actors.Report, bool) {
 	s := subject{terminal: q.Terminal, reference: q.Reference, operation: q.Operation, ChargeState: q.ChargeState}
 	tx, _ := p.find(ctx, &s)

@@ -14,8 +14,8 @@ var (
 	errShape         = errors.New("a field has another form than the protocol's")
 )
 
-// object is a JSON object whose members are found by their exact names. encoding/json alone accepts
-// STATUS for status, and takes the last of duplicate members.
+// object is a JSON object whose members are found by their exact names and occur only once. Package encoding/json
+// would accept STATUS for status, and would use the last of several members with the same name.
 type object map[string]json.RawMessage
 
 // readObject parses a text that is exactly one JSON object in UTF-8.
@@ -43,7 +43,7 @@ func readObject(text []byte) (object, error) {
 	return o, nil
 }
 
-// raw returns a member's value; nil if it is absent or null.
+// raw returns the value of a member, or nil if the member is absent or null.
 func (o object) raw(name string) json.RawMessage {
 	if value := o[name]; len(value) > 0 && string(value) != "null" {
 		return value
@@ -51,13 +51,13 @@ func (o object) raw(name string) json.RawMessage {
 	return nil
 }
 
-// fields reads members of an object and keeps the first error.
+// fields reads members of an object. If a member has the wrong form, err keeps the first error.
 type fields struct {
 	object
 	err error
 }
 
-// text returns a member that is a string; empty if it is absent or null.
+// text returns the value of a string member. The value is empty if the member is absent or null.
 func (f *fields) text(name string) (value string) {
 	if raw := f.raw(name); raw != nil && json.Unmarshal(raw, &value) != nil {
 		f.fail()
@@ -65,7 +65,7 @@ func (f *fields) text(name string) (value string) {
 	return value
 }
 
-// member returns a member that is an object; nil if it is absent or null.
+// member returns the value of an object member, or nil if the member is absent or null.
 func (f *fields) member(name string) object {
 	raw := f.raw(name)
 	if raw == nil {
@@ -78,7 +78,7 @@ func (f *fields) member(name string) object {
 	return o
 }
 
-// list returns a member that is an array; nil if it is absent or null.
+// list returns the elements of an array member, or nil if the member is absent or null.
 func (f *fields) list(name string) (values []json.RawMessage) {
 	if raw := f.raw(name); raw != nil && json.Unmarshal(raw, &values) != nil {
 		f.fail()
@@ -92,10 +92,10 @@ func (f *fields) fail() {
 	}
 }
 
-// zonedLayout is the protocol's second form of a time, which names the zone Etc/UTC.
+// zonedLayout is the second form in which the protocol writes a time. It names the time zone Etc/UTC.
 const zonedLayout = "2006-01-02 15:04:05.999999 Etc/UTC"
 
-// parseTime parses a time in either of the protocol's forms; zero if it has neither form.
+// parseTime parses a time in one of the protocol's two forms. If the text has neither form, it returns the zero time.
 func parseTime(text string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, zonedLayout} {
 		if at, err := time.Parse(layout, text); err == nil {

@@ -15,24 +15,24 @@ import (
 	"mizan/ledger/payment"
 )
 
-// transaction has the fields of the other platform's transaction that the adapter uses.
+// transaction contains those fields of the other platform's transaction that the adapter uses.
 type transaction struct {
 	id, txid, kind, status string
 	reason                 string // error_description
-	code                   string // error_code; empty: the platform shows none
-	rrn                    string // empty: the platform shows none
+	code                   string // error_code; empty if the platform does not show one
+	rrn                    string // empty if the platform does not show it
 	amount                 string // minor units
 	currency               string
-	capturedAmount         *money.Amount // only some platforms have this field; nil: absent
-	refundedAmount         *money.Amount // only some platforms have this field; nil: absent
+	capturedAmount         *money.Amount // only some platforms have this field; nil if absent
+	refundedAmount         *money.Amount // only some platforms have this field; nil if absent
 	refundID, refundMsg    string
-	finishedAt             time.Time       // zero: absent, or in an unknown form
-	terminalID             string          // our terminal's id, which we sent in merchant_meta; empty: not in the response
+	finishedAt             time.Time       // zero if absent or in an unknown form
+	terminalID             string          // our terminal's id, which we sent in merchant_meta; empty if absent
 	pageURL                string          // simple_auth_redirect_url
-	authAction             *payment.Action // auth_params; nil: absent, or our page cannot follow them
-	material               json.RawMessage // additional_params_for_auth; nil: nothing to submit
-	requiredMembers        []string        // members that the payer's submission must have to answer the material
-	expiresAt              time.Time       // when the payer's action expires; zero: not in the response
+	authAction             *payment.Action // auth_params; nil if absent, or if our page cannot carry them out
+	material               json.RawMessage // additional_params_for_auth; nil if the payer need not submit anything
+	requiredMembers        []string        // names of the members that the payer's submission must contain
+	expiresAt              time.Time       // when the payer's action expires; zero if absent
 	destinations           []payment.Destination
 }
 
@@ -42,7 +42,7 @@ const (
 	maxDestinations = 32
 )
 
-// readTransaction parses a transaction. Fields that the adapter does not use may have any form.
+// readTransaction parses a transaction. It does not look at fields that the adapter does not use.
 func readTransaction(text []byte) (*transaction, error) {
 	o, err := readObject(text)
 	if err != nil {
@@ -70,15 +70,15 @@ func readTransaction(text []byte) (*transaction, error) {
 	return tx, nil
 }
 
-// isIdentifier tells whether a text can be an id in a URL. No platform has other ids, and our paths are built
-// from ids.
+// isIdentifier tells whether a text can be an id that is safe in a URL. The URL paths of our requests contain
+// ids, and no platform uses ids of another form.
 func isIdentifier(text string) bool {
 	return text != "" && len(text) <= maxID && !strings.ContainsFunc(text, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
 	})
 }
 
-// webAddress returns the text if it is a web address for a payer's browser, else an empty string.
+// webAddress returns the text if a payer's browser can open it as a web address. Otherwise it returns the empty string.
 func webAddress(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
@@ -95,7 +95,7 @@ func amountIn(f *fields, name string) *money.Amount {
 	return &amount
 }
 
-// readAction reads the action that is required of the payer.
+// readAction reads the fields that describe what the payer has to do.
 func (tx *transaction) readAction(f *fields) {
 	const expiryName = "expires_at"
 	if material := f.member("additional_params_for_auth"); len(material) > 0 {
@@ -120,7 +120,7 @@ func (tx *transaction) readAction(f *fields) {
 		for name, raw := range a.member("params") {
 			var value string
 			if json.Unmarshal(raw, &value) != nil {
-				continue // parameters that are not strings are not in the protocol
+				continue // the protocol allows only strings as parameters
 			}
 			params[name] = value
 		}
@@ -131,9 +131,9 @@ func (tx *transaction) readAction(f *fields) {
 	}
 }
 
-// requiredMembersOf returns the members that a payer's submission must have to answer the material. It knows the
-// kinds of material that every platform has: a one-time password, and a payload to be signed. Other kinds are known
-// only to the other platform.
+// requiredMembersOf returns the names of the members that a payer must submit as the answer to the material. It
+// knows the two kinds of material that every platform uses: a one-time password, and a payload to be signed. For
+// any other kind it returns nil, because only the other platform knows what must be submitted.
 func requiredMembersOf(material object) []string {
 	f := fields{object: material}
 	switch {
@@ -156,7 +156,8 @@ func pageCanFollow(a *payment.Action) bool {
 	return false
 }
 
-// checkCreated checks that the response to the request that creates the charge is about the call.
+// checkCreated checks that the transaction, which is the response to the request to create the charge, is the one
+// that the call asked for.
 func (tx *transaction) checkCreated(call *actors.Call) error {
 	amount, err := money.Parse(tx.amount)
 	switch {
@@ -177,7 +178,7 @@ func kindOf(o actors.Operation) string {
 	return "payment"
 }
 
-// Statuses of the protocol that decide something.
+// Statuses of a transaction that the adapter distinguishes. All other statuses count as pending.
 const (
 	statusCharged     = "charged"
 	statusRejected    = "rejected"
@@ -207,7 +208,7 @@ func (tx *transaction) isHeld() bool {
 // succeeded tells whether the response has a success status.
 func (r *reply) succeeded() bool { return r.status >= 200 && r.status < 300 }
 
-// answered tells whether a complete response came, whatever its status.
+// answered tells whether a complete response came, with any status.
 func (r *reply) answered() bool { return r.status != 0 }
 
 // credentialsRefused tells whether the platform refuses our credentials.
@@ -215,8 +216,8 @@ func (r *reply) credentialsRefused() bool {
 	return r.status == http.StatusUnauthorized || r.status == http.StatusForbidden
 }
 
-// definitelyRefused tells whether the platform has examined the request and has not carried it out. A
-// conflict does not count, because an earlier copy of the same request may still be in progress.
+// definitelyRefused tells whether the platform has received the request and has certainly not carried it out.
+// The status Conflict does not count, because an earlier copy of the same request may still be in progress.
 func (r *reply) definitelyRefused() bool {
 	switch r.status {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed,
@@ -228,8 +229,8 @@ func (r *reply) definitelyRefused() bool {
 
 func (r *reply) transaction() (*transaction, error) { return readTransaction(r.body) }
 
-// code returns the code of an error response in any of the protocol's three shapes; empty if the code is not
-// a plain word, because texts for people are not passed on.
+// code returns the code in an error response, which may have any of the protocol's three forms. If the code
+// is not a plain word, it returns the empty string, because texts for people must not be logged.
 func (r *reply) code() string {
 	o, err := readObject(r.body)
 	if err != nil || r.succeeded() {
@@ -247,15 +248,15 @@ func (r *reply) code() string {
 	return code
 }
 
-// Keys of merchant_meta. Our responses show the first two for our transaction; the third is sent to
-// the other platform.
+// Keys of merchant_meta. The first two are in the merchant_meta of our transaction, which our responses show. The
+// third is in the merchant_meta that we send to the other platform.
 const (
 	metaID       = "utp_id"        // the other platform's id of the charge
-	metaRefund   = "utp_refund_id" // the other platform's id of the last refund that has ended
-	metaTerminal = "utp_terminal"  // the id of our terminal, which we send
+	metaRefund   = "utp_refund_id" // the other platform's id of the last finished refund
+	metaTerminal = "utp_terminal"  // our terminal's id
 )
 
-// storedIDs returns the ids that idsToStore wrote after an earlier response; empty if there are none.
+// storedIDs returns the ids in meta, which idsToStore wrote after an earlier response. They are empty if nothing was stored.
 func storedIDs(meta []byte) (chargeID, refundID string) {
 	o, err := readObject(meta)
 	f := fields{object: o}
@@ -271,11 +272,12 @@ func (tx *transaction) idsToStore(lastRefundID string) []byte {
 	if isIdentifier(lastRefundID) {
 		members[metaRefund] = lastRefundID
 	}
-	text, _ := json.Marshal(members) // strings can always be encoded
+	text, _ := json.Marshal(members) // cannot fail with these values
 	return text
 }
 
-// ourReference returns the id of our transaction; false if the other platform's transaction is not for one of ours.
+// ourReference returns the id of our transaction for which the other platform's transaction was created. It returns
+// false if there is no such transaction of ours.
 func (tx *transaction) ourReference() (id ledger.ID, isOurs bool) {
 	if len(tx.txid) != len(id.String()) || id.UnmarshalText([]byte(tx.txid)) != nil {
 		return ledger.ID{}, false

@@ -16,7 +16,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Our texts for failures that the other platform did not explain in words for a payer.
+// Our texts for failures that the other platform did not explain with a text for payers.
 const (
 	reasonUnreachable        = "The platform could not be reached."
 	reasonCredentialsRefused = "The platform refused the credentials."
@@ -33,11 +33,11 @@ type Options struct {
 	Clock clock.Clock // the business clock
 	Log   *slog.Logger
 
-	// Timeout bounds the request for one page of a list, in real time. Calls and inquiries also have
-	// their context's deadline.
+	// Timeout is the real time that the request for one page of a list may take. Calls and inquiries
+	// are also bounded by the deadline of their context.
 	Timeout time.Duration
 
-	// Terminals returns this provider's terminals, of all organizations.
+	// Terminals returns the terminals of this provider, in all organizations.
 	Terminals func() []*directory.Terminal
 }
 
@@ -48,16 +48,16 @@ type Provider struct {
 	timeout   time.Duration
 	terminals func() []*directory.Terminal
 
-	reportPageBound int // how many pages one poll for reports may read
+	reportPageBound int // maximum number of pages that one poll for reports reads
 
 	mu         sync.Mutex
 	transports map[connectionKey]*http.Transport // guarded by mu
-	pollFrom   map[account]time.Time             // guarded by mu: start of the period for which a poll has not succeeded yet
+	pollFrom   map[account]time.Time             // guarded by mu; start of the period that no poll has covered yet
 }
 
 var _ actors.Provider = (*Provider)(nil)
 
-// New makes the provider. It opens no connection before a call.
+// New makes the provider. Connections are opened only when they are needed.
 func New(o Options) *Provider {
 	return &Provider{
 		clock: o.Clock, log: o.Log, timeout: o.Timeout, terminals: o.Terminals, reportPageBound: maxReportPages,
@@ -78,8 +78,8 @@ func (p *Provider) Close() error {
 // Name implements actors.Provider.
 func (p *Provider) Name() string { return Name }
 
-// Accepts implements actors.Provider: it accepts every type except direct_debit, which needs keys
-// that the service does not keep.
+// Accepts implements actors.Provider: it accepts every payment method except direct_debit, which needs fields that
+// the service does not keep.
 func (p *Provider) Accepts(_ actors.Operation, method string) bool {
 	_, known := payment.Method([]byte(method))
 	return known && method != payment.DirectDebit
@@ -123,7 +123,7 @@ func (p *Provider) Inquire(ctx context.Context, q *actors.Inquiry) actors.Outcom
 	}
 	if s.createsCharge() {
 		if id, _ := storedIDs(s.Meta); id == "" && tx.status == statusAction && !s.ActionKnown {
-			// A transaction in a list need not show the payer's action, so the transaction is read by its id.
+			// In a list, a transaction may lack the payer's action. Therefore the transaction is read again by its id.
 			if tx, o = p.read(ctx, &s, tx.id); tx == nil {
 				return o
 			}
@@ -133,7 +133,7 @@ func (p *Provider) Inquire(ctx context.Context, q *actors.Inquiry) actors.Outcom
 	return p.operationOutcome(tx, &s, false)
 }
 
-// Reissue implements Reissuer of actors/payment: each read of the other platform's transaction
+// Reissue implements Reissuer of actors/payment: it only reads the transaction, because each read
 // returns fresh material (what the payer must sign or answer) and a fresh address of the payer's page.
 func (p *Provider) Reissue(ctx context.Context, q *actors.Inquiry) actors.Outcome {
 	again := *q
@@ -141,7 +141,7 @@ func (p *Provider) Reissue(ctx context.Context, q *actors.Inquiry) actors.Outcom
 	return p.Inquire(ctx, &again)
 }
 
-// subject is the subject of a request: a charge, or one operation on it.
+// subject is the charge, or the operation on a charge, that a request is about.
 type subject struct {
 	terminal  *directory.Terminal
 	reference ledger.ID
@@ -158,8 +158,9 @@ func (s *subject) createsCharge() bool {
 	return s.operation == actors.Pay || s.operation == actors.PayOut
 }
 
-// failureOutcome returns the outcome of a request (a submission or an inquiry) that did not succeed. If a submission
-// was definitely refused, the charge was not created, or the operation was not carried out.
+// failureOutcome returns the outcome of a request (a submission or an inquiry) that did not succeed. If the platform
+// has definitely refused a submission, the verdict is refused, because the charge was not created or the operation
+// was not carried out.
 func (p *Provider) failureOutcome(s *subject, r *reply, isSubmission bool) actors.Outcome {
 	switch {
 	case !r.mayHaveArrived && isSubmission:
@@ -179,8 +180,8 @@ func (p *Provider) failureOutcome(s *subject, r *reply, isSubmission bool) actor
 	return actors.Outcome{Verdict: payment.VerdictUnknown, Unreachable: r.status >= http.StatusInternalServerError}
 }
 
-// refusalVerdict returns the verdict of a definite refusal. The refusal of an inquiry says nothing about the
-// charge.
+// refusalVerdict returns the verdict after a definite refusal. If an inquiry was refused, the verdict is
+// unknown, because this says nothing about the charge.
 func refusalVerdict(isSubmission bool) payment.Verdict {
 	if isSubmission {
 		return payment.VerdictRefused
@@ -188,15 +189,15 @@ func refusalVerdict(isSubmission bool) payment.Verdict {
 	return payment.VerdictUnknown
 }
 
-// unreadableOutcome logs that a response cannot be trusted, and returns the outcome: unknown.
+// unreadableOutcome logs that a response cannot be parsed or is about another transaction, and returns the outcome "unknown".
 func (p *Provider) unreadableOutcome(s *subject, err error) actors.Outcome {
 	p.log.Error("a platform's answer can't be read", "reference", s.reference.String(), "terminal", s.terminal.ID.String(),
 		"operation", s.operation.String(), "error", err)
 	return actors.Outcome{Verdict: payment.VerdictUnknown}
 }
 
-// logFailure logs a failed request for an operator. It logs nothing of the request's body, and of the
-// response only its status and code.
+// logFailure logs a failed request for an operator. The log line contains no part of the request's
+// body, and only the status and the code of the response.
 func (p *Provider) logFailure(level slog.Level, text string, s *subject, r *reply) {
 	p.log.Log(context.Background(), level, text, "reference", s.reference.String(), "terminal", s.terminal.ID.String(),
 		"operation", s.operation.String(), "status", r.status, "code", r.code(), "error", r.fault)

@@ -12,15 +12,16 @@ import (
 	"mizan/ledger/payment"
 )
 
-// payerInquiryInterval is the time between inquiries about a charge that waits for its payer: the payer may have
-// returned to the other platform and never to us.
+// payerInquiryInterval is the time between inquiries about a charge that waits for its payer. The inquiries are
+// needed because a payer may return to the other platform and never to us.
 const payerInquiryInterval = time.Minute
 
-// pageAddressLife is how long payers are sent to one address of the other platform's page before a new address is
+// pageAddressLife is the time for which one address of the other platform's page is used before a new address is
 // requested. An address is valid for about 15 minutes.
 const pageAddressLife = 10 * time.Minute
 
-// chargeOutcome returns the transaction's verdict on the charge, and until when its page's address is used.
+// chargeOutcome returns the charge's outcome according to the transaction, and sets the time until which the address
+// of the payer's page is used.
 func (p *Provider) chargeOutcome(tx *transaction, state *actors.ChargeState) actors.Outcome {
 	o := tx.chargeOutcome(state)
 	if o.Action != nil && o.Action.Page != "" {
@@ -29,8 +30,8 @@ func (p *Provider) chargeOutcome(tx *transaction, state *actors.ChargeState) act
 	return o
 }
 
-// chargeOutcome returns the transaction's verdict on the charge. An inquiry passes the charge's stored state; for
-// a call the state is nil, and the outcome always has the payer's action.
+// chargeOutcome returns the charge's outcome according to the transaction. For an inquiry, state is the charge's
+// stored state. For a call, state is nil, and the outcome always contains the payer's action.
 func (tx *transaction) chargeOutcome(state *actors.ChargeState) actors.Outcome {
 	lastRefundID := ""
 	if state != nil {
@@ -57,16 +58,17 @@ func (tx *transaction) chargeOutcome(state *actors.ChargeState) actors.Outcome {
 	return o
 }
 
-// sharedCodes are the error codes that mean the same to our merchant as to us. Codes about limits, routing and
-// balances at the other platform concern only us: our merchant sees a refusal by the provider.
+// sharedCodes are the error codes of the other platform that are passed on to our merchant, because they mean
+// the same there and here. Codes about limits, routing and balances at the other platform concern only us, so
+// our merchant sees only that the provider refused.
 var sharedCodes = []payment.Code{
 	payment.CardDeclined, payment.InsufficientFunds, payment.ExpiredCard, payment.AuthenticationFailed, payment.PayerActionExpired,
 	payment.ProcessingError,
 }
 
-// failure returns why the transaction did not succeed. One of sharedCodes is passed on, and our service words it in
-// the merchant's language; for other codes the other platform's words are passed on. Platforms without
-// error_code may have the code in error_description.
+// failure returns the reason why the transaction did not succeed. If the code is one of sharedCodes, it is passed
+// on, and our service explains it in the merchant's language. Otherwise the other platform's text is passed on.
+// Platforms that do not send error_code may send the code in error_description.
 func (tx *transaction) failure(defaultCode payment.Code, defaultDetail string) payment.Failure {
 	for _, code := range []payment.Code{payment.Code(tx.code), payment.Code(tx.reason)} {
 		if slices.Contains(sharedCodes, code) {
@@ -76,13 +78,13 @@ func (tx *transaction) failure(defaultCode payment.Code, defaultDetail string) p
 	return payment.Failure{Code: defaultCode, Detail: cmp.Or(tx.reason, defaultDetail)}
 }
 
-// processingError returns a processing error with our own words.
+// processingError returns a processing error with a text of ours.
 func processingError(detail string) payment.Failure {
 	return payment.Failure{Code: payment.ProcessingError, Detail: detail}
 }
 
-// action returns the action that the other platform requires of our payer. The other platform's page
-// can handle every action, so our page sends the payer there.
+// action returns the action that the other platform requires of our payer. The page of the other
+// platform can handle every action, so our own page sends the payer to that page.
 func (tx *transaction) action() *payment.Action {
 	a := &payment.Action{}
 	if tx.authAction != nil {
@@ -95,9 +97,9 @@ func (tx *transaction) action() *payment.Action {
 	return a
 }
 
-// operationOutcome returns the outcome of an operation, as the transaction shows it; VerdictCharged means that the
-// operation was carried out. If the transaction shows no effect of the operation, the operation is in progress (in
-// the response to it), or never arrived (in a later inquiry).
+// operationOutcome returns the outcome of an operation according to the transaction. VerdictCharged means that the
+// operation was carried out. If the transaction does not show the operation, the verdict depends on isResponse: in
+// the response to the operation, the operation is still in progress; in a later inquiry, it never arrived.
 func (p *Provider) operationOutcome(tx *transaction, s *subject, isResponse bool) actors.Outcome {
 	_, lastRefundID := storedIDs(s.Meta)
 	o := actors.Outcome{Verdict: payment.VerdictNotFound, Meta: tx.idsToStore(lastRefundID)}
@@ -134,11 +136,11 @@ func (p *Provider) captureOutcome(tx *transaction, s *subject, isResponse bool, 
 	}
 }
 
-// refundOutcome recognises our refund by a refund id that differs from the id of the last finished refund,
-// and by the total amount returned, if the platform shows it.
+// refundOutcome recognises our refund by two signs: the refund id differs from the id of the last finished
+// refund, and the total amount refunded (if the platform shows it) includes our refund.
 func (p *Provider) refundOutcome(tx *transaction, s *subject, lastRefundID string, o *actors.Outcome) {
 	if tx.refundID == "" || tx.refundID == lastRefundID {
-		return // the id belongs to an earlier refund: the platform does not know ours
+		return // the id belongs to an earlier refund, so the platform does not know our refund
 	}
 	refundedAfter, err := s.Refunded.Add(s.amount)
 	isAmountShown := tx.refundedAmount != nil && err == nil
@@ -160,9 +162,9 @@ func (p *Provider) refundOutcome(tx *transaction, s *subject, lastRefundID strin
 	o.Meta = tx.idsToStore(tx.refundID)
 }
 
-// logDifference logs that the other platform has moved another amount than requested. The protocol
-// permits this: the amount of a partial refund is only a request. Our ledger has the requested amount;
-// the difference appears in the settlement.
+// logDifference logs that the other platform has moved a different amount than we requested. The
+// protocol permits this, because the amount of a partial refund is only a request. Our ledger contains
+// the requested amount; the difference appears in the settlement.
 func (p *Provider) logDifference(tx *transaction, s *subject) {
 	moved := money.Amount{}
 	if tx.refundedAmount != nil && s.operation == actors.Refund {

@@ -7,8 +7,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// IsWebAddress tells whether a page may link to, post to or redirect to an address: an absolute http or https URL with a host and
-// a valid port, and without characters that have a meaning in an HTTP header or in a Content-Security-Policy.
+// IsWebAddress tells whether a page may link to, post to or redirect to an address. The address must be an absolute http or
+// https URL with a host and a valid port. Its host must not contain characters that have a meaning in an HTTP header or in a
+// Content-Security-Policy.
 func IsWebAddress(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || !schema.HasUsablePort(u) {
@@ -17,7 +18,7 @@ func IsWebAddress(address string) bool {
 	for _, c := range u.Host {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.ContainsRune("-._:[]", c):
-		case c >= 0x80: // part of an international host name, which browsers convert to ASCII
+		case c >= 0x80: // a part of an international host name; browsers convert such a name to ASCII
 		default:
 			return false
 		}
@@ -25,9 +26,9 @@ func IsWebAddress(address string) bool {
 	return true
 }
 
-// FillAddress replaces the placeholders {transaction_id} and {txid} in an address. They may be percent-encoded, because
-// programs that build URLs encode braces. Everything in a value except letters, digits and -._~ is
-// percent-encoded, so that a value can't end the path segment or parameter in which it stands.
+// FillAddress replaces the placeholders {transaction_id} and {txid} in an address. The braces of a placeholder may be
+// percent-encoded, because programs that build URLs encode them. In the values, all characters except letters, digits and -._~
+// are percent-encoded, so that a value can't end the path segment or the parameter that contains it.
 func FillAddress(address, id, txID string) string {
 	if !strings.ContainsAny(address, "{%") {
 		return address
@@ -42,8 +43,8 @@ func FillAddress(address, id, txID string) string {
 	return strings.NewReplacer(pairs...).Replace(address)
 }
 
-// LocationValue returns a web address as the value of a Location header: it percent-encodes everything
-// except visible ASCII and changes nothing else.
+// LocationValue returns the value of a Location header for a web address. It percent-encodes every byte that is not visible
+// ASCII, and changes nothing else.
 func LocationValue(address string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder
@@ -60,8 +61,9 @@ func LocationValue(address string) string {
 	return b.String()
 }
 
-// originOf returns an address's scheme and host, as a Content-Security-Policy names a source. The result is empty if IsWebAddress
-// refuses the address. It is also empty for an international host name, which a Content-Security-Policy can't contain.
+// originOf returns the scheme and host of an address, in the form of a source in a Content-Security-Policy. If IsWebAddress
+// refuses the address, the result is empty. It is also empty if the host name is international, because a
+// Content-Security-Policy can't contain such a name.
 func originOf(address string) string {
 	if !IsWebAddress(address) {
 		return ""

@@ -9,13 +9,13 @@ import (
 
 // Brand is the merchant's logo, color and links on a page. The zero value is the default look of the pages.
 type Brand struct {
-	Logo         string // URL path of the picture; empty: none
-	Color        string // color of the buttons, "#rrggbb"; empty: the pages' own color
+	Logo         string // URL path of the picture; empty if none
+	Color        string // color of the buttons, "#rrggbb"; if empty, the pages' own color
 	SupportEmail string // empty: none
-	TermsURL     string // an address that IsWebAddress accepts; empty: none
+	TermsURL     string // an address that IsWebAddress accepts; empty if none
 }
 
-// style returns the rules that a brand adds to the pages' style; empty if it has no color.
+// style returns the CSS rules that a brand adds to the style of the pages. If the brand has no color, there are no rules.
 func (b Brand) style() string {
 	red, green, blue, ok := parseColor(b.Color)
 	if !ok {
@@ -37,7 +37,8 @@ func (b Brand) style() string {
 // gets a border.
 const minShapeContrast = 3
 
-// The luminance of the background of buttons: the token --surface of the style, in light and in dark mode.
+// The luminance of the background behind buttons in light and in dark mode. In style.css, this background is the variable
+// --surface.
 var (
 	lightSurface = luminance(0xff, 0xff, 0xff)
 	darkSurface  = luminance(0x1a, 0x1d, 0x23)
@@ -49,8 +50,8 @@ func parseColor(text string) (red, green, blue uint8, ok bool) {
 	return uint8(n >> 16), uint8(n >> 8), uint8(n), err == nil && hasSign && len(digits) == 6
 }
 
-// textColor returns the color of text on a background of the given luminance, black or white: the one with the higher contrast,
-// which is at least 4.5 for every background (WCAG 2.2, 1.4.3).
+// textColor returns the color of text on a background of the given luminance: black or white, whichever has the higher
+// contrast. This contrast is at least 4.5 for every background (WCAG 2.2, 1.4.3).
 func textColor(background float64) string {
 	const black, white = 0, 1
 	if contrast(background, white) >= contrast(background, black) {
@@ -70,7 +71,7 @@ func luminance(red, green, blue uint8) float64 {
 	return 0.2126*linear(red) + 0.7152*linear(green) + 0.0722*linear(blue)
 }
 
-// linear returns the linear value of a channel of sRGB (WCAG 2.2, "relative luminance").
+// linear converts an sRGB channel to linear light, 0 to 1 (WCAG 2.2, "relative luminance").
 func linear(channel uint8) float64 {
 	v := float64(channel) / math.MaxUint8
 	if v <= 0.04045 {

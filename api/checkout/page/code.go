@@ -13,19 +13,19 @@ import (
 	"rsc.io/qr"
 )
 
-// quietZone is the margin that a scanner needs around a QR code, in modules: the squares of the code (ISO/IEC
-// 18004, 9.1).
+// quietZone is the margin that a scanner needs around a QR code (ISO/IEC 18004, 9.1). It is measured in modules, which are the
+// squares of the code.
 const quietZone = 4
 
-// Code is the picture of a QR code: Side is its height and width in modules, including the
-// margin, and the SVG path draws the dark modules. The zero value has no code.
+// Code is the picture of a QR code. Side is its height and width in modules, including the margin. Path is an SVG path that
+// draws the dark modules. The zero value contains no code.
 type Code struct {
 	Side int
 	Path string
 }
 
-// NewCode makes the QR code of a text. The code stays readable if up to 15 % of it is damaged (level
-// M, ISO/IEC 18004). A text longer than about 2,300 bytes is an error.
+// NewCode makes the QR code of a text. The code stays readable if up to 15 % of it is damaged (level M, ISO/IEC 18004). If the
+// text is longer than about 2,300 bytes, NewCode returns an error.
 func NewCode(text string) (Code, error) {
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {
@@ -52,9 +52,10 @@ func (c Code) SVG() []byte {
 		`<rect width="%[1]d" height="%[1]d" fill="#fff"/><path d="%s"/></svg>`, c.Side, c.Path)
 }
 
-// CodePNG returns the QR code of a text as a PNG of size × size pixels. Each module is the same whole number of pixels wide. The
-// remaining pixels make the margin wider. Making the picture must take little time, because anybody may request it. So CodePNG
-// writes it row by row, with one bit per pixel. Package image/png would read every pixel several times, which takes much longer.
+// CodePNG returns the QR code of a text as a PNG of size × size pixels. Each module is the same whole number of pixels wide.
+// The remaining pixels make the margin wider. CodePNG must be fast, because anybody may request such a picture. So CodePNG
+// writes the picture row by row, with one bit per pixel. Package image/png would be much slower, because it reads every pixel
+// several times.
 func CodePNG(text string, size int) ([]byte, error) {
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {
@@ -72,8 +73,8 @@ func CodePNG(text string, size int) ([]byte, error) {
 	return appendChunk(picture, "IEND", nil), nil
 }
 
-// compressedRows returns the pixels of a code as a PNG stores them (PNG specification, 9 and 10). A row that equals the row
-// above is written as its difference to that row: zeros, which compress well.
+// compressedRows returns the pixels of a code in the form in which a PNG stores them (PNG specification, 9 and 10). If a row
+// equals the row above, only the difference between the two is written: zeros, which compress well.
 func compressedRows(code *qr.Code, module, size int) []byte {
 	const asIs, differenceToAbove = 0, 2 // types of filter
 	margin := (size - module*code.Size) / 2

@@ -12,21 +12,21 @@ type Page interface {
 	file() string // the name of its template's file, without .html
 }
 
-// Shop is the merchant as a page presents it. With the zero value, the page shows no merchant.
+// Shop is what a page shows about the merchant. If it is the zero value, the page shows no merchant.
 type Shop struct {
-	Merchant string // the merchant's name; empty: not shown
+	Merchant string // the merchant's name; if empty, no name is shown
 	Brand    Brand
 }
 
-// Presented returns the shop itself. Every page that embeds a Shop or an Order has this method; shopOf calls it.
+// Presented returns the shop itself. Pages that embed a Shop or an Order inherit this method, and shopOf calls it.
 func (s Shop) Presented() Shop { return s }
 
-// Order has the data of a transaction that most pages show: the merchant, the amount and its purpose.
+// Order is what most pages show about a transaction: the merchant, the amount and its purpose.
 type Order struct {
 	Shop
-	Payout    bool // true: the visitor of the page gets the money; false: the visitor pays
+	Payout    bool // the page's visitor receives the money; otherwise the visitor pays
 	Sum       Sum
-	Text      string // the merchant's or the terminal's description; empty: none
+	Text      string // the merchant's or the terminal's description; empty if none
 	MayCancel bool   // the visitor of the page may cancel the transaction
 }
 
@@ -39,38 +39,38 @@ type Sum struct {
 	Asset  money.Asset
 }
 
-// WrongFields has the names of the refused fields of a form.
+// WrongFields contains the names of the refused fields of a form.
 type WrongFields map[string]bool
 
 // Names of a form's fields.
 const (
 	MethodField = "method" // the money_storage type that the payer chose
-	PayField    = "pay"    // the button of one method: its money_storage type, which overrides MethodField
+	PayField    = "pay"    // sent by the button of a method: its money_storage type, which overrides MethodField
 	TotalField  = "total"  // hidden: the total that the form shows for a card, in minor units
 	CancelField = "cancel" // the button that cancels the payment
-	StepField   = "step"   // hidden: the step at which the form was shown; the form has no effect at another step
+	StepField   = "step"   // hidden: the step at which the form was shown; at another step, the form has no effect
 )
 
-// Checkout asks how the payer pays, or how the recipient gets a payout: by a card, or by another method that is offered.
+// Checkout asks how the payer wants to pay, or how the recipient wants to get a payout: by card, or by another offered method.
 type Checkout struct {
 	Order
-	Self    string            // the page's own path, where the form posts to
+	Self    string            // the page's own path, to which the form is posted
 	Step    string            // value of the hidden field StepField of the form
-	Items   []Item            // the products of a payment link; empty: none
+	Items   []Item            // the products of a payment link; empty if none
 	Methods []Method          // at least one
 	Chosen  int               // index of the chosen method in Methods
-	Price   *Sum              // the price without the fee; nil: there is no fee, or each method shows its own total
+	Price   *Sum              // the price without the fee; nil if there is no fee, or if each method shows its own total
 	Fee     *Sum              // the fee, which the order's Sum includes
-	Wrong   WrongFields       // refused fields, by the protocol's names, such as cardnumber or sort_code, and expiry
-	Typed   map[string][]byte // what the payer typed into the fields that a refused form shows again, by the field's name
+	Wrong   WrongFields       // refused fields, by their names in the API, such as cardnumber or sort_code, and expiry
+	Typed   map[string][]byte // typed values that a refused form shows again, by field name
 	Left    time.Duration     // time until the page expires
 	Brands  []CardBrand       // the card schemes whose names the page shows
 
-	HasExpired   bool   // the expiry date is refused because it has passed
+	HasExpired   bool   // the typed expiry date is refused because it is in the past
 	WrongMethod  bool   // the payer chose no method, or one that is not offered
 	TotalRose    bool   // the total is higher than when the form was shown
-	Declined     string // error_code of the last attempt; empty: there was none
-	AttemptsLeft int    // how many attempts remain after a declined attempt; 0: the page does not show the number
+	Declined     string // error_code of the last attempt; empty if there was no attempt
+	AttemptsLeft int    // how many attempts remain after a declined attempt; if 0, the page does not show the number
 }
 
 // IsWrong tells whether the form was refused because of what the payer typed or chose.
@@ -81,13 +81,13 @@ func (c Checkout) ReloadAfter() time.Duration { return c.Left + time.Second }
 
 // Method is a way to pay, or to receive a payout.
 type Method struct {
-	Type   string   // money_storage type: the value of the form's control
+	Type   string   // money_storage type, which is also the value of the form's control
 	Total  Sum      // the amount that the payer pays, including the fee, or that the recipient gets
-	Fee    *Sum     // the fee in Total; nil: none
+	Fee    *Sum     // the fee, which Total includes; nil if none
 	Fields []string // names of the fields that the payer fills in, other than those of a card
 }
 
-// IsCard tells whether the method is a card. The template has the fields of a card, so Fields does not list them.
+// IsCard tells whether the method is a card. Fields does not list the fields of a card, because they are in the template.
 func (m Method) IsCard() bool { return m.Type == "bank_card" }
 
 // TotalField is the name of the hidden field with the method's total, in minor units.
@@ -101,7 +101,7 @@ func (m Method) TotalField() string {
 // IsChoice tells whether the payer has several methods to choose from.
 func (c Checkout) IsChoice() bool { return len(c.Methods) > 1 }
 
-// HasOneTotal tells whether the total does not depend on the method.
+// HasOneTotal tells whether the total is the same for all methods.
 func (c Checkout) HasOneTotal() bool {
 	return !slices.ContainsFunc(c.Methods, func(m Method) bool { return m.Total != c.Methods[0].Total })
 }
@@ -109,9 +109,9 @@ func (c Checkout) HasOneTotal() bool {
 // Password asks for a one-time password.
 type Password struct {
 	Order
-	Self  string // the page's own path, where the form posts to
+	Self  string // the page's own path, to which the form is posted
 	Step  string
-	Left  time.Duration // until the payer's time to act ends
+	Left  time.Duration // time that the payer has left to act
 	Wrong bool          // the payer typed no password
 }
 
@@ -121,35 +121,35 @@ func (p Password) ReloadAfter() time.Duration { return p.Left + time.Second }
 // Signature asks for the signature of a payload. It reloads when the payload has expired.
 type Signature struct {
 	Order
-	Self     string // the page's own path, where the form posts to
+	Self     string // the page's own path, to which the form is posted
 	Step     string
 	Payload  string
-	Sequence string        // the sequence number of the payload; empty: the page shows none
-	Left     time.Duration // until the payer's time to act ends
+	Sequence string        // the sequence number of the payload; if empty, the page shows none
+	Left     time.Duration // time that the payer has left to act
 	Wrong    bool          // the payer typed no signature
 }
 
 // ReloadAfter is the time until the page reloads.
 func (p Signature) ReloadAfter() time.Duration { return p.Left + time.Second }
 
-// Scan shows a QR code, which contains a link for the payer's other device or a blockchain address to pay to. The page reloads to
-// show the current state.
+// Scan shows a QR code. The code contains a link for the payer's other device, or the blockchain address to which the payer
+// pays. The page reloads to show the current state.
 type Scan struct {
 	Order
 	Self    string // the page's own path
 	Code    Code
-	Deposit string        // the blockchain address that the code contains; empty: the code contains a link
-	Link    string        // link for a payer without another device, an address that IsWebAddress accepts; empty: none
-	Left    time.Duration // until the payer's time to act ends
+	Deposit string        // the blockchain address in the code; empty if the code contains a link
+	Link    string        // link for payers without another device, an address that IsWebAddress accepts; empty if none
+	Left    time.Duration // time that the payer has left to act
 
-	Simulated *SimulatedForm // the buttons of the provider simulator; nil: the provider is a real one
+	Simulated *SimulatedForm // the buttons of the provider simulator; nil if the provider is a real one
 }
 
 // ReloadAfter is the time until the page reloads.
 func (Scan) ReloadAfter() time.Duration { return 5 * time.Second }
 
-// SimulatedForm is the form with which the payer tells the provider simulator that the code was
-// scanned and paid, so that tests need no second device.
+// SimulatedForm is a form that tells the provider simulator that the payer has scanned the code and paid. With it, tests need
+// no second device.
 type SimulatedForm struct {
 	Post   string
 	Fields []Field
@@ -158,9 +158,9 @@ type SimulatedForm struct {
 // Choice asks for the institution that receives a payout.
 type Choice struct {
 	Order
-	Self  string // the page's own path, where the form posts to
+	Self  string // the page's own path, to which the form is posted
 	Step  string
-	Left  time.Duration // until the recipient's time to act ends
+	Left  time.Duration // time that the recipient has left to act
 	Banks []Bank
 	Wrong bool // the recipient chose no institution, or one that is not offered
 }
@@ -168,10 +168,10 @@ type Choice struct {
 // ReloadAfter is the time until the page reloads.
 func (c Choice) ReloadAfter() time.Duration { return c.Left + time.Second }
 
-// Bank is a receiving institution.
+// Bank is an institution that can receive a payout.
 type Bank struct{ ID, Name string }
 
-// ProviderForm has a form with hidden fields, which the payer posts to the provider with a button.
+// ProviderForm shows a button that posts a form with hidden fields to the provider.
 type ProviderForm struct {
 	Order
 	Self   string // the page's own path
@@ -182,14 +182,13 @@ type ProviderForm struct {
 // Field is a hidden field of a form.
 type Field struct{ Name, Value string }
 
-// ContinuePage sends the payer on to Next. It is a page and not a redirect, because a browser checks a
-// redirect after a form against the Content-Security-Policy of the page with the form, and that policy may not
-// allow the site of Next.
+// ContinuePage leads the payer on to Next. It is used instead of a redirect, because browsers check the redirects after a form
+// against the Content-Security-Policy of the page with the form, and that policy may not allow the site of Next.
 type ContinuePage struct {
 	Order
 	Next  string
-	Waits bool   // true: the payer must press a button; false: the page leaves by itself
-	Self  string // URL path of the page itself, to which the cancel button posts; only if Waits is true
+	Waits bool   // the payer must press a button to go on; otherwise the page goes on by itself
+	Self  string // URL path of this page, to which the cancel button posts; set only if Waits is true
 }
 
 // Processing is shown while the provider processes the transaction and the payer has nothing to do. The page reloads itself.
@@ -212,17 +211,17 @@ const (
 	Returned                   // settled, and then returned or being returned
 )
 
-// Outcome shows how the transaction ended, and after a few seconds sends the payer to Back. With Result Returned, the order's
+// Outcome shows how the transaction ended, and after a few seconds sends the payer to Back. If Result is Returned, the order's
 // Sum is the amount that was returned or is being returned.
 type Outcome struct {
 	Order
 	Result  Result
-	Reason  string // an error_code; shown if the pages have a text for it
-	Back    string // the merchant's URL; if it is empty or IsWebAddress refuses it, the page has no link back
-	Waits   bool   // true: the page goes to Back only when the payer presses the button
-	Receipt string // URL path of the receipt; empty: none
+	Reason  string // an error_code, which is shown if there is a text for it
+	Back    string // the merchant's URL; if it is empty, or refused by IsWebAddress, the page has no link back
+	Waits   bool   // the page goes to Back only when the payer presses a button; otherwise it goes by itself
+	Receipt string // URL path of the receipt; empty if none
 
-	Refunded *Sum // with Result Done, the part of a payment that was refunded to the payer; nil: nothing
+	Refunded *Sum // if Result is Done, the part of a payment that was refunded to the payer; nil if nothing was
 }
 
 // Leads tells whether the page has a link to Back.
@@ -237,11 +236,11 @@ type Receipt struct {
 	Number   string    // the transaction's id
 	Ended    time.Time // when the money moved
 	Result   Result
-	Method   string // money_storage type; empty: not known
-	Card     string // scheme and last digits of the card; empty: none
-	Price    *Sum   // the price without the fee; nil: there was no fee
+	Method   string // money_storage type; empty if unknown
+	Card     string // scheme and last digits of the card; empty if none
+	Price    *Sum   // the price without the fee; nil if there was no fee
 	Fee      *Sum   // the fee, which the order's Sum includes
-	Refunded *Sum   // the part of the order's Sum that was returned; nil: nothing
+	Refunded *Sum   // the part of the order's Sum that was returned; nil if nothing was
 }
 
 // Stop is the page that explains to a visitor why there is nothing else to show.
@@ -249,9 +248,9 @@ type Stop struct {
 	Shop
 	Notice Notice
 	InTest bool   // the notice is about a link or transaction in the test environment
-	Back   string // the merchant's URL for the visitor; empty: the page has no link back
+	Back   string // the merchant's URL for the visitor; if empty, the page has no link back
 
-	// These two fields are set with the notice TooMany.
+	// The following fields are set if the notice is TooMany.
 	Self string        // URL path of the page on which the visitor may try again
 	Left time.Duration // time until the visitor may try again
 }
@@ -269,17 +268,17 @@ type Notice uint8
 const (
 	NotFound    Notice = iota + 1 // the URL is unknown, or its token belongs to another page
 	Gone                          // the link has expired
-	TooLate                       // the time to act has passed
-	Malformed                     // the request is not a form of these pages
+	TooLate                       // the visitor's time to act is over
+	Malformed                     // the request was not sent by a form of these pages
 	Unavailable                   // the service is overloaded or stopping; the visitor may try again
 	Fault                         // a bug of the service
 	Closed                        // a payment link or a product that accepts no payments
-	TooMany                       // the visitor's IP address has begun too many payments
+	TooMany                       // the visitor's IP address has sent too many forms
 	NoMethod                      // no method is offered for a payment at present
 	StillOpen                     // the link has expired, but the payment may still be confirmed
 )
 
-// IsAboutTime tells whether the reason is that a time has passed, or that the visitor must wait.
+// IsAboutTime tells whether the visitor is too late, or must wait.
 func (n Notice) IsAboutTime() bool {
 	return n == Gone || n == StillOpen || n == TooLate || n == Unavailable || n == TooMany
 }
@@ -292,8 +291,8 @@ type Challenge struct {
 	Order
 	Post   string
 	Fields []Field
-	Open   bool   // true: the payer has not decided yet
-	Back   string // the URL to which the payer goes next if the challenge is not open; empty: none
+	Open   bool   // the payer has not decided yet
+	Back   string // the URL to which the payer goes after the decision; empty if none
 }
 
 func (Checkout) file() string     { return "checkout" }

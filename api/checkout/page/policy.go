@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// styleHash and scriptHash are the hashes of style and script in the syntax of a Content-Security-Policy (CSP 3,
-// "hash-source").
+// styleHash and scriptHash are the hashes of style and script, in the form in which a Content-Security-Policy contains hashes
+// (CSP 3, "hash-source").
 var styleHash, scriptHash = hashOf(style), hashOf(script)
 
 func hashOf(text string) string {
@@ -15,10 +15,10 @@ func hashOf(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Policy returns the Content-Security-Policy of a page. It allows only the script and the style of this package. The page's forms
-// may be posted only to the service and, for a ProviderForm, to the provider. Only a Challenge may be shown in a frame, by any
-// site. The simulator's forms may lead to any URL, because browsers also apply the policy to the redirects after a form, and
-// these redirects lead to the merchants' sites.
+// Policy returns the Content-Security-Policy of a page. It allows only the script and the style of this package. The page's
+// forms may be posted only to the service and, for a ProviderForm, to the provider. Only a Challenge may be shown in a frame,
+// which may belong to any site. The simulator's forms may be posted to any URL, because browsers also apply the policy to
+// redirects that follow a form, and these redirects lead to merchants' sites.
 func Policy(p Page) string {
 	directives := []string{
 		"default-src 'none'", "base-uri 'none'", "require-trusted-types-for 'script'", "script-src " + scriptHash, "style-src " + styleHash,
@@ -66,5 +66,5 @@ func MayBeFramed(p Page) bool {
 	return isChallenge
 }
 
-// anyAddress is a source list with every web address.
+// anyAddress is a source list that allows every web address.
 const anyAddress = "'self' https: http:"

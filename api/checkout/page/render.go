@@ -15,7 +15,7 @@ import (
 var templates embed.FS
 
 // style is the only inline style, and script the only inline script. They must not contain anything that html/template removes,
-// such as comments, because the Content-Security-Policy has their hashes.
+// such as comments, because then they would no longer match their hashes in the Content-Security-Policy.
 var (
 	style  = strings.TrimSpace(design.Tokens + readTemplateFile("style.css"))
 	script = strings.TrimSpace(readTemplateFile("page.js"))
@@ -29,7 +29,7 @@ func readTemplateFile(name string) string {
 	return string(content)
 }
 
-// parseTemplates returns the template of each page, by the name of its file.
+// parseTemplates returns the template of each page. The key is the name of the template's file.
 func parseTemplates() map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").Parse(readTemplateFile("layout.html")))
 	parsedPages := make(map[string]*template.Template, len(allPages))
@@ -40,9 +40,9 @@ func parseTemplates() map[string]*template.Template {
 	return parsedPages
 }
 
-// Render returns the page as an HTML document in UTF-8. It leaves no copies of the values that the payer typed in memory, except
-// in the document. lang is a language tag; the page is in English if there are no texts for that language. An error means a bug
-// in a template.
+// Render returns the page as an HTML document in UTF-8. The document is the only place in memory where Render leaves copies of
+// the values that the payer typed. lang is a language tag; if there are no texts in that language, the page is in English. An
+// error means that a template has a bug.
 func Render(lang string, p Page) ([]byte, error) {
 	var out bytes.Buffer
 	shop := shopOf(p)
@@ -55,7 +55,8 @@ func Render(lang string, p Page) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// langOf returns the language of a page: English for a Challenge, which only developers see, else lang.
+// langOf returns the language of a page. A Challenge is in English, because only developers see it. All other pages are in
+// lang.
 func langOf(lang string, p Page) string {
 	if _, isChallenge := p.(Challenge); isChallenge {
 		return "en"
@@ -63,7 +64,7 @@ func langOf(lang string, p Page) string {
 	return lang
 }
 
-// shopOf returns the merchant that a page presents; the zero value for a page without a merchant.
+// shopOf returns what a page shows about the merchant. For a page without a merchant, it returns the zero value.
 func shopOf(p Page) Shop {
 	if presenting, ok := p.(interface{ Presented() Shop }); ok {
 		return presenting.Presented()

@@ -2,8 +2,8 @@ package page
 
 import "strings"
 
-// number returns the amount in major units, with a decimal point and without a currency: "12.50". If the number of the asset's
-// decimal places is unknown, ok is false and the amount is in minor units.
+// number returns the amount in major units, such as "12.50", without the currency. If the number of the asset's decimal places
+// is unknown, ok is false and the amount is in minor units.
 func (s Sum) number() (number string, ok bool) {
 	digits, ok := s.Asset.Scale()
 	number = string(s.Amount.AppendDecimal(nil))

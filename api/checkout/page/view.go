@@ -16,13 +16,14 @@ import (
 	"mizan/ledger/schema"
 )
 
-// view is the data of a page's template. Its methods return the parts of a page that combine several texts.
+// view is the data for a page's template. Its methods return parts of the page that must be formatted, or combined from several
+// texts.
 type view struct {
 	T          *texts.Texts
 	Style      template.CSS
 	Script     template.JS
 	Shop       Shop
-	BrandStyle template.CSS // empty: none
+	BrandStyle template.CSS // empty if none
 	Page       Page
 }
 
@@ -32,8 +33,8 @@ func (v view) IsTest() bool {
 	return hasOrder && order.Test()
 }
 
-// Initial is the first letter or digit of the merchant's name, which is shown in place of a logo; if there is none, the first
-// visible character.
+// Initial is shown in place of a logo. It is the first letter or digit of the merchant's name or, if the name has none, its
+// first visible character.
 func (v view) Initial() string {
 	visible := ""
 	for _, r := range v.Shop.Merchant {
@@ -48,8 +49,8 @@ func (v view) Initial() string {
 	return visible
 }
 
-// Sum formats an amount for people, in the page's language. If the amount may not fit into a line, the line may break between the
-// number and the currency.
+// Sum formats an amount for people, in the page's language. An amount that may be too long for one line may be broken between
+// the number and the currency.
 func (v view) Sum(s Sum) string {
 	if text := v.T.Amount(s.Amount, s.Asset); utf8.RuneCountInString(text) <= longNumber {
 		return text
@@ -65,14 +66,14 @@ func (v view) sumInText(s Sum) string {
 	return v.T.Amount(s.Amount, s.Asset)
 }
 
-// Bounds of the characters of a number or an amount that fits into one line of a page 320 pixels wide.
+// How many characters of a number or an amount fit into one line of a page that is 320 pixels wide.
 const (
-	longNumber    = 12 // characters that fit at the normal font size
-	longestNumber = 20 // characters that fit at the font size of the CSS class long
+	longNumber    = 12 // at the normal font size
+	longestNumber = 20 // at the font size of the CSS class long
 )
 
-// SumClass returns the CSS class that makes a long amount small enough for its number to fit into one line; empty for other
-// amounts.
+// SumClass returns the CSS class that makes the font of a long amount so small that the number fits into one line. For other
+// amounts, it returns an empty string.
 func (v view) SumClass(s Sum) string {
 	number, _ := v.T.Decimal(s.Amount, s.Asset)
 	switch length := utf8.RuneCountInString(number); {
@@ -84,28 +85,29 @@ func (v view) SumClass(s Sum) string {
 	return ""
 }
 
-// Plain formats an amount so that the payer can copy and paste it: digits, a point, no currency.
+// Plain formats an amount for copying and pasting: digits and a decimal point, without the currency.
 func (v view) Plain(s Sum) string {
 	number, _ := s.number()
 	return number
 }
 
-// Label returns the name before a value, with a colon as the language writes it.
+// Label formats the name before a value: it adds a colon in the way of the page's language.
 func (v view) Label(name string) string { return v.T.Fill(v.T.Common.Label, "name", name) }
 
-// Seconds is a time in whole seconds. It is rounded down, so that a page never shows more time than is left.
+// Seconds returns a remaining time in whole seconds. It rounds down, so that a page never shows more time than is left.
 func (v view) Seconds(d time.Duration) int64 { return int64(d / time.Second) }
 
 // Left formats a remaining time.
 func (v view) Left(d time.Duration) string { return v.T.Left(d) }
 
-// Count formats a number of things.
+// Count formats a number together with the plural form that it needs.
 func (v view) Count(forms locale.Plural, n int) string { return v.T.Count(forms, n) }
 
 // Pieces formats a number of pieces.
 func (v view) Pieces(i Item) string { return v.T.Count(v.T.Offer.Pieces, i.Pieces()) }
 
-// Forms returns the plural forms of a text as a JSON object for the script, by their names in CLDR, such as one and other.
+// Forms returns the plural forms of a text as a JSON object for the script. The keys are the CLDR names of the forms, such as
+// "one" and "other".
 func (v view) Forms(forms locale.Plural) string { return toJSON(forms) }
 
 func toJSON(value any) string {
@@ -114,11 +116,11 @@ func toJSON(value any) string {
 	return string(text)
 }
 
-// payoutReasons are the failure codes whose texts the recipient of a payout sees. The texts of other codes make sense only for a
-// payer.
+// payoutReasons are the failure codes for which the recipient of a payout sees a text. The texts for other codes make sense
+// only for a payer.
 var payoutReasons = []string{"card_declined", "expired_card", "payer_action_expired"}
 
-// Reason returns the text for the code of a failure; empty if the visitor of the page must not see the reason.
+// Reason returns the text for a failure code. If the page's visitor must not see the reason, the text is empty.
 func (v view) Reason(code string, payout bool) string {
 	if payout && !slices.Contains(payoutReasons, code) {
 		return ""
@@ -126,7 +128,7 @@ func (v view) Reason(code string, payout bool) string {
 	return v.T.Reasons[code]
 }
 
-// Notice is the text of a Stop.
+// Notice returns the title and the body of a Stop page.
 func (v view) Notice() texts.Notice {
 	n := &v.T.Notices
 	return map[Notice]texts.Notice{
@@ -135,7 +137,8 @@ func (v view) Notice() texts.Notice {
 	}[v.Page.(Stop).Notice]
 }
 
-// Suggested returns the text in the field for the amount of an Offer: the text that the payer typed, else the suggested amount.
+// Suggested returns the initial text of the amount field of an Offer. It is the text that the payer typed before, if that is
+// shown again, and otherwise the suggested amount.
 func (v view) Suggested() string {
 	o := v.Page.(Offer)
 	if o.Typed != "" || o.Problem != 0 || o.Sum.Amount.IsZero() {
@@ -145,7 +148,7 @@ func (v view) Suggested() string {
 	return number
 }
 
-// AmountLabel is the label of the field for the amount of an Offer.
+// AmountLabel is the label of the amount field of an Offer.
 func (v view) AmountLabel() string {
 	return v.T.Fill(v.T.Offer.EnterAmount, "currency", string(v.Page.(Offer).Sum.Asset.Currency))
 }
@@ -153,7 +156,7 @@ func (v view) AmountLabel() string {
 // exampleAmount is the amount that an error shows as an example, in minor units.
 var exampleAmount = money.MustParse("1250")
 
-// AmountHint tells the bounds of the amount that the payer enters; empty if there are none.
+// AmountHint tells the payer which amounts may be entered. If the amount has no bounds, the hint is empty.
 func (v view) AmountHint() string {
 	o := v.Page.(Offer)
 	var sentences []string
@@ -216,12 +219,12 @@ func (v view) ExpiryRefusal() string {
 	return v.T.Checkout.WrongExpiry
 }
 
-// PayText returns the text of the button with which the payer of a Checkout pays a total.
+// PayText returns the text of the button that pays a total (or, for a payout, receives it).
 func (v view) PayText(total Sum) string {
 	return v.T.Fill(textFor(v.Page.(Checkout).Payout, v.T.Checkout.Receive, v.T.Checkout.Pay), "amount", v.sumInText(total))
 }
 
-// MethodName is the name of a money_storage type for payers.
+// MethodName returns the name of a payment method that payers see. kind is a money_storage type.
 func (v view) MethodName(kind string) string {
 	if shared := sharedNames[kind]; shared != "" {
 		kind = shared
@@ -232,7 +235,7 @@ func (v view) MethodName(kind string) string {
 	return properNames[kind]
 }
 
-// Brands is a JSON list of the card schemes by the first four digits of a number, for the script.
+// Brands returns the ranges of card numbers and their schemes as a JSON list for the script.
 func (v view) Brands() string {
 	var ranges [][3]any
 	for _, b := range v.Page.(Checkout).Brands {
@@ -247,7 +250,7 @@ type bankField struct {
 	IsWrong, IsRequired       bool
 }
 
-// Field returns the field with the name, for a method other than a card.
+// Field returns the named field of a method other than a card.
 func (v view) Field(name string) bankField {
 	c, t := v.Page.(Checkout), &v.T.Checkout
 	labels := map[string]string{
@@ -257,7 +260,7 @@ func (v view) Field(name string) bankField {
 	return bankField{Name: name, Label: labels[name], Value: v.Typed(name), Wrong: t.WrongField, IsWrong: c.Wrong[name], IsRequired: !c.IsChoice()}
 }
 
-// ending has the texts that tell how a transaction ended.
+// ending contains the texts that tell how a transaction ended.
 type ending struct {
 	Class     string // CSS class: good, bad or back
 	Title     string
@@ -288,7 +291,7 @@ func (v view) Outcome() ending {
 	return end
 }
 
-// sentences returns payoutText for a payout and paymentText for a payment, or nothing if that text is empty.
+// sentences returns payoutText for a payout, and paymentText for a payment. If that text is empty, it returns nil.
 func sentences(payout bool, payoutText, paymentText string) []string {
 	if text := textFor(payout, payoutText, paymentText); text != "" {
 		return []string{text}
@@ -332,7 +335,7 @@ func (v view) ReceiptRows() (rows []row) {
 		method = v.MethodName(r.Method)
 	}
 	if r.Card != "" {
-		method += " " + v.T.Fill("{card}", "card", r.Card) // Fill isolates the direction of the card's text, so that the last digits follow the dots
+		method += " " + v.T.Fill("{card}", "card", r.Card) // Fill isolates the direction of the text, so that the last digits follow the dots
 	}
 	add(textFor(r.Payout, t.PaidTo, t.PaidWith), strings.TrimSpace(method))
 	addSum(v.T.Common.Price, r.Price)
@@ -342,7 +345,7 @@ func (v view) ReceiptRows() (rows []row) {
 	return rows
 }
 
-// statusOf returns the text for the transaction's state on a receipt.
+// statusOf returns the text on a receipt that tells the transaction's state.
 func (v view) statusOf(r Receipt) string {
 	if r.Result == Returned {
 		return v.T.Outcome.Returned

@@ -2,8 +2,8 @@ package texts
 
 import "mizan/api/web/locale"
 
-// Texts are the texts of the payers' pages in one language, with the formats of its numbers and times. locale.Load explains the
-// tags of the fields.
+// Texts are the texts of the payers' pages in one language. The embedded Locale formats numbers and times. locale.Load explains
+// the fields' tags.
 type Texts struct {
 	*locale.Locale `json:"-"`
 
@@ -15,7 +15,7 @@ type Texts struct {
 		Price      string `json:"price"`
 		Fee        string `json:"fee"`
 		Total      string `json:"total"`
-		Label      string `json:"label" holds:"name"` // the form of a name before its value, such as with a colon
+		Label      string `json:"label" holds:"name"` // how a name is written before its value, for example with a colon
 		Continue   string `json:"continue" on:"button"`
 		Confirm    string `json:"confirm" on:"button"`
 		Cancel     string `json:"cancel" on:"button"`
@@ -64,7 +64,7 @@ type Texts struct {
 		WrongMethod       string        `json:"wrongMethod"`
 		TotalRose         string        `json:"totalRose"`
 		Declined          string        `json:"declined"`
-		TryAgain          string        `json:"tryAgain"`       // shown if only one method is offered and this is not a card
+		TryAgain          string        `json:"tryAgain"`       // shown if the only method on offer is not a card
 		TryAnotherCard    string        `json:"tryAnotherCard"` // shown if a card was declined
 		TryAnotherWay     string        `json:"tryAnotherWay"`  // shown if a method other than a card was declined and several methods are offered
 		AttemptsLeft      locale.Plural `json:"attemptsLeft" holds:"n"`
@@ -153,13 +153,13 @@ type Texts struct {
 		Closed      Notice `json:"closed"`
 		TooMany     Notice `json:"tooMany"`
 
-		StillOpen string `json:"stillOpen"` // the body of the notice StillOpen, whose title is that of Gone
+		StillOpen string `json:"stillOpen"` // the body of the notice StillOpen, which has the title of Gone
 	} `json:"notices"`
-	Methods map[string]string `json:"methods"` // names of the ways to pay, by the type of a money_storage
-	Reasons map[string]string `json:"reasons"` // texts by error_code; a payer does not see other reasons
+	Methods map[string]string `json:"methods"` // names of payment methods, by money_storage type
+	Reasons map[string]string `json:"reasons"` // texts by error_code; other reasons are not shown to payers
 }
 
-// Notice has the texts of a page that only explains why there is nothing else to show.
+// Notice contains the texts of a page that only explains why there is nothing to show.
 type Notice struct {
 	Title string `json:"title"`
 	Body  string `json:"body"`

@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Config has the descriptions from which the pages are made.
+// Config contains the descriptions from which the pages are generated.
 type Config struct {
 	Catalog *described.Catalog
 	Routes  func() []web.Route // returns the routes of the API

@@ -154,7 +154,7 @@ func testLimitIsTypedInMajorUnits(t *testing.T, s *testkit.Server) {
 
 func testRateIsSetInTheLanguageOfThePage(t *testing.T, s *testkit.Server) {
 	b := admin(t, s).With("Accept-Language", "ru")
-	page := b.Get(root+"rates/new").Want(200, "Оцениваемая валюта", "Курс").Form(root+"rates/new").Set("from", "GBP").Set("to", "USD").Set("rate", "1,25").Submit("").Want(200, "1,25")
+	page := b.Get(root+"rates/new").Want(200, "Базовая валюта", "Курс").Form(root+"rates/new").Set("from", "GBP").Set("to", "USD").Set("rate", "1,25").Submit("").Want(200, "1,25")
 	path, _, _ := strings.Cut(page.Path, "?")
 	wantInBody(t, read(t, s, strings.TrimPrefix(path, "/console/admin")), `"rate":"1.25"`)
 	b.Get(root+"rates/new").Form(root+"rates/new").Set("from", "GBP").Set("to", "USD").Set("rate", "много").Submit("").Want(422, "Введите число, например 0,92.")
@@ -317,7 +317,7 @@ func testSearchLeadsToRecords(t *testing.T, s *testkit.Server) {
 	}
 	b.Get(root+"search?q="+number).Want(200, "Tea sought-after")
 	payment := pay(t, s, "sought-1", "test", "4242424242424242")
-	b.Get(root+"search?q=sought-1").Want(200, payment, "Payment", "Merchant's number")
+	b.Get(root+"search?q=sought-1").Want(200, payment, "Payment", "Merchant's reference")
 	b.Get(root+"search?q="+payment).Want(200, payment)
 	b.Get(root+"search?q=no+such+thing").Want(200, "Nothing was found.")
 	b.Get(root + "search").Want(200).WantNone("Nothing was found.")

@@ -10,8 +10,8 @@ import (
 	"mizan/api/console/view"
 )
 
-// authorCell says who asked for a change. It shows the kind of author, and the name of the author's record. A record without a
-// name is shown by its id, and an author without a record by the kind alone.
+// authorCell says who asked for a change: the kind of author, and the name of the author's record. If the record has no name,
+// its id is shown. If the author has no record, only the kind is shown.
 func authorCell(t *labels.Texts, row map[string]any) template.HTML {
 	author, _ := row["author"].(map[string]any)
 	kind, _ := author["kind"].(string)
@@ -24,15 +24,15 @@ func authorCell(t *labels.Texts, row map[string]any) template.HTML {
 	return text
 }
 
-// eventCell returns the label of an event. The attribute title of the label is the event's name in the API.
+// eventCell returns the label of an event. The HTML attribute title contains the event's name in the API.
 func eventCell(t *labels.Texts, row map[string]any) template.HTML {
 	name, _ := row["event"].(string)
 	kind, _ := row["kind"].(string)
 	return titled(name, t.Event(kind, name))
 }
 
-// stateCell returns a function that returns the label of the state that a row has in the given field. The attribute title of the
-// label is the state's name in the API.
+// stateCell returns a function for the cells of a field that contains a state. The function returns the label of the state. The
+// HTML attribute title contains the state's name in the API.
 func stateCell(field string) func(*labels.Texts, map[string]any) template.HTML {
 	return func(t *labels.Texts, row map[string]any) template.HTML {
 		state, _ := row[field].(string)
@@ -62,7 +62,7 @@ func sourceCell(t *labels.Texts, row map[string]any) template.HTML {
 	const shown = 8
 	short := template.HTML(`<code dir="ltr" translate="no" title="` + template.HTMLEscapeString(id) + `">` + template.HTMLEscapeString(id[:min(shown, len(id))]) + `…</code>`)
 	prefix := pathOfKind[kind]
-	if prefix == "" || kind == "partner" || kind == "transaction" { // the path of a partner's page has the number, not the id
+	if prefix == "" || kind == "partner" || kind == "transaction" { // a partner's page has the partner's number in its path
 		return short
 	}
 	return `<a href="` + template.HTML(template.HTMLEscapeString(prefix+url.PathEscape(id))) + `">` + short + `</a>`

@@ -10,16 +10,16 @@ import (
 	"mizan/api/console/visit"
 )
 
-// healthDays is how many days, including today, the health of a partner covers.
+// healthDays is the number of days whose payments count for a partner's health. Today is one of them.
 const healthDays = 7
 
-// health counts a partner's payments of the last healthDays days.
+// health counts a partner's payments in the last healthDays days.
 type health struct {
 	attempts, charged int
-	last              string // time of the last attempt (RFC 3339); empty: there was none
+	last              string // time of the last attempt (RFC 3339); empty if there was none
 }
 
-// healthOf reads a partner's turnover.
+// healthOf reads a partner's turnover, and counts the partner's payments.
 func healthOf(v *visit.Visit, partner string) (found health, err error) {
 	var answer struct {
 		Data []struct {
@@ -42,8 +42,8 @@ func healthOf(v *visit.Visit, partner string) (found health, err error) {
 	return found, nil
 }
 
-// healthCells returns, for each partner, the percentage of payments that succeeded and the time of the last one. It makes one
-// API request per partner.
+// healthCells returns, for each partner, the percentage of payments that succeeded and the time of the last one. It sends one
+// API request for each partner.
 func healthCells(v *visit.Visit, rows []map[string]any) (cells []template.HTML, err error) {
 	t, l := textsIn(v.T.Lang), labels.In(v.T.Lang)
 	for _, row := range rows {

@@ -10,7 +10,7 @@ import (
 	"mizan/api/console/visit"
 )
 
-// kinds returns the configuration of the area's kinds of records. Lists show the columns in Columns first.
+// kinds returns the configuration of each kind of record in this area. The columns in Columns are the first columns of a list.
 func kinds(catalog *described.Catalog) []resource.Kind {
 	return []resource.Kind{
 		{Name: "partners", List: "listPartners", Columns: []string{"id", "name", "active"}, Hidden: []string{"lang", "notify_url", "source_addresses"},
@@ -35,22 +35,23 @@ func kinds(catalog *described.Catalog) []resource.Kind {
 	}
 }
 
-// figures are the pages that show the response of a single operation.
+// figures are the pages that show the response of a single API operation.
 var figures = []resource.Figures{{Name: "system", Operation: "getSystem", ByOperator: true}}
 
-// changes configures the list of changes: the events of the administration's records that somebody asked for.
+// changes configures the list of changes. A change is an event of a record that administrators manage. The list leaves out
+// events that nobody asked for.
 func changes() resource.Kind {
 	return resource.Kind{
 		Name: "changes", List: "listEvents", Above: hint(func(t *areaTexts) string { return t.Changes.Hint }),
 		Columns: []string{"booked_at", "author", "kind", "event", "source", "from", "to", "seq"}, Only: url.Values{"kind": {"administration"}},
-		Without: []string{"getEvent"}, // the auditor's page of an event shows more
+		Without: []string{"getEvent"}, // the auditor's page shows more about an event
 		Cells: map[string]func(*labels.Texts, map[string]any) template.HTML{
 			"source": sourceCell, "author": authorCell, "seq": seqCell, "event": eventCell, "from": stateCell("from"), "to": stateCell("to"),
 		},
 	}
 }
 
-// hint returns a function that writes a text above a list.
+// hint returns a function that returns the text above a list, as an HTML paragraph.
 func hint(text func(*areaTexts) string) func(*visit.Visit) (template.HTML, error) {
 	return func(v *visit.Visit) (template.HTML, error) {
 		return `<p class="muted">` + template.HTML(template.HTMLEscapeString(text(textsIn(v.T.Lang)))) + `</p>`, nil

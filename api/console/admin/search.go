@@ -9,7 +9,7 @@ import (
 	"mizan/api/console/visit"
 )
 
-// searchPage is the data of the page of a search.
+// searchPage is the data for the search page.
 type searchPage struct {
 	Text       string
 	Hits       []hitView
@@ -18,14 +18,14 @@ type searchPage struct {
 	L          *labels.Texts
 }
 
-// hitView is a record that was found.
+// hitView is what the search page shows about a record that was found.
 type hitView struct {
 	Kind, Name, ID, Field string
-	Path                  string // path of the record's page; empty: it has none
-	Partner               string // number of the record's partner; empty: none
+	Path                  string // path of the record's page; empty if there is none
+	Partner               string // number of the record's partner; empty if none
 }
 
-// pathOfKind maps the API's word for a kind of record to the path below which the pages of these records are.
+// pathOfKind maps the API's word for a kind of record to the path prefix of these records' pages.
 var pathOfKind = map[string]string{
 	"partner": Root + "partners/", "terminal": Root + "terminals/", "api_key": Root + "keys/", "user": Root + "users/", "limit": Root + "limits/",
 	"blocklist_entry": Root + "blocklist/", "block": Root + "blocklist/", "rate": Root + "rates/", "settlement": Root + "settlements/", "delivery": Root + "deliveries/",

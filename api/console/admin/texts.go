@@ -9,7 +9,7 @@ import (
 //go:embed catalog
 var textFiles embed.FS
 
-// areaTexts are the texts of the area's own pages in one language.
+// areaTexts are the texts, in one language, of the pages that only this area has.
 type areaTexts struct {
 	Search struct {
 		Hint       string `json:"hint"`
@@ -44,5 +44,5 @@ type areaTexts struct {
 
 var areaCatalogs = texts.Load[areaTexts](textFiles)
 
-// textsIn returns the texts in a language of the console.
+// textsIn returns the texts in one of the console's languages.
 func textsIn(lang string) *areaTexts { return areaCatalogs[lang] }

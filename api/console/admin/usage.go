@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// usageCells returns, for each limit, a bar that shows how much of the limit is used. It makes one API request per limit.
+// usageCells returns, for each limit, a bar that shows how much of the limit is used. It sends one API request for each limit.
 func usageCells(v *visit.Visit, rows []map[string]any) (cells []template.HTML, err error) {
 	for _, row := range rows {
 		cell, err := usageOf(v, row)
@@ -33,8 +33,8 @@ func usageSection(v *visit.Visit, _ string, limit map[string]any) (template.HTML
 	return `<h2>` + title + `</h2><p>` + bar + `</p>`, err
 }
 
-// usageOf returns the bar of a limit. A limit that counts each payer separately has no bar, because the API needs to know the
-// payer.
+// usageOf returns the bar of a limit. For a limit that counts each payer separately, there is no bar, because the API would
+// need to know the payer.
 func usageOf(v *visit.Visit, limit map[string]any) (template.HTML, error) {
 	t := textsIn(v.T.Lang)
 	id, _ := limit["id"].(string)
@@ -60,7 +60,7 @@ func usageOf(v *visit.Visit, limit map[string]any) (template.HTML, error) {
 	return bar(v, limit, used, whole), nil
 }
 
-// numberOf reads a number, or a text of digits.
+// numberOf reads a JSON number, or a JSON string of digits.
 func numberOf(raw json.RawMessage) *big.Int {
 	var text json.Number
 	n := new(big.Int)
@@ -70,7 +70,7 @@ func numberOf(raw json.RawMessage) *big.Int {
 	return n
 }
 
-// bar returns a bar that is filled to the used part of the whole, followed by both numbers as text.
+// bar returns a bar that shows which part of the whole is used. Both numbers follow as text.
 func bar(v *visit.Visit, limit map[string]any, used, whole *big.Int) template.HTML {
 	percent := 0
 	if whole.Sign() > 0 {

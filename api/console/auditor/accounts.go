@@ -8,14 +8,14 @@ import (
 	"mizan/api/console/visit"
 )
 
-// treeNode is a group of accounts with the same beginning of their paths, or one account.
+// treeNode is one account, or a group of accounts whose paths have the same prefix.
 type treeNode struct {
 	Path    string
 	Name    string // the last segment of the path; a group's name ends with a colon
-	Class   string // on the first level, the key of the node's text; empty on other levels
+	Class   string // on the first level, the key of the class's label; empty on other levels
 	IsGroup bool
-	Address string // address of the node's own page: its level of the tree, or its statement
-	Part    string // address of the HTML fragment with the level below; empty for an account
+	Address string // address of the node's page: for a group, the next level of the tree; for an account, its statement
+	Part    string // address of the HTML fragment with the next level; empty for an account
 	Assets  []nodeAsset
 }
 
@@ -38,23 +38,32 @@ type treePage struct {
 	More    string // address of the HTML fragment with the rest of the level
 }
 
-// treePart is the name of the template's block that writes a level of the tree.
-const treePart = "level"
+// The HTML fragments of the tree: the values of the query parameter part, and the template's blocks that write them.
+const (
+	partParam = "part"
+	levelPart = "level" // a level of the tree
+	nodesPart = "nodes" // the rest of a level
+)
 
-// showTree is GET /console/ledger/accounts: a level of the tree of accounts. A script loads the level below a group when the
-// group is opened. Without scripts the group is a link to that level.
+// showTree is GET /console/ledger/accounts. It shows a level of the tree of accounts. When a person opens a group, a script
+// loads the next level. Without scripts, the group is a link to that level.
 func showTree(v *visit.Visit) error {
 	q := query(v, "env", "by", "at", "currency", "network", "prefix", "limit", "cursor")
 	p := treePage{Filters: filtersOf(accountsPath, q), Prefix: q.Get("prefix")}
-	problem, err := refusedFields(p.read(v, q))
+	err := p.read(v, q)
+	if part := v.Query(partParam); v.WantsPart() && (part == levelPart || part == nodesPart) {
+		if err != nil {
+			return err
+		}
+		return v.Show(templates, "accounts", visit.PageContent{Page: &p, Part: part})
+	}
+	problem, err := refusedFields(err)
 	if err != nil {
 		return err
 	}
-	s := visit.PageContent{Status: status(problem), Title: v.T.Menu["accounts"], Problem: problem, Page: &p, Crumbs: treeCrumbs(v, q, p.Prefix)}
-	if v.QueryArgs().Has("part") && v.WantsPart() {
-		s.Part = treePart
-	}
-	return v.Show(templates, "accounts", s)
+	return v.Show(templates, "accounts", visit.PageContent{
+		Status: status(problem), Title: v.T.Menu["accounts"], Problem: problem, Page: &p, Crumbs: treeCrumbs(v, q, p.Prefix),
+	})
 }
 
 func (p *treePage) read(v *visit.Visit, q url.Values) error {
@@ -71,7 +80,7 @@ func (p *treePage) read(v *visit.Visit, q url.Values) error {
 	}
 	p.Pager = pagerOf(accountsPath, q, l.Cursor.Value)
 	if l.Cursor.Value != "" {
-		p.More = address(accountsPath, with(q, "cursor", l.Cursor.Value, "part", "1"))
+		p.More = address(accountsPath, with(q, "cursor", l.Cursor.Value, partParam, nodesPart))
 	}
 	return err
 }
@@ -83,23 +92,23 @@ func newNode(path, prefix string, q url.Values) *treeNode {
 	}
 	if n.IsGroup {
 		below := with(q, "prefix", path, "cursor", "")
-		n.Address, n.Part = address(accountsPath, below), address(accountsPath, with(below, "part", "1"))
+		n.Address, n.Part = address(accountsPath, below), address(accountsPath, with(below, partParam, levelPart))
 	}
 	return n
 }
 
-// leftToRight isolates a path in a line of either direction (Unicode Standard Annex 9).
+// leftToRight returns a path that is always written from left to right, even in right-to-left text (Unicode Standard Annex 9).
 func leftToRight(path string) string { return "\u2066" + path + "\u2069" }
 
-// treeCrumbs returns the links to the levels above a prefix.
+// treeCrumbs returns links to the levels of the tree above a prefix.
 func treeCrumbs(v *visit.Visit, q url.Values, prefix string) (crumbs []view.Crumb) {
 	if prefix == "" {
 		return nil
 	}
-	crumbs = append(crumbs, view.Crumb{Title: v.T.Menu["accounts"], Path: address(accountsPath, with(q, "prefix", "", "cursor", "", "part", ""))})
+	crumbs = append(crumbs, view.Crumb{Title: v.T.Menu["accounts"], Path: address(accountsPath, with(q, "prefix", "", "cursor", ""))})
 	for i := range len(prefix) - 1 {
 		if prefix[i] == ':' {
-			crumbs = append(crumbs, view.Crumb{Title: leftToRight(prefix[:i+1]), Path: address(accountsPath, with(q, "prefix", prefix[:i+1], "cursor", "", "part", ""))})
+			crumbs = append(crumbs, view.Crumb{Title: leftToRight(prefix[:i+1]), Path: address(accountsPath, with(q, "prefix", prefix[:i+1], "cursor", ""))})
 		}
 	}
 	return crumbs

@@ -9,7 +9,7 @@ type sided struct {
 	Credit bool
 }
 
-// sidedOf returns the difference of debits and credits. A text that is not an amount counts as 0.
+// sidedOf returns the difference between debits and credits. If a text is not an amount, it counts as 0.
 func sidedOf(debits, credits string) sided {
 	d, _ := money.Parse(debits)
 	c, _ := money.Parse(credits)
@@ -20,17 +20,18 @@ func sidedOf(debits, credits string) sided {
 // balanceOf returns the balance of the posted amounts.
 func (t *totals) balanceOf() sided { return sidedOf(t.DebitsPosted, t.CreditsPosted) }
 
-// Held tells whether money is held on the account.
+// Held tells whether the account contains held money.
 func (t *totals) Held() bool { return !isZero(t.DebitsPending) || !isZero(t.CreditsPending) }
 
 func isZero(amount string) bool { return amount == "0" || amount == "" }
 
-// movedSince returns the amounts that were posted on the two sides after an earlier moment.
+// movedSince returns the debits and the credits that were posted after an earlier moment. earlier are the totals at that
+// moment.
 func (t *totals) movedSince(earlier *totals) (debits, credits string) {
 	return difference(t.DebitsPosted, earlier.DebitsPosted), difference(t.CreditsPosted, earlier.CreditsPosted)
 }
 
-// difference returns a − b, with a minus sign if it is negative.
+// difference returns a − b. A negative result has a minus sign.
 func difference(a, b string) string {
 	x, _ := money.Parse(a)
 	y, _ := money.Parse(b)

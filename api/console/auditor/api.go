@@ -23,7 +23,7 @@ const (
 	apiExport      = apiLedger + "export"
 )
 
-// The rows of the API's lists. Amounts are minor units.
+// The rows of the API's lists. Amounts are in minor units.
 type (
 	asset struct{ Currency, Network, Env string }
 
@@ -34,7 +34,7 @@ type (
 		DebitsPending  string `json:"debits_pending"`
 		CreditsPending string `json:"credits_pending"`
 		Balance        string
-		Since          *totals // the totals at the earlier moment; nil if the request has none
+		Since          *totals // the totals at the earlier moment; nil if the request names no such moment
 	}
 
 	accountRow struct {
@@ -64,8 +64,8 @@ type (
 	entry struct {
 		Phase         string
 		EffectiveDate string `json:"effective_date"`
-		Reverses      int64  // number of the reversed entry; 0: none
-		Closes        int64  // number of the entry whose hold ends; 0: none
+		Reverses      int64  // number of the reversed entry; 0 if none
+		Closes        int64  // number of the entry whose hold ends; 0 if none
 		Postings      []posting
 	}
 
@@ -78,7 +78,7 @@ type (
 		BookedAt string `json:"booked_at"`
 	}
 
-	author struct{ Kind, ID, Name string } // ID: empty for a kind without a record; Name: empty for a record without one
+	author struct{ Kind, ID, Name string } // ID is empty if the kind has no record, Name if the record has no name
 
 	event struct {
 		Seq, Version     int64
@@ -87,7 +87,7 @@ type (
 		Source, From, To string
 		Name             string `json:"event"`
 		BookedAt         string `json:"booked_at"`
-		Entry            *entry // nil: no money moved
+		Entry            *entry // nil if no money moved
 	}
 
 	period struct {
@@ -111,7 +111,7 @@ type (
 
 	head struct {
 		Size      int64  `json:"tree_size"`
-		Root      string // in base64, as are all bytes
+		Root      string // in base64, like all bytes below
 		Signature string
 	}
 
@@ -129,14 +129,14 @@ type (
 	}
 )
 
-// scale returns the asset's number of decimal places; false if it is unknown. It is known for an asset without a network if, and
-// only if, the currency has no networks.
+// scale returns the asset's number of decimal places. If the number is unknown, isKnown is false: this is so, for example, if
+// the asset has no network although its currency has networks.
 func (a *asset) scale() (digits int, isKnown bool) {
 	env, _ := money.ParseEnv(a.Env)
 	return money.Asset{Currency: money.Currency(a.Currency), Network: money.Network(a.Network), Env: env}.Scale()
 }
 
-// IsBroken tells whether the store breaks one of the rules.
+// IsBroken tells whether the check found that the store violates a rule.
 func (r *checkResult) IsBroken() bool {
 	for i := range r.Rules {
 		if r.Rules[i].Outcome == "FAIL" {
@@ -146,11 +146,11 @@ func (r *checkResult) IsBroken() bool {
 	return false
 }
 
-// list is a list of the API.
+// list is the API's response to a request for a list.
 type list[T any] struct {
 	Data   []T
 	Cursor struct {
-		Value string `json:"cursor_value"` // empty: there is no further page
+		Value string `json:"cursor_value"` // empty if there is no further page
 	}
 }
 

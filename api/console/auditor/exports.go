@@ -11,7 +11,7 @@ import (
 	"mizan/api/web"
 )
 
-// formatChoice is a format of exports.
+// formatChoice is a file format that the form of an export offers.
 type formatChoice struct {
 	Name, Text string
 	IsChosen   bool
@@ -20,15 +20,15 @@ type formatChoice struct {
 type exportsPage struct {
 	Filters  filters
 	Formats  []formatChoice
-	Download string // address of the file that the form describes; empty: the form was not sent yet
-	Size     string // the estimated length of the file; empty: it is short, or the samples do not suffice for an estimate
+	Download string // address of the file that the form describes; empty if the form was not sent yet
+	Size     string // the file's estimated length; empty if the file is short, or if there are too few samples
 }
 
 // exportQuery are the parameters of an export.
 func exportQuery(v *visit.Visit) url.Values { return query(v, "format", "env", "from", "to", "prefix") }
 
-// showExports is GET /console/ledger/exports: the form of an export. Once a format is chosen, the page also has a link to the
-// file, and an estimate of the file's length.
+// showExports is GET /console/ledger/exports, the page with the form of an export. After a format was chosen, the page also
+// contains a link to the file, and an estimate of the file's length.
 func showExports(v *visit.Visit) error {
 	q := exportQuery(v)
 	p := exportsPage{Filters: filtersOf(exportsPath, q)}
@@ -67,7 +67,7 @@ func sizeText(v *visit.Visit, bytes int64) string {
 	return v.T.Fill(text, "n", v.T.Number(int(bytes/1000)))
 }
 
-// download is GET /console/ledger/exports/download: the file.
+// download is GET /console/ledger/exports/download. It sends the exported file.
 func download(v *visit.Visit) error {
 	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: apiExport, Query: exportQuery(v)})
 	if refused := answer.Refused(); refused != nil {

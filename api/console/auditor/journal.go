@@ -18,7 +18,7 @@ import (
 type journalPage[T any] struct {
 	Filters filters
 	Authors []authorChoice // for events
-	Events  []named        // for entries: the names by which they can be filtered
+	Events  []named        // for entries: the events by which they can be filtered
 	Rows    []T
 	Pager   pager
 }
@@ -32,13 +32,13 @@ type entryLine struct {
 	More    int           // number of postings that are not shown
 }
 
-// Span returns the number of rows that the entry takes in the list's table.
+// Span returns the number of table rows that the entry takes in the list.
 func (l *entryLine) Span() int { return len(l.Shown) + min(1, l.More) }
 
-// maxListed is how many postings of an entry a list shows.
+// maxListed is the number of postings of an entry that a list shows.
 const maxListed = 6
 
-// postingLine is a posting with a debit and a credit column. One of the two is empty.
+// postingLine is a posting with one column for a debit and one for a credit. One of the two columns is empty.
 type postingLine struct {
 	posting
 	Address       string // of the account's statement
@@ -89,7 +89,7 @@ type eventLine struct {
 	Who     authorView
 }
 
-// eventNames are the names in an event, with their labels.
+// eventNames are the names of an event and of the states before and after it, with their labels.
 type eventNames struct {
 	Event, Before, After named
 	Record               string // the label of the record's kind
@@ -99,11 +99,11 @@ func eventNamesIn(t *labels.Texts, e *event) eventNames {
 	return eventNames{eventNamed(t, e.Kind, e.Name), stateNamed(t, e.Kind, e.From), stateNamed(t, e.Kind, e.To), t.Word("kind", e.Kind)}
 }
 
-// authorView is who asked for an event.
+// authorView names the author of an event: who asked for it.
 type authorView struct {
 	Kind string // in the language of the page
-	Name string // of the record; empty: it has none
-	ID   string // if there is no name
+	Name string // name of the author's record; empty if it has none
+	ID   string // id of the author's record; set only if there is no name
 }
 
 func authorIn(lang string, a *author) authorView {
@@ -116,7 +116,7 @@ func authorIn(lang string, a *author) authorView {
 
 func authorKind(lang, kind string) string { return labels.In(lang).Word("author", kind) }
 
-// authorChoice is a value of the filter of authors.
+// authorChoice is a kind of author by which events can be filtered.
 type authorChoice struct {
 	Value, Text string
 	IsChosen    bool
@@ -151,7 +151,7 @@ func showEvents(v *visit.Visit) error {
 	return v.Show(templates, "events", visit.PageContent{Status: status(problem), Title: v.T.Menu["events"], Problem: problem, Page: &p})
 }
 
-// historyRows is how many events of the same record the page of an event shows.
+// historyRows is the number of events of the same record that the page of an event shows.
 const historyRows = 20
 
 type eventPage struct {
@@ -159,11 +159,11 @@ type eventPage struct {
 	eventNames
 	Who      authorView
 	Shown    []postingLine
-	History  []eventLine // events of the same record up to this event, newest first
+	History  []eventLine // the latest events of the same record up to this event, newest first
 	All      string      // address of the list of all events of the record
 	Proof    string      // address of the event's proof
-	Reverses string      // address of the entry that this entry reverses; empty: none
-	Closes   string      // address of the hold that this entry ends; empty: none
+	Reverses string      // address of the entry that this entry reverses; empty if none
+	Closes   string      // address of the hold that this entry ends; empty if none
 }
 
 // showEntry is GET /console/ledger/entries/{seq}: the page of an event that moved or held money.
@@ -207,10 +207,10 @@ func showOneEvent(v *visit.Visit, needsEntry bool) error {
 	return v.Show(templates, "event", visit.PageContent{Title: v.T.Fill(title, "seq", seq), Page: &p, Crumbs: []view.Crumb{list}})
 }
 
-// errNoEvent is the error for a number that no event has.
+// errNoEvent means that no event has the given number.
 var errNoEvent = ledger.Refuse("auditor.readEvent", ledger.NotFound, "there is no such event")
 
-// readEvent reads the event with a number.
+// readEvent reads the event whose number is in text.
 func readEvent(v *visit.Visit, text string) (event, error) {
 	seq, err := strconv.ParseInt(text, 10, 62)
 	if err != nil || seq < 1 || seqText(seq) != text {

@@ -12,14 +12,16 @@ import (
 	"mizan/ledger/payment"
 )
 
-// named is a name of the API with its label in the page's language. Pages show both, because the API and exports have the name.
+// named is a name from the API, and its label in the page's language. Pages show both, because the auditor finds the name in
+// the API and in exports.
 type named struct{ Name, Label string }
 
 func eventNamed(t *labels.Texts, kind, name string) named { return named{name, t.Event(kind, name)} }
 
 func stateNamed(t *labels.Texts, kind, state string) named { return named{state, t.State(kind, state)} }
 
-// kindsOfEntries maps the names of the events that may move or hold money to the words of the kinds of their records.
+// kindsOfEntries lists the events that may move or hold money. It maps an event's name to the kinds of records that have such
+// events.
 var kindsOfEntries = sync.OnceValue(func() map[string][]string {
 	kinds := make(map[string][]string)
 	add := func(kind ledger.Kind, name string) {
@@ -47,8 +49,8 @@ var kindsOfEntries = sync.OnceValue(func() map[string][]string {
 	return kinds
 })
 
-// entryEvents returns the events by which entries can be filtered, sorted by their labels. The label of a name that several kinds
-// of records share has the labels of all of them.
+// entryEvents returns the events by which entries can be filtered, sorted by their labels. If several kinds of records have an
+// event of the same name, the event's label combines the labels of all these kinds.
 func entryEvents(t *labels.Texts) (events []named) {
 	for name, kinds := range kindsOfEntries() {
 		var texts []string

@@ -21,7 +21,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// root is the path below which the pages are.
+// root is the path prefix of all pages in this area.
 const root = view.Root + "ledger/"
 
 // Paths of the pages.
@@ -38,8 +38,8 @@ const (
 //go:embed all:templates assets
 var files embed.FS
 
-// area has the data that all templates of this package share: the texts and labels in the page's language, and the addresses of
-// this package's style and scripts.
+// area is the data that all templates of this package share: the texts and labels in the page's language, and the addresses of
+// the area's style sheet and scripts.
 type area struct {
 	*areaTexts
 	Labels               *labels.Texts
@@ -83,8 +83,8 @@ func Pages() []visit.Page {
 	}
 }
 
-// query returns the page's parameters that have one of the names and a value that is not empty. The parameter network may be
-// empty: it selects assets without a network.
+// query returns the named parameters of the page whose values are not empty. Only the parameter network is also returned if it
+// is empty, because then it selects assets without a network.
 func query(v *visit.Visit, names ...string) url.Values {
 	q := make(url.Values)
 	for name, values := range v.Params() {
@@ -95,7 +95,7 @@ func query(v *visit.Visit, names ...string) url.Values {
 	return q
 }
 
-// with returns a copy of a query in which some parameters have other values; an empty value removes its parameter.
+// with returns a copy of a query, in which it replaces the values of some parameters. An empty value removes the parameter.
 func with(q url.Values, namesAndValues ...string) url.Values {
 	changed := maps.Clone(q)
 	for i := 0; i+1 < len(namesAndValues); i += 2 {
@@ -106,19 +106,20 @@ func with(q url.Values, namesAndValues ...string) url.Values {
 	return changed
 }
 
-// ofAsset returns a copy of a query that selects an asset. A currency that has no networks needs no parameter network.
+// ofAsset returns a copy of a query, to which it adds the parameters that select an asset. If the currency has no networks, the
+// parameter network is not needed.
 func ofAsset(q url.Values, a *asset) url.Values {
 	selecting := with(q, "currency", a.Currency, "network", a.Network)
 	if _, isKnown := a.scale(); a.Network == "" && !isKnown {
-		selecting.Set("network", "") // of a currency that has networks, an account may have several assets
+		selecting.Set("network", "") // an account may contain several assets of a currency that has networks
 	}
 	return selecting
 }
 
-// allAssets returns a copy of a query that selects no asset.
+// allAssets returns a copy of a query without the parameters that select an asset.
 func allAssets(q url.Values) url.Values { return with(q, "currency", "", "network", "", "cursor", "") }
 
-// address returns the address of a page with the parameters.
+// address returns the address of a page: its path, and the parameters as the query.
 func address(path string, q url.Values) string {
 	if len(q) == 0 {
 		return path
@@ -126,10 +127,11 @@ func address(path string, q url.Values) string {
 	return path + "?" + q.Encode()
 }
 
-// pager has the links to the other pages of a list.
+// pager contains links to other pages of a list. A link is empty if there is no such page.
 type pager struct{ Next, First string }
 
-// pagerOf returns the links of a page of a list, whose parameters are q.
+// pagerOf returns the links to other pages of a list. q are the parameters of the present page, and next is the cursor of the
+// next one.
 func pagerOf(path string, q url.Values, next string) (p pager) {
 	if next != "" {
 		p.Next = address(path, with(q, "cursor", next))
@@ -140,8 +142,8 @@ func pagerOf(path string, q url.Values, next string) (p pager) {
 	return p
 }
 
-// refusedFields returns the text of the problem if err is the API's refusal of the page's parameters (422). Then the page is
-// shown without rows. Any other error is returned as unanswered, for [visit.Visit.Fail].
+// refusedFields checks whether the API has refused the page's parameters (422). If it has, refusedFields returns the problem as
+// text, and the page is shown without rows. Any other error is returned as unanswered, for [visit.Visit.Fail].
 func refusedFields(err error) (problem string, unanswered error) {
 	var refused *web.Refused
 	if err == nil || !errors.As(err, &refused) || refused.Status != fiber.StatusUnprocessableEntity {
@@ -157,7 +159,7 @@ func refusedFields(err error) (problem string, unanswered error) {
 	return strings.Join(problems, ". "), nil
 }
 
-// status returns the status of a page with a problem in its parameters.
+// status returns the HTTP status of a page: 422 if there is a problem with its parameters, and otherwise 200.
 func status(problem string) int {
 	if problem == "" {
 		return fiber.StatusOK
@@ -165,8 +167,8 @@ func status(problem string) int {
 	return fiber.StatusUnprocessableEntity
 }
 
-// startOfDay and endOfDay return the first and last instant of a UTC day in the API's format. A text that is not a day is
-// returned unchanged, and the API refuses it.
+// startOfDay and endOfDay return the first and the last instant of a UTC day in the API's format. If the text is not a day, it
+// is returned unchanged, and the API will refuse it.
 func startOfDay(day string) string { return instantOfDay(day, 0) }
 func endOfDay(day string) string   { return instantOfDay(day, 24*time.Hour-time.Microsecond) }
 
@@ -178,11 +180,11 @@ func instantOfDay(day string, after time.Duration) string {
 	return at.Add(after).Format(time.RFC3339Nano)
 }
 
-// dayBefore returns the last instant of the day before a day.
+// dayBefore returns the last instant of the previous day. If the text is not a day, ok is false.
 func dayBefore(day string) (instant string, ok bool) {
 	at, err := time.Parse(time.DateOnly, day)
 	return at.Add(-time.Microsecond).Format(time.RFC3339Nano), err == nil
 }
 
-// seqText formats the number of an event for a request of the API.
+// seqText formats the number of an event for a request to the API.
 func seqText(seq int64) string { return strconv.FormatInt(seq, 10) }

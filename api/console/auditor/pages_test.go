@@ -122,7 +122,7 @@ func testPagesAreForAuditorsAndAdministrators(t *testing.T, f *fixture) {
 }
 
 func testPagesSpeakThreeLanguages(t *testing.T, f *fixture) {
-	for lang, want := range map[string]struct{ dir, text string }{"en": {"ltr", "Totals by asset"}, "ru": {"ltr", "Итоги по активам"}, "ar": {"rtl", "المجاميع حسب الأصل"}} {
+	for lang, want := range map[string]struct{ dir, text string }{"en": {"ltr", "Totals by asset"}, "ru": {"ltr", "Итоги по валютам"}, "ar": {"rtl", "المجاميع حسب الأصل"}} {
 		p := consoletest.As(t, f.Server, "auditor").With("Accept-Language", lang).Get(ledgerPath+"trial-balance?env=test").Want(200, want.text)
 		if gotLang, dir := p.Lang(); gotLang != lang || dir != want.dir {
 			t.Errorf("%s: the page is in %s, %s", lang, gotLang, dir)
@@ -216,9 +216,9 @@ func testTreeLeadsToEveryAccount(t *testing.T, f *fixture) {
 		}
 		seen[address] = true
 		p := b.Get(address).Want(200)
-		part := parts.Get(address + "&part=1")
-		if strings.Contains(part.Body, "<h1") || !strings.HasPrefix(part.Body, "<ul") {
-			t.Errorf("%s: the part is %.200s", address, part.Body)
+		level, nodes := parts.Get(address+"&part=level"), parts.Get(address+"&part=nodes")
+		if level.Body != "<ul class=\"level\">\n"+nodes.Body+"</ul>" || nodes.Body != "" && !strings.HasPrefix(nodes.Body, "<li>") {
+			t.Errorf("%s: the level is %.200s, and its nodes are %.200s", address, level.Body, nodes.Body)
 		}
 		for _, link := range p.Links() {
 			parsed, err := url.Parse(link)
@@ -234,6 +234,10 @@ func testTreeLeadsToEveryAccount(t *testing.T, f *fixture) {
 		}
 	}
 	visit(ledgerPath + "accounts?env=test&limit=1")
+	refused := parts.Get(ledgerPath+"accounts?part=nodes&limit=0").Want(422, "limit must be from 1 to 500")
+	if !strings.HasPrefix(refused.Body, "<p") || !strings.Contains(refused.Body, `role="alert"`) || refused.Header.Get("HX-Reswap") != "innerHTML" {
+		t.Errorf("a part that is refused is %.300s", refused.Body)
+	}
 	for _, r := range apiRows[account](f, "accounts?env=test") {
 		if !leaves[r.Account] {
 			t.Errorf("the tree does not lead to %s", r.Account)

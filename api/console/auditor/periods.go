@@ -16,14 +16,14 @@ import (
 type periodLine struct {
 	period
 	Event string            // address of the event that closed the month
-	Trial map[string]string // addresses of the trial balance whose hash that event has, by environment
+	Trial map[string]string // addresses of the trial balances whose hash this event contains, by environment
 }
 
 type periodsPage struct {
 	Rows     []periodLine
 	Pager    pager
 	MayClose bool
-	Month    string // the month that the form suggests; empty: none
+	Month    string // the month that the form suggests; empty if none
 }
 
 // showPeriods is GET /console/ledger/periods: the closed months, the latest first.
@@ -50,10 +50,11 @@ func showPeriods(v *visit.Visit) error {
 	return v.Show(templates, "periods", visit.PageContent{Status: status(problem), Title: v.T.Menu["periods"], Problem: problem, Page: &p})
 }
 
-// monthLayout is the format of a month, for package time.
+// monthLayout is the layout of a month for package time.
 const monthLayout = "2006-01"
 
-// monthEnds returns the addresses of the trial balance by effective date at the end of a month, by environment.
+// monthEnds returns, for each environment, the address of the trial balance at the end of a month. The balance counts entries
+// by their effective dates.
 func monthEnds(month string) map[string]string {
 	day := lastDay(month)
 	return map[string]string{
@@ -62,7 +63,7 @@ func monthEnds(month string) map[string]string {
 	}
 }
 
-// lastDay returns the last day of a month; the text itself if it is not a month.
+// lastDay returns the last day of a month. If the text is not a month, it is returned unchanged.
 func lastDay(month string) string {
 	first, err := time.Parse(monthLayout, month)
 	if err != nil {
@@ -77,7 +78,7 @@ func closingPath(month string) string { return periodsPath + "/" + url.PathEscap
 type closingPage struct {
 	Month  string
 	Action string
-	Days   []dayTotals // the totals at the month's end, of prod and test
+	Days   []dayTotals // the totals at the month's end, in prod and in test
 	Trial  map[string]string
 }
 
@@ -103,7 +104,7 @@ func sendClosing(v *visit.Visit, problem string, status int) error {
 	return v.Show(templates, "closing", visit.PageContent{Status: status, Title: title, Problem: problem, Crumbs: crumbs, Page: &p})
 }
 
-// errNoMonth is the error for an address whose month is malformed.
+// errNoMonth means that the month in the page's address is malformed.
 var errNoMonth = &web.Refused{Status: fiber.StatusNotFound, Code: "not_found"}
 
 // closePeriod is POST /console/ledger/periods/{month}/close.

@@ -18,24 +18,24 @@ import (
 type proofPage struct {
 	Organization string
 	Head         head
-	Event        *event     // nil: no event was chosen
-	Names        eventNames // of Event
+	Event        *event     // nil if no event was chosen
+	Names        eventNames // the labels of Event
 	Shown        []postingLine
 	Kind         string // the letter that stands for the kind of the event's record
 	Address      string // of the event's page
 	Inclusion    *inclusion
 
-	Seq       string // the event's number in the first form
-	Older     string // the size (number of events) of an older head, in the second form
+	Seq       string // the event's number that the first form shows
+	Older     string // the size (number of events) of an older head that the second form shows
 	Extension *consistency
-	Check     *checkResult      // result of the last check of the store; nil: there was none, or the page is about an event
-	Codes     map[string]string // the texts of proof.js's refusals, by their codes
-	Kinds     map[string]string // names of kinds of records, by their letters
+	Check     *checkResult      // result of the store's last check; nil if there was none, or if the page is about an event
+	Codes     map[string]string // the texts for the refusals of proof.js, by code
+	Kinds     map[string]string // names of the kinds of records, by letter
 }
 
-// showProof is GET /console/ledger/proof: it explains what is proven and how. With the parameter seq, the page has the proof that
-// the event is in the journal. With the parameter from, it has the proof that the journal extends its first events. The browser
-// checks both.
+// showProof is GET /console/ledger/proof, a page that explains what is proven and how. If there is a parameter seq, the page
+// contains the proof that the event with this number is in the journal. If there is a parameter from, it contains the proof
+// that the journal has only grown since it had that many events. The browser checks both proofs.
 func showProof(v *visit.Visit) error {
 	t := textsIn(v.T.Lang)
 	p := proofPage{Organization: v.Principal.Org.String(), Seq: v.Query("seq"), Older: v.Query("from"), Codes: t.Refusals, Kinds: kindNames(labels.In(v.T.Lang))}
@@ -88,7 +88,7 @@ func (p *proofPage) read(v *visit.Visit) (err error) {
 	return nil
 }
 
-// kindNames returns the labels of the kinds of records, by their letters.
+// kindNames returns the labels of the kinds of records. The keys are the letters that stand for the kinds.
 func kindNames(t *labels.Texts) map[string]string {
 	names := make(map[string]string)
 	for _, kind := range ledger.Kinds() {
@@ -97,8 +97,8 @@ func kindNames(t *labels.Texts) map[string]string {
 	return names
 }
 
-// kindOf returns the letter of the kind of an event's record. The API shows the letter only in the event's canonical bytes. The
-// result is empty if they can't be read.
+// kindOf returns the letter that stands for the kind of an event's record. In the API, only the event's canonical bytes contain
+// this letter. If the bytes can't be parsed, the result is empty.
 func kindOf(leaf string) string {
 	bytes, err := base64.StdEncoding.DecodeString(leaf)
 	if err != nil {
@@ -111,5 +111,6 @@ func kindOf(leaf string) string {
 	return string(rune(e.Source.Kind))
 }
 
-// PostingCount returns the number of postings that the page shows. The script compares it with the postings in the proof.
+// PostingCount returns the number of postings that the page shows. The script compares this number with the number of postings
+// in the proof.
 func (p *proofPage) PostingCount() string { return strconv.Itoa(len(p.Shown)) }

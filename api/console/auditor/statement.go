@@ -8,7 +8,8 @@ import (
 	"mizan/ledger"
 )
 
-// statementAddress returns the address of an account's statement in an asset (nil: in all), in the environment of the query.
+// statementAddress returns the address of an account's statement, in the environment that the query names. The statement is for
+// one asset or, if a is nil, for all assets of the account.
 func statementAddress(path string, a *asset, q url.Values) string {
 	own := url.Values{}
 	if env := q.Get("env"); env != "" {
@@ -25,7 +26,7 @@ type line struct {
 	statementLine
 	Event         named
 	Debit, Credit string
-	IsHeld        bool // the posting holds or releases money, and does not change the posted balance
+	IsHeld        bool // the posting only holds or releases money, so the posted balance stays the same
 }
 
 func newLine(l statementLine, event named) line {
@@ -43,18 +44,18 @@ type statementPage struct {
 	Path    string
 	Class   string
 	Asset   asset
-	HasEnd  bool // the query has the last day of the period; otherwise the period ends now
+	HasEnd  bool // the query names the last day of the period; otherwise the period ends now
 
-	Choices          []nodeChoice // the account's assets, if one has to be chosen
+	Choices          []nodeChoice // the account's assets, if the person must choose one
 	Opening, Closing sided
-	Debits, Credits  string // sums of the amounts that were posted in the period, in minor units
+	Debits, Credits  string // sums of the debits and of the credits that were posted in the period, in minor units
 	Held             *totals
 	Lines            []line
 	Pager            pager
 	CSV              string
 }
 
-// nodeChoice is an asset of an account, with its statement.
+// nodeChoice is an asset of an account that a person can choose. Address is the statement of this asset.
 type nodeChoice struct {
 	accountRow
 	Balance sided
@@ -66,12 +67,14 @@ func statementQuery(v *visit.Visit) url.Values {
 	return query(v, "env", "currency", "network", "from", "to", "limit", "cursor")
 }
 
-// linesQuery returns the parameters of the API for the lines of a statement, whose period is given in days.
+// linesQuery returns the API's parameters for the lines of a statement. It converts the days of the page's parameters to
+// instants.
 func linesQuery(q url.Values) url.Values {
 	return with(q, "from", startOfDay(q.Get("from")), "to", endOfDay(q.Get("to")))
 }
 
-// showStatement is GET /console/ledger/accounts/{path}: the lines of an account in a period, with its balance before and after.
+// showStatement is GET /console/ledger/accounts/{path}. It shows the postings of an account in a period, and the account's
+// balance before and after the period.
 func showStatement(v *visit.Visit) error {
 	q := statementQuery(v)
 	path := pathOf(v)
@@ -126,7 +129,7 @@ func (p *statementPage) read(v *visit.Visit, q url.Values) error {
 	return nil
 }
 
-// readPeriod reads the balances before and after the period. now are the account's totals now.
+// readPeriod reads the balances before and after the period. now contains the account's present totals.
 func (p *statementPage) readPeriod(v *visit.Visit, q, own url.Values, now totals) error {
 	at := func(instant string) (t totals, err error) {
 		rows, err := readAccount(v, p.Path, with(own, "at", instant))

@@ -14,13 +14,14 @@ import (
 	"mizan/internal/assert"
 )
 
-// maxCSVLines bounds the lines of a statement's file. The page shows the bound. For more lines, the auditor needs several shorter
-// periods, or an export.
+// maxCSVLines is the greatest number of lines in the CSV file of a statement, which the page tells the auditor. For more lines,
+// the auditor must download several shorter periods, or an export.
 const maxCSVLines = 20 * web.ListMax
 
 var headerDisposition = []byte(fiber.HeaderContentDisposition)
 
-// sendStatement is GET /console/ledger/accounts/{path}/statement.csv: the lines of a statement, newest first, as the page shows them.
+// sendStatement is GET /console/ledger/accounts/{path}/statement.csv. It sends the lines of a statement, newest first, like on
+// the page.
 func sendStatement(v *visit.Visit) error {
 	q := with(statementQuery(v), "limit", strconv.Itoa(web.ListMax), "cursor", "")
 	path := pathOf(v)
@@ -57,8 +58,8 @@ func sendStatement(v *visit.Visit) error {
 	return nil
 }
 
-// major converts minor units to major units, with a decimal point and all decimal places. The result is empty if the asset's
-// number of decimal places is unknown.
+// major converts minor units to major units, with a decimal point and all decimal places. If the asset's number of decimal
+// places is unknown, the result is empty.
 func major(minor string, a *asset) string {
 	scale, known := a.scale()
 	if !known || scale == 0 {

@@ -7,7 +7,7 @@ import (
 	"mizan/api/web/locale"
 )
 
-// areaTexts are the texts of this area in one language. locale.Load explains the tags of the fields.
+// areaTexts are the texts of this area in one language. locale.Load explains the fields' tags.
 type areaTexts struct {
 	Ledger struct {
 		Env         string            `json:"env"`
@@ -30,7 +30,7 @@ type areaTexts struct {
 		Held        string            `json:"held"`
 		HeldDebits  string            `json:"heldDebits"`
 		HeldCredits string            `json:"heldCredits"`
-		Dr          string            `json:"dr"` // the abbreviation of debit beside an amount
+		Dr          string            `json:"dr"` // abbreviation of "debit", shown beside an amount
 		Cr          string            `json:"cr"`
 		Now         string            `json:"now"`
 		Envs        map[string]string `json:"envs"`

@@ -7,7 +7,7 @@ import (
 	"mizan/api/console/visit"
 )
 
-// filters are the parameters of a page as its form shows them.
+// filters are the parameters of a page, in the form in which the page shows them.
 type filters struct {
 	url.Values
 	Envs   []choice
@@ -15,7 +15,7 @@ type filters struct {
 	Limits []choice
 }
 
-// Keep returns the named parameters that have a value, as hidden fields. A page's form has no visible fields for them.
+// Keep returns hidden fields for the named parameters that have a value. The form has no visible fields for these parameters.
 func (f filters) Keep(names ...string) (kept []field) {
 	for _, name := range names {
 		if f.Has(name) {
@@ -27,13 +27,14 @@ func (f filters) Keep(names ...string) (kept []field) {
 
 type field struct{ Name, Value string }
 
-// choice is a value of a parameter.
+// choice is a value that a person can choose for a parameter.
 type choice struct {
 	Value, Address string
 	IsChosen       bool
 }
 
-// choices returns the values of a parameter, each with the address of the page that selects it. The first value is the default.
+// choices returns the values of a parameter. Each value has a link to the page that results if the value is chosen. The first
+// value is the default.
 func choices(path string, q url.Values, name string, values ...string) (list []choice) {
 	chosen := q.Get(name)
 	if chosen == "" {
@@ -53,25 +54,25 @@ func filtersOf(path string, q url.Values) filters {
 	return filters{q, choices(path, q, "env", "prod", "test"), choices(path, q, "by", "booked", "effective"), choices(path, q, "limit", "50", "100", "500")}
 }
 
-// assetTotals is a row of the totals of all accounts.
+// assetTotals contains the totals of all accounts in one asset.
 type assetTotals struct {
 	totals
-	Balance sided // the difference of debits and credits
+	Balance sided // the difference between debits and credits
 	Address string
 }
 
 // IsBalanced tells whether the debits equal the credits.
 func (t *assetTotals) IsBalanced() bool { return isZero(t.Balance.Amount) }
 
-// dayTotals are the totals of all accounts on a day.
+// dayTotals contains the totals of all accounts at the end of a day, for each asset.
 type dayTotals struct {
 	Env        string
-	Day        string // empty: now
+	Day        string // empty for the present moment
 	Rows       []assetTotals
 	IsBalanced bool
 }
 
-// newDayTotals returns the totals of a day.
+// newDayTotals returns the totals of all accounts at the end of a day.
 func newDayTotals(q url.Values, day string, rows []totals) dayTotals {
 	d := dayTotals{Env: cmp.Or(q.Get("env"), "prod"), Day: day, IsBalanced: true}
 	for _, r := range rows {
@@ -87,22 +88,23 @@ type trialRow struct {
 	Balance sided
 	Address string
 
-	Earlier         sided  // the balance on the day to compare with
-	Debits, Credits string // sums of the amounts that were posted since then, in minor units
+	Earlier         sided  // the balance at the end of the earlier day
+	Debits, Credits string // sums of the debits and of the credits that were posted since that day, in minor units
 }
 
 type trialPage struct {
 	Filters   filters
-	AllAssets string      // address of the page without the choice of an asset
-	Days      []dayTotals // one day, or two days to compare; none on later pages of the list
+	AllAssets string      // address of the page for all assets
+	Days      []dayTotals // one day, or two days to compare; empty on the second and later pages of the list
 	Rows      []trialRow
 	Compare   bool
-	HasHeld   bool // money is held on one of the accounts
+	HasHeld   bool // at least one of the accounts contains held money
 	Pager     pager
 }
 
-// showTrialBalance is GET /console/ledger/trial-balance: the totals of all accounts in each asset, and a page of the accounts, as
-// of a day. With the parameter since, it also shows the balances as of an earlier day, and the amounts posted in between.
+// showTrialBalance is GET /console/ledger/trial-balance. It shows the totals of all accounts in each asset, and a page of the
+// list of accounts, at the end of a day. If there is a parameter since, it also shows the balances at the end of that earlier
+// day, and the amounts that were posted in between.
 func showTrialBalance(v *visit.Visit) error {
 	q := query(v, "env", "by", "at", "since", "currency", "network", "limit", "cursor")
 	p := trialPage{Filters: filtersOf(trialPath, q), AllAssets: address(trialPath, allAssets(q)), Compare: q.Get("since") != ""}
@@ -154,7 +156,8 @@ func (p *trialPage) read(v *visit.Visit, q url.Values) error {
 	return nil
 }
 
-// readAccount reads an account as of the moment in q. The result has a row for each asset.
+// readAccount reads an account's balances at the moment that q names. The result contains one row for each of the account's
+// assets.
 func readAccount(v *visit.Visit, path string, q url.Values) ([]accountRow, error) {
 	l, err := readList[accountRow](v, apiAccounts+url.PathEscape(path), q)
 	return l.Data, err

@@ -33,7 +33,8 @@ func Open(t testing.TB, s *testkit.Server) *Browser {
 	}
 }
 
-// As returns a browser in which the sandbox's person with a role (admin, auditor, client or partner) has logged in.
+// As returns a browser in which a person of the sandbox has logged in. The person has the given role: admin, auditor, client or
+// partner.
 func As(t testing.TB, s *testkit.Server, role string) *Browser {
 	t.Helper()
 	login, pass := s.Sandbox.ConsoleLogin(role)
@@ -42,7 +43,8 @@ func As(t testing.TB, s *testkit.Server, role string) *Browser {
 	return b
 }
 
-// With returns the same browser, with a header in every request. An empty value removes it.
+// With returns a browser that has the same cookies and also sends a header with every request. If value is empty, the header is
+// no longer sent.
 func (b *Browser) With(name, value string) *Browser {
 	next := *b
 	next.header = b.header.Clone()
@@ -52,20 +54,20 @@ func (b *Browser) With(name, value string) *Browser {
 	return &next
 }
 
-// In returns the same browser for another organization.
+// In returns a browser that has the same cookies and logs in to another organization.
 func (b *Browser) In(organization string) *Browser {
 	next := *b
 	next.organization = organization
 	return &next
 }
 
-// LogIn logs in, and returns the page that follows. If the login fails, that is the login page again.
+// LogIn logs in, and returns the page that follows. If the login fails, the login page follows again.
 func (b *Browser) LogIn(login, pass string) *Page {
 	b.t.Helper()
 	return b.Get("/console/login?organization="+b.organization).Form("/console/login").Set("login", login).Set("pass", pass).Submit("")
 }
 
-// Cookie returns the value of a cookie of the console; empty: there is none.
+// Cookie returns the value of a cookie of the console. If there is no such cookie, the value is empty.
 func (b *Browser) Cookie(name string) string {
 	address, err := url.Parse(b.base + "/console/")
 	if err != nil {
@@ -88,7 +90,7 @@ func (b *Browser) SetCookie(name, value string) {
 	b.client.Jar.SetCookies(address, []*http.Cookie{{Name: name, Value: value, Path: "/console"}})
 }
 
-// maxRedirects bounds the redirects after one request.
+// maxRedirects is the greatest number of redirects that may follow one request.
 const maxRedirects = 5
 
 // Get opens a path and follows redirects.
@@ -97,7 +99,7 @@ func (b *Browser) Get(path string) *Page {
 	return b.follow(b.Send(http.MethodGet, path, nil))
 }
 
-// Post sends a form that need not be on any page to a path, and follows redirects.
+// Post sends a form to a path, and follows redirects. No page need contain the form.
 func (b *Browser) Post(path string, form url.Values) *Page {
 	b.t.Helper()
 	return b.follow(b.Send(http.MethodPost, path, form))
@@ -128,7 +130,7 @@ func (b *Browser) Send(method, path string, form url.Values) *Page {
 	return b.send(method, path, "application/x-www-form-urlencoded", strings.NewReader(form.Encode()))
 }
 
-// send makes a request with a body, if it has a content type.
+// send makes a request. If contentType is not empty, the request has a body.
 func (b *Browser) send(method, path, contentType string, body io.Reader) *Page {
 	b.t.Helper()
 	request, err := http.NewRequest(method, b.base+path, body)

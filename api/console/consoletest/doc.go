@@ -1,15 +1,14 @@
-// Package consoletest lets a test visit the console (the service's web pages for people) as a browser without
-// scripts does. It keeps cookies, reads pages, fills in their forms and follows redirects. Only tests import
-// it.
+// Package consoletest is a simulated browser without scripts, with which tests visit the console (the service's web pages for
+// people). It keeps cookies, reads pages, fills in forms and follows redirects. Only tests import the package.
 //
 // Invariants:
-//  1. Every received page is checked. It must be HTML with a title, one h1, a language and a Content-Security-Policy that forbids
-//     inline scripts. Each form that is posted must have the session's token.
-//  2. A form is sent with the fields of the page, so a test cannot send a form that a person could not send.
-//     Form.Force is the exception.
+//  1. Every received page is checked. It must be HTML with a title, one h1, a language and a Content-Security-Policy that
+//     forbids inline scripts. Each form that is posted must contain the session's token.
+//  2. A form is sent with the fields that it has on its page, so a test cannot send what a person could not send. Form.Force
+//     and Browser.Post are the exceptions.
 //
 // Callers: the tests of the packages of api/console.
 //
-// Rejected: A real browser for these tests was considered; it was not chosen because it takes seconds for each
-// page. Package cmd/mizan/browser tests the pages in a real browser.
+// Rejected: a real browser for these tests, because it takes seconds for each page. Package cmd/mizan/browser tests the pages
+// in a real browser.
 package consoletest

@@ -10,7 +10,7 @@ import (
 
 // Field is a control of a form.
 type Field struct {
-	Name, Kind string   // Kind: the type of an input, "select" or "textarea"
+	Name, Kind string   // Kind is the type of an input, or "select" or "textarea"
 	Options    []string // the values of a select, a check box or a radio button
 	IsMultiple bool
 }
@@ -25,10 +25,11 @@ func (p *Page) Forms() (forms []*Form) {
 	return forms
 }
 
-// IsPage tells whether the response is a page, and not a file.
+// IsPage tells whether the response is an HTML page.
 func (p *Page) IsPage() bool { return p.root != nil }
 
-// Action returns the address to which the form is sent, and whether it is posted. A form without an address is sent to its page.
+// Action returns the address to which the form is sent, and whether the method is POST. If the form names no address, it is
+// sent to the address of its page.
 func (f *Form) Action() (address string, isPosted bool) {
 	if address = attribute(f.node, "action"); address == "" {
 		address = f.page.Path
@@ -39,7 +40,7 @@ func (f *Form) Action() (address string, isPosted bool) {
 // Values returns the values that the form would send.
 func (f *Form) Values() url.Values { return f.values }
 
-// Fields returns the controls that a person can change, one for each name.
+// Fields returns the controls that a person can change. Controls with the same name are combined into one.
 func (f *Form) Fields() (fields []Field) {
 	for n := range f.node.Descendants() {
 		if n.Type != html.ElementNode || !slices.Contains([]string{"input", "select", "textarea"}, n.Data) || attribute(n, "name") == "" {
@@ -73,7 +74,7 @@ func (f *Form) Fields() (fields []Field) {
 	return fields
 }
 
-// Buttons returns the form's buttons, each in the format of Submit's argument.
+// Buttons returns the form's buttons. Each result can be passed to Submit.
 func (f *Form) Buttons() (buttons []string) {
 	for _, n := range find(f.node, "button") {
 		button := attribute(n, "name")
@@ -87,7 +88,7 @@ func (f *Form) Buttons() (buttons []string) {
 	return buttons
 }
 
-// References returns the values of all attributes of the page that have one of the names, such as href and src.
+// References returns the values of all HTML attributes on the page that have one of the given names, such as href and src.
 func (p *Page) References(attributes ...string) (addresses []string) {
 	if p.root == nil {
 		return nil

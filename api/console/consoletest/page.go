@@ -11,14 +11,14 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Page is a response.
+// Page is a response of the console.
 type Page struct {
 	browser *Browser
 	Path    string // path and query of the request
 	Status  int
 	Header  http.Header
 	Body    string
-	root    *html.Node // nil: the response is not a page
+	root    *html.Node // nil if the response is not a page
 }
 
 // check checks the properties that every response of the console must have.
@@ -62,7 +62,7 @@ func (p *Page) check(method string) {
 	}
 }
 
-// Want checks the status and that the page has the texts. It returns the page.
+// Want checks that the page has the status and contains the texts. It returns the page.
 func (p *Page) Want(status int, texts ...string) *Page {
 	p.browser.t.Helper()
 	if p.Status != status {
@@ -76,7 +76,7 @@ func (p *Page) Want(status int, texts ...string) *Page {
 	return p
 }
 
-// WantNone checks that the page has none of the texts.
+// WantNone checks that the page contains none of the texts.
 func (p *Page) WantNone(texts ...string) *Page {
 	p.browser.t.Helper()
 	for _, text := range texts {
@@ -114,7 +114,7 @@ func (p *Page) Lang() (lang, dir string) {
 	return "", ""
 }
 
-// Links returns the addresses to which the page links, in their order.
+// Links returns the addresses to which the page links, in the order of the links.
 func (p *Page) Links() (addresses []string) {
 	for _, n := range p.all("a") {
 		addresses = append(addresses, attribute(n, "href"))
@@ -122,7 +122,7 @@ func (p *Page) Links() (addresses []string) {
 	return addresses
 }
 
-// Link returns the address of the page's first link with the text; empty: there is none.
+// Link returns the address of the page's first link with the given text. If there is none, the address is empty.
 func (p *Page) Link(text string) string {
 	for _, n := range p.all("a") {
 		if textOf(n) == text {
@@ -132,7 +132,7 @@ func (p *Page) Link(text string) string {
 	return ""
 }
 
-// Problem returns the error message that the page shows for a field of a form; empty: none.
+// Problem returns the error message that the page shows for a field of a form. If the page shows none, the result is empty.
 func (p *Page) Problem(field string) string {
 	id := "f-" + strings.ReplaceAll(field, ".", "-") + "-problem"
 	for _, n := range p.all("p") {
@@ -143,7 +143,7 @@ func (p *Page) Problem(field string) string {
 	return ""
 }
 
-// Rows returns the texts of the cells of all tables' body rows.
+// Rows returns the body rows of all tables on the page. Each row is the texts of its cells.
 func (p *Page) Rows() (rows [][]string) {
 	for _, body := range p.all("tbody") {
 		for _, tr := range find(body, "tr") {
@@ -159,7 +159,7 @@ func (p *Page) Rows() (rows [][]string) {
 	return rows
 }
 
-// Form returns the page's first form with the action. The query of the form's action may be left out of the argument.
+// Form returns the page's first form with the given action. The argument need not contain the query of the action.
 func (p *Page) Form(action string) *Form {
 	p.browser.t.Helper()
 	for _, n := range p.all("form") {
@@ -171,7 +171,7 @@ func (p *Page) Form(action string) *Form {
 	return nil
 }
 
-// Button returns the value of the page's first button with the name.
+// Button returns the value of the page's first button with the given name.
 func (p *Page) Button(name string) string {
 	p.browser.t.Helper()
 	for _, n := range p.all("button") {
@@ -183,7 +183,7 @@ func (p *Page) Button(name string) string {
 	return ""
 }
 
-// HasForm tells whether the page has a form with the action.
+// HasForm tells whether the page contains a form with the given action, without its query.
 func (p *Page) HasForm(action string) bool {
 	return slices.ContainsFunc(p.all("form"), func(n *html.Node) bool {
 		found, _, _ := strings.Cut(attribute(n, "action"), "?")
@@ -198,7 +198,7 @@ func (p *Page) all(name string) []*html.Node {
 	return find(p.root, name)
 }
 
-// Form is a form of a page, with the values of its fields.
+// Form is a form on a page, and the values of its fields.
 type Form struct {
 	page   *Page
 	node   *html.Node
@@ -254,7 +254,7 @@ func (f *Form) value(name string) string {
 // Value returns the value of a field.
 func (f *Form) Value(name string) string { return f.value(name) }
 
-// Set fills in a field, which the form must have. A field for a list takes several values.
+// Set fills in a field. If the form has no such field, the test fails. A field for a list may get several values.
 func (f *Form) Set(name string, values ...string) *Form {
 	f.page.browser.t.Helper()
 	if !f.hasField(name) {
@@ -273,14 +273,14 @@ func (f *Form) hasField(name string) bool {
 	return false
 }
 
-// Force sets a value for a field that the form may not have, as an attacker would.
+// Force sets the value of a field even if the form has no such field, like an attacker.
 func (f *Form) Force(name, value string) *Form {
 	f.values.Set(name, value)
 	return f
 }
 
 // Submit presses a button and follows redirects. The argument is the button's name, or "name=value" if several buttons have the
-// name. It is empty for a button without a name.
+// same name. For a button without a name, it is empty.
 func (f *Form) Submit(button string) *Page {
 	f.page.browser.t.Helper()
 	if name, value, hasValue := strings.Cut(button, "="); name != "" {

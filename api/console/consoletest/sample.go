@@ -15,8 +15,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// Fill sends the examples of the API's description to a server with a manual clock, so that the server has at least one record of
-// each kind that pages can show. Some examples move the clock by days.
+// Fill sends the examples in the API's description to a server, so that the server has at least one record of each kind that
+// pages can show. The server must have a manual clock, because some examples move the clock by days.
 func Fill(t testing.TB, s *testkit.Server) {
 	t.Helper()
 	fill := &filling{t: t, server: s, kept: make(map[string]string)}
@@ -45,8 +45,8 @@ func Fill(t testing.TB, s *testkit.Server) {
 	}
 }
 
-// more returns further requests: they create new records in place of those that the examples delete, and move the clock so far
-// that a month can be closed.
+// more returns requests that follow the examples. They create new records in place of those that the examples have deleted, and
+// move the clock so far that a month can be closed.
 func (f *filling) more() []spec.Request {
 	partner := strconv.FormatInt(f.server.Sandbox.PartnerID, 10)
 	const payment = `{"params":{"type":"payment","env":"test","amount":"1250","currency":"USD","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no",` +
@@ -61,7 +61,7 @@ func (f *filling) more() []spec.Request {
 			Body: `{"direction":"in","amount":"1","currency":"USD","env":"test","reference":"more"}`},
 		{As: "partner", Method: "POST", Path: "/links", Body: `{"name":"Tea","env":"test","amount":{"default":5,"currency":"USD"},"amount_type":"dynamic","pay_config":{}}`},
 		{As: "partner", Method: "POST", Path: "/products", Body: `{"env":"test","header":"Tea","text":"Green"}`},
-		{As: "admin", Method: "PATCH", Path: "/partners/" + partner, Body: `{"notify_url":"http://127.0.0.1:9/hook"}`}, // no server is there: deliveries fail
+		{As: "admin", Method: "PATCH", Path: "/partners/" + partner, Body: `{"notify_url":"http://127.0.0.1:9/hook"}`}, // so that deliveries fail: no server is there
 		{As: "partner", Method: "POST", Path: "/transactions", Body: payment},
 		{As: "admin", Method: "PUT", Path: "/sandbox/clock", Body: `{"advance_seconds":2700000}`},
 		{As: "partner", Method: "POST", Path: "/transactions", Body: payment},
@@ -69,15 +69,15 @@ func (f *filling) more() []spec.Request {
 	}
 }
 
-// filling sends the examples to a server. Examples refer to values of earlier responses; kept has these values.
+// filling sends the examples to a server. kept contains values of earlier responses, to which later examples refer.
 type filling struct {
 	t      testing.TB
 	server *testkit.Server
 	kept   map[string]string
 }
 
-// send sends a request as the caller that the example names. If the example names none, it tries several callers until one is
-// admitted.
+// send sends a request in the name of the caller that the example names. If the example names none, send tries one caller after
+// another until one is admitted.
 func (f *filling) send(operation, as, method, path, body string) *testkit.Answer {
 	f.t.Helper()
 	var last *testkit.Answer
@@ -119,7 +119,7 @@ func (f *filling) callers(as string) []*testkit.Client {
 	return []*testkit.Client{s.Anyone().With("authorization", "Bearer "+f.filled(as), "x-organization-id", s.Sandbox.OrganizationID)}
 }
 
-// keep stores values of a response under names. values maps each name to the value's path in the response.
+// keep stores values of a response. For each name, values tells the path of the value in the response.
 func (f *filling) keep(values map[string]string, answer *testkit.Answer) {
 	f.t.Helper()
 	for name, path := range values {
@@ -143,14 +143,14 @@ func (f *filling) keep(values map[string]string, answer *testkit.Answer) {
 	}
 }
 
-// filled replaces $name by the kept value of that name, and $today by the day of the server's clock.
+// filled replaces $name by the kept value with that name, and $today by the day on the server's clock.
 func (f *filling) filled(text string) string {
 	f.t.Helper()
 	if strings.Contains(text, "$today") {
 		today := f.today()
 		text = strings.NewReplacer("$today+30", today.AddDate(0, 0, 30).Format(time.DateOnly), "$today", today.Format(time.DateOnly)).Replace(text)
 	}
-	for _, name := range slices.SortedFunc(maps.Keys(f.kept), func(a, b string) int { return len(b) - len(a) }) { // longest first: a name may begin with another
+	for _, name := range slices.SortedFunc(maps.Keys(f.kept), func(a, b string) int { return len(b) - len(a) }) { // longest first, as a name may be another's prefix
 		text = strings.ReplaceAll(text, "$"+name, f.kept[name])
 	}
 	return text

@@ -17,12 +17,13 @@ import (
 	"mizan/ledger/money"
 )
 
-// available is an action as GET …/{id}/actions describes it: whether it is possible now, and if not, why.
+// available is an action in the response to GET …/{id}/actions. It tells whether the action is possible now and, if it is not,
+// why.
 type available struct {
 	Action  string
 	Allowed bool
 	Refusal *refusal
-	After   []string                  // the actions after which this action becomes possible; nil: it never will
+	After   []string                  // the actions after which this one becomes possible; nil if it never will
 	LeadsTo []struct{ Status string } `json:"leads_to"`
 	Fields  []struct {
 		Name, Kind       string
@@ -31,30 +32,30 @@ type available struct {
 	}
 }
 
-// refusal is the body of the error response that an action would get now.
+// refusal is the body of the error response that a request for the action would get now.
 type refusal struct {
 	Error, Message string
 	Details        map[string][]string
 }
 
-// available reads the actions of a contract, also those that are not possible now.
+// available reads all actions of a contract, including those that are not possible now.
 func (k *kind) available(v *visit.Visit, id string) ([]available, error) {
 	var list struct{ Data []available }
 	err := v.Get(k.api(id, "actions"), url.Values{}, &list)
 	return list.Data, err
 }
 
-// actionView is an action on the page of a contract.
+// actionView is what a contract's page shows about an action.
 type actionView struct {
 	Name, Text, Path string
 	IsAllowed        bool
 	IsOver           bool     // the action can never become possible again
 	Why              []string // why the action is not possible
 	LeadsTo          []string
-	Asks             string // labels of the fields of the action's form; empty: none
+	Asks             string // a text that names the required fields of the action's form; empty if there are none
 }
 
-// view shows an action of a contract.
+// view returns what the page of a contract shows about one of its actions.
 func (k *kind) view(v *visit.Visit, id string, record map[string]any, a *available) actionView {
 	t, own := labelsOf(v), textsOf(v)
 	shown := actionView{Name: a.Action, Text: own.action(a.Action), Path: k.path(id, a.Action), IsAllowed: a.Allowed, IsOver: !a.Allowed && a.After == nil, Why: k.why(v, record, a)}
@@ -73,7 +74,7 @@ func (k *kind) view(v *visit.Visit, id string, record map[string]any, a *availab
 	return shown
 }
 
-// why says why an action is not possible, in the language of the page.
+// why returns the reasons why an action is not possible, in the page's language.
 func (k *kind) why(v *visit.Visit, record map[string]any, a *available) (reasons []string) {
 	own := textsOf(v)
 	switch {
@@ -110,7 +111,7 @@ func sortedKeys(details map[string][]string) (names []string) {
 	return names
 }
 
-// formSubmission shows a form and sends it to the API.
+// formSubmission shows a form, and sends its posted values to the API.
 type formSubmission struct {
 	form   *form.Form
 	path   string // path of the page
@@ -119,13 +120,13 @@ type formSubmission struct {
 	submit string
 	cancel string
 	intro  string
-	why    []string // why the action is not possible now; the form is not shown then
+	why    []string // why the action is not possible now; if set, the form is not shown
 	crumbs []view.Crumb
-	bounds map[string]string // for each field with a bound, a text with the greatest value that the contract allows now
+	bounds map[string]string // texts with the greatest value that the contract allows now, by field name
 	danger bool
 }
 
-// formPage is the data of the template of a form.
+// formPage is the data for the template of a page with a form.
 type formPage struct {
 	Intro string
 	Why   []string
@@ -134,7 +135,7 @@ type formPage struct {
 	Post  form.Post
 }
 
-// HTML returns the form, with the hidden fields that every form of a session has.
+// HTML returns the form as HTML, including the hidden fields that each form of a session contains.
 func (p formPage) HTML(csrf, formKey string) template.HTML {
 	p.Post.CSRF, p.Post.FormKey = csrf, formKey
 	return p.View.HTML(p.Post)
@@ -159,7 +160,7 @@ func (w *formSubmission) run(v *visit.Visit, done func(record map[string]any) er
 	return w.show(v, answer.Status, form.RefusedBy(answer.Refused()))
 }
 
-// show shows the form, with the posted values if it was posted.
+// show shows the form. If the form was posted, it shows the posted values.
 func (w *formSubmission) show(v *visit.Visit, status int, problems *form.Problems) error {
 	page := formPage{Intro: w.intro, Why: w.why, Back: link{v.T.Common.Back, w.cancel}, View: w.form.View(v.Form, problems),
 		Post: form.Post{Action: w.path, Submit: w.submit, Cancel: w.cancel, Danger: w.danger}}
@@ -172,7 +173,8 @@ func (w *formSubmission) show(v *visit.Visit, status int, problems *form.Problem
 	return v.Show(templates, "form", visit.PageContent{Status: status, Title: w.title, Crumbs: w.crumbs, Page: page})
 }
 
-// act is the page with the form of an action. If the action is not possible now, the page shows the reasons in place of the form.
+// act serves the page with the form of an action. If the action is not possible now, the page shows the reasons instead of the
+// form.
 func (k *kind) act(v *visit.Visit) error {
 	id, record, err := k.fetch(v)
 	if err != nil {
@@ -197,13 +199,13 @@ func (k *kind) act(v *visit.Visit) error {
 	return w.run(v, func(map[string]any) error { return v.Redirect(k.path(id), true) })
 }
 
-// ends tells whether an action always leads to a final status.
+// ends tells whether the contract is always in a final status after the action.
 func (k *kind) ends(a *available) bool {
 	machine := k.product.Machine(k.reading)
 	return len(a.LeadsTo) > 0 && !slices.ContainsFunc(a.LeadsTo, func(step struct{ Status string }) bool { return !machine.Final(contract.Status(step.Status)) })
 }
 
-// required returns the fields of an action's form. Whether a field is required depends on the contract (a.Fields).
+// required returns the fields of an action's form. It marks the fields that this contract requires, which a.Fields lists.
 func required(fields []described.Field, a *available) []described.Field {
 	fields = slices.Clone(fields)
 	for _, f := range a.Fields {
@@ -214,8 +216,8 @@ func required(fields []described.Field, a *available) []described.Field {
 	return fields
 }
 
-// bounds returns, for each field with a bound, a text with the greatest value that the contract allows at present. Percentages
-// are left out, because the description has their bounds.
+// bounds returns a text for each field with an upper bound. The text tells the greatest value that the contract allows at
+// present. Percentages are left out, because the description of the API already tells their bounds.
 func (k *kind) bounds(v *visit.Visit, record map[string]any, a *available) map[string]string {
 	own, bounds := textsOf(v), make(map[string]string)
 	frame := &view.Frame{T: v.T}
@@ -235,7 +237,7 @@ func (k *kind) bounds(v *visit.Visit, record map[string]any, a *available) map[s
 	return bounds
 }
 
-// showCreation is the page with the form of a new contract.
+// showCreation serves the page with the form of a new contract.
 func (k *kind) showCreation(v *visit.Visit) error {
 	t := labelsOf(v)
 	title := t.Fill(t.List.New, "record", t.Single(k.name))
@@ -243,7 +245,7 @@ func (k *kind) showCreation(v *visit.Visit) error {
 		path: k.path("new"), api: k.api(""), cancel: k.path(), title: title, submit: t.Common.Create, crumbs: k.crumbs(v),
 		form: &form.Form{Fields: requiredFirst(k.create.Body), Texts: t, Context: k.name, Initial: form.ReadInitial(k.create.Body, v.Params())},
 	}
-	if v.Form != nil && v.Form.Get("currency") == "" { // parsing amounts needs the currency that the API would choose
+	if v.Form != nil && v.Form.Get("currency") == "" { // the currency that the API would choose is needed to parse amounts
 		if region, known := contract.Regions[v.Form.Get("region")]; known {
 			v.Form.Set("currency", string(region.Currency))
 		}
@@ -257,7 +259,8 @@ func (k *kind) showCreation(v *visit.Visit) error {
 	})
 }
 
-// requiredFirst sorts fields: required fields before optional ones and, among each of these, simple fields before objects.
+// requiredFirst sorts fields. Required fields come before optional ones. In each of the two groups, objects come last; among
+// optional fields, lists count as objects.
 func requiredFirst(fields []described.Field) []described.Field {
 	sorted := slices.Clone(fields)
 	rank := func(f *described.Field) int {
@@ -275,7 +278,7 @@ func requiredFirst(fields []described.Field) []described.Field {
 	return sorted
 }
 
-// refusalOf reads a refusal from a decoded JSON value; nil: there is none.
+// refusalOf reads a refusal from a decoded JSON value. If the value contains none, refusalOf returns nil.
 func refusalOf(value any) *refusal {
 	if value == nil {
 		return nil

@@ -15,7 +15,7 @@ type bar struct {
 	Count int
 }
 
-// Sizes of charts, in units of the SVG.
+// Sizes of the parts of a chart, in SVG units.
 const (
 	chartWidth = 320
 	barHeight  = 14
@@ -35,8 +35,8 @@ var chartStyle = view.AddAsset("charts.css", []byte(`.chart { max-inline-size: 2
 .chart .open { fill: color-mix(in srgb, currentColor 25%, transparent); }
 `))
 
-// barChart writes a chart as SVG: a bar for each row, whose length is proportional to Count. In a right-to-left language the bars
-// begin at the right. The page also has the numbers in a table.
+// barChart returns a chart as SVG. Each row is a bar whose length is proportional to Count. If the language is written from
+// right to left, the bars begin at the right. The page also shows the numbers in a table.
 func barChart(l *locale.Locale, title string, bars []bar) template.HTML {
 	most := 1
 	for _, b := range bars {
@@ -63,13 +63,13 @@ func barChart(l *locale.Locale, title string, bars []bar) template.HTML {
 	return template.HTML(out.String())
 }
 
-// part is a part of a whole, with the class of its colour.
+// part is a part of a whole. Class is the CSS class that gives the part its colour.
 type part struct {
 	Class string
 	Count int
 }
 
-// partsChart writes one bar that is divided into parts.
+// partsChart returns one bar as SVG, which is divided into parts.
 func partsChart(l *locale.Locale, title string, parts []part) template.HTML {
 	total := 0
 	for _, p := range parts {

@@ -21,7 +21,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Config has the API's description and the clock, which the pages need.
+// Config contains what the pages need: the API's description and the clock.
 type Config struct {
 	Catalog *described.Catalog
 	Clock   clock.Clock
@@ -37,7 +37,7 @@ type Handlers struct {
 	operations map[string]*described.Operation // by method and path
 }
 
-// family has the pages of one reading: the secular or the religious form of the contracts.
+// family serves the pages of one reading, which is the secular or the religious form of the contracts.
 type family struct {
 	handlers *Handlers
 	reading  *contract.Reading
@@ -45,11 +45,11 @@ type family struct {
 	kinds    []*kind
 }
 
-// kind is a product in a reading.
+// kind is a product (a type of contract) in one reading.
 type kind struct {
 	*family
 	product *contract.Product
-	name    string // in addresses and texts
+	name    string // as it appears in addresses and texts
 	create  *described.Operation
 	list    *described.Operation
 	read    *described.Operation
@@ -83,7 +83,7 @@ func New(cfg Config) *Handlers {
 // apiRoot is the prefix of the API's paths.
 const apiRoot = "/api/v1"
 
-// operation returns the operation with a method and a path of the API. It panics if there is none.
+// operation returns the API operation with the given method and path. If there is no such operation, it panics.
 func (h *Handlers) operation(method, path string) *described.Operation {
 	o := h.operations[method+" "+path]
 	if o == nil {
@@ -92,11 +92,11 @@ func (h *Handlers) operation(method, path string) *described.Operation {
 	return o
 }
 
-// api returns the path of a reading's route in the API, and path returns the path of a page of the console.
+// api returns the path of an API route for the reading, and path returns the path of a page in the console.
 func (f *family) api(below string) string  { return apiRoot + f.reading.Path + "/" + below }
 func (f *family) path(below string) string { return Root + "/" + f.name + "/" + below }
 
-// screeningPath returns the path below which the pages of screenings are; empty if the family has no screenings.
+// screeningPath returns the path prefix of the pages of screenings. If the family has no screenings, it is empty.
 func (f *family) screeningPath() string {
 	if !f.reading.ReviewFirst {
 		return ""
@@ -104,7 +104,8 @@ func (f *family) screeningPath() string {
 	return f.path("screening/")
 }
 
-// api returns the path in the API of the product's contracts, or of one contract. path returns the path of a page of the console.
+// api returns the path of an API route for one of the product's contracts or, if id is empty, for all of them. path returns the
+// path of a page in the console.
 func (k *kind) api(id string, below ...string) string {
 	return path.Join(append([]string{apiRoot + k.product.Path(k.reading), id}, below...)...)
 }
@@ -113,7 +114,7 @@ func (k *kind) path(below ...string) string {
 	return path.Join(append([]string{k.family.path(k.name)}, below...)...)
 }
 
-// roles are the roles that the API admits in both readings.
+// roles are the roles that the API admits to the contracts of both readings.
 var roles = []directory.Role{directory.Admin, directory.Client}
 
 // Pages returns the pages.
@@ -147,7 +148,7 @@ func (h *Handlers) Pages() (pages []visit.Page) {
 	return pages
 }
 
-// of returns a handler that finds the product named in the path and calls handle with it.
+// of returns a handler that finds the product that the URL path names, and calls handle with this product.
 func (f *family) of(handle func(*kind, *visit.Visit) error) func(*visit.Visit) error {
 	return func(v *visit.Visit) error {
 		for _, k := range f.kinds {
@@ -163,7 +164,7 @@ func notFound() error {
 	return ledger.Refuse("contracts.notFound", ledger.NotFound, "there is no such page")
 }
 
-// idOf returns the id of the contract in the path.
+// idOf returns the contract's id from the URL path.
 func idOf(v *visit.Visit) (string, error) {
 	id, err := uuid.Parse(v.Parameter("id"))
 	if err != nil {
@@ -172,7 +173,7 @@ func idOf(v *visit.Visit) (string, error) {
 	return id.String(), nil
 }
 
-// fetch reads the contract in the path.
+// fetch reads the contract that the URL path names.
 func (k *kind) fetch(v *visit.Visit) (id string, record map[string]any, err error) {
 	if id, err = idOf(v); err != nil {
 		return "", nil, err
@@ -184,7 +185,7 @@ func (k *kind) fetch(v *visit.Visit) (id string, record map[string]any, err erro
 	return id, dataOf(answer.Body), nil
 }
 
-// dataOf returns the record in a response.
+// dataOf returns the record that a response contains.
 func dataOf(body []byte) map[string]any {
 	data, _ := form.ReadObject(body)["data"].(map[string]any)
 	return data
@@ -195,22 +196,22 @@ func rows(v *visit.Visit, path string, query url.Values) (list []map[string]any,
 	return resource.ReadRows(v.Call(web.Call{Method: fiber.MethodGet, Path: path, Query: query}))
 }
 
-// labelsOf are the labels in the language of a page, and textsOf the area's own texts.
+// labelsOf returns the labels in the page's language, and textsOf returns the texts that only this area has.
 func labelsOf(v *visit.Visit) *labels.Texts { return labels.In(v.T.Lang) }
 func textsOf(v *visit.Visit) *Texts         { return textsIn(v.T.Lang) }
 
-// crumbs are the links to the pages above a page of a family.
+// crumbs returns links to the pages above a page of the family.
 func (f *family) crumbs(v *visit.Visit, more ...view.Crumb) []view.Crumb {
 	first := []view.Crumb{{Title: labelsOf(v).Record("contracts"), Path: Root}, {Title: textsOf(v).Families[f.name], Path: Root + "/" + f.name}}
 	return append(first, more...)
 }
 
-// crumbs are the links to the pages above a page of the product.
+// crumbs returns links to the pages above a page of the product.
 func (k *kind) crumbs(v *visit.Visit, more ...view.Crumb) []view.Crumb {
 	return k.family.crumbs(v, append([]view.Crumb{{Title: labelsOf(v).Record(k.name), Path: k.path()}}, more...)...)
 }
 
-// crumb is the link to the page of a contract.
+// crumb returns the link to the page of a contract.
 func (k *kind) crumb(id string, record map[string]any) view.Crumb {
 	return view.Crumb{Title: textIn(record, "contract_number"), Path: k.path(id)}
 }

@@ -1,17 +1,18 @@
-// Package contracts has the pages of participatory-finance contracts (finance without an interest rate fixed in
-// advance) in the console, the website for the service's users. The pages are lists, a contract with its schedule,
-// entries and history, a form for each action, and reviews, screenings and charity.
+// Package contracts contains the console's pages about contracts of participatory finance (finance without an interest rate
+// fixed in advance). The console is the website for the service's users. There are pages for lists of contracts, for a contract
+// with its schedule, entries and history, for the form of each action, and for reviews, screenings and charity.
 //
 // Invariants:
-//  1. Fields, actions and their forms come from the description of the API and from the products in ledger/contract.
-//     No page names a product. So a new product, column or action needs texts, but no page.
-//  2. The API decides which actions are possible now (GET …/{id}/actions). The pages only show its answer.
-//  3. Products, parties, amounts and actions have the names of the contract's reading (secular or religious), in every language.
-//  4. Charts are SVG that the server writes, beside a table with the same numbers. The policy of the pages forbids inline
-//     scripts and styles.
+//  1. Fields, actions and their forms come from the description of the API and from the products in ledger/contract. The code
+//     of a page names no product, so a new product, column or action needs new texts but no new page.
+//  2. The API decides which actions are possible now (GET …/{id}/actions). The pages only show what it has decided.
+//  3. Each contract has a reading: secular or religious. In every language, products, parties, amounts and actions have the
+//     names that belong to this reading.
+//  4. The server draws charts as SVG, and each chart stands beside a table with the same numbers. The pages'
+//     Content-Security-Policy forbids inline scripts and styles.
 //
 // Callers: api/console.
 //
-// Rejected: Another design would use the generic pages of package resource, which change a record by PATCH. It was
-// not chosen because contracts have no PATCH: they change by actions that depend on their state.
+// Rejected: the generic pages of package resource. They change records by PATCH, but a contract is changed by actions, and its
+// state decides which actions are possible.
 package contracts

@@ -12,7 +12,7 @@ import (
 	"mizan/api/console/visit"
 )
 
-// entryView is an entry with its postings.
+// entryView is what a page shows about an entry and its postings.
 type entryView struct {
 	Seq, Event, Day string
 	Postings        []postingView
@@ -23,7 +23,7 @@ type postingView struct {
 	Debit, Credit template.HTML
 }
 
-// entries converts entries of the contract for the template.
+// entries converts the API's entries of a contract to the form that the template needs.
 func (k *kind) entries(v *visit.Visit, found []map[string]any) (list []entryView) {
 	f := &view.Frame{T: v.T}
 	for _, entry := range found {
@@ -44,14 +44,14 @@ func (k *kind) entries(v *visit.Visit, found []map[string]any) (list []entryView
 	return list
 }
 
-// eventView is an event of the contract.
+// eventView is what a page shows about an event of a contract.
 type eventView struct {
 	Seq, At, Event string
-	From, To       string // statuses; empty: none
-	By             string // the author, whose request caused the event; empty: not known
+	From, To       string // statuses; empty if none
+	By             string // the author, whose request caused the event; empty if there is none
 }
 
-// events converts events of the contract for the template.
+// events converts the API's events of a contract to the form that the template needs.
 func (k *kind) events(v *visit.Visit, found []map[string]any) (list []eventView) {
 	for _, event := range found {
 		e := eventView{Seq: numberIn(event, "seq"), At: textIn(event, "booked_at"), Event: eventName(v, textIn(event, "event")), By: authorOf(v, event)}
@@ -61,8 +61,8 @@ func (k *kind) events(v *visit.Visit, found []map[string]any) (list []eventView)
 	return list
 }
 
-// authorOf returns the author of an event: the name of a user, or the kind of any other author. It is empty for an event without
-// an author.
+// authorOf returns the name of an event's author. If the author has no name, it returns the kind of author. If the event has no
+// author, the result is empty.
 func authorOf(v *visit.Visit, event map[string]any) string {
 	author, _ := event["author"].(map[string]any)
 	if author == nil {
@@ -74,7 +74,7 @@ func authorOf(v *visit.Visit, event map[string]any) string {
 // eventName returns the label of a contract's event.
 func eventName(v *visit.Visit, event string) string { return labelsOf(v).Event("contract", event) }
 
-// status is the name of a status; empty for none.
+// status returns the label of a status. If the status is empty, so is the label.
 func (k *kind) status(v *visit.Visit, status string) string {
 	if status == "" {
 		return ""
@@ -82,7 +82,7 @@ func (k *kind) status(v *visit.Visit, status string) string {
 	return labelsOf(v).Word(k.name+".status", status)
 }
 
-// historyPage is the data of the template of all entries, events or rows of a register.
+// historyPage is the data for the page that lists all entries, all events or all rows of a register.
 type historyPage struct {
 	Entries     []entryView
 	Events      []eventView
@@ -90,7 +90,7 @@ type historyPage struct {
 	Next, First string
 }
 
-// showEntries is the page with all entries of a contract, and showEvents is the page with all its events.
+// showEntries serves the page with all entries of a contract, and showEvents the page with all its events.
 func (k *kind) showEntries(v *visit.Visit) error {
 	return k.showHistory(v, "entries", textsOf(v).Page.Entries, func(p *historyPage, found []map[string]any) { p.Entries = k.entries(v, found) })
 }
@@ -99,8 +99,8 @@ func (k *kind) showEvents(v *visit.Visit) error {
 	return k.showHistory(v, "events", textsOf(v).Page.History, func(p *historyPage, found []map[string]any) { p.Events = k.events(v, found) })
 }
 
-// showHolders is the page with the holders of the certificates that a contract has issued. showSubscriptions is the page with the
-// subscriptions to these certificates.
+// showHolders serves the page that lists the holders of the certificates that a contract has issued. showSubscriptions serves
+// the page that lists the subscriptions to these certificates.
 func (k *kind) showHolders(v *visit.Visit) error {
 	return k.showHistory(v, "holders", textsOf(v).Page.Holders, func(p *historyPage, found []map[string]any) { p.Table = k.register(v, "holders", found) })
 }
@@ -111,7 +111,7 @@ func (k *kind) showSubscriptions(v *visit.Visit) error {
 	})
 }
 
-// ofRegister returns a handler that responds with 404 for products without a register of holders.
+// ofRegister wraps a handler. If the product has no register of holders, the response is 404.
 func ofRegister(handle func(*kind, *visit.Visit) error) func(*kind, *visit.Visit) error {
 	return func(k *kind, v *visit.Visit) error {
 		if k.product.RegisterExtract == nil {
@@ -121,7 +121,7 @@ func ofRegister(handle func(*kind, *visit.Visit) error) func(*kind, *visit.Visit
 	}
 }
 
-// showHistory shows a page of a list that belongs to a contract.
+// showHistory shows one page of a list (such as the entries) that belongs to a contract.
 func (k *kind) showHistory(v *visit.Visit, list, title string, show func(*historyPage, []map[string]any)) error {
 	id, record, err := k.fetch(v)
 	if err != nil {
@@ -145,7 +145,8 @@ func (k *kind) showHistory(v *visit.Visit, list, title string, show func(*histor
 	return v.Show(templates, "history", visit.PageContent{Title: title, Crumbs: k.crumbs(v, k.crumb(id, record)), Page: page})
 }
 
-// register returns the table of the holders of a contract's certificates, or of the subscriptions to them; nil if there are none.
+// register returns a table of the holders of a contract's certificates or, for the list of subscriptions, of the subscriptions
+// to the certificates. If the list is empty, it returns nil.
 func (k *kind) register(v *visit.Visit, list string, found []map[string]any) *table {
 	if len(found) == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// listPage is the data of the template of a list.
+// listPage is the data for the list template.
 type listPage struct {
 	New                             string
 	NewText                         string
@@ -49,7 +49,7 @@ var paging = []string{"page", "per_page"}
 // filters are the parameters by which the list can be filtered.
 func (k *kind) filters() []described.Field { return form.Without(k.list.Filters, paging...) }
 
-// showList is the page with the product's contracts, newest first.
+// showList shows the product's contracts, newest first.
 func (k *kind) showList(v *visit.Visit) error {
 	t, own, query := labelsOf(v), textsOf(v), v.Params()
 	asked, problems := form.FilterQuery(t, k.list.Filters, query)
@@ -80,8 +80,8 @@ func (k *kind) showList(v *visit.Visit) error {
 	return v.Show(templates, "list", visit.PageContent{Status: status, Title: t.Record(k.name), Crumbs: k.family.crumbs(v), Page: page})
 }
 
-// readList reads a page of the list, and sets the addresses of the other pages. Lists of the secular reading have cursors, and
-// lists of the religious reading have page numbers.
+// readList reads one page of the list, and sets the addresses of the first, previous and next pages. The API pages the lists of
+// the secular reading by cursor, and the lists of the religious reading by page number.
 func (k *kind) readList(v *visit.Visit, asked url.Values, page *listPage) ([]map[string]any, error) {
 	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: k.list.Path, Query: asked})
 	found, next, err := resource.ReadRows(answer)
@@ -116,7 +116,7 @@ func (k *kind) readList(v *visit.Visit, asked url.Values, page *listPage) ([]map
 	return found, nil
 }
 
-// pageAt returns the address of the list with another value of a parameter. An empty value removes the parameter.
+// pageAt returns the address of the list with one query parameter set to a value. An empty value removes the parameter.
 func (k *kind) pageAt(asked url.Values, name, value string) string {
 	query := make(url.Values)
 	for other, values := range asked {
@@ -131,7 +131,8 @@ func (k *kind) pageAt(asked url.Values, name, value string) string {
 	return k.path() + "?" + query.Encode()
 }
 
-// columns returns the columns of the list: the number, the status, and the fields that identify a contract of the product.
+// columns returns the columns of the list: the contract's number, status and environment, the product's own columns for short
+// lists, and the time when the contract was created.
 func (k *kind) columns() (columns []described.Field) {
 	add := func(name string) {
 		if f := described.Named(k.list.Answer, name); f != nil {
@@ -142,7 +143,7 @@ func (k *kind) columns() (columns []described.Field) {
 		add(name)
 	}
 	for _, c := range k.product.Columns.Columns {
-		if c.Place == schema.Short && c.Name != "currency" { // amounts are shown with their currency
+		if c.Place == schema.Short && c.Name != "currency" { // no column, because amounts are shown with their currency
 			add(c.Name)
 		}
 	}
@@ -150,7 +151,7 @@ func (k *kind) columns() (columns []described.Field) {
 	return columns
 }
 
-// table makes the table of contracts.
+// table builds the table that lists the contracts.
 func (k *kind) table(v *visit.Visit, found []map[string]any) *table {
 	t := labelsOf(v)
 	w, columns := k.writer(v), k.columns()
@@ -170,12 +171,12 @@ func (k *kind) table(v *visit.Visit, found []map[string]any) *table {
 	return tab
 }
 
-// writer writes values of the product's contracts.
+// writer returns a Writer that formats the values of the product's contracts.
 func (k *kind) writer(v *visit.Visit) *resource.Writer {
 	return resource.NewWriter(labelsOf(v), k.name, map[string]string{"screening_id": k.family.screeningPath()})
 }
 
-// linkTo writes a link whose text is a number, which stays in one line.
+// linkTo returns a link to a contract. The link's text is the contract number, which the class keeps on one line.
 func linkTo(path, text string) template.HTML {
 	return template.HTML(`<a href="` + template.HTMLEscapeString(path) + `"><bdi class="whole">` + template.HTMLEscapeString(text) + `</bdi></a>`)
 }

@@ -12,10 +12,10 @@ import (
 	"mizan/api/web"
 )
 
-// overviewPage is the data of the template of the families' products.
+// overviewPage is the data for the overview template.
 type overviewPage struct{ Families []familyView }
 
-// familyView is a family with the number of contracts of each product.
+// familyView shows one family: its products, and the number of contracts of each product.
 type familyView struct {
 	Title, About, Path string
 	Products           []productView
@@ -31,8 +31,8 @@ type productView struct {
 
 type link struct{ Text, Path string }
 
-// overview is the page of all families or of one: their products, with the number of contracts of each. A family is left out if
-// the organization does not have its module.
+// overview shows the given families (all families, or one): their products, and the number of contracts of each product. A
+// family is left out if the organization does not have the family's module.
 func (h *Handlers) overview(v *visit.Visit, families []*family) error {
 	t, own := labelsOf(v), textsOf(v)
 	page := overviewPage{}
@@ -60,7 +60,7 @@ func (h *Handlers) overview(v *visit.Visit, families []*family) error {
 	return v.Show(templates, "overview", visit.PageContent{Title: title, Crumbs: crumbs, Page: page})
 }
 
-// counted reads how many contracts a family has of each product.
+// counted reads the number of contracts of each product in the family.
 func (f *family) counted(v *visit.Visit) (*familyView, error) {
 	var stats struct {
 		Data struct {

@@ -15,11 +15,11 @@ import (
 	"mizan/ledger/schema"
 )
 
-// recordPage is the data of the template of one contract.
+// recordPage is the data for the template of a contract's page.
 type recordPage struct {
 	Actions  []actionView
 	Ended    bool   // no action can ever become possible again
-	Batches  string // the progress of an action that runs in batches; empty: none is under way
+	Batches  string // progress of an action that is running in batches; empty if there is none
 	Pairs    []resource.Pair
 	Schedule *scheduleView
 	Sections []section
@@ -29,7 +29,7 @@ type recordPage struct {
 	Links    map[string]string // addresses of the pages with all holders, subscriptions, entries and events
 }
 
-// section is a value of several parts, such as an object, with a heading.
+// section is a value that has several parts, such as an object, and is shown under a heading of its own.
 type section struct {
 	Title string
 	HTML  template.HTML
@@ -38,7 +38,7 @@ type section struct {
 // firstRows is how many rows of each list the page of a contract shows.
 const firstRows = "10"
 
-// show is the page of a contract.
+// show shows the page of a contract.
 func (k *kind) show(v *visit.Visit) error {
 	id, record, err := k.fetch(v)
 	if err != nil {
@@ -62,7 +62,8 @@ func (k *kind) show(v *visit.Visit) error {
 	return v.Show(templates, "record", visit.PageContent{Title: textIn(record, "contract_number"), Crumbs: k.crumbs(v), Page: page})
 }
 
-// addValues adds the contract's fields: the simple ones first, then those that have several parts, each with a heading.
+// addValues adds the contract's fields to the page: a simple value as a pair of label and value, and a value with several parts
+// as a section.
 func (k *kind) addValues(v *visit.Visit, record map[string]any, page *recordPage) {
 	w := k.writer(v)
 	fields := slices.Clone(k.read.Answer)
@@ -86,7 +87,8 @@ func (k *kind) addValues(v *visit.Visit, record map[string]any, page *recordPage
 	}
 }
 
-// withMetadata returns the record together with the members of its object metadata that the service has set.
+// withMetadata returns a copy of the record to which the members of its metadata are added. If the record has a member of the
+// same name, the record's value is kept.
 func withMetadata(record, metadata map[string]any) map[string]any {
 	merged := make(map[string]any, len(record)+len(metadata))
 	for name, value := range metadata {
@@ -134,7 +136,8 @@ func fieldOf(c *schema.Column) described.Field {
 	return f
 }
 
-// batchesOf returns a text with the progress of an action that runs in batches; empty if there is none.
+// batchesOf returns a text with the progress of an action that is running in batches. The text is empty if there is no such
+// action.
 func batchesOf(v *visit.Visit, record map[string]any) string {
 	progress, _ := record["progress"].(map[string]any)
 	if progress == nil {
@@ -143,7 +146,7 @@ func batchesOf(v *visit.Visit, record map[string]any) string {
 	return v.T.Fill(textsOf(v).Page.Batches, "done", numberIn(progress, "done"), "total", numberIn(progress, "total"))
 }
 
-// addLists adds the first rows of the lists that belong to the contract.
+// addLists adds the first rows of each list that belongs to the contract, such as its entries and events.
 func (k *kind) addLists(v *visit.Visit, id string, record map[string]any, page *recordPage) error {
 	limit := url.Values{"limit": {firstRows}}
 	if k.product.RegisterExtract != nil {
@@ -167,15 +170,16 @@ func (k *kind) addLists(v *visit.Visit, id string, record map[string]any, page *
 	return nil
 }
 
-// scheduleView is a payment schedule.
+// scheduleView is the data that shows a payment schedule.
 type scheduleView struct {
 	Table    *table
 	Chart    template.HTML
-	Title    string // title of the chart, with its numbers
+	Title    string // title of the chart; the title includes the numbers that the chart shows
 	Download string
 }
 
-// The statuses of rows of a schedule. A row whose API status is pending is shown as late or due if its day has come.
+// The statuses of rows of a schedule. If the API reports a row as pending, the page shows it as due on its due date, and as
+// late after that date.
 const (
 	rowPending = "pending"
 	rowLate    = "late"
@@ -185,7 +189,7 @@ const (
 
 var rowTones = map[string]string{rowPaid: "good", rowLate: "bad", rowDue: "warn", rowPending: "info"}
 
-// schedule returns the table of the payment schedule; nil if the contract has none.
+// schedule returns the table and the chart of the payment schedule, or nil if the contract has no schedule.
 func (k *kind) schedule(v *visit.Visit, id string, record map[string]any) *scheduleView {
 	list, _ := record["payment_schedule"].([]any)
 	column := described.Named(k.read.Answer, "payment_schedule")
@@ -224,7 +228,7 @@ func (k *kind) schedule(v *visit.Visit, id string, record map[string]any) *sched
 	return shown
 }
 
-// tag writes a highlighted word.
+// tag returns the HTML of a highlighted word.
 func tag(tone, text string) template.HTML {
 	return template.HTML(`<span class="tag ` + tone + `">` + template.HTMLEscapeString(text) + `</span>`)
 }

@@ -20,7 +20,7 @@ import (
 
 // This file has the pages that only the religious reading has: the review, screenings and charity.
 
-// waitingPage is the data of the template of the contracts that wait for a review.
+// waitingPage is the data for the template that lists the contracts waiting for a review.
 type waitingPage struct {
 	Rows        []waitingView
 	Next, First string
@@ -30,14 +30,14 @@ type waitingPage struct {
 type waitingView struct {
 	Product, Number, Path string
 	Status                string
-	By                    string // the user who requested the contract; empty: not known
+	By                    string // the user who requested the contract; empty if unknown
 	At                    string
-	Screening             string // path of the screening; empty: none
-	Why                   string // why the person may not approve the contract; empty: the person may approve it
+	Screening             string // path of the contract's screening; empty if it has none
+	Why                   string // why the person may not approve the contract; empty if the person may
 	Approve, Reject       link
 }
 
-// worklist is the page with the contracts that wait for a review.
+// worklist shows the contracts that wait for a review.
 func (f *family) worklist(v *visit.Visit) error {
 	query := url.Values{}
 	for _, name := range []string{"cursor", "env"} {
@@ -104,19 +104,20 @@ func requesterIn(record map[string]any) string {
 	return ""
 }
 
-// screeningPage is the data of the template of a screening's form.
+// screeningPage is the data for the template with the form of a screening.
 type screeningPage struct {
 	View *form.View
 	Post form.Post
 }
 
-// HTML returns the form, with the hidden fields that every form of a session has.
+// HTML returns the form. It adds the two hidden fields of each form of the console: the CSRF token and the form key.
 func (p screeningPage) HTML(csrf, formKey string) template.HTML {
 	p.Post.CSRF, p.Post.FormKey = csrf, formKey
 	return p.View.HTML(p.Post)
 }
 
-// screen is the page with the form of a screening. The form is posted and not sent with GET, because a screening is stored.
+// screen shows the form of a screening, and runs the screening when the form is posted. The form is sent with POST instead of
+// GET, because the API stores the screening.
 func (f *family) screen(v *visit.Visit) error {
 	own, t := textsOf(v), labelsOf(v)
 	o := f.handlers.operation(fiber.MethodGet, f.api("screen"))
@@ -138,7 +139,7 @@ func (f *family) screen(v *visit.Visit) error {
 			query.Set(name, text)
 		}
 	}
-	answer := v.Do(fiber.MethodGet, o.Path+"?"+query.Encode(), nil) // with the form's idempotency key: a form that is sent twice makes one screening
+	answer := v.Do(fiber.MethodGet, o.Path+"?"+query.Encode(), nil) // Do sends the idempotency key, so a form sent twice makes one screening
 	if answer.Status == fiber.StatusUnprocessableEntity {
 		return show(answer.Status, form.RefusedBy(answer.Refused()))
 	}
@@ -148,14 +149,14 @@ func (f *family) screen(v *visit.Visit) error {
 	return v.Redirect(f.screeningPath()+textIn(dataOf(answer.Body), "screening_id"), true)
 }
 
-// screenedPage is the data of the template of one screening.
+// screenedPage is the data for the template with the result of a screening.
 type screenedPage struct {
 	ID       string
 	Decision template.HTML
 	Pairs    []resource.Pair
 	Given    []resource.Pair
 	Rules    []ruleView
-	Links    []link // links to the forms of new contracts; each link's address has the id of this screening
+	Links    []link // links to the forms for new contracts, with this screening's id in the address
 }
 
 type ruleView struct {
@@ -163,10 +164,10 @@ type ruleView struct {
 	Outcome      template.HTML
 }
 
-// outcomeTones are the colours of outcomes.
+// outcomeTones are the colours in which outcomes are shown.
 var outcomeTones = map[string]string{"pass": "good", "fail": "bad", "review": "warn"}
 
-// showScreening is the page of a screening.
+// showScreening shows the result of a screening.
 func (f *family) showScreening(v *visit.Visit) error {
 	id, err := uuid.Parse(v.Parameter("id"))
 	if err != nil {
@@ -199,7 +200,7 @@ func (f *family) showScreening(v *visit.Visit) error {
 	return v.Show(templates, "screened", visit.PageContent{Title: own.Page.Result, Crumbs: f.crumbs(v, view.Crumb{Title: own.Page.Screening, Path: f.path("screening")}), Page: page})
 }
 
-// charityPage is the data of the template of the amounts given to charity.
+// charityPage is the data for the template that lists the amounts given to charity.
 type charityPage struct {
 	Filters, Problems template.HTML
 	Totals            []totalView
@@ -220,7 +221,7 @@ type giftView struct {
 	From                              []string
 }
 
-// charity is the page with the amounts given to charity.
+// charity shows the amounts given to charity.
 func (f *family) charity(v *visit.Visit) error {
 	t, query := labelsOf(v), v.Params()
 	o := f.handlers.operation(fiber.MethodGet, f.api("charity"))
@@ -251,7 +252,7 @@ func (f *family) charity(v *visit.Visit) error {
 	return v.Show(templates, "charity", visit.PageContent{Status: status, Title: textsOf(v).Page.Charity, Crumbs: f.crumbs(v), Page: page})
 }
 
-// nextOf returns the address of the page of a list that begins at a cursor; empty if the cursor is empty.
+// nextOf returns the address of the page of a list that begins at the cursor. The address is empty if the cursor is empty.
 func nextOf(path string, asked url.Values, cursor string) string {
 	if cursor == "" {
 		return ""

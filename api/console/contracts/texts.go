@@ -11,12 +11,12 @@ var catalogFiles embed.FS
 
 // Texts are the area's own texts in one language. The names of fields, words and products are in package labels.
 type Texts struct {
-	Families   map[string]string `json:"families"`   // readings, by their names in addresses
-	About      map[string]string `json:"about"`      // what a reading is for
+	Families   map[string]string `json:"families"`   // titles of the families of contracts, by the family's name in addresses
+	About      map[string]string `json:"about"`      // what a family is for, by the same name
 	Actions    map[string]string `json:"actions"`    // texts of buttons, by the names of actions in addresses
 	Conditions map[string]string `json:"conditions"` // why an action is not possible, by the field in the API's refusal
-	Rows       map[string]string `json:"rows"`       // the status of a row of a payment schedule
-	Rules      map[string]string `json:"rules"`      // the rules of screenings, by the rules' codes
+	Rows       map[string]string `json:"rows"`       // statuses of the rows of a payment schedule
+	Rules      map[string]string `json:"rules"`      // titles of the rules of screenings, by the rule's code
 
 	Page struct {
 		NoModule     string `json:"noModule"`
@@ -27,7 +27,7 @@ type Texts struct {
 		Empty        string `json:"empty" holds:"records"`
 		PreviousPage string `json:"previousPage" on:"button"`
 
-		Now         string `json:"now"` // heading of the actions that are possible now
+		Now         string `json:"now"` // heading above the actions that are possible now
 		Action      string `json:"action"`
 		Possible    string `json:"possible"`
 		NotPossible string `json:"notPossible"`
@@ -88,7 +88,7 @@ type Texts struct {
 
 var catalogs = texts.Load[Texts](catalogFiles)
 
-// textsIn returns the texts in a language of the console; in English for any other.
+// textsIn returns the texts in the given language, or in English if the console does not have that language.
 func textsIn(lang string) *Texts { return catalogs[texts.In(lang).Lang] }
 
 // ChartStyle returns the address of the style sheet for charts. The templates call it.

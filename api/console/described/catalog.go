@@ -20,15 +20,16 @@ type Operation struct {
 	*spec.Operation
 	Keys    []string // names of the path's parameters, in the path's order
 	Filters []Field  // parameters of the query except limit and cursor
-	Body    []Field  // members of the body, or of its object params
+	Body    []Field  // members of the body; if InParams is set, members of the body's object params
 
-	// InParams tells whether the members of the body are inside an object with the name params.
+	// InParams tells whether the request's body wraps its members in an object named params.
 	InParams bool
 
-	// IsList tells whether the response is a list of rows, and HasCursor whether that list has pages.
+	// IsList tells whether the response is a list of rows. HasCursor tells whether the response has a cursor to the next page.
 	IsList, HasCursor bool
 
-	// Answer has the fields of a row of the list, of the record in the response, or of the response itself.
+	// Answer has the fields of one row if the response is a list. Otherwise it has the fields of the response's object data, or
+	// of the whole response if there is no such object.
 	Answer []Field
 }
 
@@ -46,7 +47,7 @@ func New(contents spec.Contents) *Catalog {
 	return c
 }
 
-// Operation returns an operation by its id. It panics if there is none.
+// Operation returns the operation with the given id. It panics if the API has no such operation.
 func (c *Catalog) Operation(id string) *Operation {
 	o := c.operations[id]
 	assert.That(o != nil, "described: there is no operation %s", id)
@@ -56,7 +57,7 @@ func (c *Catalog) Operation(id string) *Operation {
 // Operations returns all operations, in the order of the description.
 func (c *Catalog) Operations() []*Operation { return c.order }
 
-// Schema returns the fields of the schema with a name; nil: there is none.
+// Schema returns the fields of the schema with the given name, or nil if there is no such schema.
 func (c *Catalog) Schema(name string) []Field {
 	if c.reader.schemas[name] == nil {
 		return nil
@@ -86,7 +87,7 @@ func (c *Catalog) operation(described *spec.Operation) *Operation {
 	return o
 }
 
-// success returns the schema of the successful response; nil: that response has no JSON.
+// success returns the schema of the successful response, or nil if that response has no JSON.
 func success(o *spec.Operation) *spec.Schema {
 	for _, a := range o.Answers {
 		if a.Status < 300 && a.Schema != nil {
@@ -111,14 +112,14 @@ func (c *Catalog) readAnswer(o *Operation, answer *spec.Schema) {
 	}
 }
 
-// The parameters of a terminal (variantField) depend on the terminal's provider. The schema of each provider's parameters has a
-// name that begins with variantPrefix.
+// A terminal's field variantField has the parameters of the terminal's provider. Each provider has its own schema for these
+// parameters, which is named variantPrefix and the provider.
 const (
 	variantField  = "provider_params"
 	variantPrefix = "ProviderParams"
 )
 
-// addVariants adds the parameters of all providers to the field variantField of a body.
+// addVariants adds the parameters of all providers to the field variantField, if the body has that field.
 func (c *Catalog) addVariants(body []Field) {
 	f := Named(body, variantField)
 	if f == nil {
@@ -144,7 +145,7 @@ func (c *Catalog) variants() (names []string) {
 	return names
 }
 
-// keysOf returns the names of a path's parameters.
+// keysOf returns the names of the parameters in a path, such as id in /partners/{id}.
 func keysOf(path string) (keys []string) {
 	for segment := range strings.SplitSeq(path, "/") {
 		if name, ok := strings.CutPrefix(segment, "{"); ok {

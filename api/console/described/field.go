@@ -8,7 +8,7 @@ import (
 	"mizan/api/description/spec"
 )
 
-// Kind is the kind of a field's value. It decides how the value is shown and entered.
+// Kind is the kind of a field's value. The kind decides how a page shows the value, and how a person enters it.
 type Kind uint8
 
 // The kinds.
@@ -17,46 +17,46 @@ const (
 	Word      // one of Words
 	Bool
 	Integer // a whole number
-	Decimal // a text of digits with a point, such as a rate
-	Amount  // minor units: a text, or a number if Numeric
+	Decimal // a decimal number in a text, such as a rate
+	Amount  // an amount in minor units; in JSON a text, or a number if Numeric
 	Instant // RFC 3339
 	Day     // yyyy-mm-dd
 	ID      // a UUID
 	Address // a URL
-	Object  // Fields are its members; without Fields it is any JSON
+	Object  // the members are in Fields; if Fields is empty, any JSON is possible
 	List    // Entry describes the entries
 	File    // bytes of an upload
 )
 
-// Field is a member of an object, a parameter, or the entry of a list.
+// Field describes a member of an object, a parameter, or the entries of a list.
 type Field struct {
 	Name     string
 	Kind     Kind
 	Help     string // in Markdown; empty: none
 	Required bool   // a response always has the field; a request must have it
 	Nullable bool
-	Secret   bool // shown as a mask; a form never shows the value
-	Numeric  bool // an Amount is a JSON number
+	Secret   bool // never shown: a page shows a mask instead, and a form an empty control
+	Numeric  bool // an Amount is a JSON number instead of a text
 	Negative bool // an Amount may be below zero
 	Words    []string
-	Default  any    // the value that an absent field has; nil: none
-	Pattern  string // a regular expression that texts match; empty: none
+	Default  any    // the value that an absent field has; nil if none
+	Pattern  string // a regular expression that the texts match; empty if none
 
 	Min, Max             *int64
-	MinLength, MaxLength int // characters of a text, or entries of a list; 0: no bound
+	MinLength, MaxLength int // number of characters of a text, or of entries of a list; 0 if unbounded
 
 	Fields []Field // members of an Object
 	Entry  *Field  // describes the entries of a List
-	Open   bool    // an Object may have other members too
+	Open   bool    // an Object may have members that Fields does not list
 
-	// Variant is the provider whose terminals have the member; empty: the member does not depend on a provider.
+	// Variant is the provider if only that provider's terminals have the member. Otherwise Variant is empty.
 	Variant string
 
-	// TextAlternatives has the words that may stand in place of a List, such as "all".
+	// TextAlternatives are the words that can be sent instead of a List, such as "all".
 	TextAlternatives []string
 }
 
-// Named returns the field of that name; nil: there is none.
+// Named returns the field with the given name, or nil if there is no such field.
 func Named(fields []Field, name string) *Field {
 	for i := range fields {
 		if fields[i].Name == name {
@@ -71,7 +71,7 @@ type reader struct {
 	schemas map[string]*spec.Schema
 }
 
-// resolve returns the schema that a reference names, and any other schema itself.
+// resolve returns the schema to which a reference points. If the schema is not a reference, resolve returns it unchanged.
 func (r *reader) resolve(s *spec.Schema) *spec.Schema {
 	for s.Ref != "" {
 		named := r.schemas[s.Ref]
@@ -83,8 +83,8 @@ func (r *reader) resolve(s *spec.Schema) *spec.Schema {
 	return s
 }
 
-// fields reads the members of an object. If the object has alternatives, the result has the members of all of them. If several
-// members have the same name, the first one counts.
+// fields reads the members of an object. If the object has alternatives, the result has the members of all of them. Of several
+// members with the same name, only the first is returned.
 func (r *reader) fields(s *spec.Schema, depth int) (fields []Field) {
 	s = r.resolve(s)
 	for _, m := range s.Members {
@@ -102,7 +102,7 @@ func (r *reader) fields(s *spec.Schema, depth int) (fields []Field) {
 	return fields
 }
 
-// maxDepth bounds how deep values are nested in pages. Values below that depth are shown as JSON.
+// maxDepth is the greatest depth of nested values that a page shows as fields. Deeper values are shown as JSON.
 const maxDepth = 6
 
 // field reads a schema.
@@ -136,8 +136,8 @@ func (r *reader) field(s *spec.Schema, depth int) Field {
 	return f
 }
 
-// alternatives reads a value that has several schemas. The schemas are one of these combinations: null and another schema; the
-// two forms of an amount (text and number); a list and a word; a text and an object; several objects, whose members are merged.
+// alternatives reads a schema that allows several other schemas. These combinations exist: null and another schema; an amount
+// as a text and as a number; a list and a word; a text and an object; several objects, whose members are merged.
 func (r *reader) alternatives(s *spec.Schema, text string, depth int) Field {
 	var all []Field
 	nullable := false
@@ -152,13 +152,13 @@ func (r *reader) alternatives(s *spec.Schema, text string, depth int) Field {
 	for _, other := range all[1:] {
 		switch {
 		case f.Kind == Amount && other.Kind == Amount:
-			f.Numeric = f.Numeric && other.Numeric // a text can hold every amount, so the amount is a text if one of the schemas allows a text
+			f.Numeric = f.Numeric && other.Numeric // a text can hold every amount, so if one schema allows a text, a text is sent
 			f.Pattern += other.Pattern
 		case f.Kind == List && (other.Kind == Word || other.Kind == Text):
 			f.TextAlternatives = append(f.TextAlternatives, other.Words...)
 		case f.Kind == Object && other.Kind == Object:
 			f.Fields = r.fields(s, depth+1)
-		case other.Kind == Object: // a text or an object: any JSON
+		case other.Kind == Object: // a text or an object is treated as any JSON
 			f = Field{Kind: Object, Open: true}
 		}
 	}
@@ -193,7 +193,7 @@ func kindOf(s *spec.Schema) Kind {
 	return Object
 }
 
-// textKind returns the kind of a text.
+// textKind returns the kind of a schema whose values are texts.
 func textKind(s *spec.Schema) Kind {
 	switch {
 	case s.MinorUnits:
@@ -218,7 +218,7 @@ func textKind(s *spec.Schema) Kind {
 	return Text
 }
 
-// isDecimal tells whether a pattern matches numbers with decimals, and no letters.
+// isDecimal tells whether a pattern matches decimal numbers such as 12.5, but no letters.
 func isDecimal(pattern string) bool {
 	matches := regexp.MustCompile(pattern).MatchString
 	return matches("12.5") && matches("7") && !matches("a") && !matches("1a")

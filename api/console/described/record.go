@@ -8,8 +8,8 @@ import (
 	"mizan/internal/assert"
 )
 
-// Record has the operations on one kind of record. They are found by the paths of the API. Read, Create, Put, Patch and
-// Delete are nil if the API has no such operation.
+// Record lists the operations on one kind of record. They are recognized by their paths in the API. Read, Create, Put, Patch
+// and Delete are nil if the API has no such operation.
 type Record struct {
 	List    *Operation
 	Read    *Operation
@@ -17,14 +17,15 @@ type Record struct {
 	Put     *Operation // PUT: creates a record, or replaces the record with the same key
 	Patch   *Operation
 	Delete  *Operation
-	Actions []*Operation // POST on one record, except those that need a header, such as a signature, which a person can't send
+	Actions []*Operation // POST on one record, unless it needs a header that a person can't send, such as a signature
 	Common  []*Operation // POST on several records at once
 	Parts   []*Operation // GET below the path of one record: lists and other data that belong to the record
-	Key     string       // the field of the list's rows that has the record's id
+	Key     string       // name of the field, in the rows of the list, with the record's id
 }
 
-// Record returns the kind of record whose list is the operation with the given id. The other operations have the list's path as
-// their prefix, with or without the plural's s: /partners is the list of /partners/{id}, and /terminals that of /terminal/{id}.
+// Record returns the kind of record that is listed by the operation with the given id. The paths of the kind's other operations
+// begin with the path of the list, with or without the plural's s: /partners lists the records of /partners/{id}, and
+// /terminals lists the records of /terminal/{id}.
 func (c *Catalog) Record(list string) *Record {
 	r := &Record{List: c.Operation(list)}
 	assert.That(r.List.IsList, "described: %s is no list", list)
@@ -58,8 +59,8 @@ func (r *Record) add(o *Operation, base string) {
 	}
 }
 
-// Remove removes the operations with the given ids. Each must be an operation that writes, or that reads one record. It panics if
-// the record has no such operation.
+// Remove removes the operations with the given ids. Each id must name an operation that writes, or the operation that reads one
+// record; otherwise Remove panics.
 func (r *Record) Remove(ids []string) {
 	for _, id := range ids {
 		isID := func(o *Operation) bool { return o != nil && o.ID == id }
@@ -75,12 +76,12 @@ func (r *Record) Remove(ids []string) {
 	}
 }
 
-// needsHeader tells whether a caller has to send a header, such as a signature.
+// needsHeader tells whether the operation requires a header, such as a signature.
 func (o *Operation) needsHeader() bool {
 	return slices.ContainsFunc(o.Parameters, func(p spec.Parameter) bool { return p.In == "header" && p.Required })
 }
 
-// addOne adds an operation on the record's own path.
+// addOne adds an operation whose path is that of one record, such as /partners/{id}.
 func (r *Record) addOne(o *Operation) {
 	switch o.Method {
 	case "GET":
@@ -92,7 +93,8 @@ func (r *Record) addOne(o *Operation) {
 	}
 }
 
-// keyField returns the name of the field with the record's id: id, else the first field that is a UUID.
+// keyField returns the name of the field with the record's id. It is the field named id if there is one, and otherwise the
+// first field that is a UUID.
 func (r *Record) keyField() string {
 	if Named(r.List.Answer, "id") != nil {
 		return "id"
@@ -105,7 +107,8 @@ func (r *Record) keyField() string {
 	return ""
 }
 
-// Shown returns the fields of a record: those of the operation that reads it or, if there is none, those of the list's rows.
+// Shown returns the fields of a record. They come from the operation that reads one record or, if there is no such operation,
+// from the rows of the list.
 func (r *Record) Shown() []Field {
 	if r.Read != nil {
 		return r.Read.Answer
@@ -113,8 +116,8 @@ func (r *Record) Shown() []Field {
 	return r.List.Answer
 }
 
-// IsMerged tells whether a patch merges its members into the stored object. An object whose members the description leaves open
-// is replaced as a whole instead.
+// IsMerged tells whether a patch of the named object merges the sent members into the stored object. If the description allows
+// any members in the object, the patch replaces the whole object instead.
 func (r *Record) IsMerged(name string) bool {
 	f := Named(r.Shown(), name)
 	return f != nil && f.Kind == Object && !f.Open

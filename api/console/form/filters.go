@@ -9,7 +9,7 @@ import (
 	"mizan/api/console/labels"
 )
 
-// NewFilters returns the form of a list's filters, with the values of the page's query.
+// NewFilters returns the form with a list's filters. The form shows the values of the page's query.
 func NewFilters(t *labels.Texts, context, action string, fields []described.Field, query url.Values, problems *Problems) *Filters {
 	f := Form{Fields: fields, Texts: t, Context: context}
 	if query == nil {
@@ -42,8 +42,8 @@ func NewFilters(t *labels.Texts, context, action string, fields []described.Fiel
 	return filters
 }
 
-// FilterQuery returns the query for the API's list: the page's filters in the API's format. Unknown parameters are kept, so that
-// the API refuses them. Parameters whose names begin with _ belong to the console and are left out.
+// FilterQuery converts the filters in a page's query to the query for the API's list. Unknown parameters are kept, so that the
+// API refuses them. Parameters whose names begin with _ belong to the console and are left out.
 func FilterQuery(t *labels.Texts, fields []described.Field, query url.Values) (asked url.Values, problems *Problems) {
 	p := &parser{form: &Form{Fields: fields, Texts: t}, problems: &Problems{}}
 	asked = make(url.Values)

@@ -21,12 +21,12 @@ type Form struct {
 	// Changes tells whether the form changes Record. Such a form sends only the fields that differ from Record.
 	Changes bool
 
-	// Record is the record that the form changes, or on which it acts, in the API's format; nil: none. The form takes the
-	// currencies of amounts from it.
+	// Record is the record that the form changes, or on which an operation acts, in the API's format. It is nil if there is
+	// none. The currencies of amounts may come from the record.
 	Record map[string]any
 
-	// IsMerged tells whether the API merges the sent members of an object into the stored object. For other objects the form
-	// sends all members. nil: the API merges all objects.
+	// IsMerged tells whether the API merges the sent members of the named object into the stored object. If the API replaces
+	// the object instead, the form sends all members. If IsMerged is nil, the API merges all objects.
 	IsMerged func(name string) bool
 
 	// Initial are the values that a new record's form shows at first, such as values from the page's address.
@@ -35,10 +35,10 @@ type Form struct {
 
 // Names of the form's own controls.
 const (
-	AddName   = "_add"   // a button: adds a row to the list that its value names
-	ShownName = "_shown" // hidden: the values that the form showed, as JSON
-	clearName = "_clear" // a check box below a secret's name: removes the secret
-	dropName  = "_drop"  // a check box below a row's name: removes the row
+	AddName   = "_add"   // a button that adds a row; the button's value is the name of the list
+	ShownName = "_shown" // a hidden field with the values that the form showed, as JSON
+	clearName = "_clear" // a check box that removes a secret; its name is SECRET._clear
+	dropName  = "_drop"  // a check box that removes a row; its name is LIST.NUMBER._drop
 )
 
 // Bounds of a posted form.
@@ -49,7 +49,8 @@ const (
 	maxNested = 8   // dots in a control's name
 )
 
-// ReadObject reads a JSON object. Numbers are json.Number, so that no digits are lost. The result is nil for any other text.
+// ReadObject reads a JSON object. Numbers are json.Number, so that no digits are lost. If the text is not a JSON object, the
+// result is nil.
 func ReadObject(text []byte) map[string]any {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -81,7 +82,7 @@ func (p *Problems) add(name, text string) {
 	}
 }
 
-// RefusedBy returns the problems in a refusal of the API.
+// RefusedBy returns the problems that the API reported when it refused a request.
 func RefusedBy(refused *web.Refused) *Problems {
 	p := &Problems{FromAPI: true}
 	for _, problem := range refused.Problems {

@@ -21,7 +21,7 @@ type Post struct {
 	FormKey string // view.Frame.FormKey
 	Submit  string // text of the button
 	Danger  bool   // the button deletes or ends something
-	Cancel  string // address of the link that leaves the form; empty: no link
+	Cancel  string // address of the link that leaves the form; empty if there is no link
 }
 
 // HTML returns the whole form, preceded by the list of problems.
@@ -44,8 +44,8 @@ func (v *View) Controls() template.HTML {
 	return all
 }
 
-// HasRows tells whether a list of the form has a button that adds a row. That button must not be the form's first one, because
-// browsers press the first button when a person presses the Enter key.
+// HasRows tells whether the form has a list with a button that adds a row. Such a button must not be the first button of the
+// form, because browsers press the first button when a person presses the Enter key.
 func (v *View) HasRows() bool { return hasRows(v.Inputs) }
 
 func hasRows(inputs []Input) bool {
@@ -57,7 +57,7 @@ func hasRows(inputs []Input) bool {
 	return false
 }
 
-// Filters are the controls of a list's filters.
+// Filters is the form with the filters of a list.
 type Filters struct {
 	T          *labels.Texts
 	Action     string
@@ -67,7 +67,7 @@ type Filters struct {
 	view       *View
 }
 
-// Problems returns the list of the filters' problems.
+// Problems returns the list of what is wrong with the filters.
 func (f *Filters) Problems() template.HTML { return f.view.Problems() }
 
 // HTML returns the form of the filters.
@@ -84,7 +84,7 @@ type shownText struct {
 	FromAPI bool
 }
 
-// Text returns a problem of the whole form for the template, and At returns the problem of a field.
+// Text returns a problem of the whole form, and At returns the problem of one field. The template calls both.
 func (v *View) Text(text string) shownText { return shownText{text, v.FromAPI} }
 func (s Summary) At(v *View) shownText     { return shownText{s.Text, v.FromAPI} }
 func run(name string, data any) (html template.HTML) {

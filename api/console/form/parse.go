@@ -10,8 +10,8 @@ import (
 	"mizan/api/console/described"
 )
 
-// Parse converts a posted form to the JSON object for the API. empty tells whether the object has no members; then a form that
-// changes a record has nothing to change.
+// Parse converts a posted form to the JSON object for the API. If empty is true, the object has no members, so a form that
+// changes a record changed nothing.
 func (f *Form) Parse(posted url.Values) (object map[string]any, problems *Problems, empty bool) {
 	p := &parser{form: f, problems: &Problems{}}
 	root := treeOf(posted)
@@ -28,7 +28,7 @@ func (f *Form) Parse(posted url.Values) (object map[string]any, problems *Proble
 	return object, p.problems, len(object) == 0
 }
 
-// WantsRow tells whether a form was posted by a button that adds a row.
+// WantsRow tells whether a person posted the form with a button that adds a row.
 func WantsRow(posted url.Values) bool { return posted.Get(AddName) != "" }
 
 // Body returns the JSON of an object.
@@ -49,8 +49,8 @@ type parser struct {
 	problems *Problems
 }
 
-// members reads the members of an object. shown has the values that the form showed, and stored has the present values; both are
-// nil for a new object. isSet tells whether the request has at least one of the members.
+// members reads the members of an object. shown has the values that the form showed, and stored the values that the record has
+// now; both are nil for a new object. isSet tells whether the returned object has any members.
 func (p *parser) members(fields []described.Field, path string, n *node, shown, stored map[string]any, around scope) (object map[string]any, isSet bool) {
 	object = make(map[string]any)
 	for i := range fields {
@@ -70,7 +70,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// value reads the value of a field; sent is false if the request leaves it out.
+// value reads the value of a field. If sent is false, the request leaves the field out.
 func (p *parser) value(f *described.Field, name string, n *node, shown, stored any, around scope) (value any, sent bool) {
 	if n == nil {
 		return p.missing(f, name)
@@ -107,8 +107,8 @@ func (p *parser) object(f *described.Field, name string, n *node, shown, stored 
 	return members, true
 }
 
-// missing returns the value of a field of which nothing was posted: no value, or an empty object if a new record requires the
-// object.
+// missing returns the value of a field for which nothing was posted. If the field is an object that a new record requires, the
+// value is an empty object. Otherwise there is no value.
 func (p *parser) missing(f *described.Field, name string) (value any, sent bool) {
 	if f.Required && f.Kind == described.Object && f.Name == name && !p.form.Changes {
 		return map[string]any{}, true
@@ -141,7 +141,7 @@ func (p *parser) list(f *described.Field, name string, n *node, shown any, aroun
 			p.problems.add(name, p.form.Texts.Fill(p.form.Texts.Form.TooManyRows, "n", p.form.Texts.Number(MaxRows)))
 			return nil, false
 		}
-		path := join(name, number(len(rows))) // empty rows do not count: the API does not get them, and its error messages number the rows that it gets
+		path := join(name, number(len(rows))) // numbered without the empty rows, as in the API's error messages
 		members, _ := p.members(f.Entry.Fields, path, r.node, nil, nil, around.inside(f.Entry.Fields, r.node, nil))
 		rows = append(rows, members)
 	}
@@ -163,7 +163,7 @@ func rowHasText(entry *described.Field, n *node) bool {
 	return false
 }
 
-// differing returns the rows. sent is false if a form that changes a record showed the same rows.
+// differing returns the posted rows. If the form changes a record and showed the same rows, sent is false.
 func (p *parser) differing(rows []any, shown any) (value any, sent bool) {
 	before, _ := shown.([]any)
 	if len(rows) == 0 && len(before) == 0 {
@@ -172,7 +172,8 @@ func (p *parser) differing(rows []any, shown any) (value any, sent bool) {
 	return rows, !p.form.Changes || !reflect.DeepEqual(withoutNulls(rows), withoutNulls(before))
 }
 
-// withoutNulls returns the rows without members that are null or empty, so that these compare as equal to absent members.
+// withoutNulls returns the rows without the members that are null or empty. Rows are then equal even if a member is null in one
+// row and absent in the other.
 func withoutNulls(rows []any) any {
 	compared := make([]any, len(rows))
 	for i, r := range rows {
@@ -192,7 +193,7 @@ func withoutNulls(rows []any) any {
 	return compared
 }
 
-// texts reads a list. Its entries are the words of checked boxes, or the lines of a text.
+// texts reads a list whose entries are single values. The entries are the words of the checked boxes, or the lines of a text.
 func (p *parser) texts(f *described.Field, name string, n *node, shown any) (value any, sent bool) {
 	var lines []string
 	for _, posted := range n.values {
@@ -207,7 +208,7 @@ func (p *parser) texts(f *described.Field, name string, n *node, shown any) (val
 	}
 	entries := []any{}
 	for _, line := range lines {
-		if f.Entry.Kind == described.Object && !strings.HasPrefix(line, "{") { // an entry may be a text or an object
+		if f.Entry.Kind == described.Object && !strings.HasPrefix(line, "{") { // the API also takes a text as an entry
 			entries = append(entries, line)
 			continue
 		}
@@ -250,7 +251,7 @@ func (p *parser) scalar(f *described.Field, name string, n *node, shown any, aro
 	return value, !p.form.Changes || f.Secret || !reflect.DeepEqual(value, shown)
 }
 
-// emptied returns the value of a control that was posted without text. A form for a new record sends no value. A form that
+// emptied returns the value for a control that a person left or made empty. A form for a new record sends no value. A form that
 // changes a record sends null or an empty text, but only if the form had shown a value.
 func (p *parser) emptied(f *described.Field, shown any) (value any, sent bool) {
 	if !p.form.Changes || shown == nil || shown == "" {
@@ -259,5 +260,5 @@ func (p *parser) emptied(f *described.Field, shown any) (value any, sent bool) {
 	if f.Nullable || f.Kind != described.Text {
 		return nil, true
 	}
-	return "", true // the API refuses the empty text with a reason
+	return "", true // the API refuses the empty text, and says why
 }

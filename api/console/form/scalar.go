@@ -16,8 +16,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// parsed returns the JSON value of a text that a person typed, which must not be empty. If the text is malformed, parsed returns
-// the problem. The API checks lengths and patterns.
+// parsed converts a text that a person typed to the JSON value of the field. The text must not be empty. If the text is
+// malformed, parsed returns the problem. It leaves the check of lengths and patterns to the API.
 func (p *parser) parsed(f *described.Field, text string, around scope) (value any, problem string) {
 	t := p.form.Texts
 	switch f.Kind {
@@ -57,10 +57,11 @@ func (p *parser) parsed(f *described.Field, text string, around scope) (value an
 	return text, ""
 }
 
-// maxInteger is the length, in bytes, of the longest integer that is accepted: that of an int64 with its sign.
+// maxInteger is the length in bytes of the longest integer that a form accepts. The longest int64, with its sign, has this
+// length.
 const maxInteger = 20
 
-// isJSONInteger tells whether a text is a whole number as JSON writes it.
+// isJSONInteger tells whether a text is a whole number in the notation of JSON.
 func isJSONInteger(text string) bool {
 	digits := strings.TrimPrefix(text, "-")
 	isWhole := digits != "" && strings.Trim(digits, "0123456789") == "" && (digits == "0" || digits[0] != '0')
@@ -77,7 +78,7 @@ func withLatinDigits(text string) string {
 	}, text)
 }
 
-// isTrue reads the value of a check box or a choice.
+// isTrue tells whether the value of a check box or a choice means true.
 func isTrue(text string) bool {
 	switch strings.ToLower(text) {
 	case "true", "on", "1", "yes":
@@ -118,7 +119,7 @@ func (p *parser) amount(f *described.Field, text string, around scope) (value an
 	return nil, t.Fill(t.Form.BadAmount, "example", example)
 }
 
-// exampleMinor is the amount in error messages that show an example, in cents.
+// exampleMinor is the amount, in cents, that error messages show as an example.
 const exampleMinor = 1250
 
 // amountValue returns an amount in minor units as the JSON value of the field: a number or a text.
@@ -177,7 +178,7 @@ func (f *Form) typed(field *described.Field, value any, around scope) string {
 	return Indented(value)
 }
 
-// localText writes an amount, a decimal or an instant as the language of the page does.
+// localText formats an amount or a decimal for the language of the page, and an instant for its control.
 func (f *Form) localText(field *described.Field, text string, around scope) string {
 	switch field.Kind {
 	case described.Amount:

@@ -5,8 +5,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// scope has the objects that contain a value, from the innermost to the outermost. Of each object it has the fields, the values
-// that a person typed, and the stored values.
+// scope lists the objects that contain a value, from the innermost to the outermost. For each object it has the fields, the
+// values that a person typed, and the stored values.
 type scope []level
 
 type level struct {
@@ -15,23 +15,24 @@ type level struct {
 	stored map[string]any
 }
 
-// inside returns the scope for the members of an object in s.
+// inside returns the scope for the members of an object. The scope of the object itself is s.
 func (s scope) inside(fields []described.Field, typed *node, stored map[string]any) scope {
 	return append(scope{{fields, typed, stored}}, s...)
 }
 
-// Names of the members that make an asset.
+// Names of the members that together identify an asset.
 const (
 	currencyName = "currency"
 	networkName  = "network"
 	envName      = "env"
 )
 
-// assetPlaces are the inner objects that may also have the currency of an object: an asset, or the amount of a payment link.
+// assetPlaces are names of members. If an object has no currency itself, one of these members may have it: an asset, or the
+// amount of a payment link.
 var assetPlaces = []string{"asset", "amount"}
 
 // asset returns the asset of an amount: the nearest currency, the network beside the currency, and the nearest environment. If
-// the currency needs a network and has none beside it, the nearest network in the outer objects is used.
+// the currency needs a network and there is none beside it, asset uses the nearest network in the outer objects.
 func (s scope) asset() (asset money.Asset, isKnown bool) {
 	for i := range s {
 		currency := s[i].text(currencyName)
@@ -64,8 +65,8 @@ func (s scope) nearest(name string) string {
 	return ""
 }
 
-// text returns the value that a person typed for a member or, if there is none, the member's stored value. Without both, it
-// returns the member's value in one of assetPlaces.
+// text returns the value that a person typed for a member or, if there is none, the member's stored value. If the member has
+// neither, text looks for the member in assetPlaces.
 func (l *level) text(name string) string {
 	if typed, ok := l.typed.child(name).text(); ok && typed != "" {
 		return typed
@@ -86,8 +87,8 @@ func (l *level) text(name string) string {
 	return ""
 }
 
-// hasCurrency tells whether amounts have a currency: an object around them or the record has one, or the form has a field for it,
-// in which the person may not have chosen a currency yet.
+// hasCurrency tells whether amounts in this scope have a currency. It is true if an object in the scope has a currency, and
+// also if the form has a field for the currency in which the person has not chosen one yet.
 func (s scope) hasCurrency() bool {
 	_, isKnown := s.asset()
 	return isKnown || s.choosesCurrency()
@@ -108,8 +109,8 @@ func (s scope) choosesCurrency() bool {
 	return false
 }
 
-// AssetIn returns the asset of an amount, from the objects around it, innermost first. ok is false if none of them has a
-// currency.
+// AssetIn finds the asset of an amount in the objects around the amount, which are given innermost first. ok is false if none
+// of these objects has a currency.
 func AssetIn(around ...map[string]any) (asset money.Asset, ok bool) {
 	s := make(scope, len(around))
 	for i, object := range around {

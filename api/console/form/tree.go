@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// node has the values that were posted under a name, and the nodes of the longer names that begin with it.
+// node has the values that were posted under a name. Its children are the nodes of names that continue this name after a dot.
 type node struct {
 	values   []string
 	children map[string]*node
 }
 
 // treeOf arranges the values of a posted form in a tree, by the parts of their dotted names. It ignores names that are too long
-// or have too many parts, because no form has them.
+// or have too many parts, and names beyond the first maxNames, because no form has them.
 func treeOf(posted url.Values) *node {
 	root := &node{}
 	names := 0
@@ -44,7 +44,7 @@ func (n *node) place(name string) *node {
 	return n
 }
 
-// child returns the node of a member; nil: nothing was posted.
+// child returns the node of a member, or nil if nothing was posted for the member.
 func (n *node) child(name string) *node {
 	if n == nil {
 		return nil
@@ -52,8 +52,8 @@ func (n *node) child(name string) *node {
 	return n.children[name]
 }
 
-// text returns the last value that was posted under the node's name. A check box is preceded by a hidden field with the same
-// name, whose value counts if the box is not checked.
+// text returns the last value that was posted under the node's name. The last value counts because a form has a hidden field
+// before each check box, with the same name. If the box is not checked, the hidden field's value is the only one.
 func (n *node) text() (text string, posted bool) {
 	if n == nil || len(n.values) == 0 {
 		return "", false
@@ -61,7 +61,7 @@ func (n *node) text() (text string, posted bool) {
 	return strings.ToValidUTF8(n.values[len(n.values)-1], "�"), true
 }
 
-// hasText tells whether something was typed at the node or below it.
+// hasText tells whether a person entered something in a control of the node or of its children.
 func (n *node) hasText() bool {
 	if n == nil {
 		return false
@@ -85,7 +85,7 @@ type row struct {
 	*node
 }
 
-// rows returns the rows of a list in the order of their numbers, without the rows that the person removes.
+// rows returns the rows of a list in the order of their numbers. Rows that the person marked for removal are left out.
 func (n *node) rows() (rows []row) {
 	if n == nil {
 		return nil

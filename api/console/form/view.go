@@ -11,36 +11,36 @@ import (
 	"mizan/api/console/labels"
 )
 
-// View is the data of a form's template.
+// View is the data for the template of a form.
 type View struct {
 	T       *labels.Texts
 	Inputs  []Input
-	Shown   string    // value of the hidden control ShownName; empty: none
+	Shown   string    // value of the hidden control ShownName; empty if there is no such control
 	Summary []Summary // the wrong fields, in the order of the form
 	General []string  // problems of the whole form
 	FromAPI bool      // the texts of problems are in English
-	IsFile  bool      // the form has an upload
+	IsFile  bool      // the form uploads a file
 }
 
-// Summary is a line of the list of wrong fields, with a link to the field.
+// Summary is one line in the list of wrong fields. The line has a link to its field.
 type Summary struct{ ID, Label, Text string }
 
 // Input is a control, or a group of controls.
 type Input struct {
 	T         *labels.Texts
-	FromAPI   bool // the texts of its problems are in English
+	FromAPI   bool // the problems' texts are in English
 	Control   Control
 	Name, ID  string
 	Label     string
 	Help      string
-	Hint      string // how to type the value
+	Hint      string // how to enter the value
 	Value     string
-	Type      string // attribute type of an <input>
+	Type      string // attribute type of the <input>
 	Mode      string // attribute inputmode
 	Complete  string // attribute autocomplete
 	MaxLength int
 	Required  bool
-	IsOn      bool // a check box is checked
+	IsOn      bool // the check box is checked
 	HasSecret bool // the record has a value for the secret
 	IsChange  bool // the form changes a record, so every field may keep its value
 	ClearName string
@@ -55,11 +55,11 @@ type Input struct {
 // Row is a row of a list.
 type Row struct {
 	Label, DropName string
-	IsLast          bool // this row is the empty one, for a new entry
+	IsLast          bool // an empty row, in which a person can add an entry
 	Inputs          []Input
 }
 
-// Option is one of several values.
+// Option is one of the values from which a person chooses.
 type Option struct {
 	Value, Label string
 	IsOn         bool
@@ -81,7 +81,7 @@ const (
 	Table  Control = "table" // a list of rows
 )
 
-// IsOptional tells whether the label says that a new record needs no value.
+// IsOptional tells whether the label marks the field as optional.
 func (i *Input) IsOptional() bool { return !i.Required && !i.IsChange && i.Control != Choice }
 
 // Describedby returns the value of the attribute aria-describedby: the ids of the texts that describe the control.
@@ -96,8 +96,8 @@ func (i *Input) Describedby() string {
 	return strings.Join(ids, " ")
 }
 
-// View returns the data of the form's template. It has the posted values if the form was posted, and otherwise the values of the
-// record. Secrets are left out. posted and problems may be nil.
+// View returns the data of the form's template. If the form was posted, the data has the posted values. Otherwise it has the
+// values of the record. Secrets are left out. posted and problems may be nil.
 func (f *Form) View(posted url.Values, problems *Problems) *View {
 	v := &viewer{form: f, view: &View{T: f.Texts}, problems: problems, used: make(map[string]bool), add: posted.Get(AddName)}
 	if problems != nil {
@@ -123,8 +123,8 @@ func (f *Form) View(posted url.Values, problems *Problems) *View {
 	return v.view
 }
 
-// shown returns the values of the record that the form shows, as JSON. If the form was posted, these are the values that the form
-// showed before it was posted.
+// shown returns, as JSON, the values of the record that the form shows. If the form was posted, they are the values that the
+// form showed before the person changed them.
 func (f *Form) shown(posted *node) string {
 	if text, ok := posted.child(ShownName).text(); ok {
 		return text
@@ -143,8 +143,8 @@ type viewer struct {
 	form     *Form
 	view     *View
 	problems *Problems
-	used     map[string]bool // names of controls whose problems are shown
-	add      string          // name of the list to which the person adds a row
+	used     map[string]bool // names of the form's controls, which show their own problems
+	add      string          // name of the list to which the person is adding a row
 }
 
 func (v *viewer) inputs(fields []described.Field, path string, n *node, stored map[string]any, around scope) (inputs []Input) {
@@ -154,8 +154,8 @@ func (v *viewer) inputs(fields []described.Field, path string, n *node, stored m
 	return inputs
 }
 
-// input makes the control of a field. n has the posted values of the field. If the form was posted (wasPosted), the control shows
-// these and not the record's value.
+// input makes the control of a field. n has the posted values of the field. If the form was posted (wasPosted), the control
+// shows the posted values instead of the record's value.
 func (v *viewer) input(f *described.Field, name string, n *node, wasPosted bool, stored any, around scope) Input {
 	t := v.form.Texts
 	in := Input{T: t, FromAPI: v.view.FromAPI, IsChange: v.form.Changes, Name: name, ID: "f-" + strings.ReplaceAll(name, ".", "-"), Label: t.Field(join(v.form.Context, name)), Help: t.Help(join(v.form.Context, name), f.Help),
@@ -179,7 +179,7 @@ func (v *viewer) input(f *described.Field, name string, n *node, wasPosted bool,
 				text = defaultText(f)
 			}
 		} else if !posted && v.form.Changes {
-			text = v.form.typed(f, stored, around) // another form, with only some of the fields, was posted
+			text = v.form.typed(f, stored, around) // the posted form had only some of the fields
 		}
 		v.control(&in, f, text, n, wasPosted, stored, around)
 		if f.Variant != "" {
@@ -225,13 +225,15 @@ func (v *viewer) control(in *Input, f *described.Field, text string, n *node, wa
 	}
 }
 
-// hasCheckbox tells whether a boolean has a check box. A boolean that may also be null needs three choices.
+// hasCheckbox tells whether a boolean is shown as a check box. A boolean that may be null, and has no default, needs three
+// choices instead.
 func hasCheckbox(f *described.Field) bool { return !f.Nullable || f.Default != nil }
 
-// longTexts are the names of fields whose texts may have several lines. The description does not say which fields these are.
+// longTexts are the names of fields whose texts may have several lines. This list is needed because the API's description does
+// not mark such fields.
 var longTexts = []string{"description", "text", "note", "ca_pem"}
 
-// lineOf sets the attributes of an <input> for a value in one line.
+// lineOf sets the attributes of an <input> for a value of one line.
 func (v *viewer) lineOf(in *Input, f *described.Field, around scope) {
 	t := v.form.Texts
 	switch f.Kind {
@@ -265,12 +267,12 @@ func (v *viewer) lineOf(in *Input, f *described.Field, around scope) {
 	}
 }
 
-// completions are the values of the attribute autocomplete, by field. These fields are about other persons, so browsers must not
-// fill in the person's own data.
+// completions are the values of the attribute autocomplete, by the field's name. Browsers must not fill these fields with the
+// data of the person at the screen, because the fields are about other people.
 var completions = map[string]string{"login": "off", "email": "off", "name": "off", "value": "off"}
 
-// choices returns the options of a field whose value is one of several words. If the value may be absent, the first option has no
-// value.
+// choices returns the options of a field whose value is one of several words. If the field may stay empty, the first option
+// stands for no value.
 func (v *viewer) choices(f *described.Field, in *Input, text string) []Option {
 	options := v.options(f, in.Name, []string{text})
 	switch {
@@ -292,7 +294,8 @@ func (v *viewer) options(f *described.Field, name string, chosen []string) (opti
 	return options
 }
 
-// chosen returns the selected words of a list: the posted ones if the form was posted, else the stored ones.
+// chosen returns the selected words of a list. If the form was posted, these are the posted words, and otherwise the stored
+// words.
 func chosen(n *node, wasPosted bool, stored any) (words []string) {
 	if wasPosted && n != nil {
 		return n.values
@@ -336,7 +339,8 @@ func (v *viewer) rows(f *described.Field, name string, n *node, wasPosted bool, 
 	return rows
 }
 
-// summarize lists the problems: first those of the form's fields, then those of fields that the form does not have.
+// summarize lists the problems of the form's fields. Problems of fields that the form does not have become problems of the
+// whole form.
 func (v *viewer) summarize() {
 	if v.problems.None() {
 		return
@@ -373,7 +377,7 @@ func sortedNames(fields map[string][]string) (names []string) {
 	return names
 }
 
-// Of returns the fields with the given names, in this order.
+// Of returns the fields with the given names, in the order of the names.
 func Of(fields []described.Field, names ...string) (chosen []described.Field) {
 	for _, name := range names {
 		if f := described.Named(fields, name); f != nil {
@@ -393,7 +397,7 @@ func Without(fields []described.Field, names ...string) (others []described.Fiel
 	return others
 }
 
-// ReadInitial returns the values that the page's address has for the fields of a new record.
+// ReadInitial reads the first values of a new record's fields from the query of the page's address.
 func ReadInitial(fields []described.Field, query url.Values) map[string]any {
 	initial := make(map[string]any)
 	for _, f := range fields {

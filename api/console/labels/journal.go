@@ -2,7 +2,7 @@ package labels
 
 import "strings"
 
-// Kinds of records whose states in the journal are not just a word: ledger.Rate and ledger.Period.
+// The kinds of records ledger.Rate and ledger.Period. Their states in the journal are more than one word.
 const (
 	rateKind   = "rate"
 	periodKind = "period"
@@ -16,15 +16,15 @@ func (t *Texts) Event(kind, name string) string {
 	return plain(name)
 }
 
-// HasEvent tells whether there is a label for an event.
+// HasEvent tells whether an event has a label.
 func (t *Texts) HasEvent(kind, name string) bool {
 	_, ok := lookUp(t.Events, kind+"."+name)
 	return ok
 }
 
-// State returns the label of the state that a record of a kind has in the journal; empty for no state. The state of a rate is its
-// value, which is also the label. The state of a closed month is a word, the month and a hash; the label has only the word and
-// the month.
+// State returns the label of a record's state in the journal. It depends on the kind of record, and is empty if there is no
+// state. The state of a rate is the rate's value, and so is the label. The state of a month in the books is a word, the month
+// and a hash. Its label has only the word and the month.
 func (t *Texts) State(kind, state string) string {
 	switch kind {
 	case rateKind:

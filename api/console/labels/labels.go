@@ -12,7 +12,7 @@ import (
 //go:embed catalog
 var files embed.FS
 
-// Texts are the labels in one language, with the shared texts of the console.
+// Texts are the labels in one language, and the texts that all pages of the console share.
 type Texts struct {
 	*texts.Texts `json:"-"`
 
@@ -21,22 +21,22 @@ type Texts struct {
 	Fields  map[string]string `json:"fields"`  // by the field's name, or by its path: "limits.kind"
 	Words   map[string]string `json:"words"`   // by the word, or by the field and the word: "kind.card"
 	Events  map[string]string `json:"events"`  // by the event's name in the journal, or by the kind of record and the name: "settlement.settle"
-	Records map[string]string `json:"records"` // kinds of records in the plural, by their names in addresses
-	One     map[string]string `json:"one"`     // kinds of records in the singular, by the same names
-	Actions map[string]string `json:"actions"` // texts of the buttons of operations, by the operations' ids
-	Helps   map[string]string `json:"help"`    // what to type into a field, by its name or path
+	Records map[string]string `json:"records"` // plural names of kinds of records, by the kind's name in addresses
+	One     map[string]string `json:"one"`     // singular names of kinds of records, by the same name
+	Actions map[string]string `json:"actions"` // texts of the buttons for operations, by the operation's id
+	Helps   map[string]string `json:"help"`    // explanations of what to enter into a field, by the field's name or path
 }
 
-// List are the texts of lists and of the pages of one record.
+// List has the texts that pages with lists and pages of single records show.
 type List struct {
 	Filters  string `json:"filters"`
-	Any      string `json:"any"`     // the option without a filter
-	NoneFor  string `json:"noneFor"` // no row matches the filters
-	NoValue  string `json:"noValue"` // read by screen readers: the cell is empty
-	IsSet    string `json:"isSet"`   // a secret has a value, which is not shown
+	Any      string `json:"any"`     // the option that does not filter
+	NoneFor  string `json:"noneFor"` // says that no row matches the filters
+	NoValue  string `json:"noValue"` // screen readers read this text if a cell is empty
+	IsSet    string `json:"isSet"`   // shown instead of the value of a secret
 	All      string `json:"all" holds:"records"`
 	New      string `json:"new" holds:"record"`
-	NotShown string `json:"notShown"` // a part of the page could not be read
+	NotShown string `json:"notShown"` // says that a part of the page could not be read
 	Bytes    string `json:"bytes" holds:"n"`
 	KB       string `json:"kb" holds:"n"`
 	MB       string `json:"mb" holds:"n"`
@@ -45,25 +45,25 @@ type List struct {
 	Hours    string `json:"hours" holds:"n"`
 	Minutes  string `json:"minutes" holds:"n"`
 	Seconds  string `json:"seconds" holds:"n"`
-	Once     string `json:"once"` // the value is shown only this time
+	Once     string `json:"once"` // says that the value is shown only this time
 }
 
-// Form are the texts of forms.
+// Form has the texts that forms show.
 type Form struct {
 	Deactivate  string `json:"deactivate" on:"button"`
 	AddRow      string `json:"addRow" on:"button"`
 	RemoveRow   string `json:"removeRow"`
 	Row         string `json:"row" holds:"n"`
 	Choose      string `json:"choose"`
-	Unset       string `json:"unset"` // the option without a value
+	Unset       string `json:"unset"` // the option that stands for no value
 	ClearSecret string `json:"clearSecret"`
-	KeepSecret  string `json:"keepSecret"` // hint of a secret that has a value
-	Lines       string `json:"lines"`      // hint of a list of texts
-	JSON        string `json:"json"`       // hint of any JSON
-	UTC         string `json:"utc"`        // hint of an instant
-	Minor       string `json:"minor"`      // hint of an amount without a currency
-	Problems    string `json:"problems"`   // heading of the wrong fields
-	Refused     string `json:"refused"`    // heading of the API's refusal
+	KeepSecret  string `json:"keepSecret"` // hint beside a secret that has a value
+	Lines       string `json:"lines"`      // hint beside a list of texts
+	JSON        string `json:"json"`       // hint beside a field for any JSON
+	UTC         string `json:"utc"`        // hint beside an instant
+	Minor       string `json:"minor"`      // hint beside an amount without a currency
+	Problems    string `json:"problems"`   // heading above the list of wrong fields
+	Refused     string `json:"refused"`    // heading above the API's reasons for a refusal
 	Confirm     string `json:"confirm" holds:"record"`
 	NoUndo      string `json:"noUndo"`
 	BadNumber   string `json:"badNumber"`
@@ -88,7 +88,7 @@ var catalogs = func() map[string]*Texts {
 	return loaded
 }()
 
-// In returns the labels in a language of the console; in English for any other.
+// In returns the labels in the given language, or in English if the console does not have that language.
 func In(lang string) *Texts { return catalogs[texts.In(lang).Lang] }
 
 // Field returns the label of a field. The path may begin with the kind of record: "partners.branding.color".
@@ -99,14 +99,14 @@ func (t *Texts) Field(path string) string {
 	return plain(lastOf(path))
 }
 
-// HasField tells whether there is a label for a field.
+// HasField tells whether a field has a label.
 func (t *Texts) HasField(path string) bool {
 	_, ok := lookUp(t.Fields, path)
 	return ok
 }
 
-// Help returns the explanation of a field; empty if the label suffices. A field without a label gets the text of the API's
-// description, which is in English and for programmers.
+// Help returns the explanation of a field, which is empty if the field's label suffices. If the field has neither an
+// explanation nor a label, Help returns the text of the API's description, which is in English and meant for programmers.
 func (t *Texts) Help(path, described string) string {
 	if help, ok := lookUp(t.Helps, path); ok {
 		return help
@@ -117,7 +117,7 @@ func (t *Texts) Help(path, described string) string {
 	return strings.ToUpper(described[:1]) + strings.TrimSuffix(strings.ReplaceAll(described[1:], "`", ""), ".") + "."
 }
 
-// Word returns the label of a word (a value of an enumeration) of a field.
+// Word returns the label of a word, which is one of the possible values of the field at path.
 func (t *Texts) Word(path, word string) string {
 	if label, ok := t.word(path, word); ok {
 		return label
@@ -125,13 +125,14 @@ func (t *Texts) Word(path, word string) string {
 	return plain(word)
 }
 
-// HasWord tells whether there is a label for a word.
+// HasWord tells whether a word has a label.
 func (t *Texts) HasWord(path, word string) bool {
 	_, ok := t.word(path, word)
 	return ok
 }
 
-// word finds the label of a word: the label for the longest path of the field, else the label of the word in any field.
+// word finds the label of a word. The most specific label counts: first that of the word at the whole path, then at shorter
+// ends of the path, and at last that of the word in any field.
 func (t *Texts) word(path, word string) (label string, ok bool) {
 	for place := range placesOf(path) {
 		if label, ok = t.Words[place+"."+word]; ok {
@@ -145,10 +146,10 @@ func (t *Texts) word(path, word string) (label string, ok bool) {
 // Action returns the text of the button for an operation.
 func (t *Texts) Action(operation string) string { return named(t.Actions, operation) }
 
-// Record returns the name of a kind of record in the plural.
+// Record returns the plural name of a kind of record.
 func (t *Texts) Record(name string) string { return named(t.Records, name) }
 
-// Single returns the name of a kind of record in the singular.
+// Single returns the singular name of a kind of record.
 func (t *Texts) Single(name string) string { return named(t.One, name) }
 
 func named(texts map[string]string, name string) string {
@@ -158,7 +159,7 @@ func named(texts map[string]string, name string) string {
 	return plain(name)
 }
 
-// lookUp finds the text for a path: the text of the whole path, else that of the longest end of the path that has a text.
+// lookUp finds the text for a path. If the whole path has no text, the text of the longest end of the path counts.
 func lookUp(texts map[string]string, path string) (text string, ok bool) {
 	for place := range placesOf(path) {
 		if text, ok = texts[place]; ok {
@@ -168,7 +169,8 @@ func lookUp(texts map[string]string, path string) (text string, ok bool) {
 	return "", false
 }
 
-// placesOf yields a path, then the path without its first part, and so on. Numbers of rows, such as the 0 in a.0.b, are left out.
+// placesOf yields a path, then the path without its first part, and so on. The numbers of rows are left out of the paths: a.0.b
+// becomes a.b.
 func placesOf(path string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		parts := slices.DeleteFunc(strings.Split(path, "."), isNumber)
@@ -188,7 +190,7 @@ func lastOf(path string) string {
 	return path[strings.LastIndexByte(path, '.')+1:]
 }
 
-// plain returns a name of the API as words separated by spaces.
+// plain returns a name of the API with spaces instead of underscores.
 func plain(name string) string {
 	text := strings.ReplaceAll(name, "_", " ")
 	if text == "" {

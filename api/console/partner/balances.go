@@ -17,10 +17,10 @@ import (
 	"mizan/ledger"
 )
 
-// line is a posting on the partner's account, with the balance after it.
+// line is a posting on the partner's account, with the account's balance after the posting.
 type line struct {
 	Seq           int64
-	Kind          string // the API's word for the kind of the record
+	Kind          string // the API's word for the kind of the posting's record
 	Source, Event string
 	At            string `json:"booked_at"`
 	Side, Amount  string
@@ -28,13 +28,13 @@ type line struct {
 	Balance       string
 }
 
-// IsPayment tells whether the record is a transaction, which has a page.
+// IsPayment tells whether the posting's record is a transaction. Transactions have a page to which the line can link.
 func (l *line) IsPayment() bool { return l.Kind == ledger.Transaction.Word() }
 
 // IsDebit tells whether the posting is on the debit side.
 func (l *line) IsDebit() bool { return l.Side == "debit" }
 
-// showBalances is the page with the partner's balance in each currency.
+// showBalances shows the partner's balance in each currency.
 func (h *Handlers) showBalances(v *visit.Visit) error {
 	var balances struct{ Data []balance }
 	if err := v.Get(v1+"/balances", nil, &balances); err != nil {
@@ -43,7 +43,7 @@ func (h *Handlers) showBalances(v *visit.Visit) error {
 	return v.Show(templates, "balances", visit.PageContent{Title: textsOf(v).Record("balances"), Page: balances.Data})
 }
 
-// statementPage is the data of the template of a statement.
+// statementPage is the data for the template of an account statement.
 type statementPage struct {
 	Currency, Network string
 	Filters           any
@@ -54,11 +54,11 @@ type statementPage struct {
 	Download          string
 }
 
-// statementParameters are the names of the API's parameters that the address of a statement may have.
+// statementParameters are the API's parameters that the address of a statement may contain.
 var statementParameters = []string{"currency", "network", "env", "from", "to", "limit", "cursor"}
 
-// statementQuery reads the address of a statement's page. It returns the path and the query for the API, the fields of the
-// filters, and the problems of the address.
+// statementQuery reads the filters in the address of a statement's page. It returns the path and the query of the request to
+// the API, the fields of the filters, and what is wrong with the address.
 func (h *Handlers) statementQuery(v *visit.Visit) (path string, fields []described.Field, asked url.Values, problems *form.Problems) {
 	fields = form.Of(h.catalog.Operation("listPostings").Filters, statementParameters...)
 	query := v.Params()
@@ -67,7 +67,7 @@ func (h *Handlers) statementQuery(v *visit.Visit) (path string, fields []describ
 	return v1 + "/ledger/accounts/" + url.PathEscape(string(account)) + "/postings", fields, asked, problems
 }
 
-// showStatement is the page with the lines of the partner's account in one currency, newest first.
+// showStatement shows the lines of the partner's account in one currency, newest first.
 func (h *Handlers) showStatement(v *visit.Visit) error {
 	t, query := textsOf(v), v.Params()
 	page, status := statementPage{Currency: query.Get("currency"), Network: query.Get("network")}, 0
@@ -92,14 +92,14 @@ func (h *Handlers) showStatement(v *visit.Visit) error {
 			page.Next, page.First = pagesOf(balancesPath+"/statement", query, list.Cursor.Value)
 		}
 	}
-	if !problems.None() && page.Currency != "" { // without a currency, the page asks for one, and the status is 200
+	if !problems.None() && page.Currency != "" { // if the address has no currency, the page asks for one, with status 200
 		status = fiber.StatusUnprocessableEntity
 	}
 	if len(page.Lines) == 0 && status == 0 {
 		page.Empty = t.Balance.NoLines
 	}
 	filters := form.NewFilters(t.Texts, "balances", balancesPath+"/statement", form.Without(fields, "limit", "cursor"), query, problems)
-	if page.Currency != "" { // without a currency, the page would show nothing
+	if page.Currency != "" { // removing the filters keeps the currency, because the page needs one
 		filters.Clear = balancesPath + "/statement?" + url.Values{"currency": {page.Currency}, "network": {page.Network}, "env": {query.Get("env")}}.Encode()
 	}
 	page.Filters, page.Problems = filters.HTML(), filters.Problems()
@@ -117,13 +117,13 @@ func (h *Handlers) showStatement(v *visit.Visit) error {
 	return v.Show(templates, "statement", visit.PageContent{Status: status, Title: title, Crumbs: []view.Crumb{{Title: t.Record("balances"), Path: balancesPath}}, Page: page})
 }
 
-// Bounds of a statement's CSV file.
+// Limits for the CSV file of a statement.
 const (
-	linesOfRequest = "500"  // lines in each response of the API
-	maxLines       = 20_000 // a longer statement is refused
+	linesOfRequest = "500"  // number of lines that one request to the API reads
+	maxLines       = 20_000 // number of lines from which a statement is refused as too long
 )
 
-// statementColumns are the columns of a statement's CSV file. They have the API's names.
+// statementColumns are the columns of a statement's CSV file. They have the same names as in the API.
 var statementColumns = []string{"seq", "booked_at", "event", "source", "phase", "debit", "credit", "balance", "currency", "network"}
 
 // sendStatement responds with a statement as a CSV file: all lines of the period, newest first, with amounts in minor units.
@@ -136,7 +136,7 @@ func (h *Handlers) sendStatement(v *visit.Visit) error {
 	asked.Del("cursor")
 	var file strings.Builder
 	w := csv.NewWriter(&file)
-	_ = w.Write(statementColumns) // a strings.Builder returns no error
+	_ = w.Write(statementColumns) // writing to a strings.Builder can't fail
 	for count := 0; ; {
 		var list struct {
 			Data   []line

@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// turnoverRow is a row of GET /turnover.
+// turnoverRow is a row in the response to GET /turnover.
 type turnoverRow struct {
 	Day            string
 	Type           string
@@ -32,13 +32,14 @@ type decline struct {
 	Count int
 }
 
-// figures are the counts and the total amounts of transactions of one type and asset in a period.
+// figures are the number of transactions in a period and their total amounts, for one type of transaction and one asset.
 type figures struct {
 	Attempts, Charged, Refunds, Reversals int
 	Amount, Refunded, Reversed            money.Amount
 }
 
-// add adds a row. If a sum would overflow, add leaves the row's amount out. Amounts that the service has accepted never overflow.
+// add adds a row. If a sum would overflow, the row's amount is left out, which never happens with amounts that the service has
+// accepted.
 func (f *figures) add(r *turnoverRow) {
 	f.Attempts += r.Attempts
 	f.Charged += r.Charged
@@ -54,23 +55,23 @@ func (f *figures) add(r *turnoverRow) {
 	}
 }
 
-// period is a period with its figures.
+// period has the figures of one period, such as today.
 type period struct {
 	Name     string
 	Payments figures
 	Payouts  figures
 }
 
-// dayFigures are the figures of payments on one day.
+// dayFigures has the figures of the payments on one day.
 type dayFigures struct {
 	Day      string
 	Payments figures
 }
 
-// assetFigures are the figures that the first page shows for a currency and network.
+// assetFigures has what the first page shows for one currency and network.
 type assetFigures struct {
 	Currency, Network string
-	Periods           []*period // today, yesterday and all days
+	Periods           []*period // today, yesterday and all days together
 	Days              []dayFigures
 }
 
@@ -81,13 +82,13 @@ type reason struct {
 	Share string
 }
 
-// balance is a row of GET /balances.
+// balance is a row in the response to GET /balances.
 type balance struct {
 	Currency, Network, Env string
 	Available, Pending     string
 }
 
-// homePage is the data of the template of the first page.
+// homePage is the data for the template of the first page.
 type homePage struct {
 	Env      string
 	Assets   []*assetFigures
@@ -99,7 +100,7 @@ type homePage struct {
 // environments are the possible values of the parameter env.
 var environments = []string{money.Prod.String(), money.Test.String()}
 
-// envOf returns the environment of a page: the one in the page's address, else prod.
+// envOf returns the environment that the page's address names, or prod if it names none.
 func envOf(v *visit.Visit) string {
 	if env := v.Query("env"); slices.Contains(environments, env) {
 		return env
@@ -110,7 +111,7 @@ func envOf(v *visit.Visit) string {
 // Environments returns the environments to which the page links.
 func (p *homePage) Environments() []string { return environments }
 
-// Home is the first page of a partner: the turnover of today, of yesterday and of thirty days.
+// Home shows a partner's first page, with the turnover of today, of yesterday and of the last thirty days.
 func (h *Handlers) Home(v *visit.Visit) error {
 	page := &homePage{Env: envOf(v)}
 	query := url.Values{"env": {page.Env}}
@@ -138,7 +139,7 @@ func (h *Handlers) Home(v *visit.Visit) error {
 	return v.Show(templates, "home", visit.PageContent{Title: t.Texts.Home.Title, Page: page})
 }
 
-// assetsOf groups rows by their assets. The most used asset comes first.
+// assetsOf groups the rows by asset. The asset with the most attempted transactions comes first.
 func assetsOf(t *Texts, rows []turnoverRow, from, to string) (assets []*assetFigures) {
 	days := daysBetween(from, to)
 	today, yesterday := days[0], days[min(1, len(days)-1)]
@@ -170,7 +171,7 @@ func assetsOf(t *Texts, rows []turnoverRow, from, to string) (assets []*assetFig
 	return assets
 }
 
-// daysBetween returns the days from one day to another, the latest first.
+// daysBetween returns all days from one day to another, including both. The latest day comes first.
 func daysBetween(from, to string) (days []string) {
 	first, err := time.Parse(time.DateOnly, from)
 	last, lastErr := time.Parse(time.DateOnly, to)
@@ -183,7 +184,7 @@ func daysBetween(from, to string) (days []string) {
 	return days
 }
 
-// reasonsOf counts the failed payments by error code, the most frequent code first.
+// reasonsOf counts the failed payments for each error code. The most frequent code comes first.
 func reasonsOf(t *Texts, rows []turnoverRow) (reasons []reason) {
 	total := 0
 	for i := range rows {
@@ -206,7 +207,7 @@ func reasonsOf(t *Texts, rows []turnoverRow) (reasons []reason) {
 	return reasons
 }
 
-// Rate returns the percentage of attempts that succeeded; empty without attempts.
+// Rate returns the percentage of attempts that succeeded. It is empty if there were no attempts.
 func (t *Texts) Rate(f figures) string {
 	if f.Attempts == 0 {
 		return ""
@@ -214,7 +215,8 @@ func (t *Texts) Rate(f figures) string {
 	return t.percent(f.Charged, f.Attempts)
 }
 
-// percent returns a part as a percentage of the whole with one decimal, rounded down, so that only the whole is 100%.
+// percent returns a part as a percentage of the whole, with one decimal place. The percentage is rounded down, so a part that
+// is less than the whole is never shown as 100%.
 func (t *Texts) percent(part, whole int) string {
 	const parts = 1_000
 	share := part * parts / whole
@@ -225,8 +227,8 @@ func (t *Texts) percent(part, whole int) string {
 	return t.Fill(t.Home.Percent, "number", number)
 }
 
-// Major returns an amount in major units with a decimal point, for scripts; empty if the asset's number of decimal places is
-// unknown.
+// Major returns an amount in major units with a decimal point, in a form that scripts can read. It is empty if the asset's
+// number of decimal places is unknown.
 func (a *assetFigures) Major(amount money.Amount) string {
 	asset := money.Asset{Currency: money.Currency(a.Currency), Network: money.Network(a.Network), Env: money.Prod}
 	digits, isKnown := asset.Scale()
@@ -243,7 +245,7 @@ func (a *assetFigures) Major(amount money.Amount) string {
 	return text[:len(text)-digits] + "." + text[len(text)-digits:]
 }
 
-// Unix returns a day as seconds since 1970, for scripts.
+// Unix returns the beginning of the day in seconds since 1970, for scripts.
 func (d *dayFigures) Unix() int64 {
 	at, err := time.Parse(time.DateOnly, d.Day)
 	if err != nil {

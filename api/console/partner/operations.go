@@ -16,15 +16,15 @@ import (
 	"mizan/ledger/money"
 )
 
-// operation is something that a merchant does with a payment.
+// operation is something that a merchant can do with a payment, such as a refund.
 type operation struct {
 	name         string
-	kind         string   // the operation's name in the request's body; empty: the body has none
+	kind         string   // the operation's name in the request's body; empty if the body has no name
 	method, path string   // method and path of the API's route; the transaction's id follows the path
-	statuses     []string // statuses of the transaction in which the operation may be possible
+	statuses     []string // statuses in which a transaction may allow the operation
 	takes        bool     // the form has a field for an amount
 	title, text  func(*Texts) string
-	bound        func(*transaction) money.Amount // the greatest amount that may be typed
+	bound        func(*transaction) money.Amount // returns the greatest amount that the person may enter
 }
 
 // Names of operations in addresses.
@@ -53,7 +53,7 @@ var operations = []*operation{
 	},
 }
 
-// possible returns the names of the operations that may be tried now.
+// possible returns the names of the operations that a merchant may try in the transaction's current status.
 func (x *transaction) possible() (names []string) {
 	for _, o := range operations {
 		if slices.Contains(o.statuses, x.Status) && (o.name != refundName || x.Type == "payment" && !x.left().IsZero()) {
@@ -63,20 +63,20 @@ func (x *transaction) possible() (names []string) {
 	return names
 }
 
-// operationPage is the data of the template of an operation.
+// operationPage is the data for the template with the form of an operation.
 type operationPage struct {
 	Text string
 	View *form.View
 	Post form.Post
 }
 
-// HTML returns the form, with the hidden fields that every form of a session has.
+// HTML returns the form. It adds the two hidden fields of each form of the console: the CSRF token and the form key.
 func (p operationPage) HTML(csrf, formKey string) template.HTML {
 	p.Post.CSRF, p.Post.FormKey = csrf, formKey
 	return p.View.HTML(p.Post)
 }
 
-// operate is the page with the form of an operation (GET), and executes the operation when the form is posted (POST).
+// operate shows the form of an operation (GET), and executes the operation when the form is posted (POST).
 func (h *Handlers) operate(v *visit.Visit, o *operation) error {
 	raw, x, err := fetch(v, v.Parameter("id"))
 	if err != nil {
@@ -127,7 +127,7 @@ func (h *Handlers) operate(v *visit.Visit, o *operation) error {
 	return page(answer.Status, form.RefusedBy(answer.Refused()))
 }
 
-// check refuses an amount that is malformed or above the operation's bound, before a request is sent to the API.
+// check refuses a zero amount, and an amount above the operation's bound, before a request is sent to the API.
 func (o *operation) check(v *visit.Visit, t *Texts, x *transaction, minor string) *form.Problems {
 	amount, err := money.Parse(minor)
 	problem := ""
@@ -142,7 +142,7 @@ func (o *operation) check(v *visit.Visit, t *Texts, x *transaction, minor string
 	return &form.Problems{Fields: map[string][]string{"amount": {problem}}}
 }
 
-// amountOf formats an amount of a transaction, given in minor units.
+// amountOf formats an amount in the transaction's currency. The amount is given in minor units.
 func amountOf(v *visit.Visit, minor string, x *transaction) string {
 	return view.Amount(v.T, minor, x.Currency, x.Network)
 }

@@ -15,7 +15,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Config has the descriptions from which the pages are made.
+// Config has the description and the routes of the API, from which the pages are made.
 type Config struct {
 	Catalog *described.Catalog
 	Routes  func() []web.Route // returns the routes of the API
@@ -34,7 +34,7 @@ const (
 	webhooksPath      = view.Root + "webhooks"
 	brandingPath      = view.Root + "settings/branding"
 	v1                = "/api/v1"
-	maxPicture        = 5<<20 + 64<<10 // greatest length in bytes of a form with a picture, as for POST /images
+	maxPicture        = 5<<20 + 64<<10 // greatest length in bytes of a form with a picture, the same as for POST /images
 	pictureField      = "image"
 	statementFileName = "statement.csv"
 )
@@ -101,7 +101,7 @@ var assetFiles embed.FS
 
 var templates = view.NewTemplates(templateFiles, func(lang string) any { return textsIn(lang) })
 
-// files has the addresses that Texts.Files returns.
+// files has the addresses of the package's style sheets and scripts.
 var files = struct{ Style, Chart, UPlot, UPlotStyle string }{
 	addAsset("partner.css"), addAsset("chart.js"), addAsset("uPlot.iife.min.js"), addAsset("uPlot.min.css"),
 }
@@ -123,11 +123,11 @@ var catalogs = func() map[string]*Texts {
 	return loaded
 }()
 
-// Files returns the addresses of the files that pages of this package load in addition to those of every page.
+// Files returns the addresses of the style sheets and scripts that only pages of this package load.
 func (t *Texts) Files() any { return files }
 
-// textsIn returns the texts in a language of the console; in English for any other.
+// textsIn returns the texts in the given language, or in English if the console does not have that language.
 func textsIn(lang string) *Texts { return catalogs[texts.In(lang).Lang] }
 
-// textsOf returns the texts in the language of a page.
+// textsOf returns the texts in the language of the visited page.
 func textsOf(v *visit.Visit) *Texts { return textsIn(v.T.Lang) }

@@ -14,13 +14,13 @@ import (
 	"mizan/api/web"
 )
 
-// Bounds of the page of a payment.
+// How many rows the page of a payment shows.
 const (
-	maxSteps      = "100" // events in the timeline
+	maxSteps      = "100" // events in one page of the timeline
 	maxDeliveries = "50"
 )
 
-// step is a step of a payment's timeline: an event with its entry and its notifications.
+// step is one step in the timeline of a payment: an event, the entry that it booked, and its notifications.
 type step struct {
 	Seq        int64
 	Event      string
@@ -39,13 +39,13 @@ func (s *step) Clock() string {
 	return at.UTC().Format("15:04:05.000 UTC")
 }
 
-// IsMove tells whether the event has changed the status.
+// IsMove tells whether the event changed the payment's status.
 func (s *step) IsMove() bool { return s.To != nil && (s.From == nil || *s.From != *s.To) }
 
 // Tone returns the CSS class for the status after the event.
 func (s *step) Tone() string { return Tone(*s.To) }
 
-// entry is the entry that an event booked.
+// entry is the ledger entry that an event booked.
 type entry struct {
 	Phase    string
 	Postings []posting
@@ -56,7 +56,7 @@ type posting struct {
 	Asset                 struct{ Currency, Network string }
 }
 
-// delivery is a notification with the attempts to deliver it.
+// delivery is a notification and the attempts to deliver it.
 type delivery struct {
 	ID       string `json:"event_id"`
 	Channel  string
@@ -68,10 +68,10 @@ type delivery struct {
 	Count    int `json:"-"`
 }
 
-// Tone returns the CSS class for the state.
+// Tone returns the CSS class for the state of the delivery.
 func (d delivery) Tone() string { return Tone(d.State) }
 
-// attempt is an attempt to deliver a notification.
+// attempt is one attempt to deliver a notification.
 type attempt struct {
 	At       string
 	Status   *int
@@ -79,7 +79,7 @@ type attempt struct {
 	Duration int `json:"duration_ms"`
 }
 
-// tried is an attempt to charge a payment at a terminal.
+// tried is one attempt to charge a payment at a terminal.
 type tried struct {
 	Terminal string `json:"terminal_id"`
 	Name     *string
@@ -89,22 +89,22 @@ type tried struct {
 	Attempt  int
 }
 
-// paymentPage is the data of the template of one payment.
+// paymentPage is the data for the template of a payment's page.
 type paymentPage struct {
 	*transaction
 	Left     string
-	Actions  []string // operations that may be tried now, by their names in addresses
+	Actions  []string // names in addresses of the operations that may be tried now
 	IsOwner  bool
 	Steps    []*step
-	More     string // address of earlier steps; empty: there are none
+	More     string // address of the page with earlier steps; empty if there are none
 	Others   []delivery
 	Routing  []tried
-	Meta     string // the merchant's data as JSON; empty: none
-	Replay   string // path of the pages on which notifications are sent again
-	Original string // if the transaction is a return: the id of the returned payment
+	Meta     string // the merchant's data as JSON; empty if there is none
+	Replay   string // path of the pages on which a person can send notifications again
+	Original string // id of the returned payment if the transaction is a return, otherwise empty
 }
 
-// showPayment is the page of one transaction.
+// showPayment shows the page of a transaction.
 func (h *Handlers) showPayment(v *visit.Visit) error {
 	id := v.Parameter("id")
 	_, x, err := fetch(v, id)
@@ -164,7 +164,7 @@ func (p *paymentPage) addSteps(v *visit.Visit) error {
 		}
 	}
 	if err := answer.Decode(&list); err != nil {
-		return asUnknown(err) // a malformed cursor gets 404
+		return asUnknown(err) // if the cursor is malformed, the response is 404
 	}
 	slices.Reverse(list.Data)
 	p.Steps = list.Data
@@ -172,7 +172,8 @@ func (p *paymentPage) addSteps(v *visit.Visit) error {
 	return nil
 }
 
-// addDeliveries reads the payment's notifications with their attempts, and adds each to the event of the same time.
+// addDeliveries reads the payment's notifications with their attempts. It adds each notification to the event that was booked
+// at the same time.
 func (p *paymentPage) addDeliveries(v *visit.Visit) error {
 	var list struct {
 		Data []struct {

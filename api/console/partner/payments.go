@@ -15,7 +15,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// transaction is a transaction of the API.
+// transaction is a transaction as the API returns it.
 type transaction struct {
 	ID           string
 	TxID         *string
@@ -56,7 +56,7 @@ type refund struct {
 	Created, Finished string
 }
 
-// left returns how much of a payment can still be refunded.
+// left returns the amount of a payment that can still be refunded.
 func (x *transaction) left() money.Amount {
 	settled := x.Amount
 	if x.Captured != nil {
@@ -72,7 +72,7 @@ func (x *transaction) left() money.Amount {
 	return left
 }
 
-// Tone returns the CSS class for a status, which shows whether the status is good, bad or neither.
+// Tone returns the CSS class for a status. The class shows whether the status is good, bad or neither.
 func Tone(status string) string {
 	switch status {
 	case "charged", "succeeded", "delivered":
@@ -91,7 +91,7 @@ func (x *transaction) Tone() string { return Tone(x.Status) }
 // Tone returns the CSS class for the status.
 func (f refund) Tone() string { return Tone(f.Status) }
 
-// paymentsPage is the data of the template of the list.
+// paymentsPage is the data for the template that lists payments.
 type paymentsPage struct {
 	Filters  template.HTML
 	Problems template.HTML
@@ -109,7 +109,7 @@ var statuses = []string{
 	"created", "action_required", "charging", "payment_suspended", "payout_suspended", "charged", "refunding", "refunded", "reversed", "rejected", "failed",
 }
 
-// filters returns the filters that the page shows to the person.
+// filters returns the filters that the person who visits the page may use.
 func (h *Handlers) filters(v *visit.Visit) []described.Field {
 	all := h.catalog.Operation("listTransactions").Filters
 	fields := form.Of(all, shownFilters...)
@@ -117,7 +117,7 @@ func (h *Handlers) filters(v *visit.Visit) []described.Field {
 		switch f := &fields[i]; f.Name {
 		case "status": // the API takes any text, because providers may have statuses of their own
 			f.Kind, f.Words = described.Word, statuses
-		case "started_from", "started_to": // the API also accepts an instant
+		case "started_from", "started_to": // the API accepts a day or an instant; the form offers only a day
 			f.Kind = described.Day
 		}
 	}
@@ -129,7 +129,7 @@ func (h *Handlers) filters(v *visit.Visit) []described.Field {
 	return append(fields, form.Of(all, "limit", "cursor")...)
 }
 
-// listPayments is the list of transactions.
+// listPayments shows the list of transactions.
 func (h *Handlers) listPayments(v *visit.Visit) error {
 	t, query := textsOf(v), v.Params()
 	page, status := paymentsPage{}, 0
@@ -169,7 +169,8 @@ func (h *Handlers) listPayments(v *visit.Visit) error {
 	return v.Show(templates, "payments", visit.PageContent{Status: status, Title: t.Record("payments"), Page: page})
 }
 
-// pagesOf returns the addresses of the list's next page and first page; empty if there is no such page.
+// pagesOf returns the addresses of the list's next page and first page. next is empty on the last page, and first is empty on
+// the first page.
 func pagesOf(path string, query url.Values, cursor *string) (next, first string) {
 	address := func(cursor string) string {
 		values := url.Values{}
@@ -193,7 +194,7 @@ func pagesOf(path string, query url.Values, cursor *string) (next, first string)
 	return next, first
 }
 
-// isOwner tells whether the person may change the partner's payments.
+// isOwner tells whether the person belongs to the partner, and so may change the partner's payments.
 func isOwner(v *visit.Visit) bool { return v.Has(directory.PartnerRole) && v.Partner() != nil }
 
 // fetch reads a transaction. A malformed id causes the same error as an unknown id.
@@ -205,7 +206,7 @@ func fetch(v *visit.Visit, id string) (raw []byte, x *transaction, err error) {
 	return answer.Body, x, nil
 }
 
-// asUnknown turns the refusal of a malformed id (422) into that of an unknown id (404).
+// asUnknown changes the status for a malformed id or cursor (422) to the status for an unknown id (404).
 func asUnknown(err error) error {
 	if refused, ok := err.(*web.Refused); ok && refused.Status == fiber.StatusUnprocessableEntity {
 		refused.Status = fiber.StatusNotFound

@@ -15,13 +15,13 @@ import (
 
 // withPicture is a kind of record that has a picture.
 type withPicture struct {
-	page string                              // the path to which the form of a picture is posted
-	path func(v *visit.Visit) string         // returns the path of the record in the API
-	back func(v *visit.Visit) string         // returns the path of the record's page
-	body func(address string) map[string]any // returns the patch that sets the picture
+	page string                              // the path to which the form with the picture is posted
+	path func(v *visit.Visit) string         // returns the record's path in the API
+	back func(v *visit.Visit) string         // returns the path of the record's page in the console
+	body func(address string) map[string]any // returns the body of the PATCH request that sets the picture
 }
 
-// pictured are the records with a picture.
+// pictured are the kinds of records that have a picture.
 var pictured = []*withPicture{
 	pictureOf("links"), pictureOf("products"),
 	{

@@ -10,8 +10,7 @@ import (
 	"mizan/api/console/visit"
 )
 
-// kinds returns the kinds of records whose pages are made from the description of the API. Lists show the columns in Columns
-// first.
+// kinds returns the kinds of records whose pages are made from the description of the API.
 func (h *Handlers) kinds() []resource.Kind {
 	unset := func(*visit.Visit) map[string]any { return map[string]any{"partner_id": nil} }
 	own := func(v *visit.Visit) map[string]any { return map[string]any{"partner_id": v.Partner().Number} }
@@ -26,7 +25,7 @@ func (h *Handlers) kinds() []resource.Kind {
 	}
 }
 
-// notificationKinds returns the kinds of records on the pages of notifications.
+// notificationKinds returns the kinds of records whose pages belong to the notifications: deliveries and terminals.
 func notificationKinds() []resource.Kind {
 	return []resource.Kind{
 		{Name: "deliveries", List: "listDeliveries", Columns: []string{"event_id", "type", "state", "attempts", "booked_at", "next_at"}, Hidden: []string{"terminal_id", "subscription_id"},
@@ -36,8 +35,8 @@ func notificationKinds() []resource.Kind {
 	}
 }
 
-// choosingReceiver returns the handler of the list of notifications. The list always belongs to a terminal or to a payment. If
-// the address has neither, the person is redirected to the list of the partner's first terminal.
+// choosingReceiver returns the handler of the list of notifications. A list always shows the notifications of one terminal or
+// one payment. If the address names neither, the person is redirected to the list of the partner's first terminal.
 func choosingReceiver(list func(*visit.Visit) error) func(*visit.Visit) error {
 	return func(v *visit.Visit) error {
 		if v.Query("terminal_id") != "" || v.Query("transaction_id") != "" {
@@ -56,14 +55,14 @@ func choosingReceiver(list func(*visit.Visit) error) func(*visit.Visit) error {
 	}
 }
 
-// readTerminals reads the partner's terminals.
+// readTerminals reads the first 100 terminals of the partner.
 func readTerminals(v *visit.Visit) ([]terminal, error) {
 	var terminals struct{ Data []terminal }
 	err := v.Get(v1+"/terminals", url.Values{"limit": {"100"}}, &terminals)
 	return terminals.Data, err
 }
 
-// receiversPart is the data of the links to the notifications of each terminal.
+// receiversPart is the data for the template with a link to the notifications of each terminal.
 type receiversPart struct {
 	Path      string
 	Terminals []terminal
@@ -78,23 +77,23 @@ func receivers(v *visit.Visit) (template.HTML, error) {
 	return view.Part(templates, "receivers", "main", v.FrameOf(receiversPart{string(v.Path()), terminals, v.Query("terminal_id")}))
 }
 
-// addressPart is the data of the section with the public address of a link or a product.
+// addressPart is the data for the template with the public address of a payment link or a product.
 type addressPart struct {
 	T       *Texts
 	URL, QR string // the public address, and the path of its QR code
 	Image   string
-	Upload  string // path to which the form of the picture is posted
+	Upload  string // path to which the form with the picture is posted
 }
 
-// address returns the section with the public address of a link or a product, its QR code and its picture.
+// address returns the section that shows the public address of a payment link or a product, with the QR code and the picture.
 func (h *Handlers) address(v *visit.Visit, id string, record map[string]any) (template.HTML, error) {
 	text := func(name string) string { s, _ := record[name].(string); return s }
 	part := addressPart{T: textsOf(v), URL: text("url"), QR: pathOf(text("qr_url")), Image: pathOf(text("image")), Upload: string(v.Path()) + "/picture"}
 	return view.Part(templates, "address", "main", v.FrameOf(part))
 }
 
-// pathOf returns the path of an address of this server. A page that has only the path works under any host name by which the
-// server is reached.
+// pathOf removes the scheme and the host from an address of this server. A page that contains only the path works under any
+// host name of the server.
 func pathOf(address string) string {
 	_, rest, _ := strings.Cut(address, "://")
 	if slash := strings.IndexByte(rest, '/'); slash >= 0 {

@@ -13,7 +13,7 @@ import (
 	"mizan/api/web"
 )
 
-// terminal is a row of the partner's terminals.
+// terminal is one of the partner's terminals, as the API lists it.
 type terminal struct {
 	ID       string
 	Name     string
@@ -25,7 +25,7 @@ type terminal struct {
 	} `json:"merchant_params"`
 }
 
-// webhooksPage is the data of the template of notifications.
+// webhooksPage is the data for the template with the settings of notifications.
 type webhooksPage struct {
 	Form      *form.View
 	Post      form.Post
@@ -33,13 +33,14 @@ type webhooksPage struct {
 	Terminals []terminal
 }
 
-// HTML returns the form of the address, with the hidden fields that every form of a session has.
+// HTML returns the form for the address of notifications. It adds the two hidden fields of each form of the console: the CSRF
+// token and the form key.
 func (p webhooksPage) HTML(csrf, formKey string) template.HTML {
 	p.Post.CSRF, p.Post.FormKey = csrf, formKey
 	return p.Form.HTML(p.Post)
 }
 
-// ownPath returns the path in the API of the partner's own record.
+// ownPath returns the API's path of the partner's own record.
 func ownPath(v *visit.Visit) string {
 	return v1 + "/partners/" + strconv.FormatInt(v.Partner().Number, 10)
 }
@@ -63,7 +64,7 @@ func (h *Handlers) ownForm(v *visit.Visit, record map[string]any, names ...strin
 	return &form.Form{Fields: form.Of(partners.Patch.Body, names...), Texts: textsOf(v).Texts, Context: "partners", Changes: true, Record: record, IsMerged: partners.IsMerged}
 }
 
-// showWebhooks is the page with the addresses to which notifications are sent.
+// showWebhooks shows the addresses to which notifications are sent.
 func (h *Handlers) showWebhooks(v *visit.Visit) error { return h.webhooks(v, 0, nil) }
 
 func (h *Handlers) webhooks(v *visit.Visit, status int, problems *form.Problems) error {
@@ -83,7 +84,7 @@ func (h *Handlers) webhooks(v *visit.Visit, status int, problems *form.Problems)
 	return v.Show(templates, "webhooks", visit.PageContent{Status: status, Title: v.T.Menu["webhooks"], Page: page})
 }
 
-// saveAddress changes the address of notifications.
+// saveAddress changes the address to which notifications are sent.
 func (h *Handlers) saveAddress(v *visit.Visit) error {
 	record, err := readOwn(v)
 	if err != nil {
@@ -103,7 +104,7 @@ func (h *Handlers) saveAddress(v *visit.Visit) error {
 	return h.webhooks(v, answer.Status, form.RefusedBy(answer.Refused()))
 }
 
-// newSecret replaces the secret that signs notifications by a new one. Only this response shows the new secret.
+// newSecret replaces the secret with which notifications are signed. Only this response shows the new secret.
 func (h *Handlers) newSecret(v *visit.Visit) error {
 	secret := "whsec_" + rand.Text()
 	if refused := v.Do(fiber.MethodPatch, ownPath(v), form.Body(map[string]any{"secret": secret})).Refused(); refused != nil {
@@ -113,7 +114,8 @@ func (h *Handlers) newSecret(v *visit.Visit) error {
 	return v.Show(templates, "secret", visit.PageContent{Status: fiber.StatusCreated, Title: t.Webhook.Secret, Crumbs: []view.Crumb{{Title: v.T.Menu["webhooks"], Path: webhooksPath}}, Page: secret})
 }
 
-// changeBranding is the page with the form for the merchant's appearance on payers' pages, and for the language of these pages.
+// changeBranding shows and saves the form with the merchant's logo and colors on the pages for payers, and with the language of
+// these pages.
 func (h *Handlers) changeBranding(v *visit.Visit) error {
 	record, err := readOwn(v)
 	if err != nil {
@@ -141,8 +143,8 @@ func (h *Handlers) changeBranding(v *visit.Visit) error {
 	return page(answer.Status, form.RefusedBy(answer.Refused()))
 }
 
-// brandingPage is the data of the template of the branding.
+// brandingPage is the data for the template of the branding page.
 type brandingPage struct {
 	operationPage
-	Upload string // path to which the form of the logo is posted
+	Upload string // path to which the form with the logo is posted
 }

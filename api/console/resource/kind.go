@@ -19,70 +19,72 @@ import (
 
 // Kind is the configuration of a kind of record.
 type Kind struct {
-	Name string // in addresses: "partners"
-	List string // id of the operation that lists the records; the other operations are found by its path
+	Name string // the kind's name in addresses: "partners"
+	List string // id of the operation that lists the records; the paths of the other operations begin with its path
 
-	// Columns are shown first in lists, in this order. Hidden columns are not shown in lists at all.
+	// Columns are the columns that a list shows first, in this order. Hidden are the columns that a list does not show.
 	Columns, Hidden []string
 
-	// Parent is the name of the filter with the id in the list's path: "partner_id" for /partners/{id}/settlements. It is empty
-	// if the path has no id.
+	// Parent is used if the path of the list contains an id. It is the name of the filter in which the person enters that id:
+	// "partner_id" for /partners/{id}/settlements. Otherwise Parent is empty.
 	Parent string
 
-	// Read is the id of the operation that reads one record. It may be empty if that operation is below the list's path.
+	// Read is the id of the operation that reads one record. Read may be empty if the path of that operation begins with the
+	// path of the list.
 	Read string
 
 	// Fixed returns the fields that forms and filters do not show, with the values that forms send for them. A field with the
 	// value nil is not sent. If Fixed itself is nil, there are no such fields.
 	Fixed func(v *visit.Visit) map[string]any
 
-	// Once has the fields that only the response to a creation contains, such as an API key's value.
+	// Once names the fields that the API returns only when a record is created, such as the value of an API key.
 	Once []string
 
-	// ByOperator tells whether the pages need the administration token. The person must have entered it in the session.
+	// ByOperator tells whether the pages need the administration token. The person must have entered the token during the
+	// session.
 	ByOperator bool
 
 	// Only are filters that every page of the list sends. The person can't change them.
 	Only url.Values
 
-	// Extra are columns of lists that are not fields of the rows.
+	// Extra are additional columns of lists, whose values are not fields of the rows.
 	Extra []Extra
 
-	// Cells has, for some columns of lists, a function that writes the column's values. It replaces the usual format of the
-	// values.
+	// Cells maps the name of a column to a function that formats the column's values. Other columns have the usual format.
 	Cells map[string]func(t *labels.Texts, row map[string]any) template.HTML
 
-	// SkipParts are ids of operations whose paths are below the path of a record. The record's page leaves out the responses of
-	// these operations, because Section shows them.
+	// SkipParts are ids of operations that read parts of a record, such as GET /partners/{id}/limits. The page of a record does
+	// not show these parts by itself, because Section shows them.
 	SkipParts []string
 
-	// Without are ids of operations that have no page.
+	// Without are ids of operations for which the console has no page.
 	Without []string
 
-	// Section returns a section of the page of a record in addition to its fields; nil: none.
+	// Section returns an additional section for the page of a record. If Section is nil, the page shows only the record's
+	// fields and lists.
 	Section func(v *visit.Visit, id string, record map[string]any) (template.HTML, error)
 
-	// Above returns HTML to show above the list; nil: nothing.
+	// Above returns the HTML that is shown above the list. If Above is nil, nothing is shown there.
 	Above func(v *visit.Visit) (template.HTML, error)
 }
 
-// Extra is a column of a list that is not a field of the rows.
+// Extra is an additional column of a list, whose values are not a field of the rows.
 type Extra struct {
 	Label    func(t *labels.Texts) string
 	IsNumber bool
 
-	// Cells returns the column's cells, one for each of the rows.
+	// Cells returns the cells of the column, one for each row.
 	Cells func(v *visit.Visit, rows []map[string]any) ([]template.HTML, error)
 }
 
 // Figures is the configuration of a page that shows the response of one operation.
 type Figures struct {
-	Name       string // the name in addresses, and the key of the page's title
+	Name       string // the page's name in addresses, and the key of its title
 	Operation  string
-	ByOperator bool // the page needs the administration token, as in Kind
+	ByOperator bool // whether the page needs the administration token; see Kind
 }
 
-// Area is a part of the console with pages of records.
+// Area is a part of the console that consists of pages of records.
 type Area struct {
 	Root    string // path of the pages: "/console/admin/"
 	Roles   []directory.Role
@@ -90,15 +92,16 @@ type Area struct {
 	Kinds   []Kind
 	Figures []Figures
 
-	// Links maps the name of a field that has a record's id to the path of such records' pages outside of the area:
-	// "transaction_id": "/console/payments/". Links to the area's own kinds need no entry.
+	// Links is for fields whose value is the id of a record outside of the area. It maps the name of the field to the path
+	// below which these records have their pages: "transaction_id": "/console/payments/". Fields that refer to kinds of the
+	// area need no entry.
 	Links map[string]string
 
-	// Routes returns the routes of the API, which decide what a person may do.
+	// Routes returns the routes of the API. A route determines who may call it.
 	Routes func() []web.Route
 }
 
-// kind is a Kind with its operations of the API.
+// kind is a Kind together with the API's operations on its records.
 type kind struct {
 	Kind
 	*described.Record
@@ -106,7 +109,7 @@ type kind struct {
 	columns []described.Field // columns of lists
 }
 
-// namingFields are the fields that may have a record's name, the most preferred first.
+// namingFields are the fields that can serve as the name of a record. The first one that has a value is used.
 var namingFields = []string{"name", "login", "header", "reference", "value"}
 
 func newKind(area *Pages, config Kind) *kind {
@@ -119,7 +122,8 @@ func newKind(area *Pages, config Kind) *kind {
 	return k
 }
 
-// columnsOf returns the columns of a list: those in Kind.Columns first, then all other fields that fit into a cell.
+// columnsOf returns the columns of a list: first the fields in Kind.Columns, then all other fields that fit into a cell and are
+// not hidden.
 func columnsOf(k *kind) []described.Field {
 	columns := named(k.Record.List.Answer, k.Columns)
 	for _, f := range k.Record.List.Answer {
@@ -131,7 +135,7 @@ func columnsOf(k *kind) []described.Field {
 	return columns
 }
 
-// named returns the fields with the given names. It panics if one does not exist.
+// named returns the fields with the given names. It panics if there is no field with one of the names.
 func named(fields []described.Field, names []string) (chosen []described.Field) {
 	for _, name := range names {
 		f := described.Named(fields, name)
@@ -151,7 +155,8 @@ func (k *kind) path(below ...string) string {
 // idName returns the name of the field with which other records refer to a record of this kind: partner_id for partners.
 func (k *kind) idName() string { return strings.TrimSuffix(k.Name, "s") + "_id" }
 
-// title returns the title of a record's page: the record's name, else its kind and the beginning of its id.
+// title returns the title of a record's page. The title is the record's name or, if the record has no name, its kind and the
+// beginning of its id.
 func (k *kind) title(t *labels.Texts, record map[string]any) string {
 	for _, name := range namingFields {
 		if text, ok := record[name].(string); ok && text != "" {
@@ -162,7 +167,7 @@ func (k *kind) title(t *labels.Texts, record map[string]any) string {
 	return capitalized(t.Single(k.Name)) + " " + id[:min(idShown, len(id))]
 }
 
-// capitalized returns a text that begins with a capital letter, as titles of pages do.
+// capitalized changes the first letter of a text to a capital letter.
 func capitalized(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	if size == 0 {
@@ -182,7 +187,7 @@ func (k *kind) filters(v *visit.Visit) []described.Field {
 	return append([]described.Field{parent}, fields...)
 }
 
-// fixed returns the fields of Kind.Fixed; nil if there are none.
+// fixed returns the fields that Kind.Fixed returns, or nil if Kind.Fixed is nil.
 func (k *kind) fixed(v *visit.Visit) map[string]any {
 	if k.Fixed == nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"mizan/api/web"
 )
 
-// listPage is the data of the template of a list.
+// listPage is the data for the list template.
 type listPage struct {
 	Above    template.HTML
 	Filters  template.HTML
@@ -28,10 +28,10 @@ type listPage struct {
 	Links    []link
 }
 
-// link is a link with a text.
+// link is a hyperlink: its text and its path.
 type link struct{ Text, Path string }
 
-// table is a table of records or objects, one in each row.
+// table is a table in which each row shows one record or object.
 type table struct {
 	Caption string
 	Heads   []head
@@ -48,7 +48,7 @@ type cell struct {
 	IsNumber bool
 }
 
-// list shows the page with a list of records.
+// list shows the list of records.
 func (k *kind) list(v *visit.Visit) error {
 	t, query := labelsOf(v), v.Params()
 	page := listPage{}
@@ -83,7 +83,7 @@ func (k *kind) list(v *visit.Visit) error {
 	return v.Show(templates, "list", visit.PageContent{Status: status, Title: t.Record(k.Name), Page: page})
 }
 
-// read reads a page of the list from the API, and sets the addresses of the next and the first page.
+// read reads one page of the list from the API. It also sets the addresses of the list's next page and first page.
 func (k *kind) read(v *visit.Visit, query url.Values, page *listPage) (rows []map[string]any, problems *form.Problems, err error) {
 	asked, problems := form.FilterQuery(labelsOf(v), k.filters(v), query)
 	for name, values := range k.Only {
@@ -112,7 +112,7 @@ func (k *kind) read(v *visit.Visit, query url.Values, page *listPage) (rows []ma
 	return rows, nil, nil
 }
 
-// pagePath returns the address of the page that begins at a cursor; empty if the cursor is empty.
+// pagePath returns the address of the page that begins at the cursor. The address is empty if the cursor is empty.
 func (k *kind) pagePath(query url.Values, cursor string) string {
 	if cursor == "" {
 		return ""
@@ -122,7 +122,7 @@ func (k *kind) pagePath(query url.Values, cursor string) string {
 	return k.path() + "?" + next.Encode()
 }
 
-// firstPath returns the address of the first page; empty on the first page itself.
+// firstPath returns the address of the list's first page, or an empty text if this page is the first.
 func (k *kind) firstPath(query url.Values) string {
 	if query.Get("cursor") == "" {
 		return ""
@@ -157,7 +157,7 @@ func readRows(answer *web.Answer) (rows []map[string]any, next string, err error
 	return rows, next, nil
 }
 
-// table returns the table of rows, without the columns that have the given names.
+// table returns a table of the given rows. It leaves out the columns whose names are in without.
 func (k *kind) table(v *visit.Visit, caption string, rows []map[string]any, without ...string) (*table, error) {
 	t := labelsOf(v)
 	tab := &table{Caption: caption}
@@ -174,7 +174,7 @@ func (k *kind) table(v *visit.Visit, caption string, rows []map[string]any, with
 		}
 		tab.Rows = append(tab.Rows, cells)
 	}
-	at := len(form.Of(columns, k.Columns...)) // after the columns of Kind.Columns
+	at := len(form.Of(columns, k.Columns...)) // Extra columns follow the columns of Kind.Columns
 	for _, extra := range k.Extra {
 		tab.Heads = slices.Insert(tab.Heads, at, head{extra.Label(t), extra.IsNumber})
 		cells, err := extra.Cells(v, rows)
@@ -188,7 +188,7 @@ func (k *kind) table(v *visit.Visit, caption string, rows []map[string]any, with
 	return tab, nil
 }
 
-// isNumber tells whether the values of a column are aligned to its end, as numbers are.
+// isNumber tells whether the values of a column are aligned like numbers, to the end of the column.
 func isNumber(f *described.Field) bool {
 	return f.Kind == described.Amount || f.Kind == described.Decimal
 }

@@ -23,7 +23,7 @@ var files embed.FS
 
 var templates = view.NewTemplates(files, func(lang string) any { return labels.In(lang) })
 
-// Pages are the pages of an area.
+// Pages has the pages of an area.
 type Pages struct {
 	Area
 	kinds  []*kind
@@ -46,7 +46,7 @@ func New(area Area) *Pages {
 	return p
 }
 
-// Pages returns the pages, for visit.Console.
+// Pages returns the pages in the form that visit.Console serves.
 func (p *Pages) Pages() (pages []visit.Page) {
 	for _, k := range p.kinds {
 		pages = append(pages, k.pages()...)
@@ -58,7 +58,7 @@ func (p *Pages) Pages() (pages []visit.Page) {
 	return pages
 }
 
-// showFigures is the page that shows the response of an operation.
+// showFigures shows a page with the response of an operation.
 func (p *Pages) showFigures(v *visit.Visit, name string, o *described.Operation) error {
 	var answer struct {
 		Data json.RawMessage `json:"data"`
@@ -103,8 +103,9 @@ func (k *kind) pages() (pages []visit.Page) {
 	return pages
 }
 
-// asOperator returns a handler that acts with the administration token, if the person has entered it in the session. Otherwise
-// the handler asks for the token if the page needs it, and acts without the token if not.
+// asOperator returns a handler that uses the administration token if the person has entered it during the session. If the
+// person has not, and the page needs the token, the handler asks for it. A page that does not need the token is then shown
+// without it.
 func asOperator(needsToken bool, handle func(*visit.Visit) error) func(*visit.Visit) error {
 	return func(v *visit.Visit) error {
 		if operator, ok := v.AsOperator(ledger.ID{}); ok {
@@ -117,7 +118,8 @@ func asOperator(needsToken bool, handle func(*visit.Visit) error) func(*visit.Vi
 	}
 }
 
-// creation returns the operation that creates a record, or that creates or replaces one (PUT); nil: there is none.
+// creation returns the operation that creates a record. It may be a PUT, which also replaces a record. If the API has no such
+// operation, creation returns nil.
 func (k *kind) creation() *described.Operation {
 	if k.Create != nil && k.Parent == "" {
 		return k.Create
@@ -125,7 +127,8 @@ func (k *kind) creation() *described.Operation {
 	return k.Put
 }
 
-// may tells whether the person may call an operation (ok), and which members of its body the person may send (maySend).
+// may returns in ok whether the person may call an operation, and in maySend which members of the request's body the person may
+// send.
 func (p *Pages) may(v *visit.Visit, o *described.Operation) (maySend func(member string) bool, ok bool) {
 	route := p.routes()[o.Method+" "+o.RouteOf()]
 	if route == nil {
@@ -140,10 +143,11 @@ func (p *Pages) mayCall(v *visit.Visit, o *described.Operation) bool {
 	return ok
 }
 
-// labelsOf returns the labels in the language of a page.
+// labelsOf returns the labels in the language of the visited page.
 func labelsOf(v *visit.Visit) *labels.Texts { return labels.In(v.T.Lang) }
 
-// escapePath escapes an id for a path of the API. An id that would change the path, such as "..", is replaced by an unknown id.
+// escapePath escapes an id for a path of the API. If an id would change the path, such as "..", escapePath returns an id that
+// no record has.
 func escapePath(id string) string {
 	if id == "" || strings.Trim(id, ".") == "" {
 		return "-"

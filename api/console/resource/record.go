@@ -15,7 +15,7 @@ import (
 	"mizan/api/web"
 )
 
-// recordPage is the data of the template of one record.
+// recordPage is the data for the template of a record's page.
 type recordPage struct {
 	ID       string
 	Actions  []link
@@ -24,7 +24,7 @@ type recordPage struct {
 	Sections []section
 }
 
-// section is a part of a page with a heading.
+// section is a part of a page, with a heading.
 type section struct {
 	Title string
 	HTML  template.HTML
@@ -36,7 +36,7 @@ type section struct {
 func (k *kind) fetch(v *visit.Visit, id string) (record map[string]any, err error) {
 	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: apiPath(k.Record.Read, id)})
 	if refused := answer.Refused(); refused != nil {
-		if refused.Status == fiber.StatusUnprocessableEntity { // the API says that the id is malformed
+		if refused.Status == fiber.StatusUnprocessableEntity { // the id is malformed
 			refused.Status = fiber.StatusNotFound
 		}
 		return nil, refused
@@ -44,7 +44,7 @@ func (k *kind) fetch(v *visit.Visit, id string) (record map[string]any, err erro
 	return dataOf(answer.Body), nil
 }
 
-// dataOf returns the record in a response.
+// dataOf returns the record that a response contains.
 func dataOf(body []byte) map[string]any {
 	object := form.ReadObject(body)
 	if data, ok := object["data"].(map[string]any); ok {
@@ -79,7 +79,7 @@ func (k *kind) show(v *visit.Visit) error {
 	return v.Show(templates, "record", visit.PageContent{Title: k.title(labelsOf(v), record), Crumbs: k.crumbs(v), Page: page})
 }
 
-// add adds the fields of a record. An object, and a list of objects, gets a section of its own.
+// add adds the fields of a record to the page. Objects and lists of objects become sections.
 func (p *recordPage) add(pairs []pair, fields []described.Field, record map[string]any) {
 	for _, one := range pairs {
 		if isWide(fields, record, one.Name) {
@@ -90,12 +90,12 @@ func (p *recordPage) add(pairs []pair, fields []described.Field, record map[stri
 	}
 }
 
-// isInForce tells whether a record can still be deactivated: none of its fields says that it is inactive or revoked.
+// isInForce tells whether a record can still be deactivated, which is so if no field says that it is inactive or revoked.
 func isInForce(record map[string]any) bool {
 	return record["active"] != false && record["is_active"] != false && record["revoked_at"] == nil
 }
 
-// isWide tells whether a value gets a section of its own.
+// isWide tells whether a value is an object or a list of objects, and so needs a section of its own.
 func isWide(fields []described.Field, record map[string]any, name string) bool {
 	f := described.Named(fields, name)
 	if f == nil {
@@ -125,11 +125,11 @@ func (k *kind) recordLinks(v *visit.Visit, id string) (links []link) {
 	return links
 }
 
-// partRows is how many rows of a list the page of a record shows.
+// partRows is the number of rows that the page of a record shows of each list.
 const partRows = "5"
 
-// parts returns sections with the responses of the operations whose paths are below the path of the record. A section has the
-// first rows of a list, or other data.
+// parts returns the sections with the parts of a record. For each operation whose path continues the record's path, a section
+// shows the response: the first rows of a list, or other data.
 func (k *kind) parts(v *visit.Visit, id string) (sections []section) {
 	t := labelsOf(v)
 	for _, o := range k.Parts {
@@ -162,8 +162,8 @@ func (k *kind) parts(v *visit.Visit, id string) (sections []section) {
 	return sections
 }
 
-// showsPart tells whether the operation is the list of another kind of the area. On the record's page, the method related shows
-// such a list.
+// showsPart tells whether the operation lists records of another kind of the area. Such a list is not a part, because the
+// method related shows it on the record's page.
 func (p *Pages) showsPart(k *kind, o *described.Operation) bool {
 	return slices.ContainsFunc(p.kinds, func(other *kind) bool { return other != k && other.Record.List == o })
 }
@@ -175,7 +175,8 @@ func anyOf(rows []map[string]any) (list []any) {
 	return list
 }
 
-// related returns sections with the first rows of each list of the area that can be filtered by the record.
+// related returns sections for the area's lists that can be filtered by this record. A section shows the first rows of one
+// list.
 func (k *kind) related(v *visit.Visit, id string) (sections []section) {
 	t := labelsOf(v)
 	for _, other := range k.area.kinds {
@@ -206,7 +207,7 @@ func (k *kind) related(v *visit.Visit, id string) (sections []section) {
 	return sections
 }
 
-// recordCrumb returns the links above the pages of a record's forms. The last one is the link to the record's page.
+// recordCrumb returns the links to the pages above the form of a record. The last link leads to the record's page.
 func (k *kind) recordCrumb(v *visit.Visit, id string, record map[string]any) []view.Crumb {
 	return k.crumbs(v, view.Crumb{Title: k.title(labelsOf(v), record), Path: k.path(escapePath(id))})
 }

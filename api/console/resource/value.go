@@ -15,7 +15,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// valueWriter writes values of the API as HTML for people.
+// valueWriter formats the API's values as HTML.
 type valueWriter struct {
 	t       *labels.Texts
 	area    *Pages
@@ -24,7 +24,7 @@ type valueWriter struct {
 
 func escape(text string) template.HTML { return template.HTML(template.HTMLEscapeString(text)) }
 
-// absent writes the mark in place of an absent value.
+// absent returns the mark that is shown instead of an absent value.
 func (s *valueWriter) absent() template.HTML {
 	return `<span class="muted" aria-hidden="true">—</span><span class="off">` + escape(s.t.List.NoValue) + `</span>`
 }
@@ -44,7 +44,7 @@ func (s *valueWriter) cell(f *described.Field, value any, row map[string]any, k 
 	return s.value(f, join(s.context, f.Name), value, []map[string]any{row})
 }
 
-// compact writes an object on one line, as the texts of its members.
+// compact writes the members of an object on one line, without their names.
 func (s *valueWriter) compact(f *described.Field, value any) template.HTML {
 	object, _ := value.(map[string]any)
 	var parts []string
@@ -64,10 +64,10 @@ func (s *valueWriter) compact(f *described.Field, value any) template.HTML {
 	return template.HTML(strings.Join(parts, " · "))
 }
 
-// idShown is how many characters of a long id a list shows. The whole id is on the linked page.
+// idShown is the number of characters that a list shows of a long id. The page to which the id links shows the whole id.
 const idShown = 8
 
-// shortID writes the beginning of a long id. It is the text of a link to the page with the whole id.
+// shortID writes the beginning of a long id. The result is the text of a link to the page that shows the whole id.
 func shortID(f *described.Field, id string) template.HTML {
 	if f.Kind != described.ID || len(id) <= idShown {
 		return escape(id)
@@ -75,7 +75,8 @@ func shortID(f *described.Field, id string) template.HTML {
 	return `<code dir="ltr" translate="no" title="` + escape(id) + `">` + escape(id[:idShown]) + `…</code>`
 }
 
-// value writes a value. around are the objects that contain the value, innermost first. An amount takes its currency from them.
+// value writes a value. around are the objects that contain the value, innermost first. They are needed to find the currency of
+// an amount.
 func (s *valueWriter) value(f *described.Field, path string, value any, around []map[string]any) template.HTML {
 	switch v := value.(type) {
 	case nil:
@@ -111,7 +112,7 @@ func (s *valueWriter) number(f *described.Field, digits string, around []map[str
 	return s.linked(f, digits, escape(digits))
 }
 
-// size writes a number of bytes in the largest unit that gives a number of at least 1.
+// size writes a number of bytes in the largest unit in which the number is at least 1.
 func (s *valueWriter) size(n int64) string {
 	units, unit := []string{s.t.List.Bytes, s.t.List.KB, s.t.List.MB, s.t.List.GB}, 0
 	value := float64(n)
@@ -127,7 +128,7 @@ func (s *valueWriter) size(n int64) string {
 	return s.t.Fill(units[unit], "n", number)
 }
 
-// duration writes a number of seconds in the largest unit that gives a number of at least 2.
+// duration writes a number of seconds in the largest unit in which the number is at least 2.
 func (s *valueWriter) duration(n int64) string {
 	for _, unit := range []struct {
 		seconds int64
@@ -164,13 +165,13 @@ func (s *valueWriter) text(f *described.Field, path, text string, around []map[s
 	return s.linked(f, text, `<bdi>`+escape(text)+`</bdi>`)
 }
 
-// tones are the CSS classes of highlighted words: those that need attention, and those that say that all is well.
+// tones are the CSS classes of words that a page highlights, because the word needs attention or says that all is well.
 var tones = map[string]string{
 	"active": "good", "delivered": "good", "charged": "good", "paid": "good", "pending": "info", "charging": "info", "action_required": "info",
 	"parked": "bad", "failed": "bad", "rejected": "bad", "past_due": "warn", "maintenance": "warn", "provisioning": "info",
 }
 
-// word writes a word of the API.
+// word writes a word of the API in the page's language, highlighted if it has a tone.
 func (s *valueWriter) word(path, word string) template.HTML {
 	label := escape(s.t.Word(path, word))
 	if tone := tones[word]; tone != "" {
@@ -188,7 +189,7 @@ func (s *valueWriter) instant(text string, write func(time.Time) string, layout 
 	return `<time datetime="` + escape(text) + `">` + escape(write(at)) + `</time>`
 }
 
-// linked links a value to the page of the record that it identifies, if there is such a page.
+// linked turns a record's id into a link to the record's page, if the record has a page.
 func (s *valueWriter) linked(f *described.Field, id string, html template.HTML) template.HTML {
 	if path := s.area.linkTo(f.Name); path != "" && id != "0" {
 		return `<a href="` + escape(path+escapePath(id)) + `">` + html + `</a>`
@@ -196,7 +197,7 @@ func (s *valueWriter) linked(f *described.Field, id string, html template.HTML) 
 	return html
 }
 
-// linkTo returns the path of the pages of the records to which a field refers; empty: there are no such pages.
+// linkTo returns the path below which the records to which a field refers have their pages. It is empty if they have no pages.
 func (p *Pages) linkTo(field string) string {
 	if path := p.Links[field]; path != "" {
 		return path
@@ -227,7 +228,7 @@ func (s *valueWriter) amount(minor string, around []map[string]any) template.HTM
 	return `<bdi class="money">` + escape(sign+s.t.BreakableAmount(amount, asset)) + `</bdi>`
 }
 
-// list writes a list: simple entries on one line, or objects as a table.
+// list writes a list. Objects become the rows of a table, and simple entries are written on one line.
 func (s *valueWriter) list(f *described.Field, path string, list []any, around []map[string]any) template.HTML {
 	if len(list) == 0 {
 		return s.absent()
@@ -266,7 +267,7 @@ func (s *valueWriter) rows(fields []described.Field, path string, list []any, ar
 	return template.HTML(out.String())
 }
 
-// object writes the members of an object: the described ones, then the others with their own names.
+// object writes the members of an object: first the members that the description names, then the others.
 func (s *valueWriter) object(f *described.Field, path string, object map[string]any, around []map[string]any) template.HTML {
 	if len(f.Fields) == 0 {
 		return s.json(object)
@@ -287,13 +288,13 @@ func (s *valueWriter) json(value any) template.HTML {
 	return `<pre dir="ltr" tabindex="0">` + escape(form.Indented(value)) + `</pre>`
 }
 
-// pair is a field of a record with its value.
+// pair is a field of a record: its label and its value.
 type pair struct {
 	Name, Label string
 	HTML        template.HTML
 }
 
-// pairs writes the described fields of an object, and then its other members.
+// pairs writes the members of an object that fields describes, and after them the object's other members as JSON.
 func (s *valueWriter) pairs(fields []described.Field, path string, object map[string]any, around []map[string]any) (pairs []pair) {
 	inside := append([]map[string]any{object}, around...)
 	for i := range fields {
@@ -308,7 +309,7 @@ func (s *valueWriter) pairs(fields []described.Field, path string, object map[st
 	return pairs
 }
 
-// othersOf returns the sorted names of the members that are not described.
+// othersOf returns the names of the object's members that fields does not describe, sorted.
 func othersOf(fields []described.Field, object map[string]any) (names []string) {
 	for name := range object {
 		if described.Named(fields, name) == nil {

@@ -14,25 +14,25 @@ import (
 	"mizan/ledger"
 )
 
-// formPage is the data of the template of a form.
+// formPage is the data for the template with a form.
 type formPage struct {
-	Text string // explanation of the form; empty: none
+	Text string // explanation of the form; empty if there is none
 	View *form.View
 	Post form.Post
 }
 
-// HTML returns the form, with the hidden fields that every form of a session has.
+// HTML returns the form. It adds the two hidden fields of each form of the console: the CSRF token and the form key.
 func (p formPage) HTML(csrf, formKey string) template.HTML {
 	p.Post.CSRF, p.Post.FormKey = csrf, formKey
 	return p.View.HTML(p.Post)
 }
 
-// formSubmission shows a form and sends it to the API.
+// formSubmission shows a form, and sends the posted form to the API.
 type formSubmission struct {
 	kind      *kind
 	operation *described.Operation
 	form      *form.Form
-	id        string // id of the record; empty: none
+	id        string // id of the record; empty if there is none
 	title     string
 	text      string
 	crumbs    []view.Crumb
@@ -41,7 +41,7 @@ type formSubmission struct {
 	path      string // path of the page
 	cancel    string
 
-	// done responds to a request that was carried out.
+	// done responds to the person after the API has carried out the request.
 	done func(answer *web.Answer) error
 }
 
@@ -72,7 +72,7 @@ func (w *formSubmission) run(v *visit.Visit) error {
 	return w.show(v, answer.Status, form.RefusedBy(answer.Refused()))
 }
 
-// body returns the body of the request to the API; nil: the request has no body.
+// body returns the body of the request to the API, or nil if the request has no body.
 func (w *formSubmission) body(v *visit.Visit, object map[string]any) []byte {
 	if w.operation.Operation.Body == nil {
 		return nil
@@ -105,7 +105,7 @@ func (k *kind) fieldsFor(v *visit.Visit, o *described.Operation) []described.Fie
 	})
 }
 
-// create is the page with the form of a new record.
+// create shows the form for a new record, and creates the record when the form is posted.
 func (k *kind) create(v *visit.Visit) error {
 	o, t := k.creation(), labelsOf(v)
 	fields := k.fieldsFor(v, o)
@@ -119,7 +119,8 @@ func (k *kind) create(v *visit.Visit) error {
 }
 
 // created redirects to the page of a new record. If the API's response has a field that Kind.Once names, created shows the
-// field's value instead: no later response has it, and an address must not have it.
+// field's value instead of redirecting, because the API never returns the value again, and the value must not be part of an
+// address.
 func (k *kind) created(v *visit.Visit, answer *web.Answer) error {
 	record := dataOf(answer.Body)
 	id := textOf(record[k.Key])
@@ -134,7 +135,7 @@ func (k *kind) created(v *visit.Visit, answer *web.Answer) error {
 	return v.Redirect(k.path(escapePath(id)), true)
 }
 
-// oncePage is the data of the template of a value that is shown only once.
+// oncePage is the data for the template with a value that is shown only once.
 type oncePage struct {
 	Label, Value, Text string
 	Next               link
@@ -151,7 +152,7 @@ func (k *kind) showOnce(v *visit.Visit, name, id string, record map[string]any) 
 	return v.Show(templates, "once", visit.PageContent{Status: fiber.StatusCreated, Title: capitalized(t.Single(k.Name)), Crumbs: k.crumbs(v), Page: page})
 }
 
-// edit is the page with the form that changes a record.
+// edit shows the form that changes a record, and saves the changes when the form is posted.
 func (k *kind) edit(v *visit.Visit) error {
 	id, t := v.Parameter("id"), labelsOf(v)
 	record, err := k.fetch(v, id)
@@ -167,7 +168,7 @@ func (k *kind) edit(v *visit.Visit) error {
 	return w.run(v)
 }
 
-// remove is the page that asks for confirmation before a record is deactivated.
+// remove asks for confirmation, and deactivates the record when the person confirms.
 func (k *kind) remove(v *visit.Visit) error {
 	id, t := v.Parameter("id"), labelsOf(v)
 	record, err := k.fetch(v, id)
@@ -184,7 +185,8 @@ func (k *kind) remove(v *visit.Visit) error {
 	return w.run(v)
 }
 
-// act is the page with the form of an action on the record with the id or, if id is empty, on several records.
+// act shows the form of an action, and carries out the action when the form is posted. The action is on the record with the
+// given id or, if id is empty, on several records.
 func (k *kind) act(v *visit.Visit, o *described.Operation, id string) error {
 	t := labelsOf(v)
 	w := &formSubmission{
@@ -207,14 +209,14 @@ func (k *kind) act(v *visit.Visit, o *described.Operation, id string) error {
 	return w.run(v)
 }
 
-// resultPage is the data of the template of an action's response.
+// resultPage is the data for the template with the API's response to an action.
 type resultPage struct {
 	Pairs []pair
 	Next  link
 }
 
-// showResult shows the API's response to an action. If the response is empty or the record itself, it redirects to the record's
-// page.
+// showResult shows the API's response to an action. If the response is empty, or is the record on which the person acted,
+// showResult redirects to the record's page.
 func (w *formSubmission) showResult(v *visit.Visit, answer *web.Answer) error {
 	record, t := dataOf(answer.Body), labelsOf(v)
 	if len(record) == 0 || w.id != "" && textOf(record[w.kind.Key]) == w.id {

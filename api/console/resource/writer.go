@@ -7,14 +7,15 @@ import (
 	"mizan/api/console/labels"
 )
 
-// Writer writes values of the API in the format of this package's pages, for the pages of other packages.
+// Writer lets other packages write the API's values in the same format as the pages of this package.
 type Writer struct{ valueWriter }
 
-// Pair is a field of a record with its value.
+// Pair is a field of a record: its label and its value.
 type Pair = pair
 
-// NewWriter returns a writer. Labels are looked up first under the name that context has. links maps the name of a field that has
-// a record's id to the path of such records' pages.
+// NewWriter returns a Writer. Labels are looked up first under the name context, which is that of the kind of record. links is
+// for fields whose value is a record's id: it maps the name of the field to the path below which these records have their
+// pages.
 func NewWriter(t *labels.Texts, context string, links map[string]string) *Writer {
 	return &Writer{valueWriter{t: t, area: &Pages{Area: Area{Links: links}}, context: context}}
 }
@@ -22,17 +23,17 @@ func NewWriter(t *labels.Texts, context string, links map[string]string) *Writer
 // Label returns the label of a field.
 func (w *Writer) Label(name string) string { return w.t.Field(join(w.context, name)) }
 
-// Value writes the value of a field. around are the objects around the value, innermost first.
+// Value writes the value of a field. around are the objects that contain the value, innermost first.
 func (w *Writer) Value(f *described.Field, value any, around ...map[string]any) template.HTML {
 	return w.value(f, join(w.context, f.Name), value, around)
 }
 
-// Pairs writes the fields of a record.
+// Pairs writes the fields of a record, each with its label.
 func (w *Writer) Pairs(fields []described.Field, record map[string]any) []Pair {
 	return w.pairs(fields, w.context, record, nil)
 }
 
-// IsNumber tells whether the values of a field are aligned to the end of a column, as numbers are.
+// IsNumber tells whether the values of a field are aligned like numbers, to the end of their column.
 func IsNumber(f *described.Field) bool { return isNumber(f) || f.Kind == described.Integer }
 
 // ReadRows reads the rows of a list, and the cursor of the next page.

@@ -23,8 +23,8 @@ var catalogs = func() map[string]*Texts {
 	return loaded
 }()
 
-// Load reads the texts of one area (a group of pages) from the files catalog/LANG.json, one for each language. It panics if
-// locale.Load finds a fault.
+// Load reads the texts of one area (a group of pages) from the files catalog/LANG.json. There is one file for each language. If
+// locale.Load finds a fault, Load panics.
 func Load[T any](files fs.FS) map[string]*T {
 	loaded, err := locale.Load[T](files, Languages())
 	assert.NoError(err)
@@ -34,7 +34,7 @@ func Load[T any](files fs.FS) map[string]*T {
 // Has tells whether the console has texts in a language.
 func Has(lang string) bool { return catalogs[lang] != nil }
 
-// In returns the texts in a language, or the English ones if there are none.
+// In returns the texts in the given language, or in English if the console does not have that language.
 func In(lang string) *Texts {
 	if t := catalogs[lang]; t != nil {
 		return t

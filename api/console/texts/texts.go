@@ -2,8 +2,8 @@ package texts
 
 import "mizan/api/web/locale"
 
-// Texts are the texts that all pages share in one language, with the formats of its numbers and times. locale.Load explains the
-// tags of the fields.
+// Texts has the texts that all pages share, in one language, and the language's formats of numbers and times. locale.Load
+// explains the tags of the fields.
 type Texts struct {
 	*locale.Locale `json:"-"`
 
@@ -27,6 +27,8 @@ type Texts struct {
 		Back        string `json:"back" on:"button"`
 		Copy        string `json:"copy" on:"button"`
 		Copied      string `json:"copied" on:"button"`
+		Reload      string `json:"reload" on:"button"`
+		Offline     string `json:"offline"` // a part of a page could not be loaded, because the service did not respond
 		Print       string `json:"print" on:"button"`
 		Yes         string `json:"yes" on:"button"`
 		No          string `json:"no" on:"button"`
@@ -34,10 +36,10 @@ type Texts struct {
 		All         string `json:"all"`
 		Optional    string `json:"optional"`
 		Details     string `json:"details"`
-		Pages       string `json:"pages"`       // names the links to other pages of a list
-		Breadcrumbs string `json:"breadcrumbs"` // names the links to the pages above
+		Pages       string `json:"pages"`       // name of the group of links to other pages of a list
+		Breadcrumbs string `json:"breadcrumbs"` // name of the group of links to the pages above
 		Test        string `json:"test"`
-		Nothing     string `json:"nothing"` // the list has no rows
+		Nothing     string `json:"nothing"` // says that a list has no rows
 		Problems    string `json:"problems"`
 		Done        string `json:"done"`
 		RequestID   string `json:"requestID"`
@@ -122,10 +124,10 @@ type Texts struct {
 	Roles  map[string]string `json:"roles"`
 	Groups map[string]string `json:"groups"` // headings of the menu's groups
 	Menu   map[string]string `json:"menu"`   // entries of the menu
-	Langs  map[string]string `json:"langs"`  // each language by its own name
+	Langs  map[string]string `json:"langs"`  // name of each language, in that language
 }
 
-// Notice is the text of a page that only explains why there is nothing else to show.
+// Notice has the texts of a page that shows nothing but an explanation, such as an error.
 type Notice struct {
 	Title string `json:"title"`
 	Body  string `json:"body"`

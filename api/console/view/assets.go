@@ -13,13 +13,13 @@ import (
 	"mizan/internal/assert"
 )
 
-// AssetRoot is the path below which the console's files are.
+// AssetRoot is the path below which the console serves style sheets, scripts and icons.
 const AssetRoot = Root + "assets/"
 
 //go:embed assets
 var assetFiles embed.FS
 
-// Asset is a file that browsers load and cache.
+// Asset is a file that browsers load and cache, such as a style sheet.
 type Asset struct {
 	Content, Compressed []byte // compressed by gzip
 	ContentType         string
@@ -28,7 +28,7 @@ type Asset struct {
 // AssetPaths are the addresses of the files that every page loads.
 type AssetPaths struct{ Style, Script, HTMX, Icon string }
 
-// assets has each file by its name in addresses, which ends in a hash of its content.
+// assets maps the names of files in addresses to the files. A name includes a hash of the file's content.
 var assets = make(map[string]*Asset)
 
 var assetPaths = &AssetPaths{
@@ -48,8 +48,8 @@ func readAsset(name string) []byte {
 	return content
 }
 
-// AddAsset adds a file of an area and returns its address. Call it only while the program starts. The extension of the name
-// determines the content type.
+// AddAsset adds a file of an area and returns its address. AddAsset may be called only while the program starts. The file's
+// content type is chosen by the extension of the name.
 func AddAsset(name string, content []byte) string { return addAsset(name, content) }
 
 func addAsset(name string, content []byte) (address string) {
@@ -67,7 +67,7 @@ func addAsset(name string, content []byte) (address string) {
 	return AssetRoot + hashed
 }
 
-// AssetNamed returns the file at AssetRoot + name.
+// AssetNamed returns the file with the address AssetRoot + name.
 func AssetNamed(name string) (*Asset, bool) {
 	a, found := assets[name]
 	return a, found

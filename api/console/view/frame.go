@@ -9,20 +9,20 @@ import (
 	"mizan/ledger/money"
 )
 
-// Frame is the data of a template: the page's own data, and the data that every page has. Its methods format values in the page's
-// language.
+// Frame is the data for a page's template: the page's own data, and the data that every page has. The methods of Frame format
+// values in the page's language.
 type Frame struct {
 	T       *texts.Texts
 	A       any    // the area's texts in the page's language
 	Page    any    // the page's own data
-	Title   string // title of the page; the layout shows it as the heading, too
+	Title   string // title of the page, which the layout also shows as the heading
 	Crumbs  []Crumb
-	Problem string // the problem with the form, or why nothing was done; empty: none
-	Notice  string // confirms an action; empty: none
+	Problem string // what is wrong with the form, or why nothing was done; empty if there is no problem
+	Notice  string // a text that confirms an action; empty if there is none
 
 	CSRF         string // value of the hidden field csrf of every form
-	FormKey      string // value of the hidden field form_key of every form: the idempotency key of its writes
-	Person       string // the name of the person who is signed in; empty: nobody is
+	FormKey      string // value of the hidden field form_key of every form: the idempotency key of the form's writes
+	Person       string // name of the person who is signed in; empty if nobody is
 	Roles        []string
 	Organization string
 
@@ -33,7 +33,7 @@ type Frame struct {
 	RequestID      string
 }
 
-// Crumb is a link to a page above this one.
+// Crumb is a link to a page above the shown page.
 type Crumb struct{ Title, Path string }
 
 // Assets returns the addresses of the files that the layout loads.
@@ -54,7 +54,8 @@ func (f *Frame) RoleTexts() string {
 	return strings.Join(names, ", ")
 }
 
-// IsCurrent tells whether a path of the menu is that of the page, or else the nearest one above it.
+// IsCurrent tells whether the menu's entry with this path leads to the shown page. If no entry does, the entry of the nearest
+// page above it is the current one.
 func (f *Frame) IsCurrent(path string) bool {
 	if !f.isAtOrAbove(path) {
 		return false
@@ -69,19 +70,19 @@ func (f *Frame) IsCurrent(path string) bool {
 	return true
 }
 
-// isAtOrAbove tells whether a path is that of the page, or of one above it.
+// isAtOrAbove tells whether the path is that of the shown page, or of a page above it.
 func (f *Frame) isAtOrAbove(path string) bool {
 	return f.Path == path || path != Root && strings.HasPrefix(f.Path, path+"/")
 }
 
-// SignedInAs returns a text with the name of the person who is signed in.
+// SignedInAs returns a text that says which person is signed in.
 func (f *Frame) SignedInAs() string { return f.T.Fill(f.T.Common.SignedInAs, "name", f.Person) }
 
-// Time writes an instant of the API (RFC 3339) as a <time> element. The result is empty for an empty text. A text that is not an
-// instant is written unchanged.
+// Time formats an instant of the API (RFC 3339) as a <time> element. If the text is empty, so is the result. If the text is not
+// an instant, it is returned unchanged.
 func (f *Frame) Time(instant string) template.HTML { return f.timeAs(instant, f.T.ShortDateTime) }
 
-// Day does what Time does, but writes only the day of an instant or date.
+// Day is like Time, but shows only the day of an instant or date.
 func (f *Frame) Day(instant string) template.HTML { return f.timeAs(instant, f.T.ShortDate) }
 
 func (f *Frame) timeAs(instant string, write func(time.Time) string) template.HTML {
@@ -98,13 +99,13 @@ func (f *Frame) timeAs(instant string, write func(time.Time) string) template.HT
 	return `<time datetime="` + escape(instant) + `">` + escape(write(at)) + `</time>`
 }
 
-// Money writes an amount in minor units, as the API sends it, in major units with its currency. A text that is not an amount is
-// written unchanged.
+// Money formats an amount in major units, with its currency. The API sends amounts in minor units. If the text is not an
+// amount, it is returned unchanged.
 func (f *Frame) Money(minor, currency, network string) template.HTML {
 	return `<bdi class="money">` + escape(Amount(f.T, minor, currency, network)) + `</bdi>`
 }
 
-// Amount does what Money does, but returns plain text.
+// Amount is like Frame.Money, but returns plain text.
 func Amount(t *texts.Texts, minor, currency, network string) string {
 	amount, sign, ok := parseAmount(minor)
 	if !ok {
@@ -113,7 +114,7 @@ func Amount(t *texts.Texts, minor, currency, network string) string {
 	return sign + t.BreakableAmount(amount, money.Asset{Currency: money.Currency(currency), Network: money.Network(network), Env: money.Prod})
 }
 
-// Digits writes an amount as Money does, but without its currency, for a column whose heading has the currency.
+// Digits is like Money, but leaves out the currency. It is for columns whose heading names the currency.
 func (f *Frame) Digits(minor, currency, network string) template.HTML {
 	amount, sign, ok := parseAmount(minor)
 	if !ok {
@@ -123,7 +124,8 @@ func (f *Frame) Digits(minor, currency, network string) template.HTML {
 	return `<bdi class="money">` + escape(sign+number) + `</bdi>`
 }
 
-// parseAmount reads an amount with an optional minus sign. sign is the typographic minus sign, or empty.
+// parseAmount reads an amount with an optional minus sign. sign is the typographic minus sign if the amount is negative, and
+// otherwise empty.
 func parseAmount(minor string) (amount money.Amount, sign string, ok bool) {
 	digits, isNegative := strings.CutPrefix(minor, "-")
 	if isNegative {
@@ -136,7 +138,7 @@ func parseAmount(minor string) (amount money.Amount, sign string, ok bool) {
 // Number formats a number.
 func (f *Frame) Number(n int) string { return f.T.Number(n) }
 
-// ID writes an identifier, with a button that copies it if scripts run.
+// ID formats an identifier. If scripts run in the browser, they add a button that copies the identifier.
 func (f *Frame) ID(id string) template.HTML {
 	if id == "" {
 		return ""
@@ -144,13 +146,13 @@ func (f *Frame) ID(id string) template.HTML {
 	return `<code class="id" translate="no" dir="ltr">` + escape(id) + `</code>`
 }
 
-// Account writes the path of an account of the ledger. The style sheet writes it from left to right; in a table
-// it goes on in another line only after a hyphen.
+// Account formats the path of a ledger account. The style sheet shows the path from left to right, and in a table breaks it
+// into lines only after hyphens.
 func (f *Frame) Account(path string) template.HTML {
 	return `<code class="path" translate="no">` + escape(path) + `</code>`
 }
 
-// YesNo writes a boolean as a word.
+// YesNo returns the word for true or false: yes or no.
 func (f *Frame) YesNo(is bool) string {
 	if is {
 		return f.T.Common.Yes

@@ -6,21 +6,21 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Root is the path of the console's first page. All its pages are below it.
+// Root is the path of the console's first page. All pages of the console are below this path.
 const Root = "/console/"
 
 // Item is an entry of the menu.
 type Item struct {
 	Key    string // key of the entry's text in texts.Texts.Menu
 	Path   string
-	Letter string // the keyboard shortcut: g, then this letter, opens the page; empty: none
+	Letter string // letter of the keyboard shortcut: pressing g and then the letter opens the page; empty if none
 	Roles  directory.Roles
-	Bank   bool // the entry is shown only in an organization that is a bank
+	Bank   bool // only organizations that are banks have the entry
 }
 
 // Group is a group of entries of the menu, with a heading.
 type Group struct {
-	Key   string // key of the heading in texts.Texts.Groups; empty: no heading
+	Key   string // key of the heading in texts.Texts.Groups; empty if there is no heading
 	Items []Item
 }
 
@@ -35,7 +35,7 @@ var (
 	byPayments = directory.Roles{directory.Admin, directory.PartnerRole}
 )
 
-// menu has every page that the menu can show.
+// menu lists all entries that a menu can have.
 var menu = []Group{
 	{"", []Item{{"home", Root, "h", everybody, false}}},
 	{"payments", []Item{
@@ -77,11 +77,11 @@ var menu = []Group{
 	{"account", []Item{{"settings", Root + "settings", "s", everybody, false}}},
 }
 
-// SearchPath is the path of the page with the results of a search.
+// SearchPath is the path of the page that shows the results of a search.
 const SearchPath = Root + "admin/search"
 
-// MenuFor returns the menu of a person with the roles. Entries whose pages do not exist are left out. If two entries have the
-// same letter, only the first keeps it.
+// MenuFor returns the menu for a person with the given roles. Entries whose pages do not exist are left out. If two entries
+// have the same letter, only the first one keeps the letter.
 func MenuFor(roles directory.Roles, isBank bool, exists func(path string) bool) (groups []Group) {
 	letters := make(map[string]bool)
 	for _, all := range menu {

@@ -15,10 +15,11 @@ import (
 //go:embed templates
 var sharedFiles embed.FS
 
-// layout has the frame of every page and the parts that pages share.
+// layout has the templates that all pages share: the layout of a page, and parts of pages.
 var layout = template.Must(template.New("layout.html").Funcs(template.FuncMap{"dict": dict}).ParseFS(sharedFiles, "templates/layout.html", "templates/parts.html"))
 
-// dict makes a map of alternating names and values. Templates use it to pass several values to another template.
+// dict makes a map from arguments that are alternately names and values. Templates use dict to pass several values to another
+// template.
 func dict(namesAndValues ...any) map[string]any {
 	m := make(map[string]any, len(namesAndValues)/2)
 	for i := 0; i+1 < len(namesAndValues); i += 2 {
@@ -27,7 +28,7 @@ func dict(namesAndValues ...any) map[string]any {
 	return m
 }
 
-// Templates are the templates of an area's pages. Each page is one file, which defines the block "main" and may define other
+// Templates are the templates of an area's pages. Each page is one file. It defines the block "main", and may define other
 // blocks of the layout.
 type Templates struct {
 	byName map[string]*template.Template
@@ -35,8 +36,8 @@ type Templates struct {
 }
 
 // NewTemplates parses the files templates/*.html of an area. Files whose names begin with an underscore are not pages: they
-// define blocks for all pages of the area. texts returns the area's own texts in a language; nil: the area has none. NewTemplates
-// panics if a template is faulty.
+// define blocks for all pages of the area. texts returns the area's own texts in a language, and is nil if the area has none.
+// NewTemplates panics if a template is faulty.
 func NewTemplates(files fs.FS, texts func(lang string) any) *Templates {
 	t := &Templates{byName: make(map[string]*template.Template), texts: texts}
 	names, err := fs.Glob(files, "templates/*.html")
@@ -59,11 +60,11 @@ func NewTemplates(files fs.FS, texts func(lang string) any) *Templates {
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// maxKept is the greatest capacity, in bytes, of a buffer that is reused for another page.
+// maxKept is the capacity in bytes up to which a buffer is kept for rendering other pages.
 const maxKept = 1 << 20
 
-// Render renders the page with the name, and calls send with the result. The bytes are valid until send returns. part is the
-// name of the block to render; empty: the whole page.
+// Render renders the page with the given name, and calls send with the result. The bytes are valid only until send returns. If
+// part is not empty, Render renders only the block of that name.
 func (t *Templates) Render(name, part string, f *Frame, send func([]byte)) error {
 	page := t.byName[name]
 	assert.That(page != nil, "view: there is no template %s", name)
@@ -88,17 +89,21 @@ func (t *Templates) Render(name, part string, f *Frame, send func([]byte)) error
 	return nil
 }
 
-// Part renders a block of a page as HTML, for use in a page of another area.
+// Part renders one block of a page as HTML, which a page of another area can contain.
 func Part(t *Templates, name, part string, f *Frame) (html template.HTML, err error) {
 	err = t.Render(name, part, f, func(written []byte) { html = template.HTML(written) })
 	return html, err
 }
 
-// Notice is the template of a page that only explains why there is nothing else to show. The page's data (Frame.Page) is a text.
+// Notice is the template of a page that shows nothing but an explanation, such as an error. Frame.Page is the text of the
+// explanation.
 var Notice = NewTemplates(noticeFile, nil)
 
 //go:embed templates/notice.html
 var noticeFile embed.FS
 
-// NoticeName is the name of the page in Notice.
-const NoticeName = "notice"
+// NoticeName is the name of the page in Notice, and NoticePart that of the block which says the same in place of a part of a page.
+const (
+	NoticeName = "notice"
+	NoticePart = "part"
+)

@@ -15,14 +15,15 @@ import (
 // TokenPath is the path of the page on which a person enters the administration token.
 const TokenPath = view.Root + "admin/token"
 
-// maxTokens bounds the sessions for which an administration token is kept. A new token replaces the oldest one.
+// maxTokens is the greatest number of sessions for which an administration token is kept. Beyond it, a new token replaces the
+// oldest token.
 const maxTokens = 256
 
-// operatorTokens has the administration tokens that persons have entered, by their sessions. They are in memory only.
+// operatorTokens has the administration tokens that people have entered, by session. The tokens are only in memory.
 type operatorTokens struct {
 	mu     sync.Mutex
 	tokens map[ledger.ID]secret.Text // guarded by mu; the key is the session's id
-	order  []ledger.ID               // guarded by mu; the sessions, in the order in which their tokens were entered
+	order  []ledger.ID               // guarded by mu; ids of the sessions, in the order in which the tokens were entered
 }
 
 func (o *operatorTokens) of(session ledger.ID) (secret.Text, bool) {
@@ -59,7 +60,8 @@ func (o *operatorTokens) drop(session ledger.ID) {
 	}
 }
 
-// ShowToken keeps the administration token for the person's session. It returns false, and keeps nothing, if the token is not in force.
+// ShowToken keeps the administration token for the person's session. If the token is not in force, ShowToken returns false and
+// keeps nothing.
 func (v *Visit) ShowToken(token string) bool {
 	if !v.console.cfg.People.AdminToken([]byte(token)) {
 		return false
@@ -71,14 +73,15 @@ func (v *Visit) ShowToken(token string) bool {
 // ForgetToken removes the administration token of the person's session.
 func (v *Visit) ForgetToken() { v.console.tokens.drop(v.Session().ID) }
 
-// IsOperator tells whether a token that is still in force was entered in the person's session.
+// IsOperator tells whether the person has entered an administration token in this session, and the token is still in force.
 func (v *Visit) IsOperator() bool {
 	token, found := v.console.tokens.of(v.Session().ID)
 	return found && v.console.cfg.People.AdminToken([]byte(token))
 }
 
-// AsOperator returns a visit whose calls are made with the administration token, in an organization (zero: the person's own). ok is
-// false if no token in force was entered in the session. The caller then responds with AskForToken.
+// AsOperator returns a visit whose calls use the rights of the administration token, in the given organization or, if org is
+// zero, in the person's own. ok is false if the person has not entered a token that is in force. The caller then has to respond
+// with AskForToken.
 func (v *Visit) AsOperator(org ledger.ID) (operator *Visit, ok bool) {
 	if !v.IsOperator() {
 		return nil, false
@@ -90,7 +93,7 @@ func (v *Visit) AsOperator(org ledger.ID) (operator *Visit, ok bool) {
 	return &next, true
 }
 
-// AskForToken redirects the person to the page on which the administration token is entered, and back afterwards.
+// AskForToken redirects the person to the page for entering the administration token. That page then redirects the person back.
 func (v *Visit) AskForToken() error {
 	next := view.Root
 	if v.IsGet() {

@@ -2,6 +2,7 @@ package visit
 
 import (
 	"errors"
+	"net/url"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -12,48 +13,48 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Page declares a page of the console, or the target of a page's form.
+// Page declares a page of the console, or an address to which a form is posted.
 type Page struct {
-	Method, Path string           // a GET serves HEAD too
-	Roles        []directory.Role // the person needs one of these roles; nil: any role
-	MaxBody      int              // greatest length of the form in bytes; 0: the default bound
-	Upload       bool             // the form has a file, so its encoding is multipart/form-data
-	EndsSession  bool             // the page signs the person out, so a person of a deactivated partner may call it too
+	Method, Path string           // a page with GET also responds to HEAD
+	Roles        []directory.Role // the person needs one of these roles; nil if any role suffices
+	MaxBody      int              // greatest length of the form in bytes; 0 for the default
+	Upload       bool             // the form uploads a file, so its encoding is multipart/form-data
+	EndsSession  bool             // the page signs the person out, so people of a deactivated partner may also open it
 	Handle       func(*Visit) error
 }
 
-// Config has the services that visits call.
+// Config has what the console needs from the rest of the server.
 type Config struct {
 	Internal *web.Internal
 	Errors   web.Errors
 	Proxies  *web.Proxies
 	People   People
 	Clock    clock.Clock
-	Base     string // scheme and host of the service's own addresses
+	Base     string // scheme and host of the service's own URLs
 
-	// LedgerReaderIsHere is called for each page of a person who reads a whole organization's ledger, so that the sums of the
-	// ledger are ready when the person looks at them. It returns at once.
+	// LedgerReaderIsHere is called whenever a person who may read an organization's whole ledger opens a page. The ledger's
+	// sums are then prepared, so that they are ready when the person looks at them. The function returns at once.
 	LedgerReaderIsHere func(org ledger.ID)
 }
 
-// People finds the person who is signed in.
+// People finds the organization and the user who are signed in, and checks administration tokens.
 type People interface {
 	Organization(id ledger.ID) (*directory.Organization, bool)
 	User(org, id ledger.ID) (*directory.User, bool)
 	AdminToken(token []byte) bool
 }
 
-// Console makes the routes of pages.
+// Console makes the routes that serve the console's pages.
 type Console struct {
 	cfg    Config
-	exists map[string]bool // the paths of pages with GET
+	exists map[string]bool // paths of the pages that respond to GET
 	tokens operatorTokens
 }
 
-// New returns the console without pages.
+// New returns a console that has no pages yet.
 func New(cfg Config) *Console { return &Console{cfg: cfg, exists: make(map[string]bool)} }
 
-// Routes returns the routes of the pages. Routes may be called several times: the menu shows the pages of all calls.
+// Routes returns the routes that serve the given pages. It may be called several times; the menu has the pages of all calls.
 func (c *Console) Routes(pages ...Page) (routes []web.Route) {
 	for _, p := range pages {
 		if p.Method == fiber.MethodGet {
@@ -71,7 +72,8 @@ func (c *Console) Routes(pages ...Page) (routes []web.Route) {
 	return routes
 }
 
-// serve reads and checks the posted form, if there is one, calls the handler of a page, and responds to its error.
+// serve calls the handler of a page. If a form was posted, serve first reads and checks the form. If the handler fails, serve
+// responds with an error page.
 func (c *Console) serve(req *web.Request, p *Page) error {
 	v := c.newVisit(req)
 	if !req.IsGet() && !req.IsHead() {
@@ -92,7 +94,12 @@ func (c *Console) Refuse(req *web.Request, err error) error {
 		organization := string(req.QueryArgs().Peek(OrganizationParam))
 		req.QueryArgs().Del(OrganizationParam)
 		next := view.Root
-		if req.IsGet() {
+		switch {
+		case wantsPart(req):
+			if page, err := url.Parse(string(req.Request.Header.Peek(headerPage))); err == nil {
+				next = page.RequestURI()
+			}
+		case req.IsGet():
 			next = string(req.URI().RequestURI())
 		}
 		ended := len(req.Request.Header.Cookie(web.SessionCookie)) > 0

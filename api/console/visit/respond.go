@@ -21,7 +21,20 @@ var (
 	valueSameOrigin = []byte("same-origin")
 )
 
-// setHeaders sets the headers of every page and redirect.
+// Headers of htmx, the script that loads parts of pages. See https://four.htmx.org/reference.
+const (
+	headerIsPart  = "HX-Request"     // of a request: "true"
+	headerPage    = "HX-Current-URL" // of a request: the address of the page to which the part belongs
+	headerRestart = "HX-Redirect"    // of a response: the browser leaves the page for this address
+	headerSwap    = "HX-Reswap"      // of a response: where the fragment goes in the page
+)
+
+// wantsPart tells whether a script requests a fragment of a page.
+func wantsPart(req *web.Request) bool {
+	return string(req.Request.Header.Peek(headerIsPart)) == "true"
+}
+
+// setHeaders sets the headers that every page and every redirect has.
 func setHeaders(req *web.Request) {
 	h := &req.Response.Header
 	h.SetCanonical(web.HeaderPolicy, policy)
@@ -30,23 +43,30 @@ func setHeaders(req *web.Request) {
 	h.SetCanonical(headerReferrer, valueSameOrigin)
 }
 
-// redirect redirects the browser to a page of the console, with GET.
+// redirect redirects the browser to a page of the console, with GET. It also leaves the page if only a part of it was requested.
 func redirect(req *web.Request, address string) error {
 	req.Response.ResetBody()
 	setHeaders(req)
+	if wantsPart(req) { // the script would follow a Location itself, and put the whole page in the place of the part
+		req.Response.Header.Set(headerRestart, address)
+		req.Response.SetStatusCode(fiber.StatusNoContent)
+		return nil
+	}
 	req.Response.Header.SetCanonical(web.HeaderLocation, []byte(address))
 	req.Response.SetStatusCode(fiber.StatusSeeOther)
 	return nil
 }
 
-// LoginPath is the path of the login page. OrganizationParam is its query parameter with the id of an organization.
+// LoginPath is the path of the login page. OrganizationParam is the login page's query parameter with the id of an
+// organization.
 const (
 	LoginPath         = view.Root + "login"
 	OrganizationParam = "organization"
 )
 
-// loginAddress returns the address of the login page. After the login, the person is redirected to next. organization is the
-// organization to which the person logs in; empty: not known. ended makes the page say that the session has ended.
+// loginAddress returns the address of the login page. After the login, the person is redirected to next. organization is the id
+// of the organization to which the person logs in, or empty if that is unknown. If ended is true, the login page says that the
+// session has ended.
 func loginAddress(next, organization string, ended bool) string {
 	query := make(url.Values)
 	if organization != "" {
@@ -64,8 +84,8 @@ func loginAddress(next, organization string, ended bool) string {
 	return LoginPath + "?" + query.Encode()
 }
 
-// LocalPath returns the address if it belongs to a page of the console, and the address of the first page otherwise. It accepts
-// no host, no scheme and no backslash, which browsers treat as a slash.
+// LocalPath returns the address if it belongs to a page of the console, and the address of the first page otherwise. Addresses
+// with a host or a scheme are not accepted, nor those with a backslash, because browsers treat a backslash as a slash.
 func LocalPath(address string) string {
 	if !strings.HasPrefix(address, view.Root) || strings.HasPrefix(address, LoginPath) || strings.ContainsAny(address, "\\\r\n\t") {
 		return view.Root
@@ -77,19 +97,27 @@ func LocalPath(address string) string {
 	return address
 }
 
-// Fail responds with an error page: for a refusal of the API, or for a fault.
+// Fail responds with an error page. The error is a refusal of the API or a fault of the server.
 func (v *Visit) Fail(err error) error {
 	var refused *web.Refused
 	if !errors.As(err, &refused) {
-		v.console.cfg.Errors.Respond(v.Request, err) // Respond logs a fault, and sets the status of the response
+		v.console.cfg.Errors.Respond(v.Request, err) // Respond logs the fault, and sets the status of the response
 		v.Response.ResetBody()
 		refused = &web.Refused{Status: v.Response.StatusCode()}
 	}
-	if refused.Status == fiber.StatusUnauthorized { // the session has ended after the request was admitted
+	if refused.Status == fiber.StatusUnauthorized { // the session ended after the request was admitted
 		return redirect(v.Request, loginAddress(view.Root, "", true))
 	}
 	notice := noticeOf(v.T, refused)
-	return v.Show(view.Notice, view.NoticeName, PageContent{Status: refused.Status, Title: notice.Title, Page: notice.Body, Problem: refused.Message})
+	content := PageContent{Status: refused.Status, Title: notice.Title, Page: notice.Body, Problem: refused.Message}
+	if v.WantsPart() {
+		for _, p := range refused.Problems {
+			content.Problem += " " + p.Detail + "."
+		}
+		content.Part = view.NoticePart
+		v.Response.Header.Set(headerSwap, "innerHTML")
+	}
+	return v.Show(view.Notice, view.NoticeName, content)
 }
 
 func noticeOf(t *texts.Texts, refused *web.Refused) texts.Notice {

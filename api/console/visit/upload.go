@@ -14,10 +14,10 @@ import (
 	"mizan/api/web"
 )
 
-// maxUploadFields bounds the fields and files of a form with a file.
+// maxUploadFields limits the number of fields and files in a form that uploads files. The form must have fewer.
 const maxUploadFields = 16
 
-// parseUpload reads a posted form with files.
+// parseUpload reads a posted form that contains files.
 func (v *Visit) parseUpload() error {
 	kind, parameters, err := mime.ParseMediaType(string(v.Request.Request.Header.ContentType()))
 	if err != nil || !strings.EqualFold(kind, fiber.MIMEMultipartForm) {
@@ -36,7 +36,7 @@ func (v *Visit) parseUpload() error {
 		if err != nil {
 			break
 		}
-		content, err := io.ReadAll(part) // bounded by the route's MaxBody
+		content, err := io.ReadAll(part) // MaxBody of the route limits the length
 		if err != nil {
 			break
 		}
@@ -49,10 +49,10 @@ func (v *Visit) parseUpload() error {
 	return &web.Refused{Status: fiber.StatusBadRequest, Code: string(web.BadRequest)}
 }
 
-// File returns the content of a posted file; nil: there is none.
+// File returns the content of the file that was posted in a field, or nil if there is no such file.
 func (v *Visit) File(field string) []byte { return v.files[field] }
 
-// SendFile responds with a file that the browser stores.
+// SendFile responds with a file, which the browser saves instead of showing it.
 func (v *Visit) SendFile(name, contentType string, content []byte) {
 	setHeaders(v.Request)
 	v.Response.Header.SetContentType(contentType)

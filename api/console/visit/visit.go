@@ -21,26 +21,27 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Visit is one request of a person who is signed in, or of an unknown person to the login page.
+// Visit is one request to the console. It comes from a person who is signed in, or from an unknown person who opens the login
+// page.
 type Visit struct {
 	*web.Request
 	T    *texts.Texts            // the shared texts in the language of the page
 	Org  *directory.Organization // nil: nobody is signed in
-	User *directory.User         // nil: nobody is signed in, or the partner has logged in with its own login
+	User *directory.User         // nil if nobody is signed in, or if the partner used its own login, which belongs to no user
 	Form url.Values              // the posted form; nil for a GET
 
 	console *Console
 	person  string
-	files   map[string][]byte // files of the posted form, by the names of its fields; nil: the form is not an upload
-	formKey string            // idempotency key of the posted form; empty: none
-	writes  int               // number of internal requests so far that may write
+	files   map[string][]byte // files of the posted form, by the field's name; nil if the form uploads no files
+	formKey string            // idempotency key of the posted form; empty if it has none
+	writes  int               // number of internal requests so far that could write
 
-	// operatorOf is the organization in which the person acts with the administration token; zero: the person acts without the
-	// token.
+	// operatorOf is the organization in which the person uses the administration token. It is zero if the person does not use
+	// the token.
 	operatorOf ledger.ID
 }
 
-// newVisit returns the visit of the request's principal.
+// newVisit returns the visit for a request. The person is the request's principal.
 func (c *Console) newVisit(req *web.Request) *Visit {
 	v := &Visit{Request: req, console: c}
 	lang := ""
@@ -60,8 +61,8 @@ func (c *Console) newVisit(req *web.Request) *Visit {
 	return v
 }
 
-// languageOf returns the language of the page: the language in the person's settings if the console has it, else the first of the
-// browser's languages that the console has.
+// languageOf returns the language of the page. It is the language in the person's settings if the console has that language,
+// and otherwise the first of the browser's languages that the console has.
 func (v *Visit) languageOf(set string) string {
 	if texts.Has(set) {
 		return set
@@ -69,27 +70,25 @@ func (v *Visit) languageOf(set string) string {
 	return locale.Preferred(string(v.Request.Request.Header.Peek(fiber.HeaderAcceptLanguage)), texts.Languages()...)
 }
 
-// Session returns the session of the person; nil: nobody is signed in.
+// Session returns the person's session, or nil if nobody is signed in.
 func (v *Visit) Session() *directory.Session { return v.Principal.Session }
 
-// Partner returns the partner as which the person acts; nil: none.
+// Partner returns the partner for which the person acts, or nil if the person acts for no partner.
 func (v *Visit) Partner() *directory.Partner { return v.Principal.Partner }
 
-// Has tells whether the person has one of the roles.
+// Has tells whether the person has at least one of the given roles.
 func (v *Visit) Has(roles ...directory.Role) bool {
 	return v.Session() != nil && v.Session().Roles.Has(roles...)
 }
 
 // WantsPart tells whether a script (htmx) requests a fragment of a page. Without the script, the same address shows the whole
 // page.
-func (v *Visit) WantsPart() bool {
-	return string(v.Request.Request.Header.Peek("HX-Request")) == "true"
-}
+func (v *Visit) WantsPart() bool { return wantsPart(v.Request) }
 
 // Query returns a query parameter of the address.
 func (v *Visit) Query(name string) string { return string(v.QueryArgs().Peek(name)) }
 
-// Params returns the query parameters of the address, except doneParam, which is for the layout and not for the page.
+// Params returns the query parameters of the address. It leaves out doneParam, which is for the layout and not for the page.
 func (v *Visit) Params() url.Values {
 	params := make(url.Values)
 	for name, value := range v.QueryArgs().All() {
@@ -102,16 +101,16 @@ func (v *Visit) Params() url.Values {
 // Now returns the time of the service's clock.
 func (v *Visit) Now() time.Time { return v.console.cfg.Clock.Now() }
 
-// HasPage tells whether the console has a page with the path, in which :id stands for any id.
+// HasPage tells whether the console has a page with the given path. In the path, :id stands for any id.
 func (v *Visit) HasPage(path string) bool { return v.console.exists[path] }
 
-// Call makes an internal request for the person.
+// Call makes an internal request with the person's rights.
 func (v *Visit) Call(call web.Call) *web.Answer {
 	return v.CallAs(v.grant(), call)
 }
 
-// grant returns the credentials of internal requests: the person's session or, for an operator, the administration token's
-// rights.
+// grant returns the rights of internal requests. They are the rights of the person's session or, if the person acts as the
+// operator, of the administration token.
 func (v *Visit) grant() *web.Grant {
 	grant := &web.Grant{Org: v.Principal.Org, Session: v.Principal.Session, Partner: v.Principal.Partner}
 	if v.operatorOf != (ledger.ID{}) {
@@ -120,7 +119,8 @@ func (v *Visit) grant() *web.Grant {
 	return grant
 }
 
-// May tells whether the person may call a route of the API, and which members of its body the person may send.
+// May tells whether the person may call a route of the API (ok), and which members of the request's body the person may send
+// (maySend).
 func (v *Visit) May(route *web.Route) (maySend func(member string) bool, ok bool) {
 	return v.grant().May(route)
 }
@@ -131,8 +131,8 @@ func (v *Visit) CallAs(grant *web.Grant, call web.Call) *web.Answer {
 	return cfg.Internal.Do(v.Request, cfg.Proxies.Source(v.RequestCtx), grant, &call)
 }
 
-// Get reads a path of the API and decodes the response into the value to which into points. into may be nil. The error is a
-// *web.Refused if the API refuses the request.
+// Get sends a GET request to the API, and decodes the response into the value to which into points. If into is nil, nothing is
+// decoded. If the API refuses the request, the error is a *web.Refused.
 func (v *Visit) Get(path string, query url.Values, into any) error {
 	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: path, Query: query})
 	if into == nil {
@@ -144,18 +144,18 @@ func (v *Visit) Get(path string, query url.Values, into any) error {
 	return answer.Decode(into)
 }
 
-// Do sends a JSON body to a path of the API. The answer may be a refusal: see web.Answer. The request has an idempotency key,
-// which comes from the posted form. So a form that is sent twice gets the first answer again.
+// Do sends a request with a JSON body to the API. The answer may be a refusal; see web.Answer. The request's idempotency key
+// comes from the posted form, so if the same form is sent twice, the second request gets the answer to the first.
 func (v *Visit) Do(method, path string, body []byte) *web.Answer {
 	return v.Call(web.Call{Method: method, Path: path, Body: body, IdempotencyKey: v.nextKey()})
 }
 
-// Send does what Do does, but with a body that is not JSON. The body is overwritten before Send returns.
+// Send is like Do, but sends a body that is not JSON. The body is overwritten before Send returns.
 func (v *Visit) Send(method, path, contentType string, body []byte) *web.Answer {
 	return v.Call(web.Call{Method: method, Path: path, Body: body, ContentType: contentType, IdempotencyKey: v.nextKey()})
 }
 
-// nextKey returns the idempotency key of the next write that the form causes; empty: the form has no key.
+// nextKey returns the idempotency key of the next write that the form causes, or an empty key if the form has none.
 func (v *Visit) nextKey() string {
 	if v.formKey == "" {
 		return ""
@@ -164,7 +164,7 @@ func (v *Visit) nextKey() string {
 	return v.formKey + "-" + strconv.Itoa(v.writes)
 }
 
-// frame returns the data that the layout of a page needs.
+// frame returns the data that the layout needs to show a page.
 func (v *Visit) frame(title string) *view.Frame {
 	f := &view.Frame{T: v.T, Title: title, Path: string(v.Path()), RequestID: string(v.Response.Header.PeekBytes(web.HeaderRequestID))}
 	if n := v.Session(); n != nil && v.Org != nil {
@@ -186,18 +186,18 @@ func (v *Visit) FrameOf(page any) *view.Frame {
 	return f
 }
 
-// PageContent is the content of a page.
+// PageContent is what Show needs to respond with a page.
 type PageContent struct {
 	Status  int // 0: 200
 	Title   string
 	Crumbs  []view.Crumb
-	Problem string // the problem with the form; empty: none
-	Notice  string // confirms an action; empty: none
-	Page    any    // the data of the template
-	Part    string // the block of the template to send, for a request of htmx; empty: the whole page
+	Problem string // what is wrong with the form; empty if nothing is
+	Notice  string // a text that confirms an action; empty if there is none
+	Page    any    // the data for the template
+	Part    string // if htmx requested a fragment, the template's block to send; empty for the whole page
 }
 
-// Show responds with a page, which it renders with the template of the given name.
+// Show renders a page with the template of the given name, and responds with the page.
 func (v *Visit) Show(t *view.Templates, name string, s PageContent) error {
 	f := v.frame(s.Title)
 	f.Crumbs, f.Problem, f.Notice, f.Page = s.Crumbs, s.Problem, s.Notice, s.Page
@@ -214,11 +214,11 @@ func (v *Visit) Show(t *view.Templates, name string, s PageContent) error {
 	})
 }
 
-// doneParam is a query parameter of the address to which a person is redirected after a form was carried out. It makes the page
-// show a confirmation.
+// doneParam is a query parameter. After a posted form was carried out, the person is redirected to an address with this
+// parameter, and the page at that address shows a confirmation.
 const doneParam = "done"
 
-// IsDone tells whether the person was redirected to this page after a form was carried out.
+// IsDone tells whether the person was redirected to this page because a posted form was carried out.
 func (v *Visit) IsDone() bool { return v.QueryArgs().Has(doneParam) }
 
 // Redirect redirects the person to a page of the console. If done is true, that page confirms that the form was carried out.
@@ -236,8 +236,8 @@ func addParam(address, param string) string {
 	return address + "?" + param
 }
 
-// csrf returns the CSRF token of the session's forms. It is a keyed hash with the session's token as the key, so it need not be
-// stored, and does not disclose the session's token.
+// csrf returns the CSRF token of the session's forms. The CSRF token is a keyed hash whose key is the session's token. So it
+// need not be stored, and does not disclose the session's token.
 func (v *Visit) csrf() string {
 	mac := hmac.New(sha256.New, v.Request.Request.Header.Cookie(web.SessionCookie))
 	mac.Write([]byte("mizan console form"))
@@ -252,10 +252,10 @@ const (
 	maxKey    = 64 // bytes
 )
 
-// errForm is the refusal of a form from another session or another site.
+// errForm refuses a form that comes from another session or another site.
 var errForm = &web.Refused{Status: fiber.StatusForbidden, Code: "form"}
 
-// readForm reads the posted form and checks that a page of this session has sent it.
+// readForm reads the posted form, and checks that the form comes from a page of this session.
 func (v *Visit) readForm(isUpload bool) error {
 	if v.IsFromAnotherSite(v.console.cfg.Base, false) {
 		return errForm
@@ -299,8 +299,8 @@ func (v *Visit) parseForm() error {
 	return nil
 }
 
-// AnonymousVisit returns the visit of a request that needs no session, such as a login. It reads the posted form, if there is one, and
-// refuses a form from another site.
+// AnonymousVisit returns the visit for a request that needs no session, such as a login. If a form was posted, AnonymousVisit
+// reads the form. A form from another site is refused.
 func (c *Console) AnonymousVisit(req *web.Request) (*Visit, error) {
 	v := c.newVisit(req)
 	if req.IsGet() || req.IsHead() {
@@ -312,5 +312,6 @@ func (c *Console) AnonymousVisit(req *web.Request) (*Visit, error) {
 	return v, v.parseForm()
 }
 
-// AnonymousGrant returns the rights of a person who has not logged in to an organization yet.
+// AnonymousGrant returns the rights of a person who has not logged in yet, in the organization to which the person wants to log
+// in.
 func AnonymousGrant(org ledger.ID) *web.Grant { return &web.Grant{Org: org} }

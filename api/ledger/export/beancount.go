@@ -10,11 +10,11 @@ import (
 	"mizan/ledger/money"
 )
 
-// openingDay is the day on which accounts open in beancount, before any entry.
+// openingDay is the opening date of all accounts in beancount. It is before the date of any entry.
 const openingDay = "1970-01-01"
 
-// beancount writes a ledger for beancount 2 and 3. The date of an entry is its effective day; its booked time is in the metadata.
-// A beancount link joins an entry to the one that it reverses or closes.
+// beancount writes a ledger for beancount 2 and 3. The date of an entry is its effective day; its booked time is in the
+// metadata. A beancount link joins an entry to the entry that it reverses or closes.
 type beancount struct {
 	*exporter
 	out         io.Writer
@@ -34,8 +34,8 @@ func writeBeancount(out io.Writer, x *exporter) error {
 	return err
 }
 
-// preamble opens every account with its commodities, so that beancount reports an amount in
-// another commodity as an error.
+// preamble opens every account with a list of its commodities, so that beancount reports a posting in any other commodity as an
+// error.
 func (b *beancount) preamble() error {
 	if err := heading(b.out, b.Book); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (b *beancount) postings(dst []byte, postings []ledger.Posting, pending, rel
 	return dst, nil
 }
 
-// quoted appends a beancount string.
+// quoted appends s as a quoted string of beancount.
 func quoted(dst []byte, s string) []byte {
 	s = oneLine(s)
 	if !strings.ContainsAny(s, `"\`) {

@@ -68,32 +68,31 @@ func (f Format) MediaType() string { return formatInfos[f].media }
 type Book struct {
 	Organization ledger.ID
 	Env          money.Env
-	From, To     string // the range, as a heading shows it; an empty From means from the first event
-	Last         uint64 // seq of the last event in the range; 0: none
+	From, To     string // the range, as text for a heading; if From is empty, the range begins with the first event
+	Last         uint64 // seq of the last event in the range; 0 if none
 	Prefix       string // only entries with an account whose path has this prefix
 
-	// Accounts yields all accounts of the environment that have ever had a posting, ordered by
-	// path, even if no entry in Entries has a posting on the account.
+	// Accounts yields all accounts of the environment that ever had a posting, ordered by path. It includes accounts on which
+	// no entry in Entries has a posting.
 	Accounts iter.Seq2[ledger.Account, error]
 
-	// Entries yields the events of the range, ordered by seq. The export skips events without an
-	// entry and those of another environment. An event must not change after it was yielded.
+	// Entries yields the events of the range, ordered by seq. The export skips events that have no entry or belong to another
+	// environment. An event must not change after it was yielded, because the export may keep it.
 	Entries iter.Seq2[*ledger.Event, error]
 
-	// Held returns the postings of the pending entry with the seq, which may be before the
-	// range.
+	// Held returns the postings of the pending entry with the given seq. The entry may have been booked before the range.
 	Held func(seq uint64) ([]ledger.Posting, error)
 
-	// AuthorID returns the id of an author's record: that of a key or a user, or the number of a partner. It is called only for
-	// authors that have a record. Names are not exported, because they change and an export does not.
+	// AuthorID returns the id of an author's record: the id of a key or a user, or the number of a partner. It is called only
+	// for authors that have a record. Exports contain no names of authors, because a name may change later.
 	AuthorID func(ledger.Author) (string, error)
 }
 
-// Count is the size of an export.
+// Count is the number of entries and the number of postings in an export.
 type Count struct{ Entries, Postings uint64 }
 
-// Write writes the book in the format. An error comes from the Book or the Writer, or means that an
-// asset has no unique name in the format. After an error the output is incomplete.
+// Write writes the book in the format f. It returns an error of the Book or of the Writer, or an error that says that an asset
+// has no unique name in the format. After an error the output is incomplete.
 func Write(w io.Writer, f Format, b *Book) (Count, error) {
 	if f < HLedger || int(f) >= len(formatInfos) {
 		return Count{}, fmt.Errorf("export: format %d", f)
@@ -106,17 +105,17 @@ func Write(w io.Writer, f Format, b *Book) (Count, error) {
 	return x.count, out.Flush()
 }
 
-// bufferSize is how many bytes are written at a time.
+// bufferSize is the number of bytes that are written at a time.
 const bufferSize = 64 << 10
 
-// exporter is the state of reading a book.
+// exporter reads a Book for the writers of all formats.
 type exporter struct {
 	*Book
 	holds *holds
 	count Count
 }
 
-// eachEntry calls fn with the entries of the export.
+// eachEntry calls fn with each event whose entry belongs to the export.
 func (x *exporter) eachEntry(fn func(*ledger.Event) error) error {
 	for e, err := range x.Entries {
 		if err != nil {
@@ -152,8 +151,9 @@ func (x *exporter) authorOf(e *ledger.Event) (kind, id string, err error) {
 	return e.Author.Kind.String(), id, err
 }
 
-// includes tells whether an entry has an account with the prefix, in its own postings or in the postings
-// of the hold that it releases. So if a hold is exported, its capture or void is exported too.
+// includes tells whether an entry belongs to an export with a prefix. That is the case if one of the entry's postings, or one
+// of the postings of the hold that the entry releases, is on an account with the prefix. So if a hold is exported, its capture
+// or void is exported, too.
 func (x *exporter) includes(entry *ledger.Entry) (bool, error) {
 	if x.Prefix == "" || anyBelow(x.Prefix, entry.Postings) {
 		return true, nil
@@ -174,7 +174,7 @@ func anyBelow(prefix string, postings []ledger.Posting) bool {
 	return false
 }
 
-// heldPostings returns the postings of a pending entry.
+// heldPostings returns the postings of the pending entry with the given seq.
 func (x *exporter) heldPostings(seq uint64) ([]ledger.Posting, error) {
 	if postings, ok := x.holds.get(seq); ok {
 		return postings, nil
@@ -193,8 +193,8 @@ func (x *exporter) released(entry *ledger.Entry) ([]ledger.Posting, error) {
 	return nil, nil
 }
 
-// eachPath calls fn with the path and the assets of every account. It does not leave out accounts without the prefix, because an
-// exported entry may have postings on any account. But if no account at all has the prefix, it does not call fn.
+// eachPath calls fn with the path and the assets of every account, including accounts without the prefix, because an exported
+// entry may have postings on any account. But if no account has the prefix, no entry is exported, and fn is not called.
 func (x *exporter) eachPath(fn func(path ledger.Path, assets []money.Asset) error) error {
 	hasPrefix := x.Prefix == ""
 	for a, err := range x.Accounts {
@@ -229,14 +229,14 @@ func (x *exporter) eachPath(fn func(path ledger.Path, assets []money.Asset) erro
 	return fn(path, assets)
 }
 
-// maxHolds is how many holds (entries that reserve money) are cached in memory. That is enough, because most holds are captured
-// or voided soon. Book.Held returns the postings of the others.
+// maxHolds is the number of holds (entries that reserve money) whose postings are cached in memory. A small number is enough,
+// because most holds are captured or voided soon. Book.Held returns the postings of holds that are not cached.
 const maxHolds = 4096
 
-// holds keeps the postings of the newest pending entries.
+// holds caches the postings of the newest pending entries.
 type holds struct {
 	postings map[uint64][]ledger.Posting
-	order    [maxHolds]uint64 // ring buffer of the seqs of these entries, oldest first
+	order    [maxHolds]uint64 // ring buffer with the seqs of the cached entries, oldest first
 	next     int
 }
 

@@ -10,11 +10,11 @@ import (
 	"mizan/ledger/money"
 )
 
-// instant is the format of booked times.
+// instant is the layout in which booked times are written.
 const instant = "2006-01-02T15:04:05.000000Z"
 
-// hledgerTypes declares the classes of accounts to hledger, for its balance sheet and income statement.
-// hledger has no type for memorandum accounts. They are declared as equity, in which their balances cancel each other out.
+// hledgerTypes declares the classes of accounts to hledger, which needs them for its balance sheet and income statement.
+// hledger has no type for memorandum accounts. They are declared as equity, where their balances cancel each other out.
 const hledgerTypes = `account A  ; type:A
 account L  ; type:L
 account Q  ; type:E
@@ -24,7 +24,7 @@ account M  ; type:E
 account pending  ; type:E
 `
 
-// pendingPrefix is the prefix of accounts of holds in hledger.
+// pendingPrefix begins the names of the accounts for holds in hledger.
 const pendingPrefix = "pending:"
 
 // hledger writes a journal for hledger 1.21 and later.
@@ -64,9 +64,8 @@ func orWord(text, word string) string {
 	return text
 }
 
-// preamble declares accounts and commodities, so that hledger's strict checks pass. It also
-// declares the point as the decimal mark, because hledger would otherwise read a number with
-// three decimals as thousands.
+// preamble declares accounts and commodities, so that hledger's strict checks pass. It also declares the point as the
+// decimal mark. Otherwise hledger would take the point in a number with three decimals for a separator of thousands.
 func (h *hledger) preamble() error {
 	if err := heading(h.out, h.Book); err != nil {
 		return err
@@ -104,8 +103,8 @@ func (h *hledger) preamble() error {
 	return nil
 }
 
-// entry writes an entry as a transaction of hledger: cleared if it posts, pending if it only holds or
-// releases. Holds are virtual postings that balance by themselves.
+// entry writes an entry as an hledger transaction. Its status is "cleared" if the entry changes posted balances, and
+// "pending" if the entry only holds or releases money. Holds are written as virtual postings, which balance separately.
 func (h *hledger) entry(e *ledger.Event) error {
 	buf := append(h.buf[:0], '\n')
 	buf = append(buf, e.Entry.Effective.String()...)
@@ -154,10 +153,10 @@ func (h *hledger) entry(e *ledger.Event) error {
 	return err
 }
 
-// movesPostedTotals tells whether an entry of the phase moves posted totals.
+// movesPostedTotals tells whether an entry of this phase changes posted totals.
 func movesPostedTotals(p ledger.Phase) bool { return p == ledger.Posted || p == ledger.Capture }
 
-// statusFlag returns the status that hledger and beancount give an entry.
+// statusFlag returns the character for an entry's status, which is the same in hledger and beancount.
 func statusFlag(p ledger.Phase) byte {
 	if movesPostedTotals(p) {
 		return '*'
@@ -165,7 +164,7 @@ func statusFlag(p ledger.Phase) byte {
 	return '!'
 }
 
-// reference appends the seq of another entry; nothing if it is 0.
+// reference appends the label and the seq of another entry, or nothing if the seq is 0.
 func reference(dst []byte, label string, seq uint64) []byte {
 	if seq == 0 {
 		return dst
@@ -195,7 +194,7 @@ func (h *hledger) postings(dst []byte, postings []ledger.Posting, pending, relea
 	return dst, nil
 }
 
-// sideOf returns a posting's side, or the other side if the posting is released.
+// sideOf returns a posting's side, or the opposite side if the posting is released.
 func sideOf(p *ledger.Posting, released bool) ledger.Side {
 	if released {
 		return p.Side.Opposite()

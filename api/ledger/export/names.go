@@ -34,7 +34,7 @@ func decimal(dst []byte, a money.Amount, scale int) []byte {
 	return append(dst, minor[point:]...)
 }
 
-// signed does what decimal does, with the sign of the side in plain text accounting: credits are negative.
+// signed appends an amount like decimal, and puts a minus sign before credits, which are negative in plain text accounting.
 func signed(dst []byte, a money.Amount, scale int, side ledger.Side) []byte {
 	if side == ledger.Credit {
 		dst = append(dst, '-')
@@ -42,9 +42,8 @@ func signed(dst []byte, a money.Amount, scale int, side ledger.Side) []byte {
 	return decimal(dst, a, scale)
 }
 
-// commodity is an asset's name and scale in a format. If the number of decimals is unknown,
-// because the asset's network is missing, the amounts are in minor units, which are whole
-// numbers. Such assets are valid and must be exported.
+// commodity is an asset's name and scale in a format. If the asset's network is missing, the number of decimals is unknown, and
+// amounts are exported in minor units, which are whole numbers. Such assets are valid, so they must be exported.
 type commodity struct {
 	asset    money.Asset
 	name     string
@@ -52,10 +51,10 @@ type commodity struct {
 	hasScale bool
 }
 
-// inMinorUnits is the remark on a commodity with unknown decimals.
+// inMinorUnits is the remark beside a commodity whose number of decimals is unknown.
 const inMinorUnits = "amounts are in minor units: how many decimals it has is not known"
 
-// commodities collects the assets that have occurred so far, with their names in a format.
+// commodities collects the assets that have occurred so far in an export, with their names in the export's format.
 type commodities struct {
 	name       func(money.Asset) (string, error)
 	seen       map[money.Asset]commodity
@@ -66,8 +65,8 @@ func newCommodities(name func(money.Asset) (string, error)) *commodities {
 	return &commodities{name: name, seen: make(map[money.Asset]commodity), assetNamed: make(map[string]money.Asset)}
 }
 
-// lookup returns the asset's commodity. The error means that the asset has no name in the format, or that another asset already
-// has the name.
+// lookup returns the asset's commodity. It returns an error if the asset has no name in the format, or if another asset already
+// has the same name.
 func (c *commodities) lookup(a money.Asset) (commodity, error) {
 	if known, ok := c.seen[a]; ok {
 		return known, nil
@@ -90,9 +89,9 @@ func (c *commodities) byName() []commodity {
 	return slices.SortedFunc(maps.Values(c.seen), func(a, b commodity) int { return strings.Compare(a.name, b.name) })
 }
 
-// hledgerName returns an asset's commodity in hledger, in quotes: the currency, the network if
-// it has one, and the environment if it is not prod. The number of slashes tells the parts
-// apart, so that no two assets share a name: "USD", "USDT/tron", "USD//test".
+// hledgerName returns an asset's commodity in hledger, in quotes: the currency, the network if it has one, and the environment
+// if it is not prod. The number of slashes shows which part is which, so no two assets share a name: "USD", "USDT/tron",
+// "USD//test".
 func hledgerName(a money.Asset) (string, error) {
 	name := string(a.Currency)
 	if strings.ContainsAny(name+string(a.Network), "/\";\r\n") {
@@ -108,7 +107,7 @@ func hledgerName(a money.Asset) (string, error) {
 }
 
 // Patterns of the commodities that beancount accepts, and of the currencies and networks from which their names are built.
-// Networks have no capital letters, so two of them can't become equal when they are written in capitals.
+// Networks contain no capital letters, so two different networks stay different when they are written in capitals.
 const beancountLength = 24
 
 var (
@@ -117,11 +116,10 @@ var (
 	beancountNetwork   = regexp.MustCompile(`^[a-z0-9_-]*$`)
 )
 
-// beancountName returns an asset's commodity in beancount, which allows capital letters only:
-// "USD", "USDT.TRON", "USD'TEST". A network may be longer than a beancount name, or end with a
-// character that a name can't end with. The name is then the currency, an underscore, which no
-// other name has at that place, and the beginning of a hash of currency, network and environment: at least 75
-// bits of the hash, and 95 bits for a currency of four letters.
+// beancountName returns an asset's commodity in beancount, which allows capital letters only: "USD", "USDT.TRON", "USD'TEST". A
+// network may be too long for a beancount name, or end with a character that is not allowed at the end of a name. The name is
+// then the currency, an underscore, and the beginning of a hash of currency, network and environment. No other name has an
+// underscore after the currency. The name contains at least 75 bits of the hash, and 95 bits if the currency has four letters.
 func beancountName(a money.Asset) (string, error) {
 	if !beancountCurrency.MatchString(string(a.Currency)) {
 		return "", fmt.Errorf("export: beancount takes no commodity for asset %v", a)
@@ -141,14 +139,14 @@ func beancountName(a money.Asset) (string, error) {
 	return name[:beancountLength], nil
 }
 
-// containsHash tells whether a beancount name contains a hash and so does not show its asset.
+// containsHash tells whether a beancount name contains a hash. Such a name does not show the asset's network.
 func containsHash(name string) bool {
 	currency, _, _ := strings.Cut(name, ".")
 	return strings.Contains(currency, "_")
 }
 
-// beancountRoots are the root accounts for each class in beancount. Beancount has five roots;
-// quasi-equity and memorandum accounts share one, but their names differ.
+// beancountRoots are the root accounts for each class in beancount. Beancount allows only five roots, so quasi-equity and
+// memorandum accounts share one; their second segments differ.
 var beancountRoots = map[ledger.Class]string{
 	ledger.ClassAsset:       "Assets",
 	ledger.ClassLiability:   "Liabilities",
@@ -158,21 +156,20 @@ var beancountRoots = map[ledger.Class]string{
 	ledger.ClassMemorandum:  "Equity:Memorandum",
 }
 
-// beancountPending is the root of accounts of holds; the class's letter follows.
+// beancountPending is the root of the accounts for holds. The letter of the account's class follows it.
 const beancountPending = "Equity:Pending"
 
-// escape precedes the two hexadecimal digits of a byte that beancount does not accept at that place. It is a
-// capital letter, so a segment may begin with it, and no path contains it.
+// escape begins the replacement of a byte that beancount does not accept at its place. Two hexadecimal digits follow. The
+// character Ξ is a capital letter, so a segment may begin with it, and no path contains it.
 const escape = "Ξ"
 
-// regionCode matches segments that beancount accepts unchanged: a region's code. In other
-// segments the second character is never a capital letter.
+// regionCode matches a segment that is a region's code, which beancount accepts unchanged. In the names of other segments the
+// second character is never a capital letter.
 var regionCode = regexp.MustCompile(`^[A-Z]{2}[A-Z0-9-]*$`)
 
-// beancountAccount returns a path's name in beancount. A segment must begin with a capital
-// letter or a digit and must not contain an underscore: "accumulated_depreciation" becomes
-// "AccumulatedDepreciation", and other characters are escaped, so that each name stands for one
-// path only.
+// beancountAccount returns a path's name in beancount. In beancount, a segment must begin with a capital letter or a digit and
+// must not contain an underscore, so "accumulated_depreciation" becomes "AccumulatedDepreciation". Other characters are
+// escaped, so that each name stands for only one path.
 func beancountAccount(path ledger.Path, pending bool) string {
 	return string(appendBeancountAccount(nil, path, pending))
 }
@@ -212,8 +209,8 @@ func appendSegment(dst []byte, s string) []byte {
 	return dst
 }
 
-// oneLine returns text that fits on a line of plain text accounting: characters that would end
-// the line or begin a comment become spaces.
+// oneLine returns the text for use within a line of plain text accounting. Characters that would end the line or begin a
+// comment become spaces.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == ';' || r == '|' {

@@ -6,7 +6,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// Bounds of the rows of a Parquet file that are buffered in memory before they are written.
+// Numbers of rows of a Parquet file that are buffered in memory before they are written.
 const (
 	groupRows = 64 << 10 // rows in one row group
 	batchRows = 512      // rows passed to the Parquet writer at once

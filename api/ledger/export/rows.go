@@ -18,14 +18,14 @@ var columns = [...]string{
 // row is a posting with the fields of its entry. Its texts are safe in a spreadsheet.
 type row struct {
 	seq, version, reverses, closes        uint64
-	line                                  int // number within the entry, from 1
+	line                                  int // number of the posting in its entry, from 1
 	booked                                ledger.Micros
 	effective                             ledger.Date
 	phase, event, kind, author, authorID  string
 	source                                ledger.ID
 	account, side, currency, network, env string
 	scale                                 int
-	hasScale                              bool // false: the scale is absent, and the amount is in minor units
+	hasScale                              bool // if false, the scale is unknown, and the amount is in minor units
 	amount                                money.Amount
 }
 
@@ -60,8 +60,7 @@ func (x *exporter) eachRow(fn func(*row) error) error {
 	})
 }
 
-// escapeFormula prepends an apostrophe to text that begins like a formula, so that no spreadsheet
-// computes it.
+// escapeFormula returns s with an apostrophe before it if s begins like a formula, so that no spreadsheet computes it.
 func escapeFormula(s string) string {
 	if s == "" {
 		return s
@@ -73,8 +72,8 @@ func escapeFormula(s string) string {
 	return s
 }
 
-// writeCSV writes CSV with a heading by RFC 4180, except that lines end with LF: with CRLF, encoding/csv would drop a CR inside a
-// cell. Absent values are empty.
+// writeCSV writes CSV with a heading. It follows RFC 4180, except that lines end with LF, because with CRLF encoding/csv would
+// drop a CR inside a cell. Absent values are empty.
 func writeCSV(out io.Writer, x *exporter) error {
 	w := csv.NewWriter(out)
 	if err := w.Write(columns[:]); err != nil {
@@ -98,7 +97,7 @@ func writeCSV(out io.Writer, x *exporter) error {
 	return w.Error()
 }
 
-// scaleCell returns an asset's number of decimals; empty if it is unknown.
+// scaleCell returns an asset's number of decimals as text, which is empty if the number is unknown.
 func scaleCell(r *row) string {
 	if !r.hasScale {
 		return ""
@@ -108,7 +107,7 @@ func scaleCell(r *row) string {
 
 func number(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// optionalNumber formats a reference to another entry; empty if there is none.
+// optionalNumber formats the seq of another entry as text, which is empty if the seq is 0.
 func optionalNumber(seq uint64) string {
 	if seq == 0 {
 		return ""

@@ -13,17 +13,17 @@ import (
 	"mizan/ledger/money"
 )
 
-// sheetRows is how many rows an XLSX sheet can have, including its heading.
+// sheetRows is the maximum number of rows in an XLSX sheet, including the heading.
 const sheetRows = 1 << 20
 
-// exactDigits is how many digits of a number a spreadsheet keeps exactly.
+// exactDigits is the number of digits that a spreadsheet keeps exactly.
 const exactDigits = 15
 
 // workbook writes an XLSX file (ECMA-376) from beginning to end without going back: the sheets
 // first, and the parts that depend on the number of sheets last.
 type workbook struct {
 	zip    *zip.Writer
-	limit  int // rows of a sheet, including the heading
+	limit  int // maximum number of rows in a sheet, including the heading
 	sheet  io.Writer
 	sheets int
 	rows   int // rows of the current sheet so far
@@ -33,11 +33,11 @@ type workbook struct {
 
 func writeXLSX(out io.Writer, x *exporter) error { return writeSheets(out, x, sheetRows) }
 
-// writeSheets does what writeXLSX does, with at most limit rows in a sheet.
+// writeSheets writes the same file as writeXLSX, but with at most limit rows in a sheet.
 func writeSheets(out io.Writer, x *exporter, limit int) error {
 	w := &workbook{zip: zip.NewWriter(out), limit: limit}
-	// Such repetitive XML compresses well at any level, and the lowest level needs only a third of the
-	// time.
+	// The XML is so repetitive that it compresses well at any level. The lowest level takes only a
+	// third of the time.
 	w.zip.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
 		return flate.NewWriter(out, flate.BestSpeed)
 	})
@@ -72,17 +72,17 @@ func (w *workbook) begin() error {
 	return err
 }
 
-// epoch is the date of all parts: the earliest that zip has. A fixed date makes the same export
-// give the same bytes whenever it is made.
+// epoch is the date of all parts of the workbook: the earliest date that a zip file can contain.
+// With a fixed date, the same export always has the same bytes, no matter when it is made.
 var epoch = time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// part begins a file of the workbook.
+// part begins a new file in the workbook, which is a zip archive.
 func (w *workbook) part(path string) (io.Writer, error) {
 	return w.zip.CreateHeader(&zip.FileHeader{Name: path, Method: zip.Deflate, Modified: epoch})
 }
 
-// beginRow begins the sheet's next row. ECMA-376 allows rows and cells without a reference, but
-// Gnumeric skips them.
+// beginRow begins the sheet's next row. Rows and cells have references (their numbers) because
+// Gnumeric skips those without, though ECMA-376 allows them.
 func (w *workbook) beginRow(dst []byte) []byte {
 	w.column = 0
 	dst = append(dst, `<row r="`...)
@@ -90,10 +90,12 @@ func (w *workbook) beginRow(dst []byte) []byte {
 	return append(dst, `">`...)
 }
 
-// This does not compile if a column would need a name of two letters.
+// This constant does not compile if there are so many columns that the last one would need a name
+// of two letters.
 const _ = uint('Z' - 'A' + 1 - len(columns))
 
-// beginCell begins the row's next cell, up to the place of further attributes.
+// beginCell begins the row's next cell. It leaves the tag open, so that the caller can add further
+// attributes.
 func (w *workbook) beginCell(dst []byte) []byte {
 	dst = append(dst, `<c r="`...)
 	dst = append(dst, 'A'+byte(w.column))
@@ -107,7 +109,7 @@ func (w *workbook) emptyCell(dst []byte) []byte { return append(w.beginCell(dst)
 
 func sheetPath(n int) string { return "xl/worksheets/sheet" + strconv.Itoa(n) + ".xml" }
 
-// row writes a posting, in a new sheet if the current one is full.
+// row writes a posting. If the current sheet is full, row begins a new sheet.
 func (w *workbook) row(r *row) error {
 	if w.rows == w.limit {
 		if _, err := io.WriteString(w.sheet, sheetTail); err != nil {
@@ -177,13 +179,13 @@ func (w *workbook) textCell(dst []byte, s string) []byte {
 		return r < ' ' || r > '~' || r == '<' || r == '>' || r == '&' || r == '"' || r == '\''
 	}) {
 		var b strings.Builder
-		_ = xml.EscapeText(&b, []byte(s)) // a Builder returns no errors
+		_ = xml.EscapeText(&b, []byte(s)) // writing to a strings.Builder never fails
 		s = b.String()
 	}
 	return append(append(dst, s...), `</t></is></c>`...)
 }
 
-// finish ends the last sheet and writes the parts that name the sheets.
+// finish ends the last sheet and writes the parts that list the sheets.
 func (w *workbook) finish() error {
 	if _, err := io.WriteString(w.sheet, sheetTail); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"mizan/api/sdk/generate/typescript"
 )
 
-// generators are the folders of api/sdk, each with a function that returns the contents of its generated files by their names.
+// generators has the function for each folder of api/sdk that returns the folder's generated files (name → content).
 var generators = []struct {
 	folder string
 	files  func(*description.Document) (map[string][]byte, error)
@@ -22,7 +22,7 @@ var generators = []struct {
 	{"typescript", typescript.Files},
 }
 
-// root is the folder with the clients, from the root of the repository.
+// root is the path of the folder with the clients, relative to the repository.
 const root = "api/sdk"
 
 func main() {
@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// write writes all files below a folder.
+// write generates all files and writes them below a folder.
 func write(folder string) error {
 	files, err := generated()
 	if err != nil {
@@ -50,7 +50,7 @@ func write(folder string) error {
 	return nil
 }
 
-// generated returns the contents of all files by their paths below the root.
+// generated returns all generated files (path below root → content).
 func generated() (map[string][]byte, error) {
 	document := api.Describe("")
 	all := make(map[string][]byte)

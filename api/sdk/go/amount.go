@@ -12,12 +12,12 @@ import (
 // Amount is money in minor units: 1000 is 10.00 USD. It is exact at any size. Compare amounts with ==. The zero value
 // is the amount zero. Amount is not a numeric type, so that a program cannot mix it with floating-point numbers by mistake.
 //
-// An Amount does not know its currency; adding cents to yen is the caller's mistake.
+// An Amount does not know its currency, so adding cents to yen is a mistake of the caller that is not noticed.
 type Amount struct {
-	digits string // in decimal, with a minus sign below zero; empty for zero, so that equal amounts are equal values
+	digits string // decimal digits, after a minus sign if negative; empty if zero, so that equal amounts are equal values
 }
 
-// NumberAmount is an Amount that the API writes as a JSON number, as in payment links.
+// NumberAmount is an Amount that is a JSON number in the API, for example in payment links.
 type NumberAmount struct{ Amount }
 
 // maxAmount is the largest amount that the service accepts.
@@ -44,11 +44,12 @@ func amountOf(n *big.Int) Amount {
 	return Amount{n.String()}
 }
 
-// ParseMinorUnits reads minor units: "1000" is 10.00 USD.
+// ParseMinorUnits parses an amount in minor units: "1000" is 10.00 USD.
 func ParseMinorUnits(text string) (Amount, error) { return ParseDecimal(text, 0) }
 
-// ParseAmount reads an amount of a currency in major units: "10.00" of USD is 1000 minor units. It refuses more decimals than
-// the currency has, because it would have to round. The network is required if the currency exists on several networks.
+// ParseAmount parses an amount in major units: "10.00" USD is 1000 minor units. If text has more decimals than the currency,
+// ParseAmount returns an error, because it would have to round. If the currency exists on several networks, the network is
+// required.
 func ParseAmount(text, currency string, network ...string) (Amount, error) {
 	decimals, err := Decimals(currency, network...)
 	if err != nil {
@@ -57,8 +58,9 @@ func ParseAmount(text, currency string, network ...string) (Amount, error) {
 	return ParseDecimal(text, decimals)
 }
 
-// ParseDecimal reads an amount in major units. A major unit has 10^decimals minor units. It accepts digits with at most one
-// point between them and a minus sign before them: no spaces, exponents, plus signs or separators of thousands.
+// ParseDecimal parses an amount in major units. A major unit has 10^decimals minor units. The text consists of digits,
+// optionally with a point between them and a minus sign before them. Spaces, exponents, plus signs and separators of thousands
+// are not allowed.
 func ParseDecimal(text string, decimals int) (Amount, error) {
 	digits, isNegative := strings.CutPrefix(text, "-")
 	whole, fraction, hasPoint := strings.Cut(digits, ".")
@@ -96,8 +98,8 @@ func isDigits(text string) bool {
 	return text != ""
 }
 
-// Decimals returns how many decimals a currency has. The network is required if the currency exists on several networks, such as
-// USDT.
+// Decimals returns the number of decimals of a currency. If the currency exists on several networks, like USDT, the network is
+// required.
 func Decimals(currency string, network ...string) (int, error) {
 	networks, ok := currencyDecimals[currency]
 	name := strings.Join(network, "")
@@ -123,16 +125,16 @@ func (a Amount) Times(n int64) Amount {
 	return amountOf(new(big.Int).Mul(a.BigInt(), big.NewInt(n)))
 }
 
-// Cmp returns -1, 0 or 1 for an amount that is less than, equal to or more than b.
+// Cmp returns -1 if a is less than b, 0 if they are equal, and 1 if a is more than b.
 func (a Amount) Cmp(b Amount) int { return a.BigInt().Cmp(b.BigInt()) }
 
-// Sign returns -1, 0 or 1 for an amount below, equal to or above zero.
+// Sign returns -1 if the amount is negative, 0 if it is zero, and 1 if it is positive.
 func (a Amount) Sign() int { return a.BigInt().Sign() }
 
 // IsZero tells whether the amount is zero.
 func (a Amount) IsZero() bool { return a == Amount{} }
 
-// BigInt returns the minor units.
+// BigInt returns the number of minor units.
 func (a Amount) BigInt() *big.Int {
 	if a.digits == "" {
 		return new(big.Int)
@@ -141,13 +143,13 @@ func (a Amount) BigInt() *big.Int {
 	return n
 }
 
-// Int64 returns the minor units. ok is false if they do not fit.
+// Int64 returns the number of minor units. If the number does not fit into an int64, ok is false.
 func (a Amount) Int64() (n int64, ok bool) {
 	b := a.BigInt()
 	return b.Int64(), b.IsInt64()
 }
 
-// String returns the minor units: "1000" for 10.00 USD.
+// String returns the number of minor units: "1000" for 10.00 USD.
 func (a Amount) String() string {
 	if a.digits == "" {
 		return "0"
@@ -155,7 +157,7 @@ func (a Amount) String() string {
 	return a.digits
 }
 
-// Format returns the amount in major units of a currency: "10.00".
+// Format returns the amount in major units of a currency, such as "10.00".
 func (a Amount) Format(currency string, network ...string) (string, error) {
 	decimals, err := Decimals(currency, network...)
 	if err != nil {
@@ -177,11 +179,11 @@ func (a Amount) Decimal(decimals int) string {
 	return digits
 }
 
-// AsNumber returns the amount for a field that is a JSON number.
+// AsNumber returns the amount as a NumberAmount, for fields that are JSON numbers.
 func (a Amount) AsNumber() NumberAmount { return NumberAmount{a} }
 
-// MarshalJSON implements json.Marshaler: a string of minor units. The error is ErrTooLarge for an amount that the service does
-// not accept.
+// MarshalJSON implements json.Marshaler. It returns a string of minor units. If the amount is larger than the service accepts,
+// the error is ErrTooLarge.
 func (a Amount) MarshalJSON() ([]byte, error) {
 	if a.BigInt().CmpAbs(maxAmount) > 0 {
 		return nil, ErrTooLarge
@@ -189,7 +191,7 @@ func (a Amount) MarshalJSON() ([]byte, error) {
 	return []byte(`"` + a.String() + `"`), nil
 }
 
-// MarshalJSON implements json.Marshaler: a number of minor units.
+// MarshalJSON implements json.Marshaler. It returns a number of minor units.
 func (a NumberAmount) MarshalJSON() ([]byte, error) {
 	if a.BigInt().CmpAbs(maxAmount) > 0 {
 		return nil, ErrTooLarge
@@ -197,7 +199,8 @@ func (a NumberAmount) MarshalJSON() ([]byte, error) {
 	return []byte(a.String()), nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It reads strings and numbers of minor units; null leaves the amount unchanged.
+// UnmarshalJSON implements json.Unmarshaler. It accepts a string or a number of minor units. If the value is null, the amount
+// stays unchanged.
 func (a *Amount) UnmarshalJSON(content []byte) error {
 	if bytes.Equal(content, []byte("null")) {
 		return nil

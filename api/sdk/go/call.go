@@ -13,30 +13,31 @@ import (
 	"strings"
 )
 
-// maxResponse bounds the bytes of a response. It is larger than a page of 100 transactions with the largest merchant_meta.
+// maxResponse is the maximum length of a response in bytes. A page of 100 transactions with the largest merchant_meta is
+// shorter.
 const maxResponse = 32 << 20
 
-// maxKey is how long an Idempotency-Key may be.
+// maxKey is the maximum length of an Idempotency-Key.
 const maxKey = 255
 
-// errLongResponse is the error for a response above maxResponse. The request is not repeated, because the next response would
-// have the same length.
+// errLongResponse is the error if a response is longer than maxResponse. The request is not repeated, because the next response
+// would be as long.
 var errLongResponse = fmt.Errorf("the response has more than %d bytes", maxResponse)
 
-// call is a call of an operation.
+// call describes a call of an operation of the API.
 type call struct {
 	method   string
-	path     string   // the path with the names of its parameters in braces
-	segments []string // the values of the path's parameters, in the order of the path
+	path     string   // the path, with names of parameters in braces
+	segments []string // values of the path's parameters, in the order of the path
 	query    url.Values
 	body     any    // nil: none
 	envelope string // name of the body's only member, which contains the value; empty: the value is the whole body
 
-	fileField string // the body is a form with this file
+	fileField string // if not empty, the body is a form with a file in this field
 	file      []byte
 
-	isKeyed bool // the operation accepts an Idempotency-Key
-	inData  bool // the result is the member data of the response
+	isKeyed bool // the request gets an Idempotency-Key
+	inData  bool // the result is the response's member "data"
 }
 
 // prepared is a request that is sent unchanged in every attempt.
@@ -47,7 +48,7 @@ type prepared struct {
 	isSafeToRepeat        bool
 }
 
-// single makes a call and returns its result.
+// single makes a call whose result is a single value, and returns the result.
 func single[T any](ctx context.Context, c *Client, o *call, options []Option) (*T, error) {
 	content, info, err := c.do(ctx, o, options)
 	if err != nil {
@@ -61,14 +62,14 @@ func single[T any](ctx context.Context, c *Client, o *call, options []Option) (*
 		}{result}
 	}
 	if err := json.Unmarshal(content, into); err != nil {
-		// A proxy may have sent the response in place of the service.
+		// A proxy may have sent this response instead of the service.
 		err = fmt.Errorf("the response with status %d cannot be read: %w", info.Status, err)
 		return nil, &NoResponseError{Method: o.method, Path: o.path, IdempotencyKey: info.IdempotencyKey, Attempts: info.Attempts, Err: err}
 	}
 	return result, nil
 }
 
-// several makes a call and returns its results.
+// several makes a call whose result is a list, and returns the list.
 func several[T any](ctx context.Context, c *Client, o *call, options []Option) ([]T, error) {
 	list, err := single[[]T](ctx, c, o, options)
 	if err != nil {
@@ -83,7 +84,7 @@ func nothing(ctx context.Context, c *Client, o *call, options []Option) error {
 	return err
 }
 
-// do makes a call and returns the body of the response, and the data of its headers.
+// do makes a call. It returns the response's body, and what the response's headers say.
 func (c *Client) do(ctx context.Context, o *call, options []Option) ([]byte, *ResponseInfo, error) {
 	var settings callOptions
 	for _, option := range options {
@@ -100,7 +101,7 @@ func (c *Client) do(ctx context.Context, o *call, options []Option) ([]byte, *Re
 	return content, settings.info, err
 }
 
-// prepare makes the bytes of a request once, because the service refuses a repetition with other bytes.
+// prepare encodes a request once for all attempts, because the service refuses a repetition that has other bytes.
 func (c *Client) prepare(o *call, key string) (*prepared, error) {
 	path, err := filledPath(o.path, o.segments)
 	if err != nil {
@@ -144,8 +145,8 @@ func (c *Client) prepare(o *call, key string) (*prepared, error) {
 	return p, nil
 }
 
-// filledPath replaces the parameters of a path by their values. It refuses an empty value, which would give the path of another
-// operation.
+// filledPath replaces the parameters of a path by their values. It refuses an empty value, because the result would be the path
+// of another operation.
 func filledPath(path string, segments []string) (string, error) {
 	for _, segment := range segments {
 		before, rest, _ := strings.Cut(path, "{")
@@ -158,16 +159,16 @@ func filledPath(path string, segments []string) (string, error) {
 	return path, nil
 }
 
-// isPrintable tells whether a header can have the value. Without this check, the error of net/http would look as if no response
-// had arrived.
+// isPrintable tells whether a value may be sent in a header. If it may not, net/http returns an error, which would look as if
+// no response had arrived, so callers check values first.
 func isPrintable(value string) bool {
 	return strings.IndexFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) < 0
 }
 
-// encoded encodes a query. Spaces are written as %20, because the service does not decode a plus sign to a space.
+// encoded encodes a query. A space is written as %20, because the service does not decode a plus sign as a space.
 func encoded(query url.Values) string { return strings.ReplaceAll(query.Encode(), "+", "%20") }
 
-// attempt sends a request once. The error says why no complete response arrived.
+// attempt sends a request once. If no complete response arrives, it returns an error that says why.
 func (c *Client) attempt(ctx context.Context, p *prepared) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

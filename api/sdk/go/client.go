@@ -18,22 +18,25 @@ type Config struct {
 	APIKey         string // begins with mzk_
 	OrganizationID string // a UUID
 
-	// CAFile is a file with the certificates of authorities in PEM. Only servers with a certificate from one of them are trusted.
-	// If it is empty, the authorities of the operating system are trusted.
+	// CAFile is the name of a PEM file with the certificates of authorities. Only servers with a certificate from one of these
+	// authorities are trusted. If CAFile is empty, the authorities of the operating system are trusted.
 	CAFile string
 
-	// HTTPClient makes the requests; nil: a client with default settings. It can't be combined with CAFile.
+	// HTTPClient sends the requests. If it is nil, a client with default settings does. HTTPClient can't be combined with
+	// CAFile.
 	HTTPClient *http.Client
 
-	// Attempts is how often a request is sent at most, until it gets a response that is not repeated; 0: 4; 1: no repetitions.
-	// In addition, net/http itself repeats a read, or a write with its key, if the server closes an idle connection.
+	// Attempts is the maximum number of times that a request is sent if it fails in a way that may be repeated. If it is 0, the
+	// maximum is 4; if it is 1, requests are never repeated. In addition, if the server closes an idle connection, net/http
+	// itself repeats a read, or a write that has an Idempotency-Key.
 	Attempts int
 
-	// Timeout is how long an attempt may take; 0: 60 s. The context of a call bounds all of its attempts.
+	// Timeout is the maximum duration of one attempt. If it is 0, the maximum is 60 s. The context of a call bounds all
+	// attempts together.
 	Timeout time.Duration
 }
 
-// The variables of the environment that ConfigFromEnvironment reads.
+// Names of the environment variables that ConfigFromEnvironment reads.
 const (
 	EnvURL            = "MIZAN_URL"
 	EnvAPIKey         = "MIZAN_API_KEY"
@@ -41,7 +44,7 @@ const (
 	EnvCAFile         = "MIZAN_CA_FILE" // optional
 )
 
-// ConfigFromEnvironment returns the configuration from the environment variables.
+// ConfigFromEnvironment returns the configuration that is in the environment variables.
 func ConfigFromEnvironment() Config {
 	return Config{URL: os.Getenv(EnvURL), APIKey: os.Getenv(EnvAPIKey), OrganizationID: os.Getenv(EnvOrganizationID), CAFile: os.Getenv(EnvCAFile)}
 }
@@ -92,7 +95,7 @@ func New(config Config) (*Client, error) {
 	return client, err
 }
 
-// httpClient returns an HTTP client that follows no redirects, because a redirect could send the key to another address.
+// httpClient returns an HTTP client that follows no redirects, because a redirect could send the API key to another address.
 func httpClient(config *Config) (*http.Client, error) {
 	client := new(http.Client)
 	if config.HTTPClient != nil {
@@ -124,18 +127,18 @@ type callOptions struct {
 	info *ResponseInfo
 }
 
-// WithIdempotencyKey sets the Idempotency-Key of a write: 1 to 255 printable ASCII characters of your choice. If the call has to
-// survive a restart of your program, store the key before the call. Without this option each call has a random key.
+// WithIdempotencyKey sets the Idempotency-Key of a write: 1 to 255 printable ASCII characters of your choice. If your program
+// may have to repeat the call after a restart, store the key before the call. Without this option each call has a random key.
 func WithIdempotencyKey(key string) Option { return func(o *callOptions) { o.key = key } }
 
-// WithResponseInfo stores data of the response's headers in info, even if the call is refused.
+// WithResponseInfo stores the response's status and what its headers say in info, even if the call is refused.
 func WithResponseInfo(info *ResponseInfo) Option { return func(o *callOptions) { o.info = info } }
 
-// ResponseInfo has the status of a response and data of its headers.
+// ResponseInfo is the status of a response, and what its headers say.
 type ResponseInfo struct {
 	Status         int
-	RequestID      string // also in the log of the service
+	RequestID      string // the id under which the service logs the request
 	IdempotencyKey string // empty for a read
-	IsReplay       bool   // the response is that to an earlier request with the same key or txid
+	IsReplay       bool   // the response repeats the one to an earlier request with the same key or txid
 	Attempts       int
 }

@@ -12,25 +12,25 @@ import (
 // Error is a refusal: a response whose status is not 2xx.
 type Error struct {
 	Status  int
-	Code    string // for programs: one of the Code constants; empty if the response has none
+	Code    string // for programs: one of the Code constants; empty if the response has no code
 	Message string // for people
 	Fields  []FieldError
 
-	RequestID  string        // also in the log of the service
-	RetryAfter time.Duration // time after which the same request may be repeated; 0: the response has none
+	RequestID  string        // the id under which the service logs the request
+	RetryAfter time.Duration // time after which the request may be repeated; 0 if the response names none
 
 	Method, Path   string
-	IdempotencyKey string // key of a write: repeat the call with it, and the write is carried out only once
+	IdempotencyKey string // if you repeat a write with this key, the write is carried out only once
 }
 
 // FieldError describes an error in a field of the request.
 type FieldError struct {
-	Field  string // name of the field, or path of a nested field: overdraft_limit.0.network
+	Field  string // name of the field, or path of a nested field, such as overdraft_limit.0.network
 	Code   string
 	Detail string // for people
 }
 
-// Kinds of refusals, for errors.Is.
+// Kinds of refusals. Use errors.Is to find out whether an error is of a kind.
 var (
 	ErrUnauthorized = errors.New("mizan: no valid credential")
 	ErrForbidden    = errors.New("mizan: the caller may not do this")
@@ -47,7 +47,7 @@ var kinds = map[int]error{
 	http.StatusTooManyRequests: ErrRateLimited, http.StatusServiceUnavailable: ErrUnavailable,
 }
 
-// Is tells whether the refusal is of a kind.
+// Is tells whether the refusal is of the given kind. errors.Is calls it.
 func (e *Error) Is(kind error) bool { return kind == kinds[e.Status] }
 
 // Error implements error.
@@ -67,12 +67,12 @@ func (e *Error) Error() string {
 	return text
 }
 
-// OutcomeUnknown tells whether the request may have been carried out despite the error. If it may, repeat the request with the
-// same IdempotencyKey, or read the record.
+// OutcomeUnknown tells whether the request may have been carried out despite the error. If so, repeat the request with the same
+// IdempotencyKey, or read the record to find out.
 func (e *Error) OutcomeUnknown() bool { return e.Status >= http.StatusInternalServerError }
 
-// NoResponseError means that no complete response arrived, or a response that the service did not send. The request may have been
-// carried out. Repeat it with the same IdempotencyKey, or read the record.
+// NoResponseError means that no complete response arrived, or that the response did not come from the service. The request may
+// have been carried out. Repeat it with the same IdempotencyKey, or read the record.
 type NoResponseError struct {
 	Method, Path   string
 	IdempotencyKey string // empty for a read
@@ -85,10 +85,11 @@ func (e *NoResponseError) Error() string {
 	return fmt.Sprintf("mizan: %s %s: no complete response, %d attempts: %v", e.Method, e.Path, e.Attempts, e.Err)
 }
 
-// Unwrap returns the error of the last attempt.
+// Unwrap returns the error of the last attempt to send the request.
 func (e *NoResponseError) Unwrap() error { return e.Err }
 
-// refusalOf reads a refusal. The body of a refusal by the service has one of three forms; a proxy's body has none of them.
+// refusalOf reads a refusal. The service's refusals have one of three forms of body. If the body has none of these forms, a
+// proxy has sent it.
 func refusalOf(p *prepared, response *http.Response, content []byte) *Error {
 	e := &Error{
 		Status: response.StatusCode, RequestID: response.Header.Get("x-request-id"),

@@ -8,10 +8,10 @@ import (
 	"net/url"
 )
 
-// Page is a part of a list.
+// Page is a page of a list: some of its rows.
 type Page[T any] struct {
 	Data []T
-	Next string // the cursor of the next page; empty on the last one
+	Next string // the cursor of the next page; empty on the last page
 }
 
 // onePage reads a page.
@@ -28,8 +28,8 @@ func onePage[T any](ctx context.Context, c *Client, o *call, options []Option) (
 	return &Page[T]{Data: body.Data, Next: body.Cursor.Value}, nil
 }
 
-// allPages returns the rows of a list. It reads a page when the caller asks for its first row. After an error there are no more
-// rows.
+// allPages iterates over all rows of a list. It reads each page when the caller asks for the page's first row. After an error
+// there are no more rows.
 func allPages[T any](ctx context.Context, c *Client, o *call, options []Option) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T

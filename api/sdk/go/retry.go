@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Bounds of waiting between attempts.
+// Bounds of the time between two attempts.
 const (
 	firstBackOff = 250 * time.Millisecond
 	maxBackOff   = 8 * time.Second
-	maxWait      = 2 * time.Minute // if retry-after is longer, the call returns the error
+	maxWait      = 2 * time.Minute // if the header retry-after asks for more, the call returns the error
 )
 
-// waiter waits for a time, or until the context ends.
+// waiter waits for the duration d. If ctx ends earlier, it returns an error.
 type waiter func(ctx context.Context, d time.Duration) error
 
 func realWait(ctx context.Context, d time.Duration) error {
@@ -32,7 +32,8 @@ func realWait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// send sends a request until it succeeds, must not be repeated, or the attempts are used up.
+// send sends a request, and repeats it until it succeeds, fails with an error that must not be repeated, or has used all
+// attempts.
 func (c *Client) send(ctx context.Context, p *prepared, info *ResponseInfo) ([]byte, error) {
 	*info = ResponseInfo{IdempotencyKey: p.header.Get("Idempotency-Key")}
 	for {
@@ -56,7 +57,7 @@ func (c *Client) send(ctx context.Context, p *prepared, info *ResponseInfo) ([]b
 		}
 		pause := max(retryAfter, 0) + backOff(info.Attempts)
 		if deadline, ok := ctx.Deadline(); retryAfter > maxWait || ok && time.Until(deadline) < pause {
-			return nil, err // the context would end during the wait
+			return nil, err // there is no point in waiting: the context would end earlier
 		}
 		if c.wait(ctx, pause) != nil {
 			return nil, err
@@ -64,8 +65,8 @@ func (c *Client) send(ctx context.Context, p *prepared, info *ResponseInfo) ([]b
 	}
 }
 
-// backOff returns the time to wait after an attempt. It doubles with each attempt, and half of it is random: otherwise clients
-// that were refused at the same time would all retry at the same time.
+// backOff returns the time to wait after an attempt. The time doubles with each attempt. Half of it is random, because
+// otherwise clients that were refused at the same time would all retry at the same time.
 func backOff(attempt int) time.Duration {
 	limit := maxBackOff
 	if attempt <= 5 {
@@ -74,7 +75,7 @@ func backOff(attempt int) time.Duration {
 	return limit/2 + rand.N(limit/2)
 }
 
-// mayRepeat tells whether a request that ended with the error may be sent again, unchanged.
+// mayRepeat tells whether the unchanged request may be sent again after it ended with the error.
 func mayRepeat(err error) bool {
 	var refusal *Error
 	if errors.As(err, &refusal) {
@@ -92,7 +93,8 @@ func mayRepeat(err error) bool {
 	return !errors.Is(err, errLongResponse) && !errors.As(err, &untrusted) && !errors.As(err, &authority) && !errors.As(err, &name) && !errors.As(err, &notTLS)
 }
 
-// retryAfterOf returns how long to wait by the header retry-after, which has seconds or a time.
+// retryAfterOf returns the time to wait according to the header retry-after, which contains a number of seconds or a
+// point in time.
 func retryAfterOf(header http.Header, now time.Time) time.Duration {
 	text := header.Get("retry-after")
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {

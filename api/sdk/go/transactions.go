@@ -10,13 +10,13 @@ const (
 	EnvTest     = "test"    // moves no money
 )
 
-// Refund returns a part of the money of a charged payment. Its outcome is in the transaction's Refunds, and may still be
-// pending.
+// Refund pays back a part of the money of a charged payment. The outcome of the refund is in the transaction's Refunds,
+// and may still be pending.
 func (c *Client) Refund(ctx context.Context, id string, amount Amount, options ...Option) (*Transaction, error) {
 	return c.ChangeTransaction(ctx, id, ChangeTransactionRequest{Type: "refund", Amount: &amount}, options...)
 }
 
-// RefundAll returns all money of a charged payment that was not returned yet.
+// RefundAll pays back all money of a charged payment that was not paid back yet.
 func (c *Client) RefundAll(ctx context.Context, id string, options ...Option) (*Transaction, error) {
 	return c.ChangeTransaction(ctx, id, ChangeTransactionRequest{Type: "refund"}, options...)
 }
@@ -26,7 +26,8 @@ func (c *Client) CancelTransaction(ctx context.Context, id string, options ...Op
 	return c.ChangeTransaction(ctx, id, ChangeTransactionRequest{Type: "cancel"}, options...)
 }
 
-// IsFinal tells whether the status is final. A final status can still become refunding, refunded or reversed.
+// IsFinal tells whether the status is final: charged, rejected, failed or reversed. A transaction with a final status
+// can still become refunding, refunded or reversed.
 func (s TransactionStatus) IsFinal() bool {
 	switch s {
 	case StatusCharged, StatusRejected, StatusFailed, StatusReversed:

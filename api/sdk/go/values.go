@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Object is a JSON object with your own data, such as merchant_meta. Numbers of a response are json.Number, which keeps all
-// digits.
+// Object is a JSON object with your own data, such as merchant_meta. Numbers in a response have the type json.Number, which
+// keeps all digits.
 type Object map[string]any
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -20,10 +20,10 @@ func (o *Object) UnmarshalJSON(content []byte) error {
 	return decoder.Decode((*map[string]any)(o))
 }
 
-// Change is a field of a merge patch. Its zero value leaves the field unchanged.
+// Change is what a merge patch does with a field. The zero value leaves the field unchanged.
 type Change[T any] struct {
 	isSet bool
-	value *T // nil: the field is removed
+	value *T // nil if the field is removed
 }
 
 // Set changes a field.
@@ -38,10 +38,10 @@ func (c Change[T]) IsZero() bool { return !c.isSet }
 // MarshalJSON implements json.Marshaler.
 func (c Change[T]) MarshalJSON() ([]byte, error) { return json.Marshal(c.value) }
 
-// Ptr returns the address of a value, for fields that may be absent.
+// Ptr returns a pointer to a value, for fields that may be absent.
 func Ptr[T any](value T) *T { return &value }
 
-// setQuery adds a parameter unless its value is the zero value.
+// setQuery adds a parameter to a query, unless the parameter's value is zero.
 func setQuery[T comparable](query url.Values, name string, value T) {
 	var zero T
 	if value == zero {
@@ -51,7 +51,7 @@ func setQuery[T comparable](query url.Values, name string, value T) {
 	case int64:
 		query.Set(name, strconv.FormatInt(v, 10))
 	case *string:
-		query.Set(name, *v) // a pointer to an empty text sends an empty parameter
+		query.Set(name, *v) // a pointer to an empty text is sent as an empty parameter
 	case time.Time:
 		query.Set(name, v.UTC().Format(time.RFC3339Nano))
 	default:

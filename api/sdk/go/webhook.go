@@ -16,7 +16,7 @@ import (
 // Bounds of notifications.
 const (
 	maxNotification = 1 << 20         // bytes of a body
-	maxAge          = 5 * time.Minute // greatest difference between the timestamp and the clock, in either direction
+	maxAge          = 5 * time.Minute // maximum difference between the timestamp and the clock, in either direction
 	maxStampDigits  = 12
 )
 
@@ -26,8 +26,8 @@ type Verifier struct {
 	now     func() time.Time
 }
 
-// NewVerifier returns a verifier for a secret and, while the secret is being changed, for the previous secret. It refuses an
-// empty secret, because anybody can sign with it.
+// NewVerifier returns a verifier that accepts signatures with a secret. While the secret is being changed, pass the previous
+// secret, too. NewVerifier refuses an empty secret, because anybody can sign with an empty secret.
 func NewVerifier(secret string, previous ...string) (*Verifier, error) {
 	v := &Verifier{secrets: append([]string{secret}, previous...), now: time.Now}
 	for _, s := range v.secrets {
@@ -38,12 +38,14 @@ func NewVerifier(secret string, previous ...string) (*Verifier, error) {
 	return v, nil
 }
 
-// Notification is a verified notification of a transaction, or a hint of the subscription stream. Exactly one field is set.
+// Notification is a verified notification of a transaction, or an unverified hint of the subscription stream. Exactly one
+// field is set.
 type Notification struct {
-	// Transaction is signed. Recognize repetitions by its EventID, and read the transaction before you do anything important.
+	// Transaction is signed. The same notification may arrive again with the same EventID. Read the transaction before you do
+	// anything important.
 	Transaction *TransactionEvent
 
-	// Subscription is not signed: anybody can send such a body. Read the subscription before you change anything.
+	// Subscription is not signed, so anybody may have sent it. Read the subscription before you change anything.
 	Subscription *SubscriptionEvent
 }
 
@@ -54,8 +56,9 @@ var (
 	ErrTooLong         = errors.New("mizan: the body of the notification has more than 1 MiB")
 )
 
-// WebhookStatus returns the status with which a receiver should respond: 200 without an error, 400, 401 or 413 for an error of
-// ReadNotification or Verify, and 500 for any other error. After a 500 the service sends the notification again.
+// WebhookStatus returns the status with which a receiver should respond. Without an error it is 200. For an error of
+// ReadNotification or Verify it is 400, 401 or 413, and for any other error 500. After a 500 the service sends the
+// notification again.
 func WebhookStatus(err error) int {
 	switch {
 	case err == nil:
@@ -70,7 +73,8 @@ func WebhookStatus(err error) int {
 	return http.StatusInternalServerError
 }
 
-// ReadNotification reads the body of a request and verifies it. No other handler may have read the body.
+// ReadNotification reads the body of a request and verifies the notification in it. No other handler may read the body
+// before.
 func (v *Verifier) ReadNotification(r *http.Request) (*Notification, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxNotification+1))
 	if err != nil {
@@ -82,7 +86,7 @@ func (v *Verifier) ReadNotification(r *http.Request) (*Notification, error) {
 	return v.Verify(r.Header, body)
 }
 
-// Verify verifies a notification. The body must have exactly the received bytes.
+// Verify verifies a notification. body must be exactly the bytes that were received.
 func (v *Verifier) Verify(header http.Header, body []byte) (*Notification, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(body, &members); err != nil || members == nil {
@@ -101,7 +105,7 @@ func (v *Verifier) Verify(header http.Header, body []byte) (*Notification, error
 	return n, nil
 }
 
-// hint reads a body of the subscription stream.
+// hint parses a notification of the subscription stream.
 func hint(members map[string]json.RawMessage, body []byte) (*Notification, error) {
 	n := &Notification{Subscription: new(SubscriptionEvent)}
 	if members["event"] == nil || json.Unmarshal(body, n.Subscription) != nil || n.Subscription.Subscription.ID == "" {
@@ -110,7 +114,8 @@ func hint(members map[string]json.RawMessage, body []byte) (*Notification, error
 	return n, nil
 }
 
-// isGenuine tells whether exactly these bytes were signed with a known secret, within five minutes of now.
+// isGenuine tells whether exactly these bytes were signed with a known secret, at a time that is at most five minutes before
+// or after now.
 func (v *Verifier) isGenuine(header http.Header, body []byte) bool {
 	stamp := header.Get("x-webhook-timestamp")
 	if !isDigits(stamp) || len(stamp) > maxStampDigits {

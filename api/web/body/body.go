@@ -20,23 +20,23 @@ import (
 // Bounds of request bodies.
 const (
 	maxBody            = 1 << 20         // bytes of a body from a caller whose credential was checked
-	maxOpenBody        = 64 << 10        // bytes of a body on a route for anyone
+	maxOpenBody        = 64 << 10        // bytes of a body on a route that anyone may call
 	FirstBuffer        = 4 << 10         // bytes of a body that are read without being reserved in a budget
 	Grace              = 5 * time.Second // time for the first byte; it is also added to the time that a body may take at minRate
-	minRate            = 8 << 10         // bytes a second that have to arrive
+	minRate            = 8 << 10         // bytes of a body that have to arrive each second
 	maxDiscard         = 64 << 10        // bytes of a refused body that are read so that the connection can be reused
 	discardTime        = time.Second     // how long reading the rest of a refused body may take
 	AuthenticatedBytes = 128 << 20       // bytes of bodies held at once for callers whose credentials were checked
-	AnonymousBytes     = 32 << 20        // bytes of bodies held at once on routes for anyone
+	AnonymousBytes     = 32 << 20        // bytes of bodies held at once on routes that anyone may call
 	Shares             = 4               // one organization, or one address, gets at most 1/Shares of a budget
 )
 
-// contextKey is the name under which a request's context contains the buffer that Wipe overwrites.
+// contextKey is the key under which the context of a request stores the request's buffer.
 const contextKey = "body"
 
 // buffer holds the body of one request until the response.
 type buffer struct {
-	buf      []byte // the bytes that have arrived, in the field initial or in a larger buffer that is reserved in the budget
+	buf      []byte // the bytes that have arrived, first in the field initial, later in memory that is reserved in the budget
 	initial  [FirstBuffer]byte
 	budget   *budget
 	owner    owner
@@ -58,8 +58,9 @@ func New(proxies *web.Proxies, authenticatedBytes, anonymousBytes int) *Bodies {
 	return &Bodies{proxies: proxies, authenticated: newBudget(authenticatedBytes), anonymous: newBudget(anonymousBytes)}
 }
 
-// owner is the caller for whom memory is reserved: the organization of an authenticated caller (zero: the
-// administration token) or, on a route for anyone, the caller's network (package source).
+// owner is the caller for whom memory is reserved. On a route that anyone may call, it is the caller's network (package
+// source). On all other routes it is the caller's organization; a caller with the administration token has none, so the owner
+// is zero.
 type owner struct {
 	org    ledger.ID
 	source netip.Prefix
@@ -164,7 +165,7 @@ func (bodies *Bodies) Read(req *web.Request) error {
 	return ledger.Refuse(op, web.BadRequest, "the request could not be read")
 }
 
-// budgetOf returns the budget in which memory for the body of a request is reserved, and the owner.
+// budgetOf returns the budget for the body of a request, and the owner for whom the budget reserves memory.
 func (bodies *Bodies) budgetOf(req *web.Request) (*budget, owner) {
 	if req.Route.Access.Callers == web.Anyone {
 		return bodies.anonymous, owner{source: source.Of(bodies.proxies.Source(req.RequestCtx))}
@@ -182,8 +183,8 @@ func timedOut(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, fasthttp.ErrTimeout)
 }
 
-// fill reads length bytes or, if length is negative, everything up to the end of the stream. An error is a
-// *ledger.Refusal, or the error of the connection or its framing.
+// fill reads length bytes or, if length is negative, everything up to the end of the stream. If the body is too large or the
+// budget is used up, the error is a *ledger.Refusal. Any other error comes from the connection or from the parser of chunks.
 func (b *buffer) fill(from io.Reader, length, bound int, conn net.Conn) error {
 	b.buf = b.initial[:0]
 	for began := time.Now(); len(b.buf) != length; {
@@ -192,7 +193,7 @@ func (b *buffer) fill(from io.Reader, length, bound int, conn net.Conn) error {
 				return err
 			}
 		}
-		if len(b.buf) > 0 { // the headers' deadline covers the first read
+		if len(b.buf) > 0 { // the first read already has a deadline, see LimitFirstByteWait
 			allowed := Grace + time.Duration(len(b.buf))*time.Second/minRate
 			if err := conn.SetReadDeadline(began.Add(allowed)); err != nil {
 				return err
@@ -219,7 +220,7 @@ func (b *buffer) grow(length, bound int) error {
 	if len(b.buf) > bound {
 		return tooLarge(bound)
 	}
-	size := min(2*cap(b.buf), bound+1) // one more byte distinguishes a body at the bound from a longer one
+	size := min(2*cap(b.buf), bound+1) // one byte more than the bound, so that a body that is too long is noticed
 	if length >= 0 {
 		size = min(size, length)
 	}
@@ -264,7 +265,7 @@ func SkipRest(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// discardRest reads the rest of a refused body, if it is short and arrives soon.
+// discardRest reads the rest of a refused body. It returns false if the rest is long or does not arrive soon.
 func discardRest(ctx *fasthttp.RequestCtx, stream io.Reader) bool {
 	if ctx.Request.Header.ContentLength() > maxDiscard || ctx.Conn().SetReadDeadline(time.Now().Add(discardTime)) != nil {
 		return false
@@ -273,8 +274,8 @@ func discardRest(ctx *fasthttp.RequestCtx, stream io.Reader) bool {
 	return err == io.EOF
 }
 
-// LimitFirstByteWait bounds the wait for the first byte of an announced body. Read bounds the wait
-// for the rest.
+// LimitFirstByteWait bounds the wait for the first byte of an announced body. The method Read bounds the wait for the rest of
+// the body.
 func LimitFirstByteWait(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
 	if length := h.ContentLength(); length > 0 || length == chunkedLength {
 		c.ReadTimeout = Grace

@@ -15,7 +15,7 @@ import (
 	"mizan/internal/wiping"
 )
 
-// Bounds for reading from a caller whose connection the server closes.
+// Before the server closes a connection, it reads from the caller within these bounds.
 const (
 	lingerTime  = 2 * time.Second
 	lingerBytes = 16 << 20
@@ -43,7 +43,7 @@ func (l Listener) Accept() (net.Conn, error) {
 	return &connection{Conn: c, base: b}, nil
 }
 
-// socketOf returns the connection under TLS, or the connection itself.
+// socketOf returns the connection below TLS. If the connection has no TLS, it returns the connection itself.
 func socketOf(c net.Conn) net.Conn {
 	if secure, ok := c.(interface{ NetConn() net.Conn }); ok {
 		return secure.NetConn()
@@ -51,7 +51,7 @@ func socketOf(c net.Conn) net.Conn {
 	return c
 }
 
-// NoteState wipes the buffer of a connection that has ended. fasthttp calls it when a connection's state changes.
+// NoteState wipes the buffer of a connection that has ended. fasthttp calls NoteState when a connection's state changes.
 func NoteState(c net.Conn, state fasthttp.ConnState) {
 	if wiper, isOurs := c.(interface{ wipe() }); isOurs && state == fasthttp.StateClosed {
 		wiper.wipe()
@@ -85,7 +85,7 @@ func (c *connection) SetDeadline(t time.Time) error { return c.base.deadlines.wa
 // Close implements net.Conn.
 func (c *connection) Close() error { return c.base.close() }
 
-// secureConnection is a connection over TLS. It has the methods by which fasthttp recognizes TLS.
+// secureConnection is a connection over TLS. The embedded *wiping.Conn has the methods by which fasthttp recognizes TLS.
 type secureConnection struct {
 	*wiping.Conn
 	*base
@@ -119,21 +119,21 @@ func (c *secureConnection) wipe() {
 type base struct {
 	raw     net.Conn // the accepted connection
 	silent  *SilentConnections
-	place   *connlimit.Conn // the connection's place in the gate that bounds the number of connections; nil: there is no such gate
+	place   *connlimit.Conn // the connection in the gate that bounds the number of connections; nil if there is no gate
 	hasSent atomic.Bool     // the caller has sent something
 	ended   atomic.Bool     // the caller has closed its side
 	hungUp  atomic.Bool
 	buffer  []byte // the buffer of fasthttp's reader; nil before the first read
-	used    int    // buffer has requests' bytes only before this index
+	used    int    // only buffer[:used] may contain bytes of requests
 
 	deadlines deadlines
 }
 
-// read reads from the connection into p, which is a part of the buffer of fasthttp's reader. First it overwrites the bytes that
-// the previous request has left there.
+// read reads from the connection into p, which is a part of the buffer of fasthttp's reader. Before the read, it overwrites the
+// bytes that the previous request has left in p.
 func (b *base) read(p []byte) (int, error) {
 	if b.buffer == nil {
-		b.buffer = p[:cap(p)]  // an empty reader passes its whole buffer
+		b.buffer = p[:cap(p)]  // at the first read, fasthttp's reader is empty and passes its whole buffer
 		b.used = len(b.buffer) // an earlier connection may have used the whole buffer
 		readerBuffers.take(b)
 	}
@@ -155,7 +155,7 @@ func (b *base) read(p []byte) (int, error) {
 		b.ended.Store(true)
 	}
 	if n > 0 && !b.hasSent.Load() && !b.silent.remove(b) {
-		return 0, net.ErrClosed // CloseAll has just closed the connection: its request must not begin
+		return 0, net.ErrClosed // CloseAll has just closed the connection, so the request must not begin
 	}
 	return n, err
 }
@@ -167,15 +167,14 @@ func (b *base) write(p []byte) (int, error) {
 	return b.raw.Write(p)
 }
 
-// reuses tells whether p is the end of the reader's buffer, which may have old content. A large body
-// is read into a new buffer instead.
+// reuses tells whether p is a part of the reader's buffer, which may contain old data. fasthttp reads a large body into a new
+// buffer instead.
 func (b *base) reuses(p []byte) bool {
 	return len(p) > 0 && &p[:cap(p)][cap(p)-1] == &b.buffer[len(b.buffer)-1]
 }
 
-// close closes the connection. Closing a connection with unread bytes resets it, and a caller
-// that is still sending would never see the refusal. So if the server hung up,
-// close first reads the caller's data for a bounded time.
+// close closes the connection. Closing a connection with unread bytes resets it, and a caller that is still sending would never
+// see the refusal. So if HangUp was called, close first reads what the caller still sends, for a bounded time.
 func (b *base) close() error {
 	b.silent.remove(b)
 	if b.hungUp.Load() { // a handler has called HangUp; now fasthttp has finished the request and closes the connection
@@ -188,8 +187,8 @@ func (b *base) close() error {
 	return b.raw.Close()
 }
 
-// wipe overwrites the reader's buffer when the connection ends. fasthttp gives the reader to another connection, whose reads
-// overwrite the buffer too, but later.
+// wipe overwrites the reader's buffer when the connection ends. Later fasthttp gives the reader to another connection, whose
+// reads would overwrite the buffer too, but wipe does not wait for them.
 func (b *base) wipe() { readerBuffers.leave(b) }
 
 // readerBuffers records which connection owns the buffer of each of fasthttp's readers.
@@ -229,8 +228,8 @@ func (b *base) markAuthenticated() {
 	}
 }
 
-// MarkAuthenticated records that the caller of this request has a valid credential. When
-// connections are scarce, those without a valid credential are closed first.
+// MarkAuthenticated records that the caller of this request has a valid credential. When connections are scarce, the server
+// first closes connections without a valid credential.
 func MarkAuthenticated(ctx *fasthttp.RequestCtx) {
 	if c, ok := ctx.Conn().(interface{ markAuthenticated() }); ok {
 		c.markAuthenticated()
@@ -251,8 +250,8 @@ func WasHungUp(ctx *fasthttp.RequestCtx) bool {
 	return ok && c.wasHungUp()
 }
 
-// HasEnded tells whether a read has found that the caller closed the connection. fasthttp would take that for the end of a
-// chunked body.
+// HasEnded tells whether a read has found that the caller closed the connection. fasthttp itself would take such an end for the
+// end of a chunked body.
 func HasEnded(c net.Conn) bool {
 	b, ok := c.(interface{ hasEnded() bool })
 	return ok && b.hasEnded()
@@ -307,8 +306,8 @@ const discardSize = 4 << 10
 
 var discardBuffers = sync.Pool{New: func() any { return new([discardSize]byte) }}
 
-// Discard reads about n bytes and wipes them, because they may contain card numbers. The error
-// is never nil: it is io.ErrShortBuffer if n bytes arrived before the end.
+// Discard reads about n bytes and wipes them, because they may contain card numbers. The error is never nil: if n bytes arrived
+// before the end, it is io.ErrShortBuffer.
 func Discard(from io.Reader, n int) (total int, err error) {
 	b := discardBuffers.Get().(*[discardSize]byte)
 	defer discardBuffers.Put(b)
@@ -323,8 +322,8 @@ func Discard(from io.Reader, n int) (total int, err error) {
 	return total, io.ErrShortBuffer
 }
 
-// CallerGone tells whether the caller has closed the connection, even if unread data precedes the end
-// (such as the close_notify of TLS).
+// CallerGone tells whether the caller has closed the connection. It notices the end even if data that was sent before the end,
+// such as the close_notify of TLS, was not read yet.
 func CallerGone(c net.Conn) (gone bool) {
 	switch b := c.(type) {
 	case *connection:

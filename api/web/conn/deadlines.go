@@ -13,8 +13,8 @@ type deadlines struct {
 	wantedWrite, write time.Time
 }
 
-// writeSlack is how much earlier than its deadline a write may time out, because the socket still has the deadline of a previous
-// write.
+// writeSlack is how much too early a write may time out. It may time out early because the socket may still have the deadline
+// of a previous write.
 const writeSlack = time.Second
 
 func (d *deadlines) wantRead(t time.Time) error {
@@ -41,7 +41,8 @@ func (d *deadlines) beforeRead(socket net.Conn) error {
 	return socket.SetReadDeadline(d.read)
 }
 
-// beforeWrite gives the socket the deadline for a write, unless the socket's present deadline is at most writeSlack earlier.
+// beforeWrite gives the socket the deadline for a write. If the socket's present deadline is at most writeSlack earlier, the
+// present deadline stays.
 func (d *deadlines) beforeWrite(socket net.Conn) error {
 	isNone, wasNone := d.wantedWrite.IsZero(), d.write.IsZero()
 	if earlier := d.wantedWrite.Sub(d.write); isNone == wasNone && earlier >= 0 && earlier <= writeSlack {

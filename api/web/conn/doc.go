@@ -8,8 +8,8 @@
 //  2. If the server ends a connection while the caller still sends, the server reads for a bounded time, so
 //     that the caller receives the response.
 //  3. CloseAll closes only connections whose callers have sent nothing yet.
-//  4. A read has the deadline that was set last. A write has that deadline, or one that is at most a second
-//     earlier.
+//  4. A read uses the read deadline that was set last. A write uses the write deadline that was set last, or
+//     one that is at most a second earlier.
 //
 // Callers: api (wraps listeners); api/web/body, api/admin and api/payments (connections of requests).
 //

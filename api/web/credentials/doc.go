@@ -1,5 +1,5 @@
 // Package credentials reads a payer's means of payment (money_storage in the API): the fields of each payment method,
-// the parts that may be stored, and the card for the provider.
+// the parts that may be stored, and the card data that the provider receives.
 //
 // Invariants:
 //  1. Only three parts of a card are stored unencrypted: the first six digits, the last four digits, and a keyed
@@ -9,6 +9,6 @@
 //
 // Callers: api/payments (creates and continuations), api/checkout (the payer's form).
 //
-// Rejected: Another design would decode the JSON into a struct with encoding/json. It was not chosen because its
-// strings cannot be overwritten after use.
+// Rejected: Another design would decode the JSON into a struct with encoding/json. It was not chosen because the
+// strings of such a struct cannot be overwritten after use.
 package credentials

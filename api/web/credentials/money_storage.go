@@ -8,18 +8,18 @@ import (
 	"mizan/ledger/payment"
 )
 
-// How many digits of a card number may be stored unencrypted, at its beginning and its end.
+// How many digits at the beginning and at the end of a card number may be stored unencrypted.
 const (
 	BINDigits  = 6
 	LastDigits = 4
 )
 
-// MoneyStorage is a money_storage object, which has a payer's payment credentials, in a create request or in
-// the continuation of a hosted transaction.
+// MoneyStorage is a money_storage object: the payer's payment credentials in a create request, or in the
+// request that continues a hosted transaction.
 type MoneyStorage struct {
 	Storage  payment.Storage     // aliases the body
 	Storable payment.Credentials // the parts that may be stored
-	Card     *secret.Card        // nil: the method is not a card
+	Card     *secret.Card        // nil if the payment method is not a card
 }
 
 // Check reads the object and checks it by the rules for a transaction of type t. It adds faults to
@@ -37,7 +37,7 @@ func (c *MoneyStorage) Check(object []byte, t payment.Type, problems *web.Proble
 		}
 		if field := c.Storage.Key(name); field != nil && web.Present(value) != nil {
 			if *field, _ = jsonwalk.Text(value); *field == nil {
-				*field = []byte{} // not a string; every rule refuses an empty value
+				*field = []byte{} // not a string: replaced by an empty text, which every rule refuses
 			}
 		}
 	}
@@ -46,8 +46,8 @@ func (c *MoneyStorage) Check(object []byte, t payment.Type, problems *web.Proble
 	})
 }
 
-// Keep copies checked credentials out of the body: the card into Card, and the parts that may be
-// stored into Storable.
+// Keep copies the checked credentials, so that they outlive the body: it copies the card into Card, and the
+// parts that may be stored into Storable.
 func (c *MoneyStorage) Keep(t payment.Type, fingerprint func([]byte) string) {
 	c.Storable.Method, _ = payment.Method(c.Storage.Type)
 	c.Storable.Network, _ = money.ParseNetwork(string(c.Storage.Network))
@@ -71,8 +71,8 @@ func (c *MoneyStorage) Keep(t payment.Type, fingerprint func([]byte) string) {
 	}
 }
 
-// Wipe overwrites text that was unescaped from the object. The server wipes the body itself, and the copy in
-// Card is kept.
+// Wipe overwrites the card and bank data in Storage. Some of this data is an unescaped copy outside the
+// body, and the server wipes only the body. The copy in Card is kept.
 func (c *MoneyStorage) Wipe() {
 	s := &c.Storage
 	for _, part := range [...][]byte{

@@ -11,14 +11,14 @@ import (
 
 // AccountFilter selects accounts.
 type AccountFilter struct {
-	Path   ledger.Path // one account; empty: all accounts with the prefix
+	Path   ledger.Path // selects one account; if it is empty, Prefix selects the accounts
 	Prefix string
 	Env    money.Env
 
 	Currency, Network       string
-	HasCurrency, HasNetwork bool // whether the account must have this currency, and this network
+	HasCurrency, HasNetwork bool // whether the account must have the currency, and whether it must have the network
 
-	After *ledger.Account // the last account of the previous page; nil: the first page
+	After *ledger.Account // the last account of the previous page; nil if the first page is requested
 }
 
 // Each calls fn with the selected accounts that the caller may see, ordered by path, currency
@@ -51,9 +51,9 @@ func (f *AccountFilter) Matches(a ledger.Account) bool {
 		(!f.HasNetwork || string(a.Asset.Network) == f.Network)
 }
 
-// Visible returns the path prefixes to search if a caller requests the accounts with a prefix. For a
-// caller who may see all accounts, the result is the prefix itself. For a partner, it has the prefixes of the partner's own
-// accounts that overlap with the requested prefix, in the order of paths.
+// Visible returns the path prefixes to search if a caller requests the accounts whose paths begin with prefix. If the
+// caller may see all accounts, the result is prefix itself. If the caller is a partner, the result covers the partner's own
+// accounts below prefix, in the order of paths.
 func Visible(caller *auth.Principal, prefix string) []string {
 	if caller.SeesAll() {
 		return []string{prefix}

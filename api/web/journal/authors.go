@@ -10,39 +10,40 @@ import (
 	"mizan/posting"
 )
 
-// Directory finds the records of authors, in whatever state they are; *directory.Service of actors implements it.
+// Directory finds the records of authors, whatever the state of a record is. *directory.Service of actors implements this
+// interface.
 type Directory interface {
 	APIKey(org, id ledger.ID) (*directory.APIKey, bool)
 	User(org, id ledger.ID) (*directory.User, bool)
 	PartnerByID(org, id ledger.ID) (*directory.Partner, bool)
 }
 
-// Authors finds the authors of events with their names. It caches the authors that it has found, because few authors cause many
-// events.
+// Authors looks up the authors of events and their names. It caches the results, because few authors cause many events.
 type Authors struct {
 	view      *posting.View
 	org       ledger.ID
 	directory Directory
-	partner   *directory.Partner // the partner that makes the request; nil: the caller may see the organization's whole journal
+	partner   *directory.Partner // the partner that makes the request; nil if the caller may see the whole journal
 	found     map[ledger.Author]*jsonform.Author
 }
 
-// maxAuthors bounds the authors that an Authors caches.
+// maxAuthors bounds the number of authors in one cache.
 const maxAuthors = 10_000
 
-// NewAuthors returns the Authors of an organization's journal, for a request of the partner. A partner learns the id and name
-// only of its own authors; of all others (other partners' and the organization's staff) it learns only the kind. If partner is
-// nil, the caller learns the ids and names of all authors.
+// NewAuthors returns the Authors for a request about an organization's journal. If a partner makes the request, it learns the
+// ids and names of its own authors only. Of all other authors (those of other partners, and the organization's staff) it learns
+// only the kind. If partner is nil, the caller learns the ids and names of all authors.
 func NewAuthors(view *posting.View, org ledger.ID, records Directory, partner *directory.Partner) *Authors {
 	return &Authors{view: view, org: org, directory: records, partner: partner, found: make(map[ledger.Author]*jsonform.Author)}
 }
 
-// AuthorsFor returns the Authors of the caller's organization, as the caller sees them.
+// AuthorsFor returns the Authors for a request of the caller about the journal of the caller's organization.
 func AuthorsFor(view *posting.View, caller *auth.Principal, records Directory) *Authors {
 	return NewAuthors(view, caller.Org, records, caller.Partner)
 }
 
-// Of returns an author with the id and the present name of its record. The error comes from the store.
+// Of returns the author's kind and, if the caller may see them, the id and the present name of the author's record. An error
+// comes from the store.
 func (s *Authors) Of(author ledger.Author) (*jsonform.Author, error) {
 	if shown, known := s.found[author]; known {
 		return shown, nil
@@ -64,9 +65,9 @@ func (s *Authors) Of(author ledger.Author) (*jsonform.Author, error) {
 	return shown, nil
 }
 
-// describe adds the id and the present name of the author's record to shown, if the caller may see them.
+// describe sets the id and the name of shown to those of the author's record, if the caller may see them.
 func (s *Authors) describe(shown *jsonform.Author, record ledger.Source) {
-	var owner int64 // number of the partner to which the record belongs; 0: none
+	var owner int64 // number of the partner to which the record belongs; 0 if it belongs to none
 	id, name := record.ID.String(), ""
 	switch record.Kind {
 	case ledger.APIKey:

@@ -8,8 +8,9 @@ import (
 	"mizan/posting"
 )
 
-// NewBalances returns the accounts' balances after each event; nil for an event without an entry. It
-// reads the accounts' lines: their postings, each with the account's totals after it.
+// NewBalances returns, for each event, the balances after it of the accounts that it changed, or nil
+// if the event has no entry. The balances come from the accounts' lines. A line is a posting with
+// the account's totals after the posting.
 func NewBalances(view *posting.View, caller *auth.Principal, events []ledger.Event) ([]*jsonform.Balances, error) {
 	totals, err := view.TotalsAfter(caller.Org, events, caller.Sees)
 	if err != nil {

@@ -8,8 +8,8 @@
 //     page.
 //  3. A search reads the shortest source: one record's events, the list of the administration's changes, the
 //     lines (postings) of the requested accounts, or the whole journal.
-//  4. Names of authors are those at the time of the response. A partner learns no author's id and name but its
-//     own.
+//  4. An author is shown with the name that it has at the time of the response. A partner learns the ids and
+//     names of its own authors only.
 //
 // Callers: api; api/ledger; api/payments; api/contracts (entries of a contract).
 //

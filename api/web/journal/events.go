@@ -32,7 +32,7 @@ type EventQuery struct {
 	Changes bool              // only the administration's changes (ledger.AdministrationChanges)
 	From    ledger.Micros
 	To      ledger.Micros // upper bound of the booked time, included
-	Before  uint64        // only events with a lower seq (number in the journal); 0: from the newest
+	Before  uint64        // only events with a lower seq (number in the journal); 0 if the list begins with the newest event
 	Limit   int
 	Who     *auth.Principal
 }
@@ -41,10 +41,10 @@ type EventQuery struct {
 type Row struct {
 	*ledger.Event
 	Author   *jsonform.Author
-	Balances *jsonform.Balances // nil: the event has no entry
+	Balances *jsonform.Balances // nil if the event has no entry
 }
 
-// AppendEvent appends the fields of an event, AppendEntry those of an event that has an entry.
+// AppendEvent appends the fields of the event.
 func (r *Row) AppendEvent(out *schema.Encoder) {
 	jsonform.AppendEvent(out, r.Event, r.Author, r.Balances)
 }
@@ -105,8 +105,8 @@ func WritePage(req *web.Request, journal web.Journal, records Directory, q *web.
 	return nil
 }
 
-// find returns a page of matching events, and the seq below which the next page begins; 0 if
-// there is no next page. A page ends after maxExamined events, even if few of them match.
+// find returns a page of matching events, and next: the events of the next page have a seq below next. If
+// there is no next page, next is 0. A page ends after maxExamined events, even if few of them match.
 func (q *EventQuery) find(view *posting.View) (events []ledger.Event, next uint64, err error) {
 	before, err := q.startBelow(view)
 	if err != nil {
@@ -163,7 +163,7 @@ func (q *EventQuery) matches(e *ledger.Event) bool {
 	if q.Entries && (e.Entry == nil || !SeesAny(q.Who, e.Entry)) {
 		return false
 	}
-	if q.Env.Valid() && e.Entry.Postings[0].Asset.Env != q.Env { // all postings of an entry have one environment
+	if q.Env.Valid() && e.Entry.Postings[0].Asset.Env != q.Env { // all postings of an entry have the same environment
 		return false
 	}
 	if q.Account != "" && !slices.ContainsFunc(e.Entry.Postings, func(p ledger.Posting) bool { return p.Account == q.Account }) {

@@ -34,8 +34,9 @@ func ReadLineCursor(q *web.Query) (at LineCursor) {
 	return at
 }
 
-// Before returns an upper bound (exclusive) of the seqs of the next page's entries. The bound includes the cursor's own entry,
-// which may have more lines. 0 means that the page begins with the newest entry.
+// Before returns a bound: the entries of the next page have a lower seq. The cursor's own entry is below the bound too,
+// because some of its lines may belong to the next page. If there is no previous page, Before returns 0, and the page begins
+// with the newest entry.
 func (at LineCursor) Before() uint64 {
 	if at.Seq == 0 {
 		return 0

@@ -8,8 +8,8 @@ import (
 	"mizan/posting"
 )
 
-// eventReader fetches at most n events whose seq is lower than before (0: no bound), newest first. If it
-// returns fewer than n, there are no more events.
+// eventReader fetches at most n events, newest first. If the argument before is not 0, the reader fetches only events with
+// a lower seq. If it returns fewer than n events, there are no more.
 type eventReader func(before uint64, n int) ([]ledger.Event, error)
 
 // reader chooses the shortest source of matching events: one record's events, the list of the administration's changes, the
@@ -33,7 +33,7 @@ func (q *EventQuery) reader(view *posting.View) (eventReader, error) {
 	}, nil
 }
 
-// sourceReader reads the events of the record that has the id, whatever its kind is.
+// sourceReader reads the events of the record with the given id, whatever the record's kind is.
 func sourceReader(view *posting.View, org, id ledger.ID) (eventReader, error) {
 	source := ledger.Source{ID: id}
 	for _, kind := range ledger.Kinds() {
@@ -57,7 +57,8 @@ func sourceReader(view *posting.View, org, id ledger.ID) (eventReader, error) {
 	}, nil
 }
 
-// changesReader reads the administration's changes by the list that the writer keeps of them.
+// changesReader reads the administration's changes. It finds them in the list of such changes that the journal's writer
+// maintains.
 func changesReader(view *posting.View, org ledger.ID) eventReader {
 	return func(before uint64, n int) (batch []ledger.Event, err error) {
 		var walk posting.Walk
@@ -83,8 +84,8 @@ func changesReader(view *posting.View, org ledger.ID) eventReader {
 	}
 }
 
-// accounts returns the accounts on which the requested events have lines: the requested account in all
-// its assets, or all accounts of the partner.
+// accounts returns the accounts that the requested events change: the requested account in each of its assets or, if no
+// account is requested, all accounts of the partner.
 func (q *EventQuery) accounts(view *posting.View) (accounts []ledger.Account, err error) {
 	for _, env := range []money.Env{money.Prod, money.Test} {
 		if q.Env.Valid() && env != q.Env {

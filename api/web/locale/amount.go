@@ -17,16 +17,16 @@ const (
 	leastDigits    = 2 // decimals of a token's amount that are always written, even if they are zeros
 )
 
-// Amount formats an amount in the language, with the currency's sign or code: "$1,234.50", "1 234,50 ₽". An asset on a
-// network is followed by the network, as in "0.000001 USDT (tron)". The amount has all decimals of its currency. Only for an
-// asset with more than four decimals, zeros at the end are left out, down to two decimals. If the number of the asset's decimals
-// is unknown, the text says that the amount is in minor units.
+// Amount formats an amount in the language, with the currency's sign or code: "$1,234.50", "1 234,50 ₽". An asset on a network
+// is followed by the network, as in "0.000001 USDT (tron)". The amount has all decimals of its currency. But if the asset has
+// more than four decimals, zeros at the end are left out, though at least two decimals are written. If the number of the
+// asset's decimals is unknown, the text says that the amount is in minor units.
 //
 // In HTML, surround an amount with <bdi>. In a text, Fill isolates the amount.
 func (l *Locale) Amount(a money.Amount, asset money.Asset) string { return l.amount(a, asset, space) }
 
-// BreakableAmount does what Amount does, but lets a line break between the number and the currency. It is for places where the
-// whole amount does not fit into a line.
+// BreakableAmount is like Amount, but a browser may begin a new line between the number and the currency. It is for places
+// where the whole amount does not fit into a line.
 func (l *Locale) BreakableAmount(a money.Amount, asset money.Asset) string {
 	return l.amount(a, asset, " ")
 }
@@ -44,14 +44,14 @@ func (l *Locale) amount(a money.Amount, asset money.Asset, gap string) string {
 	return text
 }
 
-// Decimal does what Amount does, but without the currency: "1,234.50". If the number of the asset's decimals is unknown, ok is
+// Decimal is like Amount, but leaves out the currency: "1,234.50". If the number of the asset's decimals is unknown, ok is
 // false and the amount is in minor units.
 func (l *Locale) Decimal(a money.Amount, asset money.Asset) (number string, ok bool) {
 	whole, fraction, ok := majorUnits(a, asset)
 	return l.format.number(whole, withoutZeros(fraction)), ok
 }
 
-// withoutZeros returns the decimals of an amount that are written.
+// withoutZeros returns the decimals of an amount without the zeros at the end that are not written.
 func withoutZeros(fraction string) string {
 	if len(fraction) <= maxMinorDigits {
 		return fraction
@@ -59,7 +59,7 @@ func withoutZeros(fraction string) string {
 	return fraction[:leastDigits] + strings.TrimRight(fraction[leastDigits:], "0")
 }
 
-// Ungrouped does what Decimal does, but without separators between groups of digits: "1234.50". It is for form fields: a group
+// Ungrouped is like Decimal, but has no separators between groups of digits: "1234.50". It is for form fields: a group
 // separator in an edited number could be mistaken for the decimal separator.
 func (l *Locale) Ungrouped(a money.Amount, asset money.Asset) (number string, ok bool) {
 	whole, fraction, ok := majorUnits(a, asset)
@@ -91,7 +91,7 @@ func split(minor string, scale int) (whole, fraction string) {
 	return minor[:point], minor[point:]
 }
 
-// number formats a number that is given by its digits before and after the decimal point.
+// number formats a number. whole has the digits before the decimal point, and fraction has the digits after it.
 func (f *format) number(whole, fraction string) string {
 	text := f.grouped(whole)
 	if fraction != "" {
@@ -100,7 +100,7 @@ func (f *format) number(whole, fraction string) string {
 	return f.withDigits(text)
 }
 
-// grouped separates the groups of a number's digits.
+// grouped inserts the separators between the groups of a whole number's digits.
 func (f *format) grouped(digits string) string {
 	const last = 3 // digits in the last group
 	if len(digits) <= last || f.loneDigit && len(digits) == last+1 {
@@ -130,8 +130,8 @@ func (f *format) withDigits(number string) string {
 	}, number)
 }
 
-// withSign adds the sign of a currency to a number. If the sign has letters beside the number, gap separates them (CLDR,
-// "currencySpacing").
+// withSign adds the sign of a currency to a number. If the sign's character next to the number is not a symbol such as "$", gap
+// separates the sign from the number (CLDR, "currencySpacing").
 func (f *format) withSign(number, currency, gap string) string {
 	sign := cmp.Or(f.signs[currency], commonSigns[currency], currency)
 	first, _ := utf8.DecodeRuneInString(sign)

@@ -22,8 +22,9 @@ func (c *checker) add(key, format string, args ...any) {
 	c.faults = append(c.faults, fmt.Errorf("%s: %s: %s", c.lang, key, fmt.Sprintf(format, args...)))
 }
 
-// check checks the texts in value. key is the key of value, and tag the tag of its struct field. In the tag, holds lists the
-// placeholders that a text must have, separated by spaces, and on is "button" for the text of a button.
+// check checks the texts in value. key is the value's key in the catalog, and tag is the tag of the value's struct field. The
+// part "holds" of the tag lists the placeholders that the text must have, separated by spaces. The part "on" is "button" if the
+// text stands on a button.
 func (c *checker) check(key string, tag reflect.StructTag, value reflect.Value) {
 	switch value.Kind() {
 	case reflect.String:
@@ -36,7 +37,7 @@ func (c *checker) check(key string, tag reflect.StructTag, value reflect.Value) 
 			c.check(fmt.Sprintf("%s[%d]", key, i), "", value.Index(i))
 		}
 	case reflect.Map:
-		c.maps[key] = nil // an entry, so that compareKeys also compares an empty map
+		c.maps[key] = nil // creates the entry, so that compareKeys also compares an empty map
 		for _, name := range value.MapKeys() {
 			c.maps[key] = append(c.maps[key], name.String())
 			c.check(key+"."+name.String(), "", value.MapIndex(name))
@@ -57,7 +58,8 @@ func (c *checker) check(key string, tag reflect.StructTag, value reflect.Value) 
 	}
 }
 
-// maxButton is the length of the longest text of a button, in characters. It fits into a page that is 320 pixels wide.
+// maxButton is the largest number of characters that the text of a button may have. A button with such a text fits into a page
+// that is 320 pixels wide.
 const maxButton = 32
 
 // letters counts the characters of a text that take up width. Combining marks, such as vowel signs, do not.
@@ -70,8 +72,8 @@ func letters(text string) (count int) {
 	return count
 }
 
-// checkPlural requires a text for each plural category of the language, and none for other categories. The text must contain the
-// number, unless its category has only a single number.
+// checkPlural requires a text for each plural category of the language, and refuses texts for other categories. The text must
+// contain the number, unless only a single number belongs to its category.
 func (c *checker) checkPlural(key string, p Plural) {
 	for _, category := range categories {
 		text := p.byCategory(category)
@@ -88,7 +90,8 @@ func (c *checker) checkPlural(key string, p Plural) {
 
 var placeholder = regexp.MustCompile(`\{[^{}]*\}|[{}]`)
 
-// checkText requires that a text has each placeholder of required exactly once. Other placeholders must be in optional.
+// checkText requires that a text has each placeholder of required exactly once. All other placeholders in the text must be in
+// optional.
 func (c *checker) checkText(key, text string, required, optional []string) {
 	if text == "" {
 		c.add(key, "the text is missing or empty")
@@ -147,8 +150,8 @@ func isInvisible(r rune) bool {
 	return !unicode.IsGraphic(r) || unicode.IsSpace(r)
 }
 
-// isJoiner tells whether a character is a ZERO WIDTH NON-JOINER between two letters, as the spelling of Persian and Bengali
-// requires it.
+// isJoiner tells whether a character is a ZERO WIDTH NON-JOINER between two letters. The spelling of Persian and Bengali
+// requires such characters.
 func isJoiner(text []rune, i int) bool {
 	const nonJoiner = '\u200c'
 	joined := func(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Bengali) }
@@ -161,7 +164,7 @@ var scripts = []struct {
 	table *unicode.RangeTable
 }{{"Latin", unicode.Latin}, {"Cyrillic", unicode.Cyrillic}, {"Arabic", unicode.Arabic}, {"Bengali", unicode.Bengali}, {"Greek", unicode.Greek}}
 
-// scriptOf returns the name of a letter's script; empty if the script is not in scripts.
+// scriptOf returns the name of a letter's script, or an empty text if the script is not in scripts.
 func scriptOf(letter rune) string {
 	for _, script := range scripts {
 		if unicode.Is(script.table, letter) {

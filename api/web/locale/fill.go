@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/bidi"
 )
 
-// The characters around a value that must not take part in the direction of the text around it: FIRST STRONG ISOLATE
-// and POP DIRECTIONAL ISOLATE.
+// These characters surround a value whose writing direction must not affect the text around the value: FIRST STRONG
+// ISOLATE and POP DIRECTIONAL ISOLATE.
 const (
 	isolateStart = "\u2068"
 	isolateEnd   = "\u2069"
@@ -26,7 +26,7 @@ func (l *Locale) Fill(text string, namesAndValues ...string) string {
 	return fill(text, isolated...)
 }
 
-// fill does what Fill does, but does not isolate the values.
+// fill is like Fill, but does not isolate the values.
 func fill(text string, namesAndValues ...string) string {
 	pairs := make([]string, 0, len(namesAndValues))
 	for pair := range slices.Chunk(namesAndValues, 2) {
@@ -43,7 +43,7 @@ func (l *Locale) isolate(value string) string {
 	return isolateStart + value + isolateEnd
 }
 
-// isRightToLeft tells whether a text has a letter of a script from right to left.
+// isRightToLeft tells whether a text contains a letter of a script that is written from right to left.
 func isRightToLeft(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
 		properties, _ := bidi.LookupRune(r)

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// format has the rules by which a language writes numbers.
+// format describes how a language writes numbers.
 type format struct {
 	lang        string // code of the language, which is also the name of its catalogs
 	tag         language.Tag
@@ -14,11 +14,11 @@ type format struct {
 	amount      string            // the pattern of an amount: 0 is the number, ¤ the sign of the currency
 	decimal     string            // the decimal separator
 	group       string            // the separator between groups of digits
-	zero        rune              // the digit zero of the language's script; 0: the ASCII digit
+	zero        rune              // the digit zero of the language's script; 0 if the language uses ASCII digits
 	lakhs       bool              // groups before the last group have two digits instead of three
 	loneDigit   bool              // a group of a single digit is not separated: 1234, but 12.345
 	millions    bool              // round millions have the plural category "many"
-	signs       map[string]string // signs of currencies that differ from commonSigns
+	signs       map[string]string // currency signs that differ from commonSigns
 }
 
 // The spaces in numbers: NO-BREAK SPACE and NARROW NO-BREAK SPACE.
@@ -34,13 +34,13 @@ const (
 	rightToLeft = "\u200f"
 )
 
-// commonSigns are the signs of currencies that most languages use. A currency without a sign is written with its code.
+// commonSigns are the currency signs that most languages use. A currency without a sign is written with its code.
 var commonSigns = map[string]string{
 	"USD": "$", "EUR": "€", "GBP": "£", "JPY": "JP¥", "CNY": "CN¥", "INR": "₹", "CAD": "CA$",
 }
 
-// formats are the languages of the service. Numbers and signs are those of Chromium or, for the languages that
-// Chromium lacks (Azerbaijani, Kazakh and Uzbek), those of CLDR 48; testdata/intl.json has both.
+// formats are the languages of the service. The formats of numbers and the signs come from Chromium or, for the languages that
+// Chromium lacks (Azerbaijani, Kazakh and Uzbek), from CLDR 48. testdata/intl.json has the formats of both sources.
 var formats = withTags([]format{
 	{lang: "en", amount: "¤0", decimal: ".", group: ",", signs: map[string]string{"JPY": "¥"}},
 	{lang: "ru", amount: "0" + space + "¤", decimal: ",", group: space, signs: map[string]string{
@@ -82,7 +82,7 @@ func withTags(table []format) []format {
 	return table
 }
 
-// formatOf returns the format of a language; nil if the service does not have it.
+// formatOf returns the format of a language, or nil if the service does not have the language.
 func formatOf(lang string) *format {
 	i := slices.IndexFunc(formats, func(f format) bool { return f.lang == lang })
 	if i < 0 {

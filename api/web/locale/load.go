@@ -10,19 +10,19 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Load reads catalogs. The texts of a language are the fields of T, in the file catalog/LANG.json. A field is a
-// string, a Plural, an array, a map or a struct of these. A catalog also has its language in the member "lang". English is the
-// master copy and must be among the languages. The error lists every fault of every catalog with its language and key:
+// Load reads catalogs. The file catalog/LANG.json contains the texts of one language, which are the fields of T. A field is a
+// string, a Plural, an array, a map or a struct of such fields. The member "lang" of a catalog names its language. English is
+// the master copy and must be among the languages. The error lists every fault of every catalog with its language and key:
 //
 //   - a catalog that is missing, or that exists for a language not in languages;
-//   - a text that is missing, empty or unknown; in a map, a key that English does not have, or that only English has;
-//   - a placeholder that is missing, unknown or repeated. The struct tag holds lists the placeholders that a text must have in
-//     braces, as in "Pay {amount}", separated by spaces; Fill replaces them;
-//   - a text that is too long for a button, if the struct tag on is "button";
-//   - other plural categories than those of the language;
+//   - a text that is missing, empty or unknown; a key of a map that only English has, or that English does not have;
+//   - a placeholder that is missing, unknown or repeated. The struct tag "holds" lists, separated by spaces, the placeholders
+//     that a text must have in braces, as in "Pay {amount}". Fill replaces placeholders;
+//   - a text that is too long for a button, if the struct tag "on" is "button";
+//   - plural categories that differ from those of the language;
 //   - characters that a translator cannot see, and letters of two scripts in one word.
 //
-// T may embed *Locale with the tag `json:"-"`, which Load leaves nil.
+// T may embed *Locale with the tag `json:"-"`. Load leaves this pointer nil.
 func Load[T any](files fs.FS, languages []string) (map[string]*T, error) {
 	names, err := fs.Glob(files, "catalog/*")
 	if err != nil {
@@ -76,11 +76,11 @@ func parse[T any](content []byte, lang string) (*T, mapKeys, error) {
 	return &catalog.Texts, c.maps, errors.Join(c.faults...)
 }
 
-// mapKeys has the keys of each map of a catalog, by the key of the map itself. All other keys of a catalog are fields of the
-// struct.
+// mapKeys records which keys each map in a catalog contains. The map is identified by its own key in the catalog. All keys of
+// a catalog that are not in a map are fields of T.
 type mapKeys map[string][]string
 
-// compareKeys compares the keys of the maps in a language with the English ones.
+// compareKeys reports keys that the maps of a language lack, and keys that the English maps lack.
 func compareKeys(lang string, keys, english mapKeys) (faults []error) {
 	for name, want := range english {
 		for _, key := range want {

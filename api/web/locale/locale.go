@@ -6,10 +6,11 @@ import (
 	"mizan/internal/assert"
 )
 
-// fallback is the language of a page if there are no texts in the reader's language. It is also the master copy of every catalog.
+// fallback is the language of a page if there are no texts in the reader's language. It is also the language of the master
+// copy, with which all catalogs are compared.
 const fallback = "en"
 
-// Locale is a language of the service, in which it writes numbers, amounts, dates and remaining times.
+// Locale is a language of the service. Its methods write numbers, amounts, dates and remaining times in this language.
 type Locale struct {
 	Lang string // ISO 639-1, in lower case; also the value of the HTML attribute lang
 
@@ -17,7 +18,7 @@ type Locale struct {
 	words  *words
 }
 
-// words are the words of numbers and times in one language. Load explains the tag holds.
+// words are the words that one language uses in numbers and times. The struct tag "holds" is explained at Load.
 type words struct {
 	MinorUnits    string     `json:"minorUnits" holds:"amount"`
 	MinutesLeft   Plural     `json:"minutesLeft"`
@@ -52,8 +53,8 @@ func Languages() []string {
 	return codes
 }
 
-// In returns the language of a language tag (RFC 5646). It ignores the tag's script and region. The result is
-// English if the service does not have the language.
+// In returns the Locale for a language tag (RFC 5646). It ignores the tag's script and region. If the service does not have the
+// language, In returns English.
 func In(tag string) *Locale {
 	if l := locales[baseOf(tag)]; l != nil {
 		return l
@@ -76,8 +77,8 @@ type Separators struct {
 	Slash   bool // people may also type a slash before the fraction, because many keyboards lack the language's own separator
 }
 
-// Separators returns the separators in the language's numbers. It returns the point and the comma in place of the Arabic
-// separators, which resemble them.
+// Separators returns the separators that the language uses in numbers. In place of the Arabic separators, it returns the point
+// and the comma, which look similar.
 func (l *Locale) Separators() Separators {
 	f := l.format
 	return Separators{Decimal: plainSeparator(f.decimal), Group: plainSeparator(f.group), Slash: f.rightToLeft}

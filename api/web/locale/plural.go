@@ -6,8 +6,8 @@ import (
 	"golang.org/x/text/feature/plural"
 )
 
-// Plural is a text with a number. It has a form for each plural category that CLDR defines for the cardinal numbers of the
-// language. The other forms are empty. {n} is replaced by the number.
+// Plural is a text that contains a number. It has a form for each plural category that CLDR defines for the cardinal numbers of
+// the language. The other forms are empty. In each form, {n} is replaced by the number.
 type Plural struct {
 	Zero  string `json:"zero,omitzero"`
 	One   string `json:"one,omitzero"`
@@ -25,7 +25,7 @@ var categoryOf = map[plural.Form]string{
 	plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few", plural.Many: "many", plural.Other: "other",
 }
 
-// byCategory returns the text of a category; empty if the language does not have it.
+// byCategory returns the text for a category, or an empty text if the language does not have the category.
 func (p Plural) byCategory(name string) string {
 	return []string{p.Zero, p.One, p.Two, p.Few, p.Many, p.Other}[slices.Index(categories, name)]
 }
@@ -33,8 +33,8 @@ func (p Plural) byCategory(name string) string {
 // million is the number from which languages like French put "de" between a round number and the noun.
 const million = 1_000_000
 
-// category returns the name of the plural category of n. golang.org/x/text has the data of CLDR 32, which lacks the category of
-// round millions in French and Spanish (CLDR 38).
+// category returns the name of the plural category of n. golang.org/x/text uses the data of CLDR 32. Only later data (CLDR 38)
+// has the category for round millions in French and Spanish.
 func (f *format) category(n int) string {
 	if f.millions && n != 0 && n%million == 0 {
 		return "many"
@@ -42,8 +42,8 @@ func (f *format) category(n int) string {
 	return categoryOf[plural.Cardinal.MatchPlural(f.tag, n, 0, 0, 0, 0)]
 }
 
-// counts returns how many of the numbers 0 to 200 belong to each of the language's categories. The result may be 0 for a category
-// of fractions, such as 1.5, or of round millions.
+// counts returns how many of the numbers 0 to 200 belong to each of the language's categories. If only fractions, such as 1.5,
+// or round millions belong to a category, its count is 0.
 func (f *format) counts() map[string]int {
 	const last = 200
 	counts := map[string]int{categoryOf[plural.Cardinal.MatchPlural(f.tag, 1, 1, 1, 5, 5)]: 0, f.category(million): 0}

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// formerCodes maps codes that ISO 639 has replaced, but browsers and devices still send, to the present codes.
+// formerCodes maps former codes of ISO 639 to the codes that have replaced them. Some browsers and devices still send the
+// former codes.
 var formerCodes = map[string]string{"in": "id"}
 
 // baseOf returns the code of a tag's language, in lower case.
@@ -22,8 +23,8 @@ func baseOf(tag string) string {
 // maxEntries bounds how many entries of Accept-Language are read.
 const maxEntries = 32
 
-// Preferred returns the language with the highest weight in a header Accept-Language (RFC 9110, 12.5.4) that is among the given
-// languages; empty if there is none. An entry with a malformed weight is ignored.
+// Preferred reads the header Accept-Language (RFC 9110, 12.5.4). Of the languages in the argument among, it returns the one
+// with the highest weight, or an empty text if the header names none of them. An entry with a malformed weight is ignored.
 func Preferred(acceptLanguage string, among ...string) string {
 	preferred, best, read := "", 0.0, 0
 	for entry := range strings.SplitSeq(acceptLanguage, ",") {
@@ -39,7 +40,8 @@ func Preferred(acceptLanguage string, among ...string) string {
 	return preferred
 }
 
-// weightOf returns the weight in a parameter such as "q=0.5": 1 if there is no parameter, and 0 if it is malformed.
+// weightOf returns the weight in a parameter such as "q=0.5". The weight is 1 if there is no parameter, and 0 if the parameter
+// is malformed.
 func weightOf(parameter string) float64 {
 	name, value, found := strings.Cut(strings.TrimSpace(parameter), "=")
 	if name == "" && !found {

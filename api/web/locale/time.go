@@ -12,13 +12,13 @@ func (l *Locale) Date(at time.Time) string {
 	return fill(l.words.Moment, append(l.dayOf(at, &l.words.Months), l.timeOf(at)...)...)
 }
 
-// ShortDate formats the date of an instant for a table, with a short name of the month: "Aug 5, 2026". Calendar and time zone are
-// those of Date.
+// ShortDate formats the date of an instant for a table, with a short name of the month: "Aug 5, 2026". The calendar is
+// Gregorian and the time zone is UTC.
 func (l *Locale) ShortDate(at time.Time) string {
 	return fill(l.words.ShortDate, l.dayOf(at, &l.words.ShortMonths)...)
 }
 
-// ShortDateTime does what ShortDate does, and adds the time: "Aug 5, 2026, 14:07 UTC".
+// ShortDateTime is like ShortDate, but adds the time: "Aug 5, 2026, 14:07 UTC".
 func (l *Locale) ShortDateTime(at time.Time) string {
 	return fill(l.words.ShortDateTime, append(l.timeOf(at), "date", l.ShortDate(at))...)
 }

@@ -15,7 +15,8 @@ const maxTyped = 384
 // AmountProblem is the reason why an amount that a person typed is refused. The zero value means that the amount is accepted.
 type AmountProblem uint8
 
-// The reasons. ParseAmount finds only some of them; its callers find the others.
+// The reasons. ParseAmount returns only AmountMalformed, AmountTooPrecise and AmountTooHigh. Its callers check for the other
+// reasons.
 const (
 	AmountMissing AmountProblem = iota + 1
 	AmountMalformed
@@ -85,7 +86,8 @@ func latinDigits(text string) string {
 	}, text)
 }
 
-// LatinDigit returns the ASCII digit '0' to '9' for a digit of Arabic, Persian or Bengali; the byte 0 for any other character.
+// LatinDigit returns the ASCII digit ('0' to '9') for an Arabic, Persian or Bengali digit, and the byte 0 for any other
+// character.
 func LatinDigit(r rune) byte {
 	for _, zero := range []rune{'٠', '۰', '০'} {
 		if r >= zero && r <= zero+9 {
@@ -131,21 +133,22 @@ func splitTyped(text string, language Separators) (whole, fraction string, ok bo
 	return before, after, isDigits(before) && isDigits(after)
 }
 
-// The sizes of groups of digits: three or, before the last three digits, two, as in 12,34,567 in South Asia.
+// The sizes of groups of digits. The last group of a number has three digits. The groups before it have three digits or, in
+// South Asia, two: 12,34,567.
 const (
 	groupSize = 3
 	lakhSize  = 2
 )
 
-// joinGroups removes the separators between groups of digits. ok is false if a group has a wrong size.
+// joinGroups removes the separators between groups of digits. If a group has a wrong size, ok is false.
 func joinGroups(text string, separator byte) (joined string, ok bool) {
 	groups := strings.Split(text, string(separator))
 	joined = strings.Join(groups, "")
 	return joined, isDigits(joined) && (areGroups(groups, groupSize) || areGroups(groups, lakhSize))
 }
 
-// areGroups tells whether the groups have the right sizes: three digits in the last group, one to size digits in the first, and
-// size digits in all others.
+// areGroups tells whether all groups have the right sizes. The last group must have three digits, and the first group at least
+// one digit and at most size digits. Every group between them must have exactly size digits.
 func areGroups(groups []string, size int) bool {
 	first, others, last := groups[0], groups[1:len(groups)-1], groups[len(groups)-1]
 	hasOtherSize := func(group string) bool { return len(group) != size }

@@ -7,7 +7,7 @@
 //  2. A token that is forged or belongs to another transaction does not reveal whether the transaction exists.
 //  3. Links on the pages themselves have a separate kind of token, the lasting token. An expired lasting token opens
 //     nothing, but still proves that its holder was on a page. While the payer may still act, api/checkout redirects
-//     the holder of an expired lasting token to an address with a new one.
+//     the holder of an expired lasting token to an address with a new token.
 //
 // Callers: api/payments (shows addresses), api/checkout (opens addresses), cmd/mizan (passes addresses to actors).
 //

@@ -18,8 +18,8 @@ const (
 	ReceiptEnd = "/receipt" // suffix of the address of a receipt
 	TokenParam = "token"
 
-	// Lifetime is how long the address of a hosted page is valid (specification, "create", rule
-	// 7). It is also how long a lasting address stays valid after the time in which the payer may act.
+	// Lifetime is how long the address of a hosted page is valid (specification, "create", rule 7). The links on a page
+	// (see PageLink) stay valid for the same time after the payer may no longer act.
 	Lifetime = 15 * time.Minute
 
 	// ReceiptLifetime is how long the address of a receipt is valid.
@@ -32,45 +32,47 @@ const (
 	organizationChars = 22 // base64url of an organization's id
 )
 
-// ErrToken is the error for a token that was not issued by this service, or not for this transaction. The
-// two cases have the same response.
+// ErrToken is the error for a token that this service did not issue, or that it issued for another transaction. The two
+// cases have the same response.
 var ErrToken = errors.New("payerpage: not a token of this page")
 
 // ErrExpired is the error for an expired token.
 var ErrExpired = errors.New("payerpage: the token has expired")
 
-// Pages makes and opens the addresses of payers' pages. An address contains everything needed
-// to open it, so its holder counts as the payer. The zero value has no pages.
+// Pages makes and opens the addresses of payers' pages. An address contains everything needed to open it, so its holder
+// counts as the payer. The zero value is for a service that has no pages for payers.
 type Pages struct {
 	Base   string             // scheme and host that payers reach, without a slash at the end
-	Tokens *secret.PageTokens // nil: there are no pages
+	Tokens *secret.PageTokens // nil if the service has no pages for payers
 }
 
-// Address returns the address of the transaction's page, shown as widget_url and
-// simple_auth_redirect_url. The address expires at until.
+// Address returns the address of the transaction's page, shown as widget_url and simple_auth_redirect_url. The address is
+// valid until the given time.
 func (p Pages) Address(org, id ledger.ID, until time.Time) string {
 	return p.Base + p.Path(org, id, "", until)
 }
 
-// Return returns the address to which a provider sends the payer after the payer's action. After
-// until, the address only leads back to the merchant.
+// Return returns the address to which a provider sends the payer after the payer's action. After the given time, the
+// address only leads back to the merchant.
 func (p Pages) Return(org, id ledger.ID, until time.Time) string {
 	return p.Base + p.Path(org, id, ReturnEnd, until)
 }
 
-// PageLink returns the path of a transaction's page for links on the pages themselves. Its lasting token expires at until.
-// Unlike other tokens, it still proves afterwards that its holder was on the page.
+// PageLink returns the path of a transaction's page for links on the pages themselves. The path contains a lasting token,
+// which is valid until the given time. Unlike other tokens, a lasting token still proves after this time that its holder
+// was on the page.
 func (p Pages) PageLink(org, id ledger.ID, until time.Time) string {
 	return PathOf(id, "", p.issue(lastingPurpose, org, id, until))
 }
 
-// Path returns the path of a transaction's page with a token that expires at until. The suffix is
-// empty or ReturnEnd.
+// Path returns the path of a transaction's page, with a token that is valid until the given time. The suffix is empty or
+// ReturnEnd.
 func (p Pages) Path(org, id ledger.ID, suffix string, until time.Time) string {
 	return PathOf(id, suffix, p.issue(tokenPurpose, org, id, until))
 }
 
-// Receipt returns the path of a transaction's receipt. Its token expires at until and opens only the receipt.
+// Receipt returns the path of a transaction's receipt. Its token is valid until the given time, and opens only the
+// receipt.
 func (p Pages) Receipt(org, id ledger.ID, until time.Time) string {
 	return PathOf(id, ReceiptEnd, p.issue(receiptPurpose, org, id, until))
 }
@@ -90,12 +92,12 @@ func (p Pages) Open(id ledger.ID, token string, now time.Time) (org ledger.ID, e
 	return p.open(tokenPurpose, id, token, now)
 }
 
-// OpenPageLink does what Open does, for the token of a path that PageLink has returned.
+// OpenPageLink is like Open, but accepts only tokens from paths that PageLink has returned.
 func (p Pages) OpenPageLink(id ledger.ID, token string, now time.Time) (org ledger.ID, err error) {
 	return p.open(lastingPurpose, id, token, now)
 }
 
-// OpenReceipt does what Open does, for the token of a receipt.
+// OpenReceipt is like Open, but accepts only tokens of receipts.
 func (p Pages) OpenReceipt(id ledger.ID, token string, now time.Time) (org ledger.ID, err error) {
 	return p.open(receiptPurpose, id, token, now)
 }

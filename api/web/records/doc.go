@@ -1,6 +1,6 @@
 // Package records handles requests that write records whose types are tables of columns (package
 // ledger/schema). It reads request bodies and reports all wrong fields at once. If a request's Idempotency-Key
-// was used before, it repeats the stored reply.
+// was used before, the package repeats the stored reply.
 //
 // Callers: api/admin, api/storefront.
 //

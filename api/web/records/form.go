@@ -9,9 +9,9 @@ import (
 	"mizan/ledger"
 )
 
-// Form reads the fields of a request body by their exact names. A value of the wrong type adds
-// a problem. The rules of the record check later whether a value is allowed. A method returns
-// nil, zero or an empty text for a field that is absent or null. Results do not alias the body.
+// Form reads the fields of a request body by their exact names. A value of the wrong type adds a
+// problem. Whether a value is allowed is checked later, by the rules of the record. If a field is
+// absent or null, its method returns nil, zero or an empty text. Results do not alias the body.
 type Form struct {
 	Object   []byte   // the JSON object with the fields
 	Order    []string // the names of the fields, in the order in which the response reports problems
@@ -49,7 +49,7 @@ func (f *Form) Text(name string) *string {
 	return &copied
 }
 
-// TextOrEmpty reads a string field; empty if it is absent.
+// TextOrEmpty reads a string field. It returns an empty text if the field is absent.
 func (f *Form) TextOrEmpty(name string) string {
 	if text := f.Text(name); text != nil {
 		return *text
@@ -66,7 +66,7 @@ func (f *Form) RequiredNumber(name string) int64 {
 	return n
 }
 
-// Instant reads a time field; 0 if it is absent.
+// Instant reads a time field. It returns 0 if the field is absent.
 func (f *Form) Instant(name string) ledger.Micros {
 	text := f.Text(name)
 	if text == nil {
@@ -80,7 +80,7 @@ func (f *Form) Instant(name string) ledger.Micros {
 	return ledger.MicrosOf(at)
 }
 
-// Number reads an integer field; 0 if it is absent.
+// Number reads an integer field. It returns 0 if the field is absent.
 func (f *Form) Number(name string) int64 {
 	value := web.Member(f.Object, name)
 	if value == nil {

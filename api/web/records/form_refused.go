@@ -25,9 +25,9 @@ func Decide[T any](ctx context.Context, f *Form, change func(context.Context) (T
 	return result, nil
 }
 
-// allRefusals returns all problems of the form in the order of its fields: those found in reading the form
-// and the refusals in err. A NotFound in err is returned alone, and a refusal without a field only if all
-// fields are right.
+// allRefusals returns the problems that were found when the form was read, together with the refusals in err, in
+// the order of the form's fields. If err is a NotFound, only err is returned. If err is a refusal that is not about
+// a field, err is returned only if the form has no problems.
 func (f *Form) allRefusals(err error) error {
 	if err == nil {
 		return f.Problems.Err()

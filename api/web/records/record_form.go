@@ -15,7 +15,7 @@ type RecordForm[R any] struct {
 	input   schema.Input // the members that requests may set, without passwords; it does not alias the body
 }
 
-// ParseColumns reads the fields of a body by the columns of a record type.
+// ParseColumns reads those fields of a body that are columns of a record type.
 func ParseColumns[R any](req *web.Request, columns *schema.Type[R]) (*RecordForm[R], error) {
 	f, err := Parse(req)
 	if err != nil {
@@ -24,7 +24,7 @@ func ParseColumns[R any](req *web.Request, columns *schema.Type[R]) (*RecordForm
 	return ReadColumns(f, columns), nil
 }
 
-// ReadColumns selects the members of a form that requests may set in a record.
+// ReadColumns reads from a form the columns that requests may set in a record.
 func ReadColumns[R any](f *Form, columns *schema.Type[R]) *RecordForm[R] {
 	for _, c := range columns.Requested() {
 		f.Order = append(f.Order, c.Name)
@@ -52,14 +52,14 @@ func (f *RecordForm[R]) Draft() R {
 	return *r
 }
 
-// Change returns the change that the request describes. When it is applied to a record, it reports
-// the faults of the body together with those of the record.
+// Change returns the change that the request describes. When the change is applied to a record, it reports the faults of the
+// body together with the faults of the changed record.
 func (f *RecordForm[R]) Change() schema.Change[R] {
 	return func(r *R, faults *schema.Faults) { f.columns.Patch(f.input, r, faults) }
 }
 
-// Style is the format of records in replies. A reply is stored with its idempotency key before the change is booked, so it has
-// placeholders (gaps) for the values that are known only afterwards.
+// Style is the format of records in replies. A reply is stored with its idempotency key before the change is booked. So the
+// reply has placeholders (gaps) for the values that are known only after the booking.
 var Style = schema.Style{Unbooked: instantGap, Unnumbered: seqGap}
 
 // FieldsOf returns the function that writes the fields of a record.

@@ -20,8 +20,8 @@ type Reply[T any] struct {
 	Status     int
 	AtTopLevel bool                     // the record's fields are both in data and at the top level
 	Append     func(*schema.Encoder, T) // writes the fields of a record
-	Show       func(T) any              // if Append is nil: returns a struct with json tags
-	Warn       func(T) []string         // warnings for the caller about the result; nil: none
+	Show       func(T) any              // returns a struct with json tags; used if Append is nil
+	Warn       func(T) []string         // returns warnings for the caller about the result; nil if there are none
 }
 
 // CachedReplies finds the cached replies to the requests of one family of routes.
@@ -34,9 +34,9 @@ type CachedReplies struct {
 // caller can't know whether the change was made.
 const CommandWait = 15 * time.Second
 
-// Run makes a change once. A request whose Idempotency-Key was used before gets the
-// cached reply. change must copy the data that it needs from the request, because it may still run after the request
-// has ended.
+// Run makes a change and responds. If the request's Idempotency-Key was used before, Run makes no change and responds with
+// the cached reply. change must copy the data that it needs from the request, because it may still run after the request has
+// ended.
 func (reply Reply[T]) Run(c CachedReplies, req *web.Request, change func(context.Context) (T, error)) error {
 	key, err := c.Key(req)
 	if err != nil {
@@ -89,8 +89,8 @@ func (reply Reply[T]) body(result T) []byte {
 	return e.Buf
 }
 
-// answerToStore returns the reply to store with the key, with gaps for values that are not known
-// before the change is booked.
+// answerToStore returns the reply that is stored with the key. It has gaps for values that are not known before the change is
+// booked.
 func (reply Reply[T]) answerToStore(result any) directoryactor.Answer {
 	return directoryactor.Answer{Status: reply.Status, Body: reply.body(result.(T))}
 }
@@ -107,8 +107,8 @@ func (c CachedReplies) replayOrRefuse(req *web.Request, key actors.Key, refusal 
 	return refusal
 }
 
-// replay responds with the cached reply for the key. answered is false if the key is free. The error is a
-// Conflict if the key was used for another request.
+// replay responds with the cached reply for the key. If the key was not used before, answered is false. If the key was used
+// for another request, the error is a Conflict.
 func (c CachedReplies) replay(req *web.Request, key actors.Key) (answered bool, err error) {
 	answer, found, err := c.Reply(key)
 	if err != nil || !found {

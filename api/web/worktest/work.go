@@ -9,14 +9,14 @@ import (
 
 func init() { steps.Enable() }
 
-// A parser may take stepsPerByte steps for each byte of its input, and freeSteps more for an input of any size. Work that grows
-// with the square of the size exceeds these bounds by far at the sizes that fuzz targets use.
+// A parser may take freeSteps steps, and stepsPerByte further steps for each byte of its input. If the work of a parser grows
+// with the square of the size, the inputs of fuzz targets are large enough to exceed this bound by far.
 const (
 	stepsPerByte = 100
 	freeSteps    = 64 << 10
 )
 
-// Linear fails the test if parse takes more steps than the bounds allow. parse must parse the input.
+// Linear fails the test if parse takes more steps than the bounds allow. The function parse must parse the input.
 func Linear(t *testing.T, input []byte, parse func()) {
 	t.Helper()
 	before := steps.Total()
@@ -26,14 +26,14 @@ func Linear(t *testing.T, input []byte, parse func()) {
 	}
 }
 
-// Repeated returns an input of about the given size: head, then piece as often as it fits, then tail.
-// Such an input reveals work that grows with the square of the number of pieces.
+// Repeated returns an input of about the given size. It begins with head, repeats piece as often as it fits, and ends with
+// tail. Such an input reveals work that grows with the square of the number of pieces.
 func Repeated(head, piece, tail []byte, size int) []byte {
 	times := max(0, size-len(head)-len(tail)) / max(1, len(piece))
 	return bytes.Join([][]byte{head, bytes.Repeat(piece, times), tail}, nil)
 }
 
-// Add adds seeds to a fuzz target. Each seed has the head, piece and tail that Repeated takes.
+// Add adds seeds to a fuzz target. The three texts of a seed are arguments of Repeated: head, piece and tail.
 func Add(f *testing.F, seeds ...[3]string) {
 	for _, s := range seeds {
 		f.Add([]byte(s[0]), []byte(s[1]), []byte(s[2]))

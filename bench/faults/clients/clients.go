@@ -41,7 +41,7 @@ type Clients struct {
 	statuses  map[string]string // id of a transaction → its status in the last response
 	answered  int
 	unknown   int
-	awaited   int // number of the response with which onAwaited is called
+	awaited   int // onAwaited is called at the response with this number
 	onAwaited func()
 	busy      int // number of responses 503
 	kinds     map[string]int
@@ -62,8 +62,8 @@ func (c *Clients) Path() string { return c.path }
 // Close closes the file of responses.
 func (c *Clients) Close() error { return errors.Join(c.Flush(), c.file.Close()) }
 
-// Flush writes the buffered records to the file. It returns the error of writing, joined with the errors about responses that no
-// server may give, as far as they are new since the last call.
+// Flush writes the buffered records to the file. It returns the errors about responses that no server may give, unless an
+// earlier call has returned them, and the error of writing.
 func (c *Clients) Flush() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,15 +72,16 @@ func (c *Clients) Flush() error {
 	return errors.Join(append(errs, c.answers.Flush())...)
 }
 
-// Answered returns the number of responses so far, without those with status 503.
+// Answered returns the number of responses so far. It does not count responses with status 503.
 func (c *Clients) Answered() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.answered
 }
 
-// AfterResponses makes a client call fn when the clients have received n more responses (503 does not count). If the n-th of
-// these is the response to a read, fn is called at the next response to a write instead. The client waits until fn returns.
+// AfterResponses makes a client call fn when the clients have received n more responses (503 does not count). If the n-th
+// response is to a read, fn is called at the next response to a write instead. The client that received the response waits
+// until fn returns.
 func (c *Clients) AfterResponses(n int, fn func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,7 +95,7 @@ func (c *Clients) String() string {
 	return fmt.Sprintf("%d responses, %d requests without one, %d times busy; by kind %v", c.answered, c.unknown, c.busy, c.kinds)
 }
 
-// Statuses returns, by the id of each transaction, the status that the last response showed.
+// Statuses returns the last status that a response showed for each transaction. The keys are the ids of the transactions.
 func (c *Clients) Statuses() map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,7 +128,8 @@ func (c *Clients) take(random *rand.Rand) *story {
 		c.next++
 		return newStory(c.next, c.HasLargeData, random)
 	}
-	// It usually takes a recent story, so that the stories that were under way at a fault continue soon after the fault.
+	// A recent story is more likely than an older one, so that the stories that were under way at a fault continue soon after
+	// the fault.
 	fromEnd := 1 + min(int(random.ExpFloat64()*20), len(c.idle)-1)
 	i := len(c.idle) - fromEnd
 	s := c.idle[i]
@@ -150,7 +152,7 @@ type answerLine struct {
 	Partner        int64           `json:"partner_id,omitempty"`
 	IdempotencyKey string          `json:"idempotency_key,omitempty"`
 	Body           json.RawMessage `json:"body,omitempty"`
-	Status         int             `json:"status"` // 0: no response came
+	Status         int             `json:"status"` // 0 if no response came
 	Response       json.RawMessage `json:"response,omitempty"`
 }
 
@@ -219,7 +221,7 @@ func (s *session) send(ctx context.Context, r *request) (int, json.RawMessage) {
 	return response.StatusCode, content
 }
 
-// record records a response, or that none came.
+// record writes a response, or the fact that no response came, to the file.
 func (s *session) record(kind string, line *answerLine) error {
 	text, err := json.Marshal(line)
 	s.mu.Lock()
@@ -239,7 +241,7 @@ func (s *session) record(kind string, line *answerLine) error {
 		if s.answered == s.awaited && line.Method != http.MethodGet {
 			s.onAwaited()
 		} else if s.answered == s.awaited {
-			s.awaited++ // the read has changed nothing that could be lost, so the next response is awaited
+			s.awaited++ // a read changes nothing that could be lost, so the next response is awaited
 		}
 	}
 	return err

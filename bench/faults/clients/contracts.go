@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// contractLifecycle is the lifecycle of a contract: how it is created, and its actions.
+// contractLifecycle describes how a contract is created, and which actions follow.
 type contractLifecycle struct {
 	path, body string // URL path and body of the request that creates the contract; in body, %s stands for a customer's id
 	steps      []contractStep
@@ -32,7 +32,8 @@ var contractLifecycles = []contractLifecycle{
 	}},
 }
 
-// customers is a UUID namespace. The id of a contract's customer is the UUID of the contract's number in this namespace.
+// customers is a UUID namespace. The id of a contract's customer is computed from the number of the contract in this
+// namespace.
 var customers = uuid.MustParse("6f1c7b8e-4d60-4c43-9d5a-0f9d3e1a7c55")
 
 // contractRequest returns the story's next request: the contract's creation, then its actions, then reads. The creation and

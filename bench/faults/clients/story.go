@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// cardholder is in the data of every card. No file of the server may contain this name.
+// cardholder is the name of the holder of every card. No file of the server may contain this name.
 const cardholder = "Zebulon Quixworth-Canary"
 
 // Canaries returns the texts that no file of the server may contain.
@@ -32,15 +32,15 @@ type request struct {
 // story is the sequence of requests about one transaction or contract. One client at a time works on it.
 type story struct {
 	number int
-	// These fields determine the create, which is the same at each repetition.
+	// These fields determine the create request, so that each repetition of the request is the same.
 	kind, env, card string
 	amount          int
 	metaSize        int // bytes of the merchant's data
 
-	contract *contractLifecycle // nil: a transaction
-	step     int                // number of the contract's requests, creation included, that are done or not possible any more
+	contract *contractLifecycle // nil if the story is about a transaction
+	step     int                // number of the contract's requests, including its creation, that are done or no longer possible
 
-	id, status string // as the last response showed them; empty: none yet
+	id, status string // as the last response showed them; empty before the first response
 	operations int    // number of requests that changed the transaction
 	pending    *request
 }
@@ -53,7 +53,7 @@ func newStory(number int, hasLargeData bool, random *rand.Rand) *story {
 		return s
 	}
 	if roll < 45 {
-		s.env = "test" // where terminals hold the money first, see Prepare
+		s.env = "test" // in this environment terminals hold the money first, see Prepare
 	}
 	if random.IntN(5) == 0 {
 		s.kind = "payout"
@@ -110,8 +110,8 @@ func (s *story) draw(random *rand.Rand) request {
 // maxMeta bounds the merchant's data, in bytes. The server allows 64 KiB for each transaction.
 const maxMeta = 60 << 10
 
-// meta returns the JSON member merchant_meta of the create request; empty if the story has no such data. Repetitions have the
-// same data.
+// meta returns the JSON member merchant_meta of the create request, or an empty text if the story has no such data. Each
+// repetition of the request has the same data.
 func (s *story) meta() string {
 	if s.metaSize == 0 {
 		return ""
@@ -133,7 +133,7 @@ func (s *story) createBody(card, cvv, meta string) []byte {
 // errUnexpected is the error of a response that no server may give.
 var errUnexpected = errors.New("no server may give this response")
 
-// take checks a response other than 503, and updates the story with it.
+// take checks a response and updates the story. The response must not have status 503.
 func (s *story) take(r *request, status int, response json.RawMessage) error {
 	s.pending = nil
 	switch {

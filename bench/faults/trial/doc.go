@@ -2,16 +2,16 @@
 // The caller injects the fault. Then the package checks that nothing acknowledged was lost.
 //
 // Invariants:
-//  1. Each case has a directory of its own, a copy of a template with transactions, backups and several tables. So a case can be
-//     repeated alone.
+//  1. Each case has a directory of its own, a copy of a template with transactions, backups and several tables. So one case can
+//     be repeated without the others.
 //  2. A check starts the server without the fault, makes requests, stops it, and runs `mizan audit verify` with every response that a
 //     client got before and after the fault.
-//  3. If a server ended by itself, it has named the cause in one line that begins with "mizan:". If the system refused Go's
-//     runtime a resource that it needs, the runtime's own message counts too.
-//  4. Nothing is left of a case: no process, no file, no mount.
+//  3. If a server ended by itself, it has named the cause in one line that begins with "mizan:". If the operating system
+//     refused a resource to Go's runtime, the runtime's own message is enough.
+//  4. A case leaves nothing behind: no process, no file, no mount.
 //
 // Callers: tests in the folders of bench/faults.
 //
-// Rejected: another design would keep one server running for all cases. It was not chosen because nobody would know
-// which of the earlier faults had caused a damage.
+// Rejected: another design would keep one server running for all cases. It was not chosen because nobody would know which of
+// the earlier faults had caused the damage.
 package trial

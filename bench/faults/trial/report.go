@@ -7,7 +7,8 @@ import (
 	"mizan/bench/faults"
 )
 
-// Report logs a campaign's table and fails the test for each silent case.
+// Report logs a campaign's table and fails the test for each silent case. A case is silent if something was lost or falsified
+// and no check noticed it.
 func Report(tb testing.TB, table *faults.Table) {
 	tb.Helper()
 	var text strings.Builder

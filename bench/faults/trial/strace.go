@@ -16,7 +16,7 @@ import (
 	"mizan/bench/server"
 )
 
-// traceTimeout is how long strace may take to write its last lines.
+// traceTimeout is the longest time that a test waits for strace's last lines.
 const traceTimeout = 2 * time.Second
 
 // Tracer returns the path of strace. If strace is not installed or may not trace processes, Tracer skips the test.
@@ -32,32 +32,32 @@ func Tracer(tb testing.TB) string {
 	return path
 }
 
-// Traced returns a wrapper for Launch: a command that runs the server under strace, which makes system calls of the server fail.
-// args are arguments of strace that select these calls. strace itself runs as a grandchild, so that the server is a child of the
-// test.
+// Traced returns the command that Launch puts in front of the server's command. It runs the server under strace, which makes
+// some of the server's system calls fail. The arguments args of strace select these calls. strace runs as a grandchild of the
+// test, so that the server is the test's child.
 func (c *Case) Traced(tracer string, args ...string) []string {
 	return append([]string{tracer, "-D", "-f", "--seccomp-bpf", "-q", "-o", c.traceFile()}, args...)
 }
 
 func (c *Case) traceFile() string { return filepath.Join(c.root, "trace") }
 
-// Injected tells how many system calls of a server that has ended were made to fail.
+// Injected returns the number of the server's system calls that strace made fail. The server must have ended.
 func (c *Case) Injected(s *server.Server) int {
 	c.tb.Helper()
 	end := fmt.Appendf(nil, "%-5d +++ ", s.PID()) // the beginning of the line that strace writes when the server has ended
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	var content []byte
-	// strace writes its last lines after the server has ended. If the line about the end does not come in time, the lines
-	// so far count.
+	// strace writes its last lines after the server has ended. If the line about the server's end does not arrive in time,
+	// Injected counts in the lines that have arrived.
 	for limit := time.Now().Add(traceTimeout); !bytes.Contains(content, end) && time.Now().Before(limit); <-tick.C {
 		content, _ = os.ReadFile(c.traceFile())
 	}
 	return bytes.Count(content, []byte("(INJECTED)"))
 }
 
-// Attach makes system calls of a running server fail from now on. It returns true once strace is attached, and false if the
-// server ended before that. strace ends with the server.
+// Attach attaches strace to a running server. From then on strace makes the system calls that args select fail. Attach returns
+// false if the server ended before strace was attached. strace ends when the server ends.
 func (c *Case) Attach(s *server.Server, tracer string, args ...string) bool {
 	c.tb.Helper()
 	cmd := exec.Command(tracer, append([]string{"-f", "-o", c.traceFile(), "-p", strconv.Itoa(s.PID())}, args...)...)

@@ -33,11 +33,11 @@ const (
 	pollInterval     = 20 * time.Millisecond
 )
 
-// Template has the files of a stopped server. Each case begins with a copy of them.
+// Template is a directory with the files of a stopped server. Each case begins with a copy of these files.
 type Template struct {
-	Dir    string // has data, backups and answers; data.k and backups.k are their copies after the earlier round k
+	Dir    string // contains data, backups and answers; data.k and backups.k are copies made after round k
 	Rounds int
-	Booked time.Time // what a manual clock showed when the last transaction was booked
+	Booked time.Time // time on the manual clock when the last transaction was booked
 
 	options        Options
 	receiver       *httptest.Server // the merchant's server
@@ -46,11 +46,11 @@ type Template struct {
 
 // Options configures a template.
 type Options struct {
-	Rounds      int      // number of rounds; each starts and stops the server, which writes a table; 0: three
-	Requests    int      // in each round; 0: sixty
-	ManualClock bool     // a manual clock, which moves in each round
-	TLS         string   // value of --tls; empty: off
-	RotatesKeys bool     // each round but the first begins with a new key for sealed data
+	Rounds      int      // number of rounds; in each, the server starts, stops, and so writes a table; 0 means three
+	Requests    int      // number of requests in each round; 0 means sixty
+	ManualClock bool     // the server has a manual clock, which is moved in each round
+	TLS         string   // value of --tls; empty means off
+	RotatesKeys bool     // each round but the first begins with a new encryption key
 	Flags       []string // further arguments of serve
 }
 
@@ -112,23 +112,23 @@ func NewTemplate(tb testing.TB, seed uint64, o Options) *Template {
 	return t
 }
 
-// Earlier returns a copy of the data directory that was made after the given round. Rounds are numbered from 1, and the last one
-// has no copy.
+// Earlier returns a copy of the data directory that was made after the given round. Rounds are numbered from 1. There is no
+// copy for the last round.
 func (t *Template) Earlier(round int) string {
 	return filepath.Join(t.Dir, fmt.Sprintf("%s.%d", dataName, round))
 }
 
-// EarlierBackups returns the directory of backups as it was after a round before the last.
+// EarlierBackups returns a copy of the backup directory that was made after the given round, which is not the last one.
 func (t *Template) EarlierBackups(round int) string {
 	return filepath.Join(t.Dir, fmt.Sprintf("%s.%d", backupsName, round))
 }
 
-// Names in the directories of templates and cases.
+// Names of files and directories in a template and in a case.
 const (
 	dataName    = "data"
 	backupsName = "backups"
 	answersName = "answers"
-	watchName   = "watch" // the last head, as an auditor keeps it
+	watchName   = "watch" // the auditor's copy of the last audit head, see Watch
 )
 
 // Begin makes a case from the template, in the directory of temporary files. Close removes the case's files.
@@ -137,8 +137,8 @@ func (t *Template) Begin(tb testing.TB) *Case {
 	return t.begin(tb, "", "--sparse=always")
 }
 
-// BeginUnder makes a case whose server has its files in a directory of the caller. Close does not remove these files. They
-// have no holes, so they occupy all the space that the server has reserved.
+// BeginUnder makes a case whose server keeps its files in the caller's directory parent. Close does not remove these files.
+// They are not sparse, so they occupy all the space that the server has reserved.
 func (t *Template) BeginUnder(tb testing.TB, parent string) *Case {
 	tb.Helper()
 	return t.begin(tb, parent, "--sparse=never")
@@ -162,7 +162,7 @@ func (t *Template) begin(tb testing.TB, parent, sparse string) *Case {
 	return t.open(tb, dir, parent, "case")
 }
 
-// open makes a case with its own files in dir, and the server's in filesDir.
+// open makes a case. The files of the case are in dir, and the files of the server are in filesDir.
 func (t *Template) open(tb testing.TB, dir, filesDir, prefix string) *Case {
 	tb.Helper()
 	backups := filepath.Join(filesDir, backupsName)
@@ -186,7 +186,7 @@ func (c *Case) setReceiver(s *server.Server) {
 	c.MustDo(s, http.MethodPatch, fmt.Sprintf("/api/v1/partners/%d", s.Sandbox.PartnerID), body)
 }
 
-// ManualClock returns what the server's manual clock shows.
+// ManualClock returns the time on the server's manual clock.
 func (c *Case) ManualClock(s *server.Server) time.Time {
 	c.tb.Helper()
 	var body struct{ Now time.Time }
@@ -196,7 +196,7 @@ func (c *Case) ManualClock(s *server.Server) time.Time {
 	return body.Now
 }
 
-// MustDo makes a request as the administrator, which must be answered with 200, and returns the response.
+// MustDo sends a request as the administrator and returns the response. If the status is not 200, the test fails.
 func (c *Case) MustDo(s *server.Server, method, path, body string) []byte {
 	c.tb.Helper()
 	pool := c.pool(s)
@@ -210,7 +210,7 @@ func (c *Case) MustDo(s *server.Server, method, path, body string) []byte {
 	return response
 }
 
-// Backup takes a backup of the running server, and waits until it is there or was refused.
+// Backup takes a backup of the running server, and waits until the backup is written or refused.
 func (c *Case) Backup(s *server.Server) testkit.Result {
 	c.tb.Helper()
 	args := []string{"backup", "--url", s.Sandbox.BaseURL, "--to", c.Backups}
@@ -242,8 +242,8 @@ func metricsAddress() string {
 	return fmt.Sprintf("127.%d.%d.%d:9464", 1+n>>8%250, n>>16&0xff, 1+n>>24%250)
 }
 
-// UnverifiedBytes returns how many bytes of values the running server has not yet compared with their checksums. known is false
-// if the server's metrics do not say it.
+// UnverifiedBytes returns the number of bytes of stored values that the running server has not yet compared with their
+// checksums. If the server's metrics don't contain that number, known is false.
 func (c *Case) UnverifiedBytes() (n int64, known bool) {
 	client := http.Client{Timeout: readyTimeout}
 	response, err := client.Get("http://" + c.metrics + "/metrics")
@@ -261,8 +261,8 @@ func (c *Case) UnverifiedBytes() (n int64, known bool) {
 	return 0, false
 }
 
-// CopyTree copies a file or a directory with all that is in it. It runs cp, which quickly makes holes for zeros: most
-// of a log's bytes are zeros.
+// CopyTree copies a file, or a directory and everything in it. It runs cp, because cp makes sparse copies fast, and most bytes
+// of a log are zeros.
 func CopyTree(tb testing.TB, from, to string) {
 	tb.Helper()
 	copyTree(tb, from, to, "--sparse=always")
@@ -275,7 +275,7 @@ func copyTree(tb testing.TB, from, to, sparse string) {
 	}
 }
 
-// Files lists the regular files under a directory, relative to it, in the order of their names.
+// Files lists the regular files under a directory, sorted by name. The names are relative to the directory.
 func Files(tb testing.TB, dir string) (names []string) {
 	tb.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MountMemory mounts a file system in memory and returns its directory. size has the form of tmpfs's mount option, for example
-// 1g. The file system is unmounted after the test. Where the process may not mount, the test is skipped.
+// MountMemory mounts a file system in memory (tmpfs) and returns its directory. size is the value of the mount option size, for
+// example 1g. The file system is unmounted after the test. If the process is not allowed to mount file systems, the test is
+// skipped.
 func MountMemory(tb testing.TB, size string) string {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "mizan-mount-")
@@ -27,7 +28,7 @@ func MountMemory(tb testing.TB, size string) string {
 	return dir
 }
 
-// FreeBytes returns how many bytes the file system of a directory has free for users other than root.
+// FreeBytes returns the number of free bytes, for users other than root, in the file system of a directory.
 func FreeBytes(tb testing.TB, dir string) int64 {
 	tb.Helper()
 	var stat unix.Statfs_t
@@ -37,8 +38,8 @@ func FreeBytes(tb testing.TB, dir string) int64 {
 	return int64(stat.Bavail) * stat.Bsize
 }
 
-// Fill enlarges a file until only leave bytes of its file system are free, and tells whether it could. It reserves the space in
-// one call, as a database or a disk image does.
+// Fill enlarges a file until its file system has only "leave" bytes free. It returns whether that worked. It reserves the space
+// in one call, like a database or a disk image.
 func Fill(tb testing.TB, path string, leave int64) bool {
 	tb.Helper()
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)

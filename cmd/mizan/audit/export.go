@@ -18,8 +18,8 @@ import (
 	"mizan/internal/progress"
 )
 
-// exportMode is the permission mode of an export's file. Only the file's owner may read it, because it contains the
-// ledger's entries.
+// exportMode is the permission mode of an export file. Only the owner may read the file, because it contains the ledger's
+// entries.
 const exportMode = 0o600
 
 // exportCommand is `mizan audit export`.
@@ -33,7 +33,7 @@ type exportCommand struct {
 	Out     *string `name:"out" placeholder:"FILE" help:"New file for the export; without it, or with -, stdout."`
 }
 
-// Run implements the command. The file gets its name when it is complete.
+// Run implements the command. The export file gets its final name when it is complete.
 func (c *exportCommand) Run(s *cli.Streams) error {
 	const name = "audit export"
 	ledger, err := c.Open(name, s)
@@ -78,8 +78,8 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 	return t.report(s.Err, name)
 }
 
-// query returns the request's parameters. It refuses empty flags, because a script with an unset
-// variable would otherwise export everything.
+// query returns the parameters of the request. It refuses a flag with an empty value. Otherwise a script with an unset variable
+// would export everything.
 func (c *exportCommand) query(l *client.Ledger) (url.Values, error) {
 	query := url.Values{"format": {c.Format}}
 	for _, option := range []struct {
@@ -90,7 +90,7 @@ func (c *exportCommand) query(l *client.Ledger) (url.Values, error) {
 		case option.value == nil:
 		case *option.value == "":
 			return nil, l.Misused("--%s: is empty", option.flag)
-		case strings.ContainsRune(*option.value, utf8.RuneError): // kong replaces invalid bytes by this character
+		case strings.ContainsRune(*option.value, utf8.RuneError): // kong replaces bytes that are not UTF-8 by this character
 			return nil, l.Misused("--%s: is not UTF-8", option.flag)
 		default:
 			query.Set(option.name, *option.value)
@@ -99,7 +99,7 @@ func (c *exportCommand) query(l *client.Ledger) (url.Values, error) {
 	return query, nil
 }
 
-// destination returns the path of the export's file; the empty path means stdout.
+// destination returns the path of the export file. An empty path means stdout.
 func (c *exportCommand) destination(l *client.Ledger) (string, error) {
 	if c.Out == nil || *c.Out == "-" {
 		return "", nil
@@ -116,7 +116,7 @@ func (c *exportCommand) destination(l *client.Ledger) (string, error) {
 	return *c.Out, nil
 }
 
-// writeFile writes the export into a temporary file, which gets its final name when the export is complete.
+// writeFile writes the export into a temporary file. When the export is complete, the file gets its final name.
 func writeFile(outFile string, t *transfer, from io.Reader) error {
 	f, err := os.CreateTemp(filepath.Dir(outFile), "."+filepath.Base(outFile)+".*.tmp")
 	if err != nil {
@@ -139,13 +139,13 @@ func writeFile(outFile string, t *transfer, from io.Reader) error {
 	return nil
 }
 
-// writeFault is an error of writing the export, as opposed to receiving it.
+// writeFault is an error that occurred while the export was written, not while it was received.
 type writeFault struct{ err error }
 
 // Error implements error.
 func (f *writeFault) Error() string { return f.err.Error() }
 
-// Unwrap returns the wrapped error, for errors.Is.
+// Unwrap returns the wrapped error, which errors.Is needs.
 func (f *writeFault) Unwrap() error { return f.err }
 
 // transfer copies an export and shows how much has been copied.
@@ -155,15 +155,15 @@ type transfer struct {
 	bytes     int64
 }
 
-// newTransfer begins to show the progress of an export. estimated is the approximate size of the export in bytes; 0 means that
-// the size is not known.
+// newTransfer begins to show the progress of an export. estimated is the approximate size of the export in bytes, or 0 if the
+// size is unknown.
 func newTransfer(s *cli.Streams, name string, estimated uint64) *transfer {
 	t := &transfer{meter: s.Progress(name), startedAt: time.Now()}
 	t.meter.Begin("", "", estimated)
 	return t
 }
 
-// copy copies the whole export and shows the progress. An error of writing is a *writeFault.
+// copy copies the whole export and shows the progress. If writing fails, the error is a *writeFault.
 func (t *transfer) copy(to io.Writer, from io.Reader) error {
 	buf := make([]byte, 256<<10)
 	for {
@@ -184,7 +184,7 @@ func (t *transfer) copy(to io.Writer, from io.Reader) error {
 	}
 }
 
-// report writes the last line: the size of the export and the time that it took.
+// report writes the last line, which shows the size of the export and how long it took.
 func (t *transfer) report(out io.Writer, name string) error {
 	_, err := fmt.Fprintf(out, "mizan: %s: %d bytes in %.1f s\n", name, t.bytes, time.Since(t.startedAt).Seconds())
 	return err

@@ -17,8 +17,8 @@ type keyCommand struct {
 	client.LedgerFlags
 }
 
-// Run implements the command: it prints the key that verifies the server's signatures. The key comes from the
-// keyring, which a running server may be using, or from the server that --url or --sandbox names.
+// Run implements the command. It prints the public key that verifies the server's signatures. The key comes from the server
+// that --url or --sandbox names, or otherwise from the keyring. A running server may be using the keyring.
 func (c *keyCommand) Run(s *cli.Streams) error {
 	if c.URL != nil || c.Sandbox != nil {
 		if c.NamedByFlag() {
@@ -47,7 +47,7 @@ func (c *keyCommand) Run(s *cli.Streams) error {
 	return err
 }
 
-// sameID tells whether a text is the id, in upper or lower case.
+// sameID returns whether a text is the id, in upper or lower case.
 func sameID(id uuid.UUID, text string) bool {
 	parsed, err := uuid.Parse(text)
 	return err == nil && parsed == id

@@ -29,7 +29,7 @@ type periodCommands struct {
 
 const periodsPath = "/ledger/periods"
 
-// closedMonth is a closed month in the server's JSON.
+// closedMonth is the server's JSON of a closed month.
 type closedMonth struct {
 	Month    string `json:"month"`
 	ClosedAt string `json:"closed_at"`
@@ -42,7 +42,7 @@ type closedMonth struct {
 	Hash string `json:"hash"`
 }
 
-// listPage is a page of a list in the server's JSON.
+// listPage is the server's JSON of one page of a list.
 type listPage[T any] struct {
 	Rows   []T `json:"data"`
 	Cursor struct {
@@ -50,7 +50,7 @@ type listPage[T any] struct {
 	} `json:"cursor"`
 }
 
-// maxListPages bounds the pages of a list, in case a server's list never ends.
+// maxListPages bounds the number of pages that are read of a list, because a faulty server's list may never end.
 const maxListPages = 1 << 20
 
 // eachRow requests all pages of a list and calls fn with each row.
@@ -168,20 +168,20 @@ type checkPeriodsCommand struct {
 	JSON   bool     `name:"json" help:"Print a JSON object for each month instead of a line."`
 }
 
-// verifiedMonth is a line of the command's output for programs.
+// verifiedMonth is one line of the command's output if --json is given.
 type verifiedMonth struct {
 	Month   string `json:"month"`
 	Hash    string `json:"hash"`
 	OK      bool   `json:"ok"`
-	Verdict string `json:"verdict"` // ok, or the difference
+	Verdict string `json:"verdict"` // "ok", or a description of the difference
 }
 
-// periodsVerifyName is the command's name in its errors.
+// periodsVerifyName is the name of the command in its error messages.
 const periodsVerifyName = "audit periods verify"
 
-// Run implements the command. It computes the hash of a month's trial balance without code of the server, as
-// docs/audit.md describes. A proof under the server's signed head, which states the journal's size and root hash,
-// shows that the month was closed with the same hash.
+// Run implements the command. It computes the hash of a month's trial balance as described in docs/audit.md, without using the
+// server's code. Then it checks that the month was closed with the same hash. The closing event is proven under the server's
+// head (a signed statement of the journal's size and root hash).
 func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	keyFlag, err := keyFromFlag(periodsVerifyName, c.Key)
 	if err != nil {
@@ -242,8 +242,8 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	return nil
 }
 
-// closedMonths returns the requested months, or all closed months, the latest first. Months are closed without gaps, so a
-// list with a gap is incomplete and is refused.
+// closedMonths returns the months that the command line names, or all closed months if it names none. The latest month comes
+// first. Months are closed without gaps, so if the server's list has a gap, the list is incomplete and is refused.
 func (c *checkPeriodsCommand) closedMonths(ledger *client.Ledger) (months []*closedMonth, err error) {
 	for _, text := range c.Months {
 		if _, ok := period.Parse(text); !ok {
@@ -276,8 +276,8 @@ func (c *checkPeriodsCommand) closedMonths(ledger *client.Ledger) (months []*clo
 	return months, nil
 }
 
-// verdict returns "ok" if the month's trial balance and its closing event confirm the server's record of the
-// month; otherwise it describes the difference.
+// verdict returns "ok" if the month's trial balance and its closing event agree with the server's record of the month.
+// Otherwise it returns a description of the difference.
 func (m *closedMonth) verdict(server *auditServer, head *evidence.Head) (string, error) {
 	computed, rows, err := trialBalanceHash(server.ledger, m.Month)
 	switch {
@@ -305,7 +305,7 @@ func (m *closedMonth) verdict(server *auditServer, head *evidence.Head) (string,
 	return "ok", nil
 }
 
-// trialBalanceRow is a row of the trial balance in the server's JSON.
+// trialBalanceRow is the server's JSON of one row of the trial balance.
 type trialBalanceRow struct {
 	Account string `json:"account"`
 	Asset   struct {
@@ -318,11 +318,11 @@ type trialBalanceRow struct {
 	CreditsPending string `json:"credits_pending"`
 }
 
-// canonicalIDPattern is the form of an organization's id in the text that is hashed.
+// canonicalIDPattern matches the form in which an organization's id is hashed.
 var canonicalIDPattern = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// trialBalanceHash computes the hash of the trial balance at a month's end, and counts the rows with an amount
-// other than 0.
+// trialBalanceHash computes the hash of the trial balance at a month's end. It also returns the number of rows in which some
+// amount is not 0.
 func trialBalanceHash(ledger *client.Ledger, month string) (hashed string, rows uint64, err error) {
 	parsed, ok := period.Parse(month)
 	organization, err := ledger.Organization()

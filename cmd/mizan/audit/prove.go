@@ -14,7 +14,7 @@ import (
 	"mizan/internal/durable"
 )
 
-// proofMode is the permission mode of a proof's file, which other users may read.
+// proofMode is the permission mode of a proof file. Other users may read the file.
 const proofMode = 0o644
 
 // proveCommand is `mizan audit prove`.
@@ -25,8 +25,7 @@ type proveCommand struct {
 	Key *string `name:"key" placeholder:"KEY" help:"Public key that verifies the head; default: the key that the server reports."`
 }
 
-// Run implements the command. It writes no file that `audit check` with the same key would
-// refuse.
+// Run implements the command. It writes the file only if `audit check` would accept the file with the same key.
 func (c *proveCommand) Run(s *cli.Streams) error {
 	const name = "audit prove"
 	keyFlag, err := keyFromFlag(name, c.Key)
@@ -95,7 +94,7 @@ type checkCommand struct {
 	Record       *string `name:"record" placeholder:"FILE" help:"File that audit record has written: also verify that its bytes were stored with the event."`
 }
 
-// Run implements the command. It reads files only, and needs no server.
+// Run implements the command. It only reads files, and needs no server.
 func (c *checkCommand) Run(s *cli.Streams) error {
 	const name = "audit check"
 	key, err := evidence.ParseKey(c.Key)
@@ -134,13 +133,13 @@ func (c *checkCommand) Run(s *cli.Streams) error {
 	return err
 }
 
-// misused returns the fault for a wrong use of the named command.
+// misused returns the fault for a command that was used wrongly. name is the name of the command.
 func misused(name, format string, args ...any) *cli.Fault {
 	return &cli.Fault{Code: cli.ExitConfiguration, Lines: []string{"mizan: " + name + ": " + cli.OneLine(fmt.Sprintf(format, args...))}}
 }
 
-// keyFromFlag returns the --key of a command; empty if the flag is absent. An empty value is refused, because it
-// may come from a script whose command for printing the key has failed.
+// keyFromFlag returns the value of the flag --key, or "" if the flag is absent. An empty value is refused, because it may come
+// from a script in which the command that prints the key has failed.
 func keyFromFlag(name string, key *string) (string, error) {
 	if key == nil {
 		return "", nil
@@ -154,8 +153,8 @@ func keyFromFlag(name string, key *string) (string, error) {
 	return *key, nil
 }
 
-// fileSystemCause returns the cause of a file system error. The error's own text may name temporary files, which the
-// user does not know.
+// fileSystemCause returns the cause of a file system error without the file's name. The name may be the name of a temporary
+// file, which the user does not know.
 func fileSystemCause(err error) error {
 	var pathErr *fs.PathError
 	var linkErr *os.LinkError

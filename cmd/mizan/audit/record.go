@@ -17,11 +17,11 @@ import (
 	"mizan/snapshots/check"
 )
 
-// maxRecordFile bounds the file of a record in bytes: the payload, and before it a header, which takes a few
-// hundred bytes at most.
+// maxRecordFile bounds the size of a record file in bytes. The file contains a header of at most a few hundred bytes, and then
+// the payload.
 const maxRecordFile = posting.MaxRecord + 4<<10
 
-// recordMode is the mode of a record's file, which may hold confidential fields.
+// recordMode is the permission mode of a record file. The file may contain confidential fields.
 const recordMode = 0o600
 
 // recordCommand is `mizan audit record`.
@@ -32,8 +32,8 @@ type recordCommand struct {
 	Out          string `name:"out" required:"" placeholder:"FILE" help:"New file for the record's bytes."`
 }
 
-// Run implements the command. The last event of a record contains the hash of the stored record, so the
-// proof of that event proves the record's bytes.
+// Run implements the command. The last event of a record contains the hash of the stored record. So a proof of the last event
+// proves the record's bytes.
 func (c *recordCommand) Run(s *cli.Streams) (err error) {
 	const name = "audit record"
 	org, err := uuid.Parse(c.Organization)
@@ -67,8 +67,8 @@ func (c *recordCommand) Run(s *cli.Streams) (err error) {
 	return err
 }
 
-// readRecord returns the stored bytes of the record to which event c.Seq belongs, and the sequence number of the
-// record's last event.
+// readRecord returns the stored bytes of the record to which the event with the number c.Seq belongs. It also returns the
+// number of the record's last event.
 func (c *recordCommand) readRecord(j *posting.Journal, org ledger.ID) (lastSeq uint64, record []byte, err error) {
 	const name = "audit record"
 	view := j.View()

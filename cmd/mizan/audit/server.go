@@ -19,7 +19,7 @@ const exitRefused = 4
 // auditServer sends an auditor's requests to a server.
 type auditServer struct{ ledger *client.Ledger }
 
-// openAudit finds the server that the flags name. The errors begin with the name of the command.
+// openAudit prepares requests to the server that the flags name. Errors begin with the name of the command.
 func openAudit(f *client.LedgerFlags, name string, s *cli.Streams) (*auditServer, error) {
 	l, err := f.Open(name, s)
 	if err != nil {
@@ -28,7 +28,7 @@ func openAudit(f *client.LedgerFlags, name string, s *cli.Streams) (*auditServer
 	return &auditServer{ledger: l}, nil
 }
 
-// get requests a path and decodes the data of the response.
+// get sends a GET request and decodes the member "data" of the response.
 func (a *auditServer) get(path string, query url.Values, data any) error {
 	body, err := a.ledger.Get(path, query)
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *auditServer) get(path string, query url.Values, data any) error {
 	return nil
 }
 
-// key returns the public key that verifies the server's signatures, according to the server itself.
+// key asks the server for the public key that verifies the server's signatures.
 func (a *auditServer) key() (string, error) {
 	var data struct {
 		Key string `json:"key"`
@@ -51,7 +51,8 @@ func (a *auditServer) key() (string, error) {
 	return data.Key, a.get("/ledger/key", nil, &data)
 }
 
-// head returns the server's signed head: a note with the number of events and the root hash of the tree over them.
+// head returns the server's signed head. A head is a note with the number of events and the root hash of the tree over these
+// events.
 func (a *auditServer) head() ([]byte, error) {
 	var data struct {
 		Signature []byte `json:"signature"`
@@ -60,8 +61,8 @@ func (a *auditServer) head() ([]byte, error) {
 	return data.Signature, err
 }
 
-// inclusionProof returns an event's canonical bytes, and the proof that the event is in the tree over the
-// journal's first size events.
+// inclusionProof returns an event's canonical bytes, and the proof that the event is in the tree over the first events of the
+// journal. size is the number of events in that tree.
 func (a *auditServer) inclusionProof(seq uint64, size int64) ([]byte, tlog.RecordProof, error) {
 	var data struct {
 		Leaf  []byte      `json:"leaf"`
@@ -84,7 +85,7 @@ func (a *auditServer) consistencyProof(from, to int64) (tlog.TreeProof, error) {
 	return data.Proof, err
 }
 
-// keyOrServersKey returns the given key or, if it is empty, the key that the server names.
+// keyOrServersKey returns keyFlag. If keyFlag is empty, it asks the server for the key.
 func (a *auditServer) keyOrServersKey(keyFlag string) (string, error) {
 	if keyFlag != "" {
 		return keyFlag, nil
@@ -97,7 +98,7 @@ func refusedEvidence(name string, err error) *cli.Fault {
 	return &cli.Fault{Code: exitRefused, Lines: []string{"mizan: " + name + ": refused: " + cli.OneLine(err.Error())}}
 }
 
-// verifiedHead returns the server's head of the requested organization, with its signature checked.
+// verifiedHead requests the head of the organization that the flags name, and checks the signature of the head.
 func (a *auditServer) verifiedHead(key string) (*evidence.Head, error) {
 	verifier, err := evidence.ParseKey(key)
 	if err != nil {

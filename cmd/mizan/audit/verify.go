@@ -29,8 +29,8 @@ type verifyCommand struct {
 	JSON bool `name:"json" help:"Print the report as JSON, one object for each rule."`
 }
 
-// Run implements the command. Its output is the checker's report, or the reason why the checker could not run, and
-// nothing else, because scripts compare the output.
+// Run implements the command. It prints only the checker's report, or the reason why the checker could not run, because scripts
+// compare the output.
 func (c *verifyCommand) Run(s *cli.Streams) error {
 	var organization ledger.ID
 	if c.Organization != nil {
@@ -56,7 +56,7 @@ func (c *verifyCommand) Run(s *cli.Streams) error {
 	return nil
 }
 
-// progressEndingWriter is a writer that removes the line of the progress meter before each write.
+// progressEndingWriter is a writer that removes the progress meter from the terminal before each write.
 type progressEndingWriter struct {
 	meter *progress.Meter
 	out   io.Writer
@@ -68,8 +68,8 @@ func (w *progressEndingWriter) Write(p []byte) (int, error) {
 	return w.out.Write(p)
 }
 
-// loadKeyring loads the keyring. A keyring that a flag names must exist. Without the flag, and without
-// a keyring in the data directory, sealed (encrypted) fields are compared with the journal only.
+// loadKeyring loads the keyring. If the flag --keyring names a keyring, that keyring must exist. If there is neither the flag
+// nor a keyring in the data directory, sealed (encrypted) fields can only be compared with the journal.
 func (c *verifyCommand) loadKeyring(cfg *check.VerifyConfig) error {
 	path := c.Keyring
 	if path == "" {

@@ -20,15 +20,15 @@ import (
 	"mizan/internal/filelock"
 )
 
-// stateMode is the permission mode of the file with a watch's state. Other users must not write the file, because they
-// could remove a head from it.
+// stateMode is the permission mode of the state file. Other users must not be able to write this file, because they could
+// remove a head from it.
 const stateMode = 0o600
 
 // minInterval is the shortest interval of --every.
 const minInterval = time.Second
 
 // watchCommand is `mizan audit watch`. It stores the server's last head (a signed statement of the number of events and their
-// root hash). It refuses a later head if the server can't prove that the later head extends the stored one.
+// root hash). If the server can't prove that a later head extends the stored head, the command refuses the later head.
 type watchCommand struct {
 	client.LedgerFlags
 	File  string        `name:"state" required:"" placeholder:"FILE" help:"File in which the watch stores the last head; the first run creates it."`
@@ -41,14 +41,14 @@ type watchRun struct {
 	*watchCommand
 	server  *auditServer
 	streams *cli.Streams
-	keyFlag string          // the value of --key; empty if the flag is absent
-	state   *evidence.Watch // nil before the first head
+	keyFlag string          // value of --key; empty if the flag is absent
+	state   *evidence.Watch // nil until the first head is stored
 }
 
 const watchName = "audit watch"
 
-// Run implements the command. With --every, an unreachable server is asked again at the next interval;
-// any other fault ends the command.
+// Run implements the command. With --every, the command continues while the server is unreachable, and polls it again after the
+// interval. Every other fault ends the command.
 func (c *watchCommand) Run(s *cli.Streams) error {
 	if c.Every != 0 && c.Every < minInterval {
 		return misused(watchName, "--every: want %v or more", minInterval)
@@ -78,7 +78,7 @@ func (c *watchCommand) Run(s *cli.Streams) error {
 			return err
 		}
 		if err != nil {
-			_ = cli.ReportExit(err, s.Err) // prints the error; the exit code that it returns is not used
+			_ = cli.ReportExit(err, s.Err) // print the error; the returned exit code is not used
 		}
 		if !waitFor(ctx, c.Every) {
 			return nil
@@ -86,7 +86,7 @@ func (c *watchCommand) Run(s *cli.Streams) error {
 	}
 }
 
-// waitFor waits, and returns false if the command must end.
+// waitFor waits for the time d and returns true. If the command must end, it returns false at once.
 func waitFor(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -98,9 +98,9 @@ func waitFor(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// lock locks the state file, because another watch that polls at the same time could overwrite a later head with an earlier one.
-// lock also removes the temporary files of a killed watch. If the state file is a symbolic link, lock locks the file to which
-// the link leads, and the link stays.
+// lock locks the state file. Without the lock, another watch that polls at the same time could overwrite a later head with an
+// earlier head. lock also removes the temporary files of a killed watch. If the state file is a symbolic link, the watch uses
+// the file to which the link leads, and the link remains.
 func (w *watchRun) lock() (release func(), err error) {
 	if w.File == "" {
 		return nil, misused(watchName, "--state: is empty")
@@ -123,7 +123,8 @@ func (w *watchRun) lock() (release func(), err error) {
 	return func() { _ = lock.Close() }, nil
 }
 
-// load reads the state file, if it exists, and checks that its key and its organization are those that the flags name.
+// load reads the state file if it exists. It checks that the flags do not name another key or another organization than the
+// file.
 func (w *watchRun) load() error {
 	content, err := cli.ReadFile(w.File, evidence.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,7 +173,8 @@ func (w *watchRun) poll() error {
 	return w.report("extends the %d that were seen before", oldSize)
 }
 
-// report prints a line about a head. With --every, the line begins with the time, because the command prints several heads.
+// report prints a line about the last head. With --every, the line begins with the time, because the command prints a line at
+// each poll.
 func (w *watchRun) report(format string, args ...any) error {
 	timePrefix := ""
 	if w.Every != 0 {
@@ -184,8 +186,9 @@ func (w *watchRun) report(format string, args ...any) error {
 	return err
 }
 
-// proveExtension implements evidence.ExtensionProver. If the server signs a head but does not prove that it extends
-// the last one, the head is refused, unless the server no longer accepts the session.
+// proveExtension implements evidence.ExtensionProver. If the server refuses the proof although it still answers requests for
+// heads, the new head is refused. If the server also refuses requests for heads, for example because the session has expired,
+// an ordinary error is returned.
 func (w *watchRun) proveExtension(from, to int64) (tlog.TreeProof, error) {
 	proof, err := w.server.consistencyProof(from, to)
 	var f *client.Fault
@@ -198,8 +201,8 @@ func (w *watchRun) proveExtension(from, to int64) (tlog.TreeProof, error) {
 	return nil, &evidence.Refusal{Reason: fmt.Sprintf("the server signs %d events and does not prove that they begin with the %d that were seen", to, from)}
 }
 
-// storeFirstHead stores the first head. If the key comes from the server, the first poll has to trust the
-// server, and the key protects only later polls.
+// storeFirstHead stores the first head. If no flag names the key, the key comes from the server. In that case the first poll
+// must trust the server, and the key protects only later polls.
 func (w *watchRun) storeFirstHead() error {
 	key, err := w.server.keyOrServersKey(w.keyFlag)
 	if err != nil {
@@ -230,9 +233,9 @@ func (w *watchRun) save() error {
 	return nil
 }
 
-// storeRefused stores a refused head beside the state: two contradictory heads that are signed with the same key are
-// evidence against the server's operator, and only the auditor has both. A head that the key did not sign proves
-// nothing and is not stored.
+// storeRefused stores a refused head in a file beside the state file. If two heads with the same signing key contradict each
+// other, they are evidence against the server's operator, and only the auditor has both heads. A head that the key did not sign
+// proves nothing and is not stored.
 func (w *watchRun) storeRefused(signed []byte, refusal *evidence.Refusal) error {
 	fault := refusedEvidence(watchName, refusal)
 	withLine := func(format string, args ...any) *cli.Fault {
@@ -253,11 +256,11 @@ func (w *watchRun) storeRefused(signed []byte, refusal *evidence.Refusal) error 
 	return withLine("the head that was refused is in %s; the last that was believed stays in %s", path, w.File)
 }
 
-// maxRefusedHeads bounds the refused heads that are stored beside a state.
+// maxRefusedHeads bounds the number of refused heads that are stored beside a state file.
 const maxRefusedHeads = 1000
 
-// storeRefusedHead stores a refused head in a new file, unless a file contains the head already. It overwrites no
-// file, because the first contradiction may matter more than the last.
+// storeRefusedHead stores a refused head in a new file. If a file already contains the head, it returns the path of that file.
+// It never overwrites a file, because the first contradiction may matter more than the last.
 func storeRefusedHead(firstPath string, signed []byte) (path string, err error) {
 	path = firstPath
 	for n := 2; n <= maxRefusedHeads; n++ {

@@ -5,6 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+
 	"mizan/internal/testkit"
 )
 
@@ -136,6 +140,39 @@ func TestTheTreeOfAccountsOpensLevelByLevel(t *testing.T) {
 		tb.fatal("the leaf leads here")
 	}
 	tb.wantQuiet()
+}
+
+// While a part of a page is loaded, it is marked as busy. A part that cannot be loaded says so in its place. A person whose session
+// has ended is led to the login.
+func TestAPartOfAPageTellsWhyItIsMissing(t *testing.T) {
+	s := newSite(t)
+	payForLedger(t, s)
+	tb := s.signInAs(t, desktop, "auditor")
+	open := func() {
+		tb.visit(s.BaseURL + "/console/ledger/accounts?env=test&currency=USD&network=")
+		tb.do(click(".tree > .level > li:nth-child(2) > details > summary"))
+	}
+	call(tb, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*part=level*"}}})
+	open()
+	if !tb.isThere(".below[aria-busy=true]") {
+		tb.fatal("the part that is loaded is not marked")
+	}
+	tb.keepScreenshot("part-busy")
+	call(tb, fetch.Disable, cdp.Empty{})
+	if !tb.isThere(".below:not([aria-busy]) > .level > li") {
+		tb.fatal("the part is not loaded")
+	}
+	call(tb, network.SetBlockedURLs, network.SetBlockedURLsParams{URLPatterns: []*network.BlockPattern{{URLPattern: `*://*:*/*\?*part=level*`, Block: true}}})
+	open()
+	if !tb.isThere(".below > [role=alert] a") {
+		tb.fatal("nothing says that the part could not be loaded")
+	}
+	tb.keepScreenshot("part-offline")
+	call(tb, network.SetBlockedURLs, network.SetBlockedURLsParams{URLPatterns: []*network.BlockPattern{}})
+	tb.visit(s.BaseURL + "/console/ledger/accounts?env=test&currency=USD&network=")
+	call(tb, network.ClearBrowserCookies, cdp.Empty{})
+	tb.do(click(".tree > .level > li:nth-child(2) > details > summary"))
+	tb.waitFor("the login", func(d document) bool { return strings.Contains(d.url, "/console/login?next=") })
 }
 
 // flipSent returns a JavaScript statement that changes one character of a value that the server has sent.

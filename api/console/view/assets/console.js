@@ -24,6 +24,18 @@
   addCopyButtons(document);
   document.addEventListener("htmx:after:swap", () => addCopyButtons(document));
 
+  // A part of the page is marked while it is loaded. If it could not be loaded, it says so in its place.
+  document.addEventListener("htmx:before:request", (event) => event.detail.ctx?.target?.setAttribute?.("aria-busy", "true"));
+  document.addEventListener("htmx:finally:request", (event) => event.detail.ctx?.target?.removeAttribute?.("aria-busy"));
+  document.addEventListener("htmx:error", (event) => {
+    const target = event.detail.ctx?.target;
+    if (!target) return;
+    const link = Object.assign(document.createElement("a"), { href: "", textContent: texts.reload });
+    const note = Object.assign(document.createElement("p"), { className: "note bad", role: "alert" });
+    note.append(texts.offline + " ", link);
+    target.replaceChildren(note);
+  });
+
   // A form is sent once: a second press of its button while the answer is awaited does nothing.
   document.addEventListener("submit", (event) => {
     const form = event.target;

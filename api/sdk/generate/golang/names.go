@@ -5,14 +5,15 @@ import (
 	"unicode"
 )
 
-// initialisms maps words to their spelling in Go names: initialisms, which Go writes in capitals, and words that the protocol
-// abbreviates or misspells.
+// initialisms maps words to their spelling in Go names. It contains initialisms, which Go writes in capitals, and words that
+// the protocol abbreviates or misspells.
 var initialisms = map[string]string{
 	"id": "ID", "txid": "TxID", "url": "URL", "qr": "QR", "ip": "IP", "rrn": "RRN", "bin": "BIN", "cvv": "CVV", "msg": "Message", "qty": "Quantity",
 	"availble": "Available", "dest": "Destination", "cardnumber": "CardNumber", "http": "HTTP",
 }
 
-// goName returns the Go name of a member, parameter, operation or type: return_url and returnUrl become ReturnURL.
+// goName returns the Go name of a member, parameter, operation or type: for example, return_url and returnUrl become
+// ReturnURL.
 func goName(name string) (result string) {
 	for _, word := range words(name) {
 		lower := strings.ToLower(word)
@@ -40,7 +41,7 @@ func words(name string) (list []string) {
 	return list
 }
 
-// localName returns the Go name with a small first letter.
+// localName returns the Go name for a local variable, which begins with a small letter.
 func localName(name string) string {
 	result := goName(name)
 	if known, ok := initialisms[strings.ToLower(name)]; ok {
@@ -49,10 +50,11 @@ func localName(name string) string {
 	return strings.ToLower(result[:1]) + result[1:]
 }
 
-// commentWidth is the number of columns of a comment.
+// commentWidth is the maximum length of a generated comment line.
 const commentWidth = 118
 
-// comment returns a text as comment lines with an indentation. It keeps paragraphs, and the lines of lists, separate.
+// comment returns the text as comment lines that begin with indent. Each paragraph and each item of a list begins a new
+// line.
 func comment(indent, text string) string {
 	var b strings.Builder
 	for i, paragraph := range strings.Split(strings.TrimSpace(text), "\n") {
@@ -77,7 +79,7 @@ func comment(indent, text string) string {
 	return b.String()
 }
 
-// sentence returns the text with a capital first letter and a full stop.
+// sentence returns the text with a capital first letter and a full stop at the end.
 func sentence(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {

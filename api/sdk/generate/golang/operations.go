@@ -7,7 +7,7 @@ import (
 	"mizan/api/sdk/generate/model"
 )
 
-// operations returns the source of the client's methods.
+// operations returns the Go source of the client's methods.
 func operations(a *model.API) string {
 	var b strings.Builder
 	b.WriteString("import (\n\"context\"\n\"iter\"\n\"net/url\"\n\"time\"\n)\n\n")
@@ -32,7 +32,7 @@ func operations(a *model.API) string {
 	return source
 }
 
-// query writes the type of an operation's parameters.
+// query writes the struct type for the parameters in an operation's query.
 func query(b *strings.Builder, o *model.Operation) {
 	name := goName(o.QueryType())
 	fmt.Fprintf(b, "// %s has the parameters of %s; zero values are left out.\ntype %s struct {\n", name, goName(o.ID), name)
@@ -61,10 +61,10 @@ func query(b *strings.Builder, o *model.Operation) {
 	b.WriteString("\treturn values\n}\n\n")
 }
 
-// signature is the part that the method and the iterator of an operation have in common.
+// signature is what an operation's method and the method's iterator over all pages have in common.
 type signature struct {
-	parameters string // after ctx, each with a comma before it
-	call       string // the literal of the call
+	parameters string // the parameters after ctx, with a comma before each
+	call       string // the composite literal of type call
 }
 
 func signatureOf(o *model.Operation) signature {
@@ -104,7 +104,7 @@ func signatureOf(o *model.Operation) signature {
 	return s
 }
 
-// fileField returns the name of the form's field that has the file.
+// fileField returns the name of the form field that contains the file.
 func fileField(o *model.Operation) string { return o.Described.Body.Schema.Members[0].Name }
 
 func method(b *strings.Builder, o *model.Operation) {
@@ -129,7 +129,7 @@ func method(b *strings.Builder, o *model.Operation) {
 		o.Method, o.Path, goName(o.ID), s.parameters, result, call, s.call)
 }
 
-// iterator writes the method that returns the rows of all pages.
+// iterator writes a method that iterates over the rows of all pages.
 func iterator(b *strings.Builder, o *model.Operation) {
 	s := signatureOf(o)
 	name, row := "All"+strings.TrimPrefix(strings.TrimPrefix(goName(o.ID), "List"), "Get"), goType(&o.Result.Value)

@@ -8,10 +8,10 @@ import (
 	"mizan/api/sdk/generate/model"
 )
 
-// enumerationPrefixes maps enumerations to the prefix of their constants' names.
+// enumerationPrefixes maps an enumeration to the prefix of its constants' names.
 var enumerationPrefixes = map[string]string{"TransactionStatus": "Status", "FailureCode": "Failure"}
 
-// types returns the source of the declarations of all types.
+// types returns the Go source of all type declarations.
 func types(a *model.API) string {
 	var b strings.Builder
 	for _, t := range a.Types {
@@ -73,7 +73,7 @@ func object(b *strings.Builder, t *model.Type) {
 	b.WriteString("}\n\n")
 }
 
-// fieldType returns the type of a field and the end of its JSON tag.
+// fieldType returns the Go type of a field, and the options in the field's JSON tag.
 func fieldType(t *model.Type, f *model.Field) (typeName, tag string) {
 	base := goType(&f.Value)
 	switch {
@@ -92,15 +92,17 @@ func fieldType(t *model.Type, f *model.Field) (typeName, tag string) {
 	return base, ",omitzero"
 }
 
-// hasMeaningfulZero tells whether the zero value of the Go type could be mistaken for a value.
+// hasMeaningfulZero tells whether the zero value of the value's Go type could also be a value that
+// was sent.
 func hasMeaningfulZero(v *model.Value) bool {
 	return slices.Contains([]model.Kind{model.Integer, model.Bool, model.Number, model.Amount}, v.Kind) || isStruct(v)
 }
 
-// isStruct tells whether the value is a struct. The other Named values, enumerations, are texts.
+// isStruct tells whether the value's Go type is a struct. Named values that are not structs are
+// enumerations, which are texts.
 func isStruct(v *model.Value) bool { return v.Kind == model.Named && len(v.Words) == 0 }
 
-// goType returns the Go type of a value that is present.
+// goType returns the Go type of a value that is neither absent nor null.
 func goType(v *model.Value) string {
 	switch v.Kind {
 	case model.Text, model.Day, model.UUID:
@@ -133,7 +135,7 @@ func goType(v *model.Value) string {
 	return "any"
 }
 
-// events writes the constants for the types of notifications.
+// events writes constants for the types of notifications.
 func events(b *strings.Builder, a *model.API) {
 	b.WriteString("// The types of notifications. More may be added: acknowledge an unknown one, and do nothing.\nconst (\n")
 	for _, e := range a.Events {

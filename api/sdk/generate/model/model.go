@@ -8,10 +8,10 @@ import (
 	"mizan/api/description/spec"
 )
 
-// API has all that a generator needs to write a client.
+// API is what a generator needs to know about the API to write a client.
 type API struct {
 	Title, Version string
-	Tags           []spec.Tag // only tags with an operation
+	Tags           []spec.Tag // only tags that have operations
 	Types          []*Type
 	Operations     []*Operation
 	Events         []*Event
@@ -19,41 +19,41 @@ type API struct {
 	names map[string]*Type
 }
 
-// Type returns a type by its name; nil if there is none.
+// Type returns the type with the given name, or nil if there is none.
 func (a *API) Type(name string) *Type { return a.names[name] }
 
-// Type is an object with known members, or a list of words.
+// Type is a type that clients declare: an object with known members, or an enumeration of words.
 type Type struct {
 	Name, Text string
 	Fields     []Field
 	Words      []string // the values of an enumeration, which has no fields
 
-	// IsRequest tells whether clients send values of the type. IsPatch tells whether the type is a merge patch (RFC 7396): an
-	// absent field keeps its value, and null removes it.
+	// IsRequest tells whether clients send values of the type. IsPatch tells whether the type is a merge patch (RFC 7396): if
+	// a field is absent, the field of the record stays unchanged, and if it is null, the field is removed.
 	IsRequest, IsPatch bool
 }
 
-// Field is a member of an object or a parameter.
+// Field is a member of an object, or a parameter of an operation.
 type Field struct {
 	Name, Text  string
 	Value       Value
-	IsRequired  bool // always present in a response, required in a request
+	IsRequired  bool // in a response, always present; in a request, required
 	IsWriteOnly bool
-	Default     any  // the value of an absent field; nil: none
-	MayBeEmpty  bool // for a query parameter: an empty text differs from an absent parameter
+	Default     any  // the value if the field is absent; nil if there is no default
+	MayBeEmpty  bool // only for query parameters: an empty text has another meaning than no parameter
 }
 
-// Value is the form of a value.
+// Value describes the form of values: their kind and the properties of the kind.
 type Value struct {
 	Kind       Kind
-	Name       string   // the type of a Named value
-	Entry      *Value   // the entries of a List, or the members of a Map
+	Name       string   // for a Named value: the name of its Type
+	Entry      *Value   // the form of a List's entries or of a Map's members
 	IsNullable bool     // the value may be null
-	Words      []string // the allowed texts; nil: any
-	AsNumber   bool     // an Amount is written as a JSON number; otherwise it is a text of digits
+	Words      []string // the allowed texts; nil if all are allowed
+	AsNumber   bool     // if true, an Amount is a JSON number; otherwise it is a text of digits
 }
 
-// Kind is a kind of value.
+// Kind is the kind of a Value.
 type Kind uint8
 
 // The kinds of values.
@@ -64,17 +64,17 @@ const (
 	Integer      // a whole number
 	Number       // any number
 	Amount       // money in minor units
-	Instant      // a time: a string in the form of RFC 3339
-	Day          // a date: a string in the form of RFC 3339
+	Instant      // a time, as a string in the format of RFC 3339
+	Day          // a date, as a string in the format of RFC 3339
 	UUID         // an id: a string
 	Bytes        // a string in base64
 	Binary       // the bytes of a file
 	List         // a list of Entry
-	Map          // an object with any members of the form Entry
+	Map          // an object with arbitrary members, whose values have the form Entry
 	Named        // a Type
 )
 
-// Operation is a method of a path.
+// Operation is an operation of the API: an HTTP method of a path.
 type Operation struct {
 	ID, Method, Path, Tag, Summary, Text string
 
@@ -83,14 +83,15 @@ type Operation struct {
 	Body       *Body // nil: none
 	Result     Result
 
-	// IsKeyed tells whether the operation accepts an Idempotency-Key, so that the same request is carried out only once.
+	// IsKeyed tells whether the operation accepts an Idempotency-Key. With a key, a request that is sent again is carried out
+	// only once.
 	IsKeyed bool
 
 	// Described is the operation in the description; generators read its examples and callers.
 	Described *Described
 }
 
-// QueryType returns the name of the type for the parameters of the query.
+// QueryType returns the name of the type for the parameters in the operation's query.
 func (o *Operation) QueryType() string { return upper(o.ID) + "Query" }
 
 // IsPaged tells whether the operation returns a list page by page.
@@ -101,13 +102,13 @@ type Body struct {
 	Media      string // application/json or multipart/form-data
 	IsOptional bool
 	Envelope   string // name of the body's only member, which contains the value; empty: the value is the whole body
-	Value      Value  // a Map without known members if a client has nothing to send
+	Value      Value  // a Map if a client has nothing to send
 }
 
-// HasContent tells whether a client has something to send.
+// HasContent tells whether there is a body in which a client can send something.
 func (b *Body) HasContent() bool { return b != nil && b.Value.Kind != Map }
 
-// Result is the response to a request that was carried out.
+// Result describes the response to a request that was carried out.
 type Result struct {
 	Status   int
 	Kind     ResultKind
@@ -116,22 +117,22 @@ type Result struct {
 	Value    Value  // for a Page, the value of a row
 }
 
-// ResultKind is a kind of result.
+// ResultKind is the kind of a Result.
 type ResultKind uint8
 
 // The kinds of results.
 const (
 	Nothing ResultKind = iota // no body
 	Single                    // JSON
-	Page                      // JSON {data, cursor}: a row has the form of Value
+	Page                      // JSON {data, cursor}: data is a list of Value
 	Content                   // another media type
 )
 
-// Event is a kind of notification.
+// Event is a type of notification that the service sends.
 type Event struct {
 	Name    string // transaction.charged
 	Summary string
-	Value   Value // the form of the body; all events of a stream have the same form
+	Value   Value // the form of the body, which is the same for all events of a stream
 }
 
 // Described is an operation of the description.
@@ -149,8 +150,8 @@ func has(d *Described, kind description.CallerKind) bool {
 	return false
 }
 
-// Of returns the API with the operations that include selects. If partners may call all of them, parameters and fields that a
-// partner cannot send are left out.
+// Of returns the API with the operations for which include returns true. If partners may call all these operations,
+// parameters and fields that a partner cannot send are left out.
 func Of(document *description.Document, include func(*Described) bool) *API {
 	w := &walk{document: document, api: &API{Title: document.Title, Version: document.Version, names: make(map[string]*Type)}, enumerations: make(map[string]string)}
 	for _, component := range document.Schemas {

@@ -13,7 +13,7 @@ import (
 type walk struct {
 	document     *description.Document
 	api          *API
-	enumerations map[string]string // the words of an enumeration, joined by spaces → name of its component
+	enumerations map[string]string // words of an enumeration, joined by spaces → name of the component that declares it
 	forPartners  bool              // partners may call all selected operations
 }
 
@@ -41,8 +41,8 @@ func (w *walk) operation(d *Described) *Operation {
 	return o
 }
 
-// isForOthers tells whether a client leaves out a parameter or field: the service ignores it or, in a client for partners, only
-// the operator may send it.
+// isForOthers tells whether a client leaves out a parameter or field. It does so if the service ignores the parameter or field
+// or, in a client for partners, if only the operator may send it.
 func (w *walk) isForOthers(name, text string) bool {
 	return text == "Ignored." || w.forPartners && (name == "partner_id" || strings.HasPrefix(text, "With the admin token:"))
 }
@@ -97,17 +97,17 @@ func (w *walk) result(r *description.Response, d *Described) Result {
 
 // place describes where a value occurs.
 type place struct {
-	name               string // name for the value's type if the value is an object without a name
+	name               string // if the value is an object without a name, its type gets this name
 	isRequest, isPatch bool
 }
 
-// member returns the place of a member.
+// member returns the place of a member of the object at p.
 func (p place) member(name string) place {
 	p.name += camel(name)
 	return p
 }
 
-// value returns the form of a schema's values, and adds the types that it needs.
+// value returns the form of a schema's values. It adds the types that occur in them to the API.
 func (w *walk) value(s *spec.Schema, at place) Value {
 	if s.Ref != "" {
 		at.name = s.Ref
@@ -144,7 +144,7 @@ func (w *walk) value(s *spec.Schema, at place) Value {
 	return v
 }
 
-// textFormats maps formats of texts to kinds.
+// textFormats maps the formats that a schema can require of a text to kinds.
 var textFormats = map[string]Kind{"date-time": Instant, "date": Day, "uuid": UUID, "byte": Bytes, "binary": Binary}
 
 func (w *walk) text(v *Value, s *spec.Schema) {
@@ -163,8 +163,8 @@ func (w *walk) text(v *Value, s *spec.Schema) {
 	}
 }
 
-// alternatives returns the form of values that match one of several schemas. If all schemas are objects, the object with the most
-// members is used for all; it must have the members of the others.
+// alternatives returns the form of values that match one of several schemas. If all schemas are objects, the result is the
+// object with the most members, which must have the members of all other objects.
 func (w *walk) alternatives(s *spec.Schema, at place) Value {
 	var largest *spec.Schema
 	isNullable, onlyObjects, onlyAmounts := false, true, true
@@ -182,7 +182,7 @@ func (w *walk) alternatives(s *spec.Schema, at place) Value {
 		}
 	}
 	isOne := len(s.AnyOf) == 1 || len(s.AnyOf) == 2 && isNullable
-	if onlyAmounts { // a text or an integer: clients send the text, because it can hold every amount
+	if onlyAmounts { // the amount may be a text or an integer: clients send a text, because it can hold every amount
 		return Value{Kind: Amount, IsNullable: isNullable}
 	}
 	if !isOne && !onlyObjects {
@@ -193,8 +193,8 @@ func (w *walk) alternatives(s *spec.Schema, at place) Value {
 	return v
 }
 
-// object sets the form of an object. In a response, an open object becomes a Map, so that a client sees its unknown members too.
-// In a request it becomes a Type, because all objects in requests are open.
+// object sets v to the form of an object. An open object, which may have unknown members, becomes a Map if it is in a response,
+// so that a client sees the unknown members, too. In a request it becomes a Type, because all objects in requests are open.
 func (w *walk) object(v *Value, s *spec.Schema, at place) {
 	if len(s.Members) == 0 || s.Open && !at.isRequest {
 		entry := Value{Kind: Any}
@@ -230,8 +230,8 @@ const (
 	SubscriptionEvent = "SubscriptionEvent"
 )
 
-// events adds the notifications. All notifications of a stream have one type, because their schemas differ only in the words that
-// a member may have.
+// events adds the notifications. All notifications of a stream have the same type, because their schemas differ only in the
+// allowed values of one member.
 func (w *walk) events() {
 	for i := range w.document.Webhooks {
 		h := &w.document.Webhooks[i]
@@ -249,7 +249,8 @@ func (w *walk) events() {
 	}
 }
 
-// merged returns a closed schema with the members of all schemas. A text may have the words of all schemas.
+// merged returns a closed schema that has the members of all schemas. If a member is an enumeration, it may have the words of
+// all schemas.
 func (w *walk) merged(all []*spec.Schema) *spec.Schema {
 	first := *w.document.Schema(all[0])
 	first.Open = first.Open && len(first.Members) == 0

@@ -43,8 +43,8 @@ func Files(document *description.Document) (map[string][]byte, error) {
 const introduction = "Requests to the Mizan API. Set the variables of the collection from data/sandbox.json of a sandbox. " +
 	"Requests keep ids of their responses in variables, which later requests of the same folder use."
 
-// datesScript runs before each request and sets the variables with days. It uses the time of the server's clock if a request has
-// moved that clock.
+// datesScript runs before each request and sets the variables that contain dates. If a request has moved the server's clock,
+// the script uses that clock's time.
 var datesScript = []string{
 	`const now = new Date(pm.collectionVariables.get("clock") || Date.now()).getTime();`,
 	`const day = (n) => new Date(now + n * 86400000).toISOString().slice(0, 10);`,
@@ -65,18 +65,18 @@ var settings = []setting{
 	{"clock", "", "the time of a server whose clock was moved; requests set it"},
 }
 
-// clockPath is the path of the sandbox's clock.
+// clockPath is the path of the operation that moves the sandbox's clock.
 const clockPath = "/api/v1/sandbox/clock"
 
-// unsuited are operations that would break a run of the collection: a response that does not end, and a change that makes a token
-// in data/sandbox.json invalid.
+// unsuited are operations that would break a run of the whole collection: the first has a response that never ends, and the
+// second makes a token in data/sandbox.json invalid.
 var unsuited = []string{"streamNotifications", "rotateAdminToken"}
 
 // writer writes a collection.
 type writer struct {
 	document *description.Document
-	names    []string // names of the variables of examples
-	kept     []string // the variables that scripts set
+	names    []string // names of the variables in examples
+	kept     []string // names of the variables that scripts set
 }
 
 func (w *writer) variables() (list []any) {
@@ -89,12 +89,12 @@ func (w *writer) variables() (list []any) {
 	return list
 }
 
-// folder returns the requests of a tag.
+// folder returns the requests in the folder of a tag.
 func (w *writer) folder(tag string) (items []any) {
 	for i := range w.document.Described {
 		o := &w.document.Described[i]
 		if o.Tag != tag || o.Refused == spec.AsPage || len(o.Answers) == 0 || slices.Contains(unsuited, o.ID) {
-			continue // payers' pages are for browsers, and an operation without an answer always refuses
+			continue // pages for payers need a browser, and an operation without an answer refuses every request
 		}
 		for j := range o.Examples {
 			e := &o.Examples[j]
@@ -110,8 +110,8 @@ func (w *writer) folder(tag string) (items []any) {
 	return items
 }
 
-// pathLike returns values for the parameters of an operation's path. It takes them from an example of another operation whose
-// path has the same beginning, up to the first parameter.
+// pathLike returns values for the parameters of an operation's path. They come from an example of another operation whose
+// path begins with the same text up to and including the first parameter.
 func (w *writer) pathLike(o *description.Described) map[string]string {
 	prefix, _, hasParameter := strings.Cut(o.Path, "}")
 	if !hasParameter {
@@ -128,7 +128,7 @@ func (w *writer) pathLike(o *description.Described) map[string]string {
 	return nil
 }
 
-// example returns the request of an example.
+// example returns the collection's request for an example in the description.
 func (w *writer) example(o *description.Described, e *spec.Example) description.Tree {
 	name := o.Summary
 	if e.Text != "" {
@@ -158,12 +158,13 @@ func (w *writer) example(o *description.Described, e *spec.Example) description.
 	return item
 }
 
-// mayBeEmpty tells whether a body is an object without required members. Such a request still needs a body.
+// mayBeEmpty tells whether a body is an object without required members. A request must still have such a body: an empty
+// object.
 func mayBeEmpty(b *spec.Body) bool {
 	return b.Media == "" && b.Schema != nil && len(b.Schema.Members) > 0 && !slices.ContainsFunc(b.Schema.Members, func(m spec.Member) bool { return m.Required })
 }
 
-// preparation returns a request that prepares an example.
+// preparation returns a request that must run before an example.
 func (w *writer) preparation(r *spec.Request) description.Tree {
 	path, query, _ := strings.Cut(r.Path, "?")
 	request := description.Tree{{Name: "method", Value: r.Method}, {Name: "header", Value: w.headers(r.As)}}
@@ -176,7 +177,7 @@ func (w *writer) preparation(r *spec.Request) description.Tree {
 	return item
 }
 
-// callerOf returns the caller for an operation without an example.
+// callerOf returns the kind of caller that sends an operation for which there is no example.
 func callerOf(o *description.Described) string {
 	for _, c := range o.Callers {
 		switch {
@@ -197,7 +198,7 @@ func header(name, value string) description.Tree {
 	return description.Tree{{Name: "key", Value: name}, {Name: "value", Value: value}}
 }
 
-// headers returns the headers with the credentials of a caller.
+// headers returns the headers with the credentials of the named kind of caller.
 func (w *writer) headers(as string) (list []any) {
 	bearer := func(token string) []any {
 		return []any{header("authorization", "Bearer "+token), header("x-organization-id", "{{organization_id}}")}
@@ -215,7 +216,7 @@ func (w *writer) headers(as string) (list []any) {
 	return bearer(w.variable(as))
 }
 
-// address returns the URL of a request, with the parameters of its path and query.
+// address returns the URL of a request as Postman describes it, with the parameters of the path and the query.
 func (w *writer) address(path string, values map[string]string, query string) description.Tree {
 	var segments, parameters, queries []any
 	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
@@ -253,7 +254,7 @@ func (w *writer) address(path string, values map[string]string, query string) de
 	return address
 }
 
-// variable replaces variables of examples in a text by variables of Postman: $payment becomes {{payment}}.
+// variable replaces the examples' variables in a text by Postman's variables: $payment becomes {{payment}}.
 func (w *writer) variable(text string) string {
 	for _, name := range w.names {
 		text = strings.ReplaceAll(text, "$"+name, "{{"+variableName(name)+"}}")
@@ -261,13 +262,13 @@ func (w *writer) variable(text string) string {
 	return text
 }
 
-// variableName returns the name of an example's variable in scripts.
+// variableName returns the name that a variable of an example has in Postman.
 func variableName(name string) string {
 	return strings.NewReplacer(" ", "_", "+", "_").Replace(name)
 }
 
-// exampleNames returns the names of the variables of examples. Longer names come first, because a name may begin with another
-// name.
+// exampleNames returns the names of all variables in examples. Longer names come first, so that a name is not mistaken for a
+// shorter name with which it begins.
 func exampleNames(document *description.Document) []string {
 	names := []string{"today", "today+30"}
 	for i := range document.Described {
@@ -299,7 +300,7 @@ func addFile(request *description.Tree, field string) {
 	}}})
 }
 
-// keep adds the script that keeps values of a response.
+// keep adds a script that stores values of the response in variables.
 func (w *writer) keep(item *description.Tree, path string, values map[string]string) {
 	if path == clockPath {
 		values = map[string]string{"clock": "now"}

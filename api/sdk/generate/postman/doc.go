@@ -1,14 +1,13 @@
-// Package postman writes a collection of requests for Postman, and for other programs that read its format (v2.1).
-// The collection has a folder for each tag of the API's description, and a request for each example.
+// Package postman writes a collection of requests in Postman's format v2.1, for Postman and other programs that read the
+// format. The collection has a folder for each tag of the API's description, and a request for each example.
 //
 // Invariants:
 //  1. Credentials and addresses are variables, which the collection leaves empty.
-//  2. If a later request needs a value of a response, a script stores the value in a variable, as the description's examples
-//     do. So a folder can be run from its first request to its last.
+//  2. If a request needs a value of an earlier response, a script stores the value in a variable. So all requests of a
+//     folder can be run in their order.
 //
 // Callers: api/sdk/generate.
 //
-// Rejected: another design would leave the import of the OpenAPI document to Postman. It was not chosen because
-// Postman fills bodies with random words, and because requests that need an id from an earlier response can't be
-// sent.
+// Rejected: another design would let Postman import the OpenAPI document. It was not chosen because Postman would fill
+// bodies with random words, and requests that need an id from an earlier response could not be sent.
 package postman

@@ -8,7 +8,7 @@ import (
 	"mizan/internal/assert"
 )
 
-// indented returns the JSON of a value over several lines, for people.
+// indented returns a value as indented JSON, which people can read.
 func indented(value any, indent string) string {
 	var b bytes.Buffer
 	assert.NoError(json.Indent(&b, description.AppendJSON(nil, value), "", indent))

@@ -1,15 +1,16 @@
-// Package typescript writes the generated files of the API's TypeScript client. They contain the types of requests
-// and responses, the shapes (tables that list where these types have amounts), and a class with the operations of
-// each kind of caller.
+// Package typescript writes the generated files of the API's TypeScript client. They contain the types of requests and
+// responses, and the shapes, which are tables that list where these types have amounts. For each kind of caller they contain a
+// class with the caller's operations.
 //
 // Invariants:
-//  1. A caller's class has exactly those operations that the caller's credential permits and whose responses are JSON
-//     or CSV.
-//  2. The files of one caller import no file of another caller, so that a partner's client loads none of the operator's types.
-//  3. A value in minor units is a bigint, and the shape of its type lists it. All other values have their JSON type.
+//  1. A caller's class has exactly the operations that the caller's credential permits, except those whose response is neither
+//     JSON nor CSV.
+//  2. The files for one kind of caller import no files for another kind, so that a partner's client does not load the
+//     operator's types.
+//  3. An amount in minor units is a bigint, and a shape lists its place. All other values have their JSON type.
 //
 // Callers: command generate.
 //
-// Rejected: another design would use openapi-typescript. It was not chosen because openapi-typescript makes only
-// types: amounts would be texts, and every call would have to name the path and the nested types of the document.
+// Rejected: another design would use openapi-typescript. It was not chosen because openapi-typescript makes only types:
+// amounts would be texts, and each call in a program would have to spell out the path and the document's nested types.
 package typescript

@@ -8,7 +8,7 @@ import (
 	"mizan/api/sdk/generate/model"
 )
 
-// operationsFile returns the content of the file with the class of the operations.
+// operationsFile returns the content of the file that declares the class with the client's operations.
 func (w *writer) operationsFile() []byte {
 	var methods, table writer
 	var types, shapes []string
@@ -45,7 +45,8 @@ func (w *writer) operationsFile() []byte {
 	return w.take()
 }
 
-// row writes the row of an operation in the client's table: method, path and the properties of the request and response.
+// row writes an operation's row in the client's table of operations: the method, the path, and properties of the request
+// and the response.
 func (w *writer) row(table *writer, o *model.Operation, shapes *[]string) {
 	row := fmt.Sprintf("method: %q, path: %q", o.Method, o.Path)
 	if o.IsKeyed {
@@ -94,7 +95,7 @@ func (w *writer) row(table *writer, o *model.Operation, shapes *[]string) {
 	table.write("  ", o.ID, ": { ", row, " },\n")
 }
 
-// method writes the method of an operation.
+// method writes the class method that calls an operation.
 func (w *writer) method(methods *writer, o *model.Operation) {
 	var parameters, path []string
 	for i := range o.PathFields {
@@ -133,7 +134,7 @@ func (w *writer) method(methods *writer, o *model.Operation) {
 		"    return this.send<", result, ">(", arguments, ", ", argument, ", ", query, ", options);\n  }\n")
 }
 
-// argumentName converts the name of a path's parameter to the name of an argument.
+// argumentName returns the name of the method's argument for a parameter of the path.
 func argumentName(name string) string {
 	parts := strings.Split(name, "_")
 	for i := range parts[1:] {

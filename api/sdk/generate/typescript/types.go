@@ -9,7 +9,7 @@ import (
 	"mizan/internal/assert"
 )
 
-// typesFile returns the content of the file with the types.
+// typesFile returns the content of the file that declares the types.
 func (w *writer) typesFile() []byte {
 	w.write(header, "/* The types of requests and responses. Amounts are bigints of minor units; times are texts in the form of RFC 3339. */\n\n")
 	if w.client.hasEvents {
@@ -36,8 +36,8 @@ func (w *writer) typesFile() []byte {
 	return w.take()
 }
 
-// shapesFile returns the content of the file with the shapes, which list the places of amounts in the types; nil if there are
-// none.
+// shapesFile returns the content of the file with the shapes, which list the places of amounts in the types. If there are no
+// shapes, it returns nil.
 func (w *writer) shapesFile() []byte {
 	w.shapes = make(map[string]string)
 	w.write(header, `import type { Shape } from "../json.js";`, "\n")
@@ -54,7 +54,7 @@ func (w *writer) shapesFile() []byte {
 	return nil
 }
 
-// isWritten tells whether the client's file has the type. Only one client has the types of notifications.
+// isWritten tells whether this client's file declares the type. Types of notifications are declared for only one client.
 func (w *writer) isWritten(name string) bool {
 	return w.client.hasEvents || !strings.HasPrefix(name, model.TransactionEvent) && !strings.HasPrefix(name, model.SubscriptionEvent)
 }
@@ -73,7 +73,8 @@ func (w *writer) typeOf(t *model.Type) {
 var jsonForm = strings.NewReplacer("minor units, as a string of digits above zero; a JSON number is refused", "minor units, above zero",
 	"a string of minor units", "in minor units", "minor units, a JSON number here", "minor units")
 
-// fields writes an interface. An optional member of a request may also be undefined, which counts as absent.
+// fields writes an interface. A program may set an optional member of a request to undefined, which means that the member is
+// absent.
 func (w *writer) fields(name, indent string, fields []model.Field, isRequest bool) {
 	w.write(indent, "export interface ", name, " {\n")
 	for i := range fields {
@@ -98,7 +99,7 @@ func (w *writer) fields(name, indent string, fields []model.Field, isRequest boo
 	w.write(indent, "}\n")
 }
 
-// typeName returns the type of a value.
+// typeName returns the TypeScript type of a value.
 func typeName(v *model.Value) string {
 	name := "unknown"
 	switch v.Kind {
@@ -138,14 +139,14 @@ func typeName(v *model.Value) string {
 	return name
 }
 
-// smallerResult is a component that has only some of the members of another component. An operation responds with either of the
-// two.
+// smallerResult is a component that has only some of the members of another component. An operation responds with one of the
+// two components.
 type smallerResult struct {
 	name, of, text string
 	members        []string
 }
 
-// smallerResults returns the components that occur only as the smaller alternative of a response.
+// smallerResults returns the components that occur only in responses, as the alternative with fewer members.
 func (w *writer) smallerResults() (list []smallerResult) {
 	for _, o := range w.api.Operations {
 		for i := range o.Described.Responses {
@@ -169,7 +170,7 @@ func (w *writer) smallerResults() (list []smallerResult) {
 	return list
 }
 
-// alternativesOf returns the further types that the result of an operation may have.
+// alternativesOf returns the types that an operation's result may have besides its usual type.
 func (w *writer) alternativesOf(o *model.Operation) (names []string) {
 	for i := range o.Described.Responses {
 		r := &o.Described.Responses[i]
@@ -185,13 +186,13 @@ func (w *writer) alternativesOf(o *model.Operation) (names []string) {
 	return names
 }
 
-// shapeOfType returns the name of the shape of a type; empty if the type has no amounts. It writes the shape when it is first
-// needed.
+// shapeOfType returns the name of a type's shape, or an empty name if the type has no amounts. The first call for a type
+// writes the shape.
 func (w *writer) shapeOfType(name string) string {
 	if shape, isKnown := w.shapes[name]; isKnown {
 		return shape
 	}
-	w.shapes[name] = "" // ends the recursion for a type that contains itself
+	w.shapes[name] = "" // without this, a type that contains itself would recurse forever
 	t := w.api.Type(name)
 	var members []string
 	for i := range t.Fields {
@@ -208,7 +209,7 @@ func (w *writer) shapeOfType(name string) string {
 	return shape
 }
 
-// shapeOf returns the shape of a value; empty if it has no amounts.
+// shapeOf returns the shape of a value, or an empty text if the value has no amounts.
 func (w *writer) shapeOf(v *model.Value) string {
 	switch v.Kind {
 	case model.Amount:
@@ -228,7 +229,7 @@ func (w *writer) shapeOf(v *model.Value) string {
 	return ""
 }
 
-// namesIn adds the names of the types that a value refers to.
+// namesIn adds the names of the types to which a value refers.
 func namesIn(names []string, v *model.Value) []string {
 	if v.Entry != nil {
 		return namesIn(names, v.Entry)

@@ -13,7 +13,7 @@ import (
 	"unicode"
 )
 
-// Catalogs are the catalogs of a package, and the exceptions from the rules.
+// Catalogs are the catalogs of a package, and the exceptions from the checks.
 type Catalogs struct {
 	Files        fs.FS               // contains the files catalog/LANG.json
 	SameWords    map[string][]string // by language: the texts that may be the same as in English, sorted
@@ -32,7 +32,8 @@ var (
 	latinWord   = regexp.MustCompile(`\p{Latin}+`)
 )
 
-// CheckTranslations reports texts that are the same as in English and not exceptions, and exceptions that are no longer the same.
+// CheckTranslations reports texts that are the same as in English without being listed as exceptions. It also reports listed
+// exceptions that are no longer the same as in English.
 func (c Catalogs) CheckTranslations(t *testing.T) {
 	t.Helper()
 	for _, fault := range c.translationFaults(t) {
@@ -40,8 +41,8 @@ func (c Catalogs) CheckTranslations(t *testing.T) {
 	}
 }
 
-// CheckScripts reports Latin words in the texts of languages with another script, except ForeignWords. It also reports letters of
-// other scripts in the texts of languages with the Latin script.
+// CheckScripts reports Latin words, except ForeignWords, in the texts of languages with another script. It also reports letters
+// of other scripts in the texts of languages with the Latin script.
 func (c Catalogs) CheckScripts(t *testing.T) {
 	t.Helper()
 	for _, fault := range c.scriptFaults(t) {

@@ -11,23 +11,22 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// MaxHead bounds a signed head in bytes; real heads have less than 300.
+// MaxHead bounds the size of a signed head in bytes. Real heads are smaller than 300 bytes.
 const MaxHead = 4 << 10
 
-// maxTreeSize bounds the number of events of a head. Above this bound tlog's search for a power of two
-// never ends.
+// maxTreeSize bounds the number of events in a head. If the number were greater, a loop in package tlog, which searches for a
+// power of two, would never end.
 const maxTreeSize = 1 << 62
 
-// Head is a server's signed statement of how many events an organization's journal has, and of their root hash.
+// Head is a server's signed statement of how many events an organization's journal has, and of the root hash over these events.
 // OpenHead has checked the signature.
 type Head struct {
 	Organization uuid.UUID
-	Tree         tlog.Tree // the number of events, and the root hash of the tree over them
-	Signed       []byte    // the whole note: the text and the server's signature
+	Tree         tlog.Tree // number of events, and root hash of the tree over these events
+	Signed       []byte    // the signed note, which consists of the text and the server's signature
 }
 
-// ParseKey reads a verifier key, and accepts only the form in which package note writes it. The error
-// is a *Refusal.
+// ParseKey reads a verifier key. It accepts only the form in which package note writes keys. The error is a *Refusal.
 func ParseKey(text string) (note.Verifier, error) {
 	key, err := note.NewVerifier(text)
 	if err != nil {
@@ -77,8 +76,8 @@ func headText(h *Head) string {
 	return fmt.Sprintf("%sorganization %s\n", tlog.FormatTree(h.Tree), h.Organization)
 }
 
-// canonicalNote returns the canonical form of a note with one signature. A note may have another form,
-// because base64 can encode the same bytes in several ways.
+// canonicalNote returns the canonical form of a note with one signature. A note may arrive in another form, because base64 can
+// encode the same bytes in several ways.
 func canonicalNote(n *note.Note) string {
 	s := &n.Sigs[0]
 	signature, err := base64.StdEncoding.DecodeString(s.Base64)
@@ -88,7 +87,7 @@ func canonicalNote(n *note.Note) string {
 	return fmt.Sprintf("%s\n— %s %s\n", n.Text, s.Name, base64.StdEncoding.EncodeToString(signature))
 }
 
-// Refusal is the error of refused evidence, with the reason in a sentence for people.
+// Refusal is the error for evidence that is refused. Reason says why, in a sentence for people.
 type Refusal struct{ Reason string }
 
 // Error implements error.

@@ -13,23 +13,22 @@ import (
 	"mizan/ledger"
 )
 
-// MaxFile bounds a proof's file and a watch's state in bytes. Real files are far smaller, because an event has at
-// most 256 postings.
+// MaxFile bounds the size in bytes of a proof file and of a watch's state file. Real files are far smaller, because an event
+// has at most 256 postings.
 const MaxFile = 1 << 20
 
-// proofForm identifies the format of a proof's file. It is the value of the file's first member.
+// proofForm identifies the format of a proof file. It is the value of the first member of the file's JSON object.
 const proofForm = "mizan proof 1"
 
 // Proof proves that an event is in an organization's journal.
 type Proof struct {
 	Event ledger.Event     // decoded from Leaf
 	Leaf  []byte           // the event's canonical bytes
-	Path  tlog.RecordProof // the hashes that lead from the leaf to the head's root
-	Head  *Head            // the signed size and root hash of the journal
+	Path  tlog.RecordProof // hashes that, combined with the leaf's hash, give the head's root hash
+	Head  *Head            // signed size and root hash of the journal
 }
 
-// proofFile is the JSON of a proof's file. Organization, Seq and Event repeat the contents of Leaf and Head in readable
-// form.
+// proofFile is the JSON of a proof file. Organization, Seq and Event repeat in readable form what Leaf and Head contain.
 type proofFile struct {
 	Form         string         `json:"form"`
 	Organization string         `json:"organization"`
@@ -40,8 +39,8 @@ type proofFile struct {
 	Head         string         `json:"head"`
 }
 
-// Prove checks that the event with the canonical bytes leaf is in the journal that the head describes, and returns
-// the proof. The error is a *Refusal.
+// Prove checks that an event is in the journal that the head describes, and returns the proof. leaf is the event's canonical
+// bytes. The error is a *Refusal.
 func Prove(leaf []byte, path tlog.RecordProof, head *Head) (*Proof, error) {
 	event, err := ledger.ParseCanonical(leaf)
 	if err != nil {
@@ -56,8 +55,7 @@ func Prove(leaf []byte, path tlog.RecordProof, head *Head) (*Proof, error) {
 	return &Proof{Event: event, Leaf: leaf, Path: path, Head: head}, nil
 }
 
-// MatchesRecord checks that the bytes are those of the record that was stored with the event. The error is a
-// *Refusal.
+// MatchesRecord checks that record is the record that was stored with the event, byte for byte. The error is a *Refusal.
 func (p *Proof) MatchesRecord(record []byte) error {
 	switch sum := ledger.Hash(sha256.Sum256(record)); {
 	case p.Event.Stored.Record == ledger.Hash{}:
@@ -68,20 +66,20 @@ func (p *Proof) MatchesRecord(record []byte) error {
 	return nil
 }
 
-// Encode returns the content of the proof's file.
+// Encode returns the content of the proof file.
 func (p *Proof) Encode() []byte {
 	f := proofFile{
 		Form: proofForm, Organization: p.Head.Organization.String(), Seq: p.Event.Seq,
 		Event: newReadableEvent(&p.Event), Leaf: p.Leaf, Path: p.Path, Head: string(p.Head.Signed),
 	}
 	if f.Path == nil {
-		f.Path = []tlog.Hash{} // the only event of a journal has an empty path, which is encoded as [], because Check refuses null
+		f.Path = []tlog.Hash{} // if a journal has only one event, the path is empty; Check accepts it only as [], not as null
 	}
 	return encodeJSON(f)
 }
 
-// Check verifies a proof's file: the key has signed its head, the head contains its event,
-// and the file is byte for byte equal to the result of Encode for that proof. The error is a *Refusal.
+// Check verifies a proof file. The head in the file must be signed with the key, the event must be in the journal that the head
+// describes, and the file must be exactly what Encode returns for this proof. The error is a *Refusal.
 func Check(content []byte, key note.Verifier) (*Proof, error) {
 	if len(content) > MaxFile {
 		return nil, refuse("the file is larger than %d bytes", MaxFile)
@@ -110,6 +108,6 @@ func encodeJSON(value any) []byte {
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	assert.NoError(e.Encode(value)) // the structs contain only texts and numbers
+	assert.NoError(e.Encode(value)) // the structs contain only strings and numbers
 	return out.Bytes()
 }

@@ -11,12 +11,12 @@ import (
 	"mizan/ledger"
 )
 
-// readableEvent is the event in a proof's file in a form that people can read.
+// readableEvent is the part of a proof file that describes the event in a form that people can read.
 type readableEvent struct {
-	Kind     string         `json:"kind"` // the letter of the record's ledger.Kind
+	Kind     string         `json:"kind"` // letter of the ledger.Kind of the event's record
 	Source   string         `json:"source"`
 	Author   string         `json:"author"`                      // kind of the author, such as an API key
-	AuthorAt uint64         `json:"author_created_by,omitempty"` // seq of the event that created the author's key, user or partner
+	AuthorAt uint64         `json:"author_created_by,omitempty"` // number of the event that created the author's key, user or partner
 	Version  uint64         `json:"version"`
 	Previous uint64         `json:"previous"`
 	Name     string         `json:"event"`
@@ -46,7 +46,7 @@ type readablePosting struct {
 	Env      string `json:"env"`
 }
 
-// timeLayout is the layout with which times are formatted. All times are in UTC.
+// timeLayout is the layout in which times are written. All times are in UTC.
 const timeLayout = "2006-01-02T15:04:05.000000Z07:00"
 
 func newReadableEvent(e *ledger.Event) *readableEvent {
@@ -76,7 +76,7 @@ func newReadableEvent(e *ledger.Event) *readableEvent {
 	return readable
 }
 
-// hexText returns a hash in hexadecimal, as sha256sum prints it. For the zero hash it returns an empty text.
+// hexText returns a hash in the hexadecimal form that sha256sum prints. If the hash is zero, it returns an empty text.
 func hexText(h ledger.Hash) string {
 	if h == (ledger.Hash{}) {
 		return ""
@@ -95,7 +95,7 @@ var kindNames = map[ledger.Kind]string{
 	ledger.Link: "payment link", ledger.Product: "product", ledger.Image: "image",
 }
 
-// authorTexts are the words for the kinds of authors.
+// authorTexts maps the kinds of authors to words.
 var authorTexts = map[ledger.AuthorKind]string{
 	ledger.ByAdminToken: "an operator with the administration token", ledger.ByAPIKey: "the API key", ledger.BySession: "the person",
 	ledger.ByPayer: "the payer", ledger.ByProvider: "the provider", ledger.BySystem: "the service itself",
@@ -109,7 +109,7 @@ func authorText(a ledger.Author) string {
 	return fmt.Sprintf("%s whose record event %d created", authorTexts[a.Kind], a.Seq)
 }
 
-// Describe writes in words which facts are proven and which are not. It uses only the event's canonical bytes and the
+// Describe writes a text that says which facts are proven and which are not. It uses only the event's canonical bytes and the
 // signed head.
 func (p *Proof) Describe(w io.Writer) error {
 	event := newReadableEvent(&p.Event)
@@ -170,8 +170,8 @@ func describeEntry(b *strings.Builder, e *readableEntry) {
 	}
 }
 
-// printable replaces the control characters of a text, which could move the cursor of the auditor's terminal. The auditor
-// does not trust the server's operator, who signs the text.
+// printable replaces the control characters of a text, because they could move the cursor of the auditor's terminal. The text
+// is signed by the server's operator, whom the auditor does not trust.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

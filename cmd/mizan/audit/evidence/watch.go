@@ -7,29 +7,29 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// watchForm identifies the format of a watch's state. It is the value of the state's first member.
+// watchForm identifies the format of a watch's state file. It is the value of the first member of the file's JSON object.
 const watchForm = "mizan watch 1"
 
-// Watch is an auditor's stored state about an organization's journal: the last head (signed size and root hash) that was
+// Watch is what an auditor stores about an organization's journal. Head is the last head (signed size and root hash) that was
 // proven to extend all earlier heads.
 type Watch struct {
-	Key  string // the verifier key, in the form that ParseKey reads
+	Key  string // verifier key, in the form that ParseKey reads
 	Head *Head
 }
 
-// watchFile is the JSON of a watch's state.
+// watchFile is the JSON of a watch's state file.
 type watchFile struct {
 	Form string `json:"form"`
 	Key  string `json:"key"`
 	Head string `json:"head"`
 }
 
-// Encode returns the content of the watch's state.
+// Encode returns the content of the watch's state file.
 func (w *Watch) Encode() []byte {
 	return encodeJSON(watchFile{Form: watchForm, Key: w.Key, Head: string(w.Head.Signed)})
 }
 
-// ParseWatch reads a watch's state. A state that was edited is refused: the edit may have
+// ParseWatch reads the content of a watch's state file. If the file was edited, it is refused, because the edit may have
 // removed a head. The error is a *Refusal.
 func ParseWatch(content []byte) (*Watch, error) {
 	if len(content) > MaxFile {
@@ -53,13 +53,12 @@ func ParseWatch(content []byte) (*Watch, error) {
 	return w, nil
 }
 
-// ExtensionProver returns the proof that the first oldSize events of a journal are still the same when it has newSize
-// events.
+// ExtensionProver returns a proof about a journal that has grown from oldSize to newSize events. It proves that the first
+// oldSize events are still the same.
 type ExtensionProver func(oldSize, newSize int64) (tlog.TreeProof, error)
 
-// Advance moves the watch to the server's current head, after checking that this head extends the last one. If the
-// head is not proven to do so, the error is a *Refusal and the watch does not change. Any other error comes
-// from prove.
+// Advance checks that a new head of the server extends the last head, and then stores the new head in the watch. If that is not
+// proven, the error is a *Refusal and the watch does not change. Any other error comes from prove.
 func (w *Watch) Advance(signed []byte, prove ExtensionProver) error {
 	key, err := ParseKey(w.Key)
 	if err != nil {
